@@ -1,0 +1,1 @@
+"""Where progress comes from: files, a running session, a cluster."""
