@@ -1,0 +1,49 @@
+"""What is known about a run, how it is known, and how conflicts are settled."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from advisor.facts.confs import from_conf, from_confs, from_writer_options
+from advisor.facts.names import CONF, EXECUTOR, FACTS, SOURCES, Fact, Known
+from advisor.facts.settlement import Facts, settle
+from advisor.facts.sighting import Sighting
+from advisor.facts.values import check_value, fact_named, parse_user_fact, read_value
+from advisor.facts.versions import same_version, version_at_least, version_numbers
+
+if TYPE_CHECKING:
+    from advisor.facts.inspection import computed
+    from advisor.facts.evidence import Evidence, Run
+
+__all__ = [
+    "CONF",
+    "EXECUTOR",
+    "FACTS",
+    "SOURCES",
+    "Evidence",
+    "Fact",
+    "Facts",
+    "Known",
+    "Run",
+    "Sighting",
+    "check_value",
+    "computed",
+    "fact_named",
+    "from_conf",
+    "from_confs",
+    "from_writer_options",
+    "parse_user_fact",
+    "read_value",
+    "same_version",
+    "settle",
+    "version_at_least",
+    "version_numbers",
+]
+
+_WITH_PANDAS = {"computed": "inspection", "Evidence": "evidence", "Run": "evidence"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what needs pandas when it is first asked for: names and values alone must load fast."""
+    if name not in _WITH_PANDAS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WITH_PANDAS[name]}"), name)

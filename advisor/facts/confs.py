@@ -1,0 +1,137 @@
+"""What configuration values and writer options say about a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from advisor.facts.names import CONF, Known
+from advisor.redaction import redact_setting
+
+ASYNC_ENABLED: Final = "asyncProgressTrackingEnabled"
+ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"
+_ASYNC_OVERRIDE: Final = "_asyncProgressTrackingOverrideSinkSupportCheck"
+_REAL_ASYNC_CONF: Final = "spark.sql.streaming.realtimemode.asyncprogresstrackingbydefault.enabled"
+ASYNC_STATE: Final = "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"
+ASYNC_PURGE: Final = "spark.sql.streaming.asyncLogPurge.enabled"
+IGNORED_EVERYWHERE: Final = "spark.sql.streaming.statefulOperator.asyncCheckpoint.enabled"
+DATABRICKS_ONLY: Final = (
+    ASYNC_STATE,
+    IGNORED_EVERYWHERE,
+    "spark.sql.streaming.statefulOperator.stateRebalancing.enabled",
+    "spark.databricks.streaming.realTimeMode.enabled",
+)
+"""Exact keys that open-source Spark accepts and ignores. Never a prefix: `spark.databricks.delta.*` does work there."""
+
+_KEPT_PREFIXES = ("spark.sql.streaming.", "spark.databricks.", "spark.dynamicallocation.")
+_KEPT = frozenset(
+    {
+        "spark.sql.shuffle.partitions",
+        "spark.executor.cores",
+        "spark.executor.instances",
+        "spark.task.cpus",
+        "spark.master",
+    }
+)
+_ROCKSDB_CLASS = "RocksDBStateStoreProvider"
+_TRUE = {"true": True, "false": False}
+
+
+def from_confs(confs: Mapping[str, str], source: str) -> dict[str, Known]:
+    """Every fact that these configuration values settle, with the values themselves as `conf:KEY`.
+
+    `confs` is taken as all that was set: when no setting in it is ignored, that is known too (the value None).
+    """
+    found = {name: Known(value, source) for key, text in confs.items() for name, value in from_conf(key, text)}
+    for name in ("ignored_async_setting", "ignored_databricks_setting"):
+        found.setdefault(name, Known(None, source))
+    return found
+
+
+def from_conf(key: str, text: str) -> list[tuple[str, Any]]:
+    """(fact, value) pairs that one configuration value settles, first itself as `conf:KEY` where it is kept."""
+    lowered = key.lower()
+    found: list[tuple[str, Any]] = []
+    if _is_kept(lowered):
+        found.append((CONF + key, redact_setting(key, text)))
+    if lowered in _READERS:
+        fact, read = _READERS[lowered]
+        found += [(fact, value) for value in [read(text.strip())] if value is not None]
+    if _is_async_placebo(lowered):
+        found.append(("ignored_async_setting", key))
+    if lowered in _PLACEBOS and text.strip().lower() == "true":
+        found.append(("ignored_databricks_setting", _PLACEBOS[lowered]))
+    return found
+
+
+def from_writer_options(options: Mapping[str, str], *, interval_default: bool = True) -> list[tuple[str, Any]]:
+    """(fact, value) pairs that a query's complete writer options settle; option names count in exactly this case.
+
+    A tracking interval that is not given is Spark's 1000 ms, unless `interval_default` is false.
+    """
+    enabled = options.get(ASYNC_ENABLED, "false").strip().lower() == "true"
+    found: list[tuple[str, Any]] = [("async_progress", enabled), ("ignored_async_setting", ignored_option(options))]
+    interval = _whole(options.get(ASYNC_INTERVAL, "1000" if interval_default else ""))
+    if enabled and interval is not None:
+        found.append(("async_progress_interval_ms", interval))
+    return found
+
+
+def ignored_option(options: Iterable[str]) -> str | None:
+    """The first writer option that was meant for asynchronous progress tracking and that Spark does not know."""
+    known = (ASYNC_ENABLED, ASYNC_INTERVAL, _ASYNC_OVERRIDE)
+    return next((name for name in options if "asyncprogress" in name.lower() and name not in known), None)
+
+
+def local_slots(master: str, task_cpus: int = 1) -> int | None:
+    """Task slots of a local master (`local[4]`); None for `local[*]` and for clusters."""
+    if master == "local":
+        return 1
+    inside = master.removeprefix("local[").partition("]")[0].partition(",")[0]
+    cores = _whole(inside) if master.startswith("local[") else None
+    return max(cores // task_cpus, 1) if cores else None
+
+
+def _is_kept(lowered: str) -> bool:
+    return lowered in _KEPT or lowered.startswith(_KEPT_PREFIXES) or "asyncprogress" in lowered
+
+
+def _is_async_placebo(lowered: str) -> bool:
+    return "asyncprogress" in lowered and lowered != _REAL_ASYNC_CONF
+
+
+def _whole(text: str) -> int | None:
+    stripped = text.strip()
+    return int(stripped) if stripped.isdigit() and len(stripped) <= 15 else None
+
+
+def _positive(text: str) -> int | None:
+    return _whole(text) or None
+
+
+def _flag(text: str) -> bool | None:
+    return _TRUE.get(text.lower())
+
+
+def _state_store(text: str) -> str | None:
+    name = text.rpartition(".")[2]
+    return {_ROCKSDB_CLASS: "rocksdb", "HDFSBackedStateStoreProvider": "hdfs"}.get(name)
+
+
+def _manager(text: str) -> str:
+    if "AbortableStream" in text:
+        return "abortable"
+    return "rename" if "FileContextBased" in text or "FileSystemBased" in text else "other"
+
+
+_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "spark.sql.streaming.statestore.providerclass": ("state_store", _state_store),
+    "spark.sql.streaming.statestore.rocksdb.changelogcheckpointing.enabled": ("changelog", _flag),
+    ASYNC_PURGE.lower(): ("async_log_purge", _flag),
+    "spark.sql.streaming.checkpointfilemanagerclass": ("checkpoint_manager", _manager),
+    "spark.sql.shuffle.partitions": ("shuffle_partitions", _positive),
+    "spark.databricks.delta.snapshotpartitions": ("delta_snapshot_partitions", _positive),
+    "spark.databricks.clusterusagetags.sparkversion": ("databricks_runtime", lambda text: text or None),
+    "spark.app.name": ("application", lambda text: text or None),
+}
+_PLACEBOS = {key.lower(): key for key in DATABRICKS_ONLY}

@@ -1,0 +1,125 @@
+"""What is known about one run in the end, and where sources contradict each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from advisor.facts.derived import derive
+from advisor.facts.names import CONF, EXECUTOR, FACTS, SOURCES, Known
+from advisor.facts.sighting import Sighting
+from advisor.facts.values import check_value, same_value
+
+_SHOWN_BY_PROGRESS = frozenset(
+    {"stateful", "state_store", "changelog", "watermarked", "state_operators", "sink", "source"}
+)
+"""Facts of which progress shows what is, while logs and settings show what was asked for."""
+_MEASURED = ("user", "checkpoint", "progress", "computed", *(s for s in SOURCES if s not in ("progress", "computed")))
+_LARGEST = frozenset({"task_slots", "delta_snapshot_tasks"})
+"""Facts that a stretch of log shows a lower bound of."""
+
+Candidates = dict[str, dict[str, Any]]
+"""Fact to source to value."""
+
+
+class Facts(Mapping[str, Known]):
+    """The facts of one run by name; `conflicts` lists where sources contradict each other and what was taken."""
+
+    def __init__(self, known: Mapping[str, Known], conflicts: Iterable[dict[str, Any]] = ()) -> None:
+        self._known = dict(known)
+        self.conflicts: list[dict[str, Any]] = list(conflicts)
+
+    def __getitem__(self, name: str) -> Known:
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __repr__(self) -> str:
+        return f"Facts({self._known}, conflicts={self.conflicts})"
+
+    def value(self, name: str) -> Any:
+        """The value, or None when it is not known (or known to be none)."""
+        known = self._known.get(name)
+        return None if known is None else known.value
+
+
+def settle(
+    sightings: Iterable[Sighting],
+    *found: Mapping[str, Known],
+    user: Mapping[str, Any] | None = None,
+) -> Facts:
+    """The facts of a run, from the most trusted source each, with defaults of Spark where their absence was seen.
+
+    `sightings` are those that count for the run, the later ones right (`Evidence.of`); `found` what batches, other
+    runs, session or checkpoint told; `user` what the user gave.
+    """
+    candidates = _seen(sightings)
+    for known in found:
+        for name, (value, source) in known.items():
+            candidates.setdefault(name, {})[source] = value
+    for name, value in (user or {}).items():
+        candidates.setdefault(name, {})["user"] = value
+    derive(candidates)
+    taken = {name: _take(name, by_source) for name, by_source in candidates.items() if not name.startswith(EXECUTOR)}
+    return Facts(taken, _conflicts(candidates, taken))
+
+
+def _seen(rows: Iterable[Sighting]) -> Candidates:
+    candidates: Candidates = {}
+    for row in rows:
+        value = _value(row)
+        if not _fits(row.fact, value):
+            continue
+        by_source = candidates.setdefault(row.fact, {})
+        if row.fact in _LARGEST and row.source == "inferred":
+            value = max(value, by_source.get(row.source, value))
+        by_source[row.source] = value
+    return candidates
+
+
+def _value(row: Sighting) -> Any:
+    try:
+        return json.loads(row.value)
+    except (TypeError, ValueError):
+        return row.value
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name.startswith((CONF, EXECUTOR)):
+        return True
+    return name in FACTS and check_value(FACTS[name], value)
+
+
+def _take(name: str, by_source: Mapping[str, Any]) -> Known:
+    order = _MEASURED if name in _SHOWN_BY_PROGRESS else SOURCES
+    source = min(by_source, key=order.index)
+    return Known(by_source[source], source)
+
+
+def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> list[dict[str, Any]]:
+    """One entry per fact of which two sources differ: {"fact", "values": [{"value", "from"}], "taken"}."""
+    conflicts = []
+    for name, known in sorted(taken.items()):
+        fact = FACTS.get(name)
+        values = [
+            {"value": candidates[name][source], "from": source} for source in SOURCES if source in candidates[name]
+        ]
+        if any(
+            _contradicts(name, known, entry) and not same_value(fact, known.value, entry["value"]) for entry in values
+        ):
+            conflicts.append({"fact": name, "values": values, "taken": known.value})
+    return conflicts
+
+
+def _contradicts(name: str, known: Known, entry: Mapping[str, Any]) -> bool:
+    """Whether a differing value is a contradiction: a default is none, and a lower bound only when it lies above."""
+    if entry["from"] == "default":
+        return False
+    if name in _LARGEST and entry["from"] == "inferred":
+        return bool(entry["value"] > known.value)
+    return True

@@ -1,0 +1,19 @@
+"""One thing that a log or a session revealed besides progress."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Sighting(NamedTuple):
+    """What one place of a log revealed besides progress: a row of the table of sightings, `value` as JSON text."""
+
+    id: str | None
+    run_id: str | None
+    log: str
+    fact: str
+    value: str
+    source: str
+    file: str
+    offset: int
+    timestamp: Any = None

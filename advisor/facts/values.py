@@ -1,0 +1,114 @@
+"""Values of facts: read from text, checked, compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from advisor.errors import UsageError
+from advisor.facts.names import FACTS, Fact
+from advisor.facts.versions import same_version, version_numbers
+
+_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+_NOTHING = ("null", "none")
+
+
+def parse_user_fact(text: str) -> tuple[str | None, str, Any]:
+    """(query or None, fact, value) of `fact=value` or `QUERY:fact=value`; UsageError with a suggestion otherwise.
+
+    QUERY may be a query's name, id or run id and may hold colons.
+    """
+    left, equals, value = text.partition("=")
+    query, _, name = left.rpartition(":")
+    if not equals or not name.strip():
+        raise UsageError(f"--set {text}", "not of the form fact=value", "write --set stateful=false")
+    fact = fact_named(name.strip(), place=f"--set {text}")
+    return query.strip() or None, fact.name, read_value(fact, value.strip(), place=f"--set {text}")
+
+
+def fact_named(name: str, *, place: str) -> Fact:
+    """The fact of that name; UsageError with a suggestion when there is none."""
+    if name not in FACTS:
+        raise UsageError(place, f"no fact {name!r}", _suggest(name, FACTS, "`latency-advisor facts` lists them"))
+    return FACTS[name]
+
+
+def read_value(fact: Fact, text: str, *, place: str) -> Any:
+    """The value that `text` stands for; UsageError when the fact cannot have it."""
+    if fact.nullable and text.lower() in _NOTHING:
+        return None
+    if fact.kind == "choice":
+        return _choice(fact, text, place)
+    value = _READERS[fact.kind](text)
+    if value is None:
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give {_WANTED[fact.kind]}")
+    if fact.minimum is not None and value < fact.minimum:
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give at least {fact.minimum:g}")
+    return value
+
+
+def check_value(fact: Fact, value: Any) -> bool:
+    """Whether a value that something other than a user reported fits the fact."""
+    if value is None:
+        return fact.nullable
+    if fact.kind == "choice":
+        return value in fact.values
+    if fact.kind in ("str", "version"):
+        return isinstance(value, str)
+    if fact.kind == "bool":
+        return isinstance(value, bool)
+    wanted = int if fact.kind == "int" else (int, float)
+    return isinstance(value, wanted) and not isinstance(value, bool) and value >= (fact.minimum or 0)
+
+
+def same_value(fact: Fact | None, one: Any, other: Any) -> bool:
+    """Whether two sources say the same; versions agree as far as both say."""
+    if fact is not None and fact.kind == "version" and one and other:
+        return same_version(one, other)
+    return bool(one == other)
+
+
+def _choice(fact: Fact, text: str, place: str) -> str:
+    value = text.lower()
+    if value not in fact.values:
+        known = "one of " + ", ".join(fact.values)
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", _suggest(value, fact.values, known))
+    return value
+
+
+def _suggest(name: str, known: Iterable[str], otherwise: str) -> str:
+    close = get_close_matches(name.lower(), list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else otherwise
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text.replace("_", ""))
+    except ValueError:
+        return None
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "bool": lambda text: _WORDS.get(text.lower()),
+    "int": _whole,
+    "number": _number,
+    "str": lambda text: text or None,
+    "version": lambda text: text if version_numbers(text) else None,
+}
+_WANTED = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "number": "a number",
+    "str": "some text",
+    "version": "a version such as 3.5.1",
+}

@@ -1,0 +1,27 @@
+"""Versions of Spark and of the Databricks Runtime: comparing what their vendors print."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBERS = re.compile(r"\s*v?(\d+(?:\.(?:\d+|x\b))*)")
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers: "3.5.1-amzn-0" is (3, 5, 1), "13.3.x-scala2.12" is (13, 3); empty when there are none."""
+    match = _NUMBERS.match(version)
+    if match is None:
+        return ()
+    return tuple(int(part) for part in match[1].split(".") if part != "x")
+
+
+def version_at_least(version: str, floor: str) -> bool:
+    """Whether `version` is `floor` or later; only as many numbers count as `floor` has."""
+    wanted = version_numbers(floor)
+    found = version_numbers(version)
+    return (found + (0,) * len(wanted))[: len(wanted)] >= wanted
+
+
+def same_version(one: str, other: str) -> bool:
+    """Whether two versions agree as far as both say: "3.5" and "3.5.1" do."""
+    return all(a == b for a, b in zip(version_numbers(one), version_numbers(other), strict=False))

@@ -1,0 +1,67 @@
+"""Removes what looks like a credential, and control characters, from text that is kept, printed or written."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+REDACTED: Final = "*********(redacted)"
+"""What stands in the place of a credential; the same words that Spark prints."""
+
+# Spark's own pattern (spark.redaction.regex), widened by names that hold credentials and that it misses.
+_SECRET_NAME: Final = re.compile(
+    r"secret|passw(?:or)?d|passphrase|\bpwd\b|token|access[._-]?key|account[._-]?key|api[._-]?key|private[._-]?key"
+    r"|sasl[._-]?jaas|credential|connection[._-]?string|\bsas\b|signature|session[._-]?key|\bauthorization\b",
+    re.IGNORECASE,
+)
+_NAME = r"[\w.\-/]*(?:" + _SECRET_NAME.pattern + r")[\w.\-]*"
+_VALUE = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|(?:(?:bearer|basic)\s+)?[^\s,;)\]}&\"']+"
+_PATTERNS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), put)
+    for pattern, put in (
+        # name=value, name: value, "name": "value", name -> value
+        (rf"(?<![\w.])(\"?{_NAME}\"?\s*(?:->|=>|[=:])\s*)(?:{_VALUE})", rf"\1{REDACTED}"),
+        # A JAAS configuration is a sentence of its own up to its semicolon.
+        (r"[\w.]+LoginModule\s+(?:required|requisite|sufficient|optional)\b[^;]*;?", REDACTED),
+        # user:password@host and bare tokens before the @ of a URL; containers of wasb(s) and abfs(s) are none.
+        (r"((?!abfss?:|wasbs?:)\b[a-z][a-z0-9+.\-]*://)[^\s/@\"']*@", rf"\1{REDACTED}@"),
+        (r"((?:abfss?|wasbs?)://[^\s/@:\"']*):[^\s/@\"']*@", rf"\1:{REDACTED}@"),
+        (r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b", REDACTED),
+        (r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*", REDACTED),
+        (r"\b(?:dapi[0-9a-f]{32}|gh[pousr]_\w{20,}|xox[abpr]-[\w-]{10,})", REDACTED),
+        (r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", REDACTED),
+        # Signatures and keys in the query part of a URL (SAS, pre-signed S3 and GCS).
+        (
+            r"([?&](?:sig|se|sp|sv|st|spr|sr|x-amz-[\w-]+|x-goog-[\w-]+|awsaccesskeyid|key|code)=)[^&\s\"']+",
+            rf"\1{REDACTED}",
+        ),
+    )
+)
+# C0, DEL, C1, and the marks that reorder or hide text on a terminal or page.
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
+_ESCAPE: Final = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]"
+)
+
+
+def redact(text: str) -> str:
+    """`text` on one line without control characters and without anything that looks like a credential."""
+    cleaned = clean(text)
+    for pattern, put in _PATTERNS:
+        cleaned = pattern.sub(put, cleaned)
+    return cleaned
+
+
+def redact_setting(name: str, value: str) -> str:
+    """The value of a setting: hidden as a whole where the setting's name says that it is secret."""
+    return REDACTED if is_secret_name(name) else redact(value)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a setting of this name holds a credential."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def clean(text: str) -> str:
+    """`text` without terminal sequences; every other run of control characters becomes one blank."""
+    return _CONTROL.sub(" ", _ESCAPE.sub("", text)).strip()
