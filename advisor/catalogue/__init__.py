@@ -1,0 +1,30 @@
+"""The rules: reading and checking rules/, and what stands in them."""
+
+from advisor.catalogue.condition import Condition, Operator
+from advisor.catalogue.example import Example
+from advisor.catalogue.load import Catalogue, load, rules_directory
+from advisor.catalogue.reference import reference, schema
+from advisor.catalogue.rule import LEVELS, Level, Measure, Rule, Seen
+from advisor.catalogue.step import Change, SafeLow, Saves, Stage, Step, Trigger
+
+__all__ = [
+    "LEVELS",
+    "Catalogue",
+    "Change",
+    "Condition",
+    "Example",
+    "Level",
+    "Measure",
+    "Operator",
+    "Rule",
+    "SafeLow",
+    "Saves",
+    "Seen",
+    "Stage",
+    "Step",
+    "Trigger",
+    "load",
+    "reference",
+    "rules_directory",
+    "schema",
+]

@@ -1,0 +1,223 @@
+"""What a catalogue must keep beyond types: names that exist, values that are possible, examples of each answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from advisor.catalogue.condition import Condition, Model
+from advisor.catalogue.ids import FAMILIES, RETIRED, SLUGS
+from advisor.catalogue.read import Problem, Written, suggestion
+from advisor.catalogue.rule import RuleBody, WrittenRule
+from advisor.catalogue.step import SafeLow, Saves, SharedStep, Use, WrittenStep
+from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers
+from advisor.metrics import METRICS, STATS, Metric
+
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+Found = Iterator[tuple[str, str]]
+"""Key and text of problems in one file."""
+
+
+def check(written: Sequence[Written]) -> list[Problem]:
+    """Everything that is wrong with files that can be read, file by file."""
+    steps = _homes(written)
+    rules = {each.content.id for each in written if isinstance(each.content, WrittenRule)}
+    problems = [
+        Problem(each.file, key, text)
+        for each in written
+        for key, text in (*_file(each), *_content(each.content, rules, steps))
+    ]
+    return problems + list(_twice(written))
+
+
+def _homes(written: Iterable[Written]) -> set[str]:
+    return {step.id for each in written for _, step in _steps(each.content)}
+
+
+def _steps(content: WrittenRule | SharedStep) -> list[tuple[str, WrittenStep]]:
+    if isinstance(content, SharedStep):
+        return [("", content)]
+    return [(f"steps.{n}.", step) for n, step in enumerate(content.steps) if isinstance(step, WrittenStep)]
+
+
+def _twice(written: Iterable[Written]) -> Iterator[Problem]:
+    seen: dict[tuple[str, str], str] = {}
+    for each in written:
+        named = [("step", step.id) for _, step in _steps(each.content)]
+        named += [("rule", each.content.id)] if isinstance(each.content, WrittenRule) else []
+        for what in named:
+            if what in seen:
+                yield Problem(each.file, "id", f"{what[0]} '{what[1]}' stands in {seen[what]} already")
+            seen.setdefault(what, each.file)
+
+
+def _file(each: Written) -> Found:
+    name, folder = each.path.name, each.path.parent.name
+    if isinstance(each.content, SharedStep):
+        if name != f"{each.content.id}.yaml":
+            yield "step", f"the file of this step is called {each.content.id}.yaml"
+        return
+    rule = each.content
+    if name != f"{rule.id}-{rule.slug}.yaml":
+        yield "id", f"the file of this rule is called {rule.id}-{rule.slug}.yaml"
+    family = FAMILIES.get(rule.id[:2])
+    if family and folder in FAMILIES.values() and folder != family:
+        yield "id", f"rules {rule.id[:2]}… lie in the folder {family}"
+    if rule.id in RETIRED:
+        yield "id", f"{rule.id} was used for '{RETIRED[rule.id]}' and is never used again"
+    if SLUGS.get(rule.id, rule.slug) != rule.slug:
+        yield "slug", f"{rule.id} stands for '{SLUGS[rule.id]}'"
+
+
+def _content(content: WrittenRule | SharedStep, rules: set[str], steps: set[str]) -> Found:
+    if isinstance(content, WrittenRule):
+        yield from _rule(content, rules, steps)
+    for prefix, step in _steps(content):
+        for key, text in _step(step, steps):
+            yield prefix + key, text
+
+
+def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
+    if rule.measure:
+        yield from _metric("measure", rule.measure.metric, rule.measure.stat)
+    if rule.seen and rule.seen.fact not in FACTS:
+        yield "seen.fact", _no_fact(rule.seen.fact)
+    for key in ("requires", "unless"):
+        yield from _conditions(key, getattr(rule, key))
+    for n, other in enumerate(rule.explains):
+        if other not in rules and other not in SLUGS:
+            yield f"explains.{n}", f"no rule '{other}'{suggestion(other, rules | set(SLUGS))}"
+    for n, step in enumerate(rule.steps):
+        if isinstance(step, Use) and step.use not in steps:
+            yield f"steps.{n}.use", f"no step '{step.use}'{suggestion(step.use, steps)}"
+    for key in ("title", "says", "why"):
+        yield from _placeholders(key, getattr(rule, key))
+    yield from _examples(rule)
+
+
+def _step(step: WrittenStep, steps: set[str]) -> Found:
+    for key in ("unless", "when", "legal"):
+        yield from _conditions(key, getattr(step, key))
+    yield from ((f"legal.{n}.else", "is missing") for n, line in enumerate(step.legal) if line.else_ is None)
+    if step.saves:
+        yield from _promise("saves", step.saves)
+    if isinstance(step.undo, Use) and step.undo.use not in steps:
+        yield "undo.use", f"no step '{step.undo.use}'{suggestion(step.undo.use, steps)}"
+    for key in ("do", "undo", "costs", "check", "change", "stages"):
+        yield from _placeholders(key, getattr(step, key))
+
+
+def _promise(key: str, saves: Saves | SafeLow) -> Found:
+    yield from _metric(key, saves.metric, saves.stat)
+    metric = METRICS.get(saves.metric)
+    if metric and not metric.promises_ms:
+        yield f"{key}.metric", f"'{metric.name}' is no wall time in ms, so it cannot promise milliseconds"
+    if isinstance(saves, Saves) and saves.low:
+        yield from _promise(f"{key}.low", saves.low)
+
+
+def _metric(key: str, name: str, stat: str | None) -> Found:
+    metric = METRICS.get(name)
+    if metric is None:
+        yield f"{key}.metric", f"no metric '{name}'{suggestion(name, METRICS)}"
+    elif stat is None and metric.per == "batch":
+        yield f"{key}.stat", f"'{name}' has one value per batch; give one of {', '.join(_stats(metric))}"
+    elif stat is not None and stat not in _stats(metric):
+        yield f"{key}.stat", f"'{name}' is one value of the window; leave 'stat' out"
+
+
+def _stats(metric: Metric) -> Sequence[str]:
+    if metric.per == "batch":
+        return STATS
+    return ("p50", "p99") if metric.time == "latency" else ()
+
+
+def _conditions(key: str, lines: Iterable[Condition]) -> Found:
+    for n, line in enumerate(lines):
+        place = f"{key}.{n}"
+        if line.metric:
+            yield from _metric(place, line.metric, line.stat)
+            wrong = _wrong_for_metric(line)
+        else:
+            wrong = _wrong_for_fact(line)
+        if wrong:
+            yield place, wrong
+        yield from _placeholders(f"{place}.else", line.else_)
+
+
+def _wrong_for_metric(line: Condition) -> str | None:
+    if line.operator in ("is", "in"):
+        return "a metric is compared by at_least, below or known"
+    return None if isinstance(line.operand, int | float) else f"{line.operator} of a metric is a number"
+
+
+def _wrong_for_fact(line: Condition) -> str | None:
+    name = line.fact or ""
+    if name.startswith(CONF):
+        return (
+            None if line.operator in ("is", "in", "known") else "a configuration value is compared by is, in or known"
+        )
+    fact = FACTS.get(name)
+    if fact is None:
+        return _no_fact(name)
+    if line.operator in ("at_least", "below"):
+        return _wrong_bound(fact, line)
+    return _wrong_value(fact, line.operand if line.operator == "in" else (line.operand,), line.operator)
+
+
+def _wrong_value(fact: Fact, values: Iterable[object], operator: str) -> str | None:
+    bad = [value for value in values if operator != "known" and not check_value(fact, value)]
+    legal = f"; one of {', '.join(fact.values)}" if fact.values else ""
+    return f"'{fact.name}' cannot be {bad[0]!r}{legal}" if bad else None
+
+
+def _wrong_bound(fact: Fact, line: Condition) -> str | None:
+    if fact.kind == "version":
+        good = isinstance(line.operand, str) and version_numbers(line.operand)
+        return None if good else f"'{fact.name}' is a version; write it in quotes, as \"3.5\""
+    if fact.kind not in ("int", "number"):
+        return f"'{fact.name}' is a {fact.kind} and cannot be compared by {line.operator}"
+    return None if isinstance(line.operand, int | float) else f"'{fact.name}' is compared with a number"
+
+
+def _no_fact(name: str) -> str:
+    return f"no fact '{name}'{suggestion(name, FACTS)}"
+
+
+def _placeholders(key: str, value: object) -> Found:
+    """Names in braces, in a text or anywhere inside a model, must be metrics or facts."""
+    if isinstance(value, str):
+        for name in PLACEHOLDER.findall(value):
+            if name not in METRICS and name not in FACTS:
+                yield key, f"'{{{name}}}' is neither a metric nor a fact{suggestion(name, [*METRICS, *FACTS])}"
+    elif isinstance(value, Model):
+        for name in type(value).model_fields:
+            yield from _placeholders(f"{key}.{name}", getattr(value, name))
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _placeholders(f"{key}.{name}", inner)
+    elif isinstance(value, tuple):
+        for n, inner in enumerate(value):
+            yield from _placeholders(f"{key}.{n}", inner)
+
+
+def _examples(rule: WrittenRule) -> Found:
+    for verdict in sorted(_needed(rule) - {example.expect.verdict for example in rule.examples}):
+        yield "examples", f"none with the verdict '{verdict}'"
+    offered = {step.use if isinstance(step, Use) else step.id for step in rule.steps}
+    for n, example in enumerate(rule.examples):
+        for name, value in example.facts.items():
+            fact = FACTS.get(name)
+            if fact is None and not name.startswith(CONF):
+                yield f"examples.{n}.facts", _no_fact(name)
+            elif fact and not check_value(fact, value):
+                yield f"examples.{n}.facts", f"'{name}' cannot be {value!r}"
+        for step in (*example.expect.steps, *example.expect.not_steps):
+            if step not in offered:
+                yield f"examples.{n}.expect", f"no step '{step}' in this rule{suggestion(step, offered)}"
+
+
+def _needed(rule: RuleBody) -> set[str]:
+    """Which answers the rule can give: skipped only where a fact or batches may be missing."""
+    can_lack = rule.seen or rule.batches > 1 or any(line.fact for line in rule.requires)
+    return {"fires", "quiet", "skipped"} if can_lack else {"fires", "quiet"}

@@ -1,0 +1,68 @@
+"""What a rule's own examples may say: batches in short form, facts, and the expected answer."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from advisor.catalogue.condition import Model, Number, Text
+
+
+class Every(Model):
+    """What each nth batch shows instead."""
+
+    nth: int = Field(ge=2)
+    row: dict[str, Number]
+
+
+class SourceShort(Model):
+    """One source of every batch: how many offsets it moves per batch and how far it lies behind the newest one."""
+
+    description: Text = "KafkaV2[Subscribe[events]]"
+    offsets: int | None = Field(None, ge=0)
+    """Offsets per batch; as many as the batch has rows when left out."""
+    backlog: int | None = Field(None, ge=0)
+    backlog_growth: int = 0
+    partitions: int = Field(1, ge=1)
+    metrics: dict[str, str] = Field(default_factory=dict)
+
+
+class Batches(Model):
+    """A run in short form. `row` holds Spark's own names: phases of durationMs in ms, and numInputRows.
+
+    `interval_ms` is the time between two starts (default: triggerExecution + 5 ms). With `rows_follow_batch` a batch
+    reads what came in since the batch before, as with the default trigger. `batch_id` is the first one.
+    """
+
+    count: int = Field(ge=0)
+    row: dict[str, Number] = Field(default_factory=dict)
+    every: Every | None = None
+    interval_ms: int | None = Field(None, ge=1)
+    rows_follow_batch: bool = False
+    batch_id: int = Field(100, ge=0)
+    missing_ids: tuple[int, ...] = ()
+    operators: tuple[dict[str, Any], ...] = ()
+    sources: tuple[SourceShort, ...] = ()
+    sink: Text | None = None
+    event_time: dict[str, str] = Field(default_factory=dict)
+
+
+class Expect(Model):
+    """What the engine must answer. `because` is in the reason; a step that is not shown stands in `not_steps`."""
+
+    verdict: Literal["fires", "quiet", "skipped"]
+    level: Literal["low", "medium", "high"] | None = None
+    confidence: Literal["low", "medium", "high"] | None = None
+    because: Text | None = None
+    steps: dict[str, Literal["yes", "no", "if"]] = Field(default_factory=dict)
+    not_steps: tuple[str, ...] = ()
+
+
+class Example(Model):
+    """One case that a rule answers: its test and its documentation."""
+
+    name: Text
+    facts: dict[str, bool | int | float | str | None] = Field(default_factory=dict)
+    batches: Batches
+    expect: Expect

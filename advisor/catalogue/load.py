@@ -1,0 +1,85 @@
+"""The catalogue: the rules and steps of all directories, checked as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from advisor.catalogue.check import check
+from advisor.catalogue.read import Problem, Written, read
+from advisor.catalogue.rule import Rule, WrittenRule
+from advisor.catalogue.step import SharedStep, Step, StepBody, Use, WrittenStep
+from advisor.errors import CatalogueError
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The rules by id, and every step by id (shared ones and those of a rule)."""
+
+    rules: dict[str, Rule]
+    steps: dict[str, Step]
+
+
+def rules_directory() -> Path:
+    """Where the project's own rules lie: in an installed package, else in the repository."""
+    package = Path(__file__).parents[1]
+    installed = package / "_rules"
+    return installed if installed.is_dir() else package.parent / "rules"
+
+
+def load(dirs: Sequence[Path | str] | None = None) -> Catalogue:
+    """The project's rules and those of further directories; CatalogueError with all that is wrong, one line each."""
+    written, problems = _read_all([rules_directory(), *(Path(each) for each in dirs or ())])
+    problems = problems + check(written)
+    if problems:
+        raise CatalogueError("", "\n".join(str(problem) for problem in problems))
+    return _resolve(written)
+
+
+def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
+    written: list[Written] = []
+    problems: list[Problem] = []
+    for directory in dirs:
+        if not directory.is_dir():
+            problems.append(Problem(str(directory), "", "no such directory"))
+        for path in sorted(directory.rglob("*.y*ml")):
+            found = read(path, (Path(directory.resolve().name) / path.relative_to(directory)).as_posix())
+            if isinstance(found, Written):
+                written.append(found)
+            else:
+                problems.extend(found)
+    return written, problems
+
+
+def _resolve(written: Iterable[Written]) -> Catalogue:
+    homes: dict[str, tuple[WrittenStep, str]] = {}
+    for each in written:
+        for step in own_steps(each.content):
+            homes[step.id] = (step, each.content.id if isinstance(each.content, WrittenRule) else "steps")
+    steps = {id_: _step(*homes[id_], homes) for id_ in sorted(homes)}
+    rules = (_rule(each.content, each.file, steps) for each in written if isinstance(each.content, WrittenRule))
+    return Catalogue({rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}, steps)
+
+
+def own_steps(content: WrittenRule | SharedStep) -> list[WrittenStep]:
+    """The steps that a file itself holds."""
+    steps = content.steps if isinstance(content, WrittenRule) else (content,)
+    return [step for step in steps if isinstance(step, WrittenStep)]
+
+
+def _rule(rule: WrittenRule, file: str, steps: dict[str, Step]) -> Rule:
+    resolved = tuple(steps[step.use if isinstance(step, Use) else step.id] for step in rule.steps)
+    return Rule.model_construct(**(dict(rule) | {"steps": resolved, "file": file}))
+
+
+def _step(step: WrittenStep, home: str, homes: dict[str, tuple[WrittenStep, str]], depth: int = 0) -> Step:
+    undo: str | Step
+    if isinstance(step.undo, str):
+        undo = step.undo
+    elif depth:  # the undo of an undo is the step itself again: a sentence ends the circle
+        undo = f"{homes[step.undo.use][0].do}."
+    else:
+        undo = _step(*homes[step.undo.use], homes, depth + 1)
+    own = {name: getattr(step, name) for name in StepBody.model_fields}
+    return Step.model_construct(**own, undo=undo, home=home)

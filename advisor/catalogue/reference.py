@@ -1,0 +1,151 @@
+"""The generated page about the rules and the JSON Schema of a rule file, and whether both are as the rules are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from advisor.catalogue.condition import Condition
+from advisor.catalogue.ids import FAMILIES
+from advisor.catalogue.load import Catalogue
+from advisor.catalogue.rule import Rule, WrittenRule
+from advisor.catalogue.step import SharedStep, Step
+from advisor.metrics import METRICS
+
+PAGE, SCHEMA = "README.md", "schema.json"
+_HEAD = """<!-- Generated from the rule files by `make rules`; do not edit. -->
+# The rules
+
+One file per rule, one folder per family, steps that several rules share in `steps/`. Editors check a rule file against
+`schema.json`. `latency-advisor rules show ID` prints one rule; `latency-advisor rules check [DIR]` runs the rules' own
+examples.
+"""
+_TAKES = {
+    "nothing": "nothing",
+    "restart": "a restart",
+    "new_checkpoint": "a new checkpoint",
+    "stages": "several stages",
+}
+
+
+def generated(catalogue: Catalogue) -> dict[str, str]:
+    """File name -> text of what is generated into rules/."""
+    return {PAGE: reference(catalogue), SCHEMA: json.dumps(schema(), indent=2) + "\n"}
+
+
+def write(catalogue: Catalogue, directory: Path) -> None:
+    """Write both files into a directory of rules."""
+    for name, text in generated(catalogue).items():
+        (directory / name).write_text(text, encoding="utf-8")
+
+
+def drifted(catalogue: Catalogue, directory: Path) -> list[str]:
+    """Names of the generated files that are missing or not as the rules say."""
+    expected = generated(catalogue)
+    paths = {name: directory / name for name in expected}
+    return [name for name, path in paths.items() if not path.is_file() or path.read_text("utf-8") != expected[name]]
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of a rule file and of a file with a shared step."""
+    rule = WrittenRule.model_json_schema(by_alias=True)
+    step = SharedStep.model_json_schema(by_alias=True)
+    definitions = rule.pop("$defs", {}) | step.pop("$defs", {}) | {"Rule": rule, "SharedStep": step}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A rule or a shared step of the streaming latency advisor",
+        "oneOf": [{"$ref": "#/$defs/Rule"}, {"$ref": "#/$defs/SharedStep"}],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def reference(catalogue: Catalogue) -> str:
+    """The page: a table of all rules, then each rule, then each step."""
+    parts = [_HEAD, _table(catalogue.rules.values())]
+    parts += [_rule(rule) for rule in catalogue.rules.values()]
+    parts += ["## Steps\n", *(_step(step) for step in catalogue.steps.values())]
+    return "\n".join(parts)
+
+
+def _table(rules: Iterable[Rule]) -> str:
+    rows = (f"| [{r.id}](#{_anchor(r)}) | {_family(r)} | {r.title} | {r.status} |" for r in rules)
+    return "\n".join(["| rule | family | what it finds | status |", "|---|---|---|---|", *rows, ""])
+
+
+def _family(rule: Rule) -> str:
+    return FAMILIES.get(rule.id[:2], "own")
+
+
+def _anchor(rule: Rule) -> str:
+    return f"{rule.id}-{rule.slug}".lower()
+
+
+def _rule(rule: Rule) -> str:
+    lines = [f"## {rule.id} {rule.slug}\n", f"**{rule.title}.** {rule.why}\n", f"- Says: {_code(rule.says)}"]
+    lines.append(f"- Stands on: {_evidence(rule)}")
+    lines += _lines("Needs", rule.requires) + _lines("Quiet when", rule.unless)
+    if rule.batches != 1:
+        lines.append(f"- Steady batches: {rule.batches or 'none needed'}")
+    if rule.explains:
+        lines.append(f"- Explains: {', '.join(rule.explains)}")
+    lines.append(f"- Steps: {', '.join(f'[{s.id}](#{s.id})' for s in rule.steps) or 'none that helps'}")
+    lines.append(f"- References: {'; '.join(rule.references)}")
+    return "\n".join(lines) + "\n"
+
+
+def _evidence(rule: Rule) -> str:
+    if rule.seen:
+        return f"the fact `{rule.seen.fact}` (level {rule.level})"
+    assert rule.measure is not None
+    metric = METRICS[rule.measure.metric]
+    stat = f", {rule.measure.stat}" if rule.measure.stat else ""
+    levels = ", ".join(f"{level} {'below' if rule.falling else 'from'} {value}" for level, value in rule.levels.items())
+    return f"`{metric.name}` ({metric.unit}{stat}): {levels}"
+
+
+def _step(step: Step) -> str:
+    lines = [f"### {step.id}\n", f"{step.do}. Takes {_TAKES[step.takes]}.\n"]
+    lines += _lines("Meant when", step.when) + _lines("Not meant when", step.unless) + _lines("Legal when", step.legal)
+    lines.append(f"- Saves: {_promise(step)}")
+    undo = step.undo if isinstance(step.undo, str) else f"[{step.undo.id}](#{step.undo.id})"
+    lines += [f"- Costs: {step.costs}", f"- Undo: {undo}", f"- Check: {step.check}"]
+    return "\n".join(lines) + "\n"
+
+
+def _promise(step: Step) -> str:
+    if step.saves is None:
+        return "not known"
+    low, expected, high = step.saves.share
+    metric = f"`{step.saves.metric}`" + (f" ({step.saves.stat})" if step.saves.stat else "")
+    if step.saves.low:
+        safe = step.saves.low
+        return f"at least {safe.share:g} x `{safe.metric}`, expected {expected}, at most {high:g} x {metric}"
+    return f"{low:g} to {high:g} x {metric}" + ("" if expected is None else f", expected {expected:g}")
+
+
+def _lines(label: str, conditions: Iterable[Condition]) -> list[str]:
+    said = [_condition(line) for line in conditions]
+    return [f"- {label}: {'; '.join(said)}"] if said else []
+
+
+def _condition(line: Condition) -> str:
+    operand = line.operand
+    value = ", ".join(map(_value, operand)) if isinstance(operand, tuple) else _value(operand)
+    operator = {"at_least": "at least"}.get(line.operator, line.operator)
+    stat = f" ({line.stat})" if line.stat else ""
+    limits = [f"Spark {line.spark}"] if line.spark else []
+    limits += [" or ".join(line.platform)] if line.platform else []
+    on = f" (asked on {', '.join(limits)})" if limits else ""
+    return f"`{line.subject}`{stat} {operator} {value}{on}"
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _code(text: str) -> str:
+    return f"“{text}”"

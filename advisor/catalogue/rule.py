@@ -1,0 +1,89 @@
+"""What a rule is: evidence, levels, conditions, sentences, steps, examples."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, model_validator
+
+from advisor.catalogue.condition import Condition, Model, Number, Stat, Text
+from advisor.catalogue.example import Example
+from advisor.catalogue.step import Step, WrittenSteps
+
+Level = Literal["low", "medium", "high"]
+LEVELS: tuple[Level, ...] = ("low", "medium", "high")
+
+
+class Measure(Model):
+    """The metric that a rule stands on; `stat` is left out where a metric has one value per window."""
+
+    metric: str
+    stat: Stat | None = None
+
+
+class Seen(Model):
+    """Evidence that is a fact: the rule fires where the fact has a value other than "none" and false."""
+
+    fact: str
+
+
+def _ordered(levels: dict[Level, Number]) -> dict[Level, Number]:
+    values = [levels[level] for level in LEVELS if level in levels]
+    if not values:
+        raise ValueError("gives at least one of low, medium, high")
+    if values not in (sorted(set(values)), sorted(set(values), reverse=True)):
+        raise ValueError("rise or fall from low to high, each other than the one before")
+    return {level: levels[level] for level in LEVELS if level in levels}
+
+
+Levels: TypeAlias = Annotated[dict[Level, Number], AfterValidator(_ordered)]
+
+
+class RuleBody(Model):
+    """Everything of a rule but its steps."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Z]{2}\d{3}$")]
+    slug: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+    title: Text
+    status: Literal["stable", "experimental"]
+    batches: int = Field(1, ge=0)
+    measure: Measure | None = None
+    levels: Levels = Field(default_factory=dict)
+    seen: Seen | None = None
+    level: Level | None = None
+    requires: tuple[Condition, ...] = ()
+    unless: tuple[Condition, ...] = ()
+    explains: tuple[str, ...] = ()
+    says: Text
+    why: Text
+    references: tuple[Text, ...] = Field(min_length=1)
+    examples: tuple[Example, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_evidence(self) -> RuleBody:
+        if (self.measure is None) == (self.seen is None):
+            raise ValueError("stands on a 'measure' or on a fact that is 'seen'")
+        if bool(self.levels) != (self.measure is not None):
+            raise ValueError("'levels' go with 'measure'")
+        if (self.level is None) != (self.seen is None):
+            raise ValueError("'level' goes with 'seen'")
+        return self
+
+    @property
+    def falling(self) -> bool:
+        """Whether a smaller measure is worse: the levels fall from low to high."""
+        values = list(self.levels.values())
+        return bool(values) and values[0] > values[-1]
+
+
+class WrittenRule(RuleBody):
+    """A rule as a file holds it: its steps may be borrowed."""
+
+    steps: WrittenSteps = ()
+
+
+class Rule(RuleBody):
+    """A rule whose steps are resolved. `file` is where it stands."""
+
+    steps: tuple[Step, ...] = ()
+    file: str

@@ -1,0 +1,151 @@
+"""What a step is: the change, when it is meant, when Spark takes it, what it saves, costs and how it is undone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+
+from advisor.catalogue.condition import Condition, Model, Stat, Text
+
+Takes = Literal["nothing", "restart", "new_checkpoint", "stages"]
+Semantics = Literal["unchanged", "at_least_once", "at_most_once", "exactly_once"]
+StepId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+
+Share: TypeAlias = tuple[float, float | None, float]
+
+
+def _check_share(share: Share) -> Share:
+    if [end for end in share if end is not None] != sorted(end for end in share if end is not None) or share[0] < 0:
+        raise ValueError("is [low, expected, high], each at least the one before, none below 0")
+    return share
+
+
+class SafeLow(Model):
+    """Another metric for the low end of a promise: `share` x that metric may be relied on."""
+
+    metric: str
+    stat: Stat | None = None
+    share: float = Field(gt=0)
+
+
+class Saves(Model):
+    """A promise: share [low, expected, high] of one metric; expected is null until somebody has measured it."""
+
+    metric: str
+    stat: Stat | None = None
+    share: Share
+    per_batches: int = Field(1, ge=1)
+    low: SafeLow | None = None
+
+    _ordered = field_validator("share")(_check_share)
+
+
+class Trigger(Model):
+    """The trigger that a step sets; exactly one kind. Intervals are milliseconds or Spark's words ("5 seconds")."""
+
+    processing_time: str | None = None
+    continuous: str | None = None
+    real_time: str | None = None
+    available_now: bool | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Trigger:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("takes exactly one of processing_time, continuous, real_time, available_now")
+        return self
+
+
+class Change(Model):
+    """What a step sets. A text may hold the {name} of a metric or a fact."""
+
+    writer_option: dict[str, str] = Field(default_factory=dict)
+    reader_option: dict[str, str] = Field(default_factory=dict)
+    conf: dict[str, str] = Field(default_factory=dict)
+    trigger: Trigger | None = None
+    package: Text | None = None
+    code: Text | None = None
+    value: str | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Change:
+        if not self.model_fields_set:
+            raise ValueError("changes something: give writer_option, reader_option, conf, trigger, package or code")
+        return self
+
+
+class Stage(Model):
+    """One part of a step that is done in order: what to do or set, and until when."""
+
+    do: Text | None = None
+    change: Change | None = None
+    until: Text
+
+    @model_validator(mode="after")
+    def _something(self) -> Stage:
+        if self.do is None and self.change is None:
+            raise ValueError("gives 'do', 'change' or both")
+        return self
+
+
+class Use(Model):
+    """A step that another file holds, by its id."""
+
+    use: str
+
+
+class StepBody(Model):
+    """Everything of a step but its undo, which is a text in a file and may be a step once it is resolved."""
+
+    id: StepId
+    do: Text
+    status: Literal["stable", "experimental"] = "stable"
+    unless: tuple[Condition, ...] = ()
+    when: tuple[Condition, ...] = ()
+    legal: tuple[Condition, ...] = ()
+    change: Change | None = None
+    stages: tuple[Stage, ...] = ()
+    takes: Takes
+    semantics: Semantics = "unchanged"
+    saves: Saves | None = None
+    costs: Text
+    check: Text
+
+    @model_validator(mode="after")
+    def _stages_in_order(self) -> StepBody:
+        if (self.takes == "stages") != bool(self.stages):
+            raise ValueError("'stages' and 'takes: stages' go together")
+        if self.takes not in ("nothing", "stages") and self.change is None:
+            raise ValueError("gives the 'change' to make")
+        return self
+
+
+def _kind(value: Any) -> str:
+    return "text" if isinstance(value, str) else "use" if isinstance(value, Use) or "use" in value else "step"
+
+
+Undo: TypeAlias = Annotated[Annotated[str, Tag("text")] | Annotated[Use, Tag("use")], Discriminator(_kind)]
+
+
+class WrittenStep(StepBody):
+    """A step as a file holds it."""
+
+    undo: Undo
+
+
+class SharedStep(WrittenStep):
+    """A step in a file of its own, rules/steps/ID.yaml."""
+
+    id: Annotated[StepId, Field(alias="step")]
+
+
+class Step(StepBody):
+    """A step whose `use` is resolved. `home` is the id of the rule that holds it, or "steps"."""
+
+    undo: str | Step
+    home: str
+
+
+WrittenSteps: TypeAlias = tuple[
+    Annotated[Annotated[WrittenStep, Tag("step")] | Annotated[Use, Tag("use")], Discriminator(_kind)], ...
+]
