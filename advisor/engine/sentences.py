@@ -1,0 +1,103 @@
+"""Sentences and settings of a rule with this query's numbers in them."""
+
+from __future__ import annotations
+
+import re
+
+from advisor.catalogue import Change, Rule, Step
+from advisor.metrics import METRICS, Estimate, measure
+from advisor.metrics.words import in_words, number
+from advisor.window import Window
+
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_:.]*)\}")
+
+
+def sentence(text: str, window: Window, rule: Rule | None = None) -> str:
+    """The text with each {metric} and {fact} as people read it; a name that is not known stands as `unknown`."""
+    return _PLACEHOLDER.sub(lambda match: _words(match[1], window, rule), text)
+
+
+def setting(text: str, window: Window) -> str:
+    """The value of a setting: bare numbers, whole; a name that is not known stands as <name>, to be filled in."""
+    return _PLACEHOLDER.sub(lambda match: _bare(match[1], window), text)
+
+
+def finding_says(rule: Rule, window: Window) -> str:
+    """The rule's sentence, begun with how many batches it speaks of."""
+    said = sentence(rule.says, window, rule)
+    if not len(window):
+        return said
+    if len(window) == 1:
+        return f"In the one batch given, {said}"
+    typical = rule.measure is not None and rule.measure.stat == "typical" and rule.says.startswith("{")
+    return f"In a typical batch, {said}" if typical else said
+
+
+def undo_says(step: Step, window: Window) -> str:
+    """How a step is undone, in words; a step that undoes it is told stage by stage."""
+    if isinstance(step.undo, str):
+        return sentence(step.undo, window)
+    if not step.undo.stages:
+        return f"{step.undo.do}: {_settings_in_words(step.undo.change, window)}"
+    stages = "; ".join(f"({i}) {_stage(s.do, s.change, window)}, until {s.until}" for i, s in enumerate(step.undo.stages, 1))
+    return f"{step.undo.do}: {stages}. {step.undo.costs}"
+
+
+def change_of(change: Change | None, window: Window) -> dict[str, object]:
+    """The change as plain data, numbers filled in; kinds that the step does not use are left out."""
+    if change is None:
+        return {}
+    kinds = change.model_dump(exclude_none=True, exclude_defaults=True)
+    return {kind: _filled(value, window) for kind, value in kinds.items()}
+
+
+def _filled(value: object, window: Window) -> object:
+    if isinstance(value, dict):
+        return {key: _filled(inner, window) for key, inner in value.items()}
+    return setting(value, window) if isinstance(value, str) else value
+
+
+def _stage(do: str | None, change: Change | None, window: Window) -> str:
+    return ", ".join(part for part in (do, _settings_in_words(change, window)) if part)
+
+
+def _settings_in_words(change: Change | None, window: Window) -> str:
+    if change is None:
+        return ""
+    settings = {**change.writer_option, **change.reader_option, **change.conf}
+    said = [f"{key}={setting(value, window)}" for key, value in settings.items()]
+    if change.trigger is not None:
+        said += [f"trigger {kind} {value}" for kind, value in change.trigger.model_dump(exclude_none=True).items()]
+    return "set " + ", ".join(said) if said else ""
+
+
+def _words(name: str, window: Window, rule: Rule | None) -> str:
+    if name in METRICS:
+        value = measure(window, name, _stat(name, rule))
+        return in_words(value, METRICS[name].unit) if isinstance(value, Estimate) else "an unknown time"
+    known = window.facts.get(name)
+    if known is None or known.value is None:
+        return f"an unknown {name}"
+    if name.endswith("_ms"):
+        return number(float(known.value), "ms")
+    return str(known.value).lower() if isinstance(known.value, bool) else str(known.value)
+
+
+def _stat(name: str, rule: Rule | None) -> str | None:
+    """The statistic in which a sentence gives a metric: the one that the rule judges it by."""
+    if METRICS[name].per == "window" and METRICS[name].time != "latency":
+        return None
+    if rule is None or rule.measure is None:
+        return "typical"
+    if rule.measure.metric == name:
+        return rule.measure.stat
+    asked = [line.stat for line in rule.requires if line.metric == name and line.stat]
+    return asked[0] if asked else "mean" if rule.measure.stat == "total" else rule.measure.stat or "typical"
+
+
+def _bare(name: str, window: Window) -> str:
+    if name in METRICS:
+        value = measure(window, name)
+        return f"{value.safe:.0f}" if isinstance(value, Estimate) else f"<{name}>"
+    known = window.facts.get(name)
+    return f"<{name}>" if known is None else str(known.value)

@@ -1,0 +1,85 @@
+"""The steps of a finding: is each meant, would Spark take it, what would it save, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advisor.catalogue import Rule, Stage, Step
+from advisor.engine.conditions import Verdict, ask_all
+from advisor.engine.findings import Advice
+from advisor.engine.sentences import change_of, sentence, undo_says
+from advisor.metrics import METRICS, Missing, measure
+from advisor.savings import Promise, per_batch, per_record
+from advisor.window import Window
+
+LEGAL_ORDER = {"yes": 0, "if": 1, "no": 2}
+TAKES_ORDER = {"nothing": 0, "restart": 1, "stages": 2, "new_checkpoint": 3}
+NEW_CHECKPOINT = (
+    "it takes a new checkpoint: state is lost, startingOffsets decides what is read again, and a sink that remembers "
+    "batch ids (files, idempotent foreachBatch) skips the batches it thinks it knows"
+)
+
+
+def advice(rule: Rule, window: Window) -> tuple[Advice, ...]:
+    """The rule's steps for this query: legal first, then the larger saving, then what takes less."""
+    offered = [_advised(step, window) for step in rule.steps]
+    return tuple(sorted((step for step in offered if step is not None), key=_order))
+
+
+def _order(step: Advice) -> tuple[int, bool, float, int]:
+    saving = step.saves or step.saves_latency
+    new_checkpoint = step.takes == "new_checkpoint"
+    return LEGAL_ORDER[step.legal], new_checkpoint, -saving.likely if saving else 0.0, TAKES_ORDER[step.takes]
+
+
+def _advised(step: Step, window: Window) -> Advice | None:
+    meant = ask_all(step.when, window)
+    already = [ask_all([line], window).holds for line in step.unless]
+    if meant.holds is False or True in already:
+        return None
+    legal, because, unknown = _legality(step, window, meant)
+    saves, latency = per_batch(step.saves, window), per_record(step.saves, window)
+    return Advice(
+        id=step.id,
+        do=sentence(step.do, window),
+        legal=legal,
+        because=because,
+        unknown=tuple(unknown),
+        change=change_of(step.change, window),
+        stages=tuple(_stage(stage, window) for stage in step.stages),
+        takes=step.takes,
+        semantics=step.semantics,
+        status=step.status,
+        saves=saves if isinstance(saves, Promise) else None,
+        saves_latency=latency if isinstance(latency, Promise) else None,
+        costs=sentence(step.costs, window),
+        undo=undo_says(step, window),
+        check=sentence(step.check, window),
+    )
+
+
+def _legality(step: Step, window: Window, meant: Verdict) -> tuple[str, str, list[str]]:
+    """(yes | if | no, why it is not a plain yes, the facts that would settle it)."""
+    legal = ask_all(step.legal, window)
+    if legal.holds is False:
+        return "no", "; ".join(legal.because), []
+    doubts = (legal.because if legal.holds is None else []) + (meant.because if meant.holds is None else [])
+    doubts += [f"{name} was only inferred from the timestamps" for name in legal.inferred + meant.inferred]
+    unknown = legal.unknown + meant.unknown + legal.inferred + meant.inferred
+    missing = _unfilled(step, window)
+    doubts += [value.reason for value in missing]
+    unknown += [value.fact for value in missing if value.fact]
+    if step.takes == "new_checkpoint":
+        doubts.append(NEW_CHECKPOINT)
+    return ("if" if doubts else "yes"), "; ".join(dict.fromkeys(doubts)), list(dict.fromkeys(unknown))
+
+
+def _unfilled(step: Step, window: Window) -> list[Missing]:
+    """Why numbers that the change needs are missing."""
+    text = repr(step.change.model_dump()) if step.change else ""
+    named = [name for name in METRICS if f"{{{name}}}" in text]
+    return [value for name in named if isinstance(value := measure(window, name), Missing)]
+
+
+def _stage(stage: Stage, window: Window) -> dict[str, Any]:
+    return {"do": stage.do, "change": change_of(stage.change, window), "until": stage.until}

@@ -1,0 +1,48 @@
+"""Numbers as people read them, each by its unit."""
+
+from __future__ import annotations
+
+from advisor.metrics.registry import Estimate, Unit
+
+
+def in_words(estimate: Estimate, unit: Unit) -> str:
+    """`23 ms`, `9.1 %`, `440 rows`; `7.2 % to 18.2 %` where only the interval is known."""
+    if estimate.value is None:
+        return f"{number(estimate.low, unit)} to {number(estimate.high, unit)}"
+    return number(estimate.value, unit)
+
+
+def number(value: float, unit: Unit) -> str:
+    """One number with its unit."""
+    if unit == "ms":
+        return milliseconds(value)
+    if unit == "share":
+        return f"{value * 100:.1f} %"
+    if unit == "bytes":
+        return _bytes(value)
+    suffix = {"per_second": " per second", "ms_per_minute": " ms per minute", "rows": " rows"}.get(unit, "")
+    return f"{_plain(value)}{suffix}"
+
+
+def milliseconds(value: float) -> str:
+    """`0.4 ms`, `23 ms`, `1.2 s`, `9.1 min`, `3.2 h`."""
+    size = abs(value)
+    if size < 1000:
+        return f"{value:.1f} ms" if 0 < size < 9.95 and size != round(size) else f"{value:.0f} ms"
+    if size < 120_000:
+        return f"{value / 1000:.1f} s"
+    return f"{value / 60_000:.1f} min" if size < 7_200_000 else f"{value / 3_600_000:.1f} h"
+
+
+def _plain(value: float) -> str:
+    if value == round(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}"
+
+
+def _bytes(value: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(value) < 1000:
+            return f"{_plain(round(value, 1))} {unit}"
+        value /= 1000
+    return f"{_plain(round(value, 1))} TB"
