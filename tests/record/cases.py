@@ -1,0 +1,452 @@
+"""The cases to record, as data: a query, the Sparks that run it, and the rules that must find something in it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+Made = dict[str, Any]
+
+MAIN, FOUR, THREE = "4.3.0", "4.0.0", "3.5.9"
+
+RATE = {"format": "rate-micro-batch", "rowsPerBatch": "1000", "numPartitions": "2"}
+MANY_ROWS = {**RATE, "rowsPerBatch": "1400000"}
+KAFKA = {"format": "kafka", "feed": {"kind": "kafka", "rows_per_second": 1000}}
+HEAVY = {"name": "work_on_rows", "rounds": 3}
+NOOP = {"format": "noop"}
+TO_KAFKA = {"name": "to_kafka"}
+
+STATE_STORES = "org.apache.spark.sql.execution.streaming.state"
+ROCKSDB = {"spark.sql.streaming.stateStore.providerClass": f"{STATE_STORES}.RocksDBStateStoreProvider"}
+CHANGELOG = {**ROCKSDB, "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
+EIGHT_PARTITIONS = {"spark.sql.shuffle.partitions": "8"}
+DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+S3A = {
+    "spark.hadoop.fs.s3a.endpoint": "{s3}",
+    "spark.hadoop.fs.s3a.access.key": "testing",
+    "spark.hadoop.fs.s3a.secret.key": "testing",
+    "spark.hadoop.fs.s3a.path.style.access": "true",
+    "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+    "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
+}
+DATABRICKS_ASYNC_STATE = {"spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled": "true"}
+
+
+def asynchronous(interval_ms: int) -> Made:
+    """The writer options of async progress tracking."""
+    return {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": str(interval_ms)}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One start of the query: it ends at a batch, or after some seconds."""
+
+    until_batch: int = 80
+    seconds: int = 180
+    options: Made = field(default_factory=dict)
+    conf: Made = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query and what is kept of it; `keep` names appenders (text, structured, again), eventlog, progress."""
+
+    name: str
+    says: str
+    sparks: tuple[str, ...] = (MAIN,)
+    expect: tuple[str, ...] = ()
+    facts: Made = field(default_factory=dict)
+    source: Made = field(default_factory=lambda: RATE)
+    shape: Made = field(default_factory=lambda: {"name": "plain"})
+    sink: Made = field(default_factory=lambda: NOOP)
+    trigger: str = ""
+    output_mode: str = "append"
+    options: Made = field(default_factory=dict)
+    conf: Made = field(default_factory=dict)
+    keep: tuple[str, ...] = ("text",)
+    runs: tuple[Run, ...] = (Run(),)
+    needs: tuple[str, ...] = ()
+    rotated_into: int = 0
+
+    @property
+    def folder(self) -> str:
+        """The rule's id, or healthy."""
+        return self.name.split("/")[0]
+
+    def plain(self) -> Made:
+        """As JSON takes it."""
+        return dataclasses.asdict(self)
+
+
+def until(batch: int, seconds: int = 180, **more: Any) -> tuple[Run, ...]:
+    """A single run up to this batch."""
+    return (Run(batch, seconds, **more),)
+
+
+LOGS = (
+    Case(
+        "LG001/rate-to-noop",
+        "a stateless query whose batches consist mostly of writing the two logs",
+        sparks=(MAIN, THREE),
+        expect=("LG001",),
+    ),
+    Case(
+        "LG001/structured-log",
+        "a stateless query whose batches consist mostly of writing the two logs, in Spark's structured JSON log",
+        sparks=(FOUR,),
+        expect=("LG001",),
+        keep=("structured",),
+    ),
+    Case(
+        "LG001/event-log",
+        "a stateless query whose batches consist mostly of writing the two logs, in a rolling event log",
+        sparks=(MAIN,),
+        expect=("LG001",),
+        keep=("eventlog",),
+    ),
+    Case(
+        "LG001/event-log-single-file",
+        "a stateless query whose batches consist mostly of writing the two logs, in an event log of one plain file",
+        sparks=(THREE,),
+        expect=("LG001",),
+        keep=("eventlog",),
+    ),
+    Case(
+        "LG001/progress-lines",
+        "the query's own recent progress, one JSON object per line",
+        sparks=(MAIN,),
+        expect=("LG001",),
+        keep=("progress",),
+        runs=until(90),
+    ),
+    Case(
+        "LG001/kafka-to-kafka",
+        "Kafka to Kafka without state, both logs written before and after each batch",
+        sparks=(FOUR, MAIN),
+        expect=("LG001",),
+        source=KAFKA,
+        shape=TO_KAFKA,
+        sink={"format": "kafka"},
+        needs=("kafka",),
+    ),
+    Case(
+        "LG002/interval-0",
+        "async progress tracking with interval 0: every batch queues its logs and waits for the queue",
+        sparks=(MAIN, THREE),
+        expect=("LG002",),
+        options=asynchronous(0),
+        runs=until(120),
+    ),
+    Case(
+        "LG003/purge-inline",
+        "a checkpoint on S3A whose old log entries are purged inside every offset write, as asyncLogPurge is off",
+        sparks=(FOUR,),
+        expect=("LG003",),
+        conf={
+            **S3A,
+            "spark.sql.streaming.asyncLogPurge.enabled": "false",
+            "spark.sql.streaming.minBatchesToRetain": "2",
+        },
+        keep=("text", "eventlog"),
+        runs=until(160),
+        needs=("s3a",),
+    ),
+    Case(
+        "LG004/s3a-stateless",
+        "a stateless query with its checkpoint on S3A: each log entry is written, then renamed by a copy",
+        sparks=(FOUR,),
+        expect=("LG004",),
+        conf=S3A,
+        needs=("s3a",),
+    ),
+    Case(
+        "LG004/s3a-count-by-key",
+        "a count by key with its checkpoint on S3A: logs and state are renamed by a copy",
+        sparks=(FOUR,),
+        expect=("LG004",),
+        shape={"name": "count_by_key", "keys": 1000},
+        output_mode="update",
+        conf=S3A,
+        needs=("s3a",),
+    ),
+    Case(
+        "LG005/switched-off",
+        "async progress tracking on, then off on the same checkpoint: the second start dies at a gap of its log",
+        sparks=(MAIN, THREE),
+        expect=("LG005",),
+        runs=(Run(150, 60, options=asynchronous(1000)), Run(300, 60)),
+    ),
+)
+
+STATE = (
+    Case(
+        "ST001/rocksdb-8-partitions",
+        "a count over 20,000 keys in RocksDB: every batch waits for its state to be committed",
+        expect=("ST001", "ST002"),
+        source={**RATE, "rowsPerBatch": "5000"},
+        shape={"name": "count_by_key", "keys": 20000},
+        output_mode="update",
+        conf={**ROCKSDB, **EIGHT_PARTITIONS},
+        keep=("eventlog",),
+        runs=until(50),
+    ),
+    Case(
+        "ST002/rocksdb-without-changelog",
+        "a count over 20,000 keys in RocksDB without changelog: each commit is a snapshot",
+        sparks=(MAIN, THREE),
+        expect=("ST001", "ST002"),
+        source={**RATE, "rowsPerBatch": "5000"},
+        shape={"name": "count_by_key", "keys": 20000},
+        output_mode="update",
+        conf={**ROCKSDB, **EIGHT_PARTITIONS},
+        runs=until(50),
+    ),
+    Case(
+        "ST005/8-partitions-on-2-slots",
+        "a count over 20,000 keys in 8 state partitions where 2 tasks run at once",
+        expect=("ST005",),
+        shape={"name": "count_by_key", "keys": 20000},
+        output_mode="update",
+        conf=EIGHT_PARTITIONS,
+        runs=until(50),
+    ),
+    Case(
+        "ST012/200-partitions",
+        "a count over 10 keys in the untouched 200 state partitions",
+        expect=("ST012",),
+        shape={"name": "count_by_key", "keys": 10},
+        output_mode="update",
+        conf={"spark.sql.shuffle.partitions": ""},
+        runs=until(40, 240),
+    ),
+)
+
+TRIGGERS = (
+    Case(
+        "TR001/interval-500-ms",
+        "a trigger interval of 500 ms and batches that take longer",
+        sparks=(FOUR, MAIN),
+        expect=("TR001",),
+        source={**MANY_ROWS, "rowsPerBatch": "400000"},
+        shape=HEAVY,
+        trigger="500 milliseconds",
+        runs=until(60),
+    ),
+    Case(
+        "TR001/growing-backlog",
+        "Kafka brings 4,000 rows a second, each batch may take 500: the backlog grows",
+        expect=("TR001",),
+        source={"format": "kafka", "maxOffsetsPerTrigger": "500", "feed": {"kind": "kafka", "rows_per_second": 4000}},
+        trigger="500 milliseconds",
+        runs=until(80),
+        needs=("kafka",),
+    ),
+    Case(
+        "TR002/interval-100-ms",
+        "a trigger interval of 100 ms, below what any batch costs; rows vary from second to second",
+        expect=("TR002",),
+        source={"format": "kafka", "feed": {"kind": "kafka", "levels": [200, 2000, 8000, 20000]}},
+        shape={"name": "work_on_rows", "rounds": 2},
+        trigger="100 milliseconds",
+        runs=until(200, 120),
+        needs=("kafka",),
+    ),
+    Case(
+        "TR004/kafka-to-kafka",
+        "Kafka to Kafka without state by default trigger, where 20 ms are wanted",
+        expect=("TR004",),
+        facts={"latency_target_ms": 20},
+        source=KAFKA,
+        shape=TO_KAFKA,
+        sink={"format": "kafka"},
+        output_mode="update",
+        needs=("kafka",),
+    ),
+    Case(
+        "TR005/kafka-to-kafka",
+        "Kafka to Kafka without state by default trigger, where 20 ms are wanted",
+        expect=("TR005",),
+        facts={"latency_target_ms": 20},
+        source=KAFKA,
+        shape=TO_KAFKA,
+        sink={"format": "kafka"},
+        needs=("kafka",),
+    ),
+    Case(
+        "TR006/interval-5-s",
+        "batches of a fifth of a second, started every 5 seconds, where 1 second is wanted",
+        expect=("TR006",),
+        facts={"latency_target_ms": 1000},
+        source={"format": "rate", "rowsPerSecond": "1000", "numPartitions": "2"},
+        shape={"name": "count_by_key", "keys": 1000},
+        output_mode="update",
+        trigger="5 seconds",
+        runs=until(18),
+    ),
+)
+
+SINKS = (
+    Case(
+        "SK002/row-by-row",
+        "foreachBatch collects each batch and sends its rows one by one",
+        expect=("SK002",),
+        sink={"foreach_batch": "send_row_by_row"},
+        runs=until(30),
+    ),
+    Case(
+        "SK003/delta-sink",
+        'format("delta") rebuilds the snapshot of its small table in 50 tasks in every batch',
+        sparks=(FOUR,),
+        expect=("SK003",),
+        sink={"format": "delta"},
+        conf=DELTA,
+        runs=until(45),
+        needs=("delta",),
+    ),
+    Case(
+        "SR002/kafka-read-twice",
+        "foreachBatch writes the batch to two tables without persist: Kafka is read twice",
+        sparks=(FOUR,),
+        expect=("SR002",),
+        source=KAFKA,
+        sink={"foreach_batch": "write_twice"},
+        runs=until(50),
+        needs=("kafka",),
+    ),
+    Case(
+        "SR002/rate-read-twice",
+        "foreachBatch writes the batch to two tables without persist: the source is read twice",
+        expect=("SR002",),
+        sink={"foreach_batch": "write_twice"},
+        runs=until(40),
+    ),
+)
+
+SETTINGS = (
+    Case(
+        "CF001/async-state-checkpoint",
+        "a setting that only Databricks knows, on open-source Spark: state is committed as ever",
+        expect=("CF001",),
+        shape={"name": "count_by_key", "keys": 1000},
+        output_mode="update",
+        conf={**DATABRICKS_ASYNC_STATE, **ROCKSDB},
+        keep=("text", "eventlog"),
+        runs=until(60),
+    ),
+    Case(
+        "CF002/option-in-capitals",
+        "the option of async progress tracking written in capitals, which Spark does not know",
+        sparks=(FOUR,),
+        expect=("CF002",),
+        options={"ASYNCPROGRESSTRACKINGENABLED": "true"},
+        runs=until(60),
+    ),
+    Case(
+        "DQ001/lost-middle",
+        "a driver log rotated into three files of which the middle one is lost",
+        expect=("DQ001",),
+        runs=until(150),
+        rotated_into=3,
+    ),
+)
+
+HEALTHY = (
+    Case(
+        "healthy/foreachbatch-to-delta",
+        "foreachBatch appends to a Delta table every 5 seconds; the work is the rows'",
+        sparks=(FOUR,),
+        source=MANY_ROWS,
+        shape=HEAVY,
+        sink={"foreach_batch": "append_once"},
+        trigger="5 seconds",
+        conf=DELTA,
+        runs=until(16),
+        needs=("delta",),
+    ),
+    Case(
+        "healthy/long-trigger",
+        "a batch every 5 seconds, well within its interval",
+        source=MANY_ROWS,
+        shape=HEAVY,
+        trigger="5 seconds",
+        runs=until(16),
+    ),
+    Case(
+        "healthy/restart",
+        "the same query started twice on its checkpoint, in two applications; both runs are well",
+        source=MANY_ROWS,
+        shape=HEAVY,
+        trigger="5 seconds",
+        runs=(Run(12, 120), Run(24, 120)),
+    ),
+    Case(
+        "healthy/idle-night",
+        "files arrive for a while, then nothing: many triggers without a batch",
+        sparks=(MAIN, THREE),
+        source={"format": "files", "feed": {"kind": "files", "files": 12, "rows": 1400000, "every_seconds": 5}},
+        shape=HEAVY,
+        trigger="5 seconds",
+        conf={"spark.sql.streaming.noDataProgressEventInterval": "1000"},
+        keep=("text", "progress"),
+        runs=until(1000, 95),
+    ),
+    Case(
+        "healthy/rocksdb-changelog",
+        "a count by key in RocksDB with changelog, as many state partitions as task slots",
+        source=MANY_ROWS,
+        shape={"name": "count_by_key", "rounds": 3, "keys": 20000},
+        output_mode="update",
+        trigger="5 seconds",
+        conf=CHANGELOG,
+        runs=until(24),
+    ),
+    Case(
+        "healthy/async-progress",
+        "async progress tracking with an interval of 1 second: the logs hold no batch",
+        options=asynchronous(1000),
+        source={**RATE, "rowsPerBatch": "100000"},
+        shape=HEAVY,
+        runs=until(100),
+    ),
+    Case(
+        "healthy/deduplication",
+        "rows of the last 10 seconds are kept once, in two state partitions",
+        source=MANY_ROWS,
+        shape={"name": "without_duplicates", "rounds": 3},
+        trigger="5 seconds",
+        runs=until(20),
+    ),
+    Case(
+        "healthy/stream-stream-join",
+        "a stream joined with itself over 2 seconds, in two state partitions",
+        source={**MANY_ROWS, "rowsPerBatch": "900000"},
+        shape={"name": "joined", "rounds": 3},
+        trigger="5 seconds",
+        runs=until(16),
+    ),
+    Case(
+        "healthy/structured-log",
+        "a healthy query in Spark's structured JSON log, where each progress stands twice in its line",
+        sparks=(FOUR,),
+        source=MANY_ROWS,
+        shape=HEAVY,
+        trigger="5 seconds",
+        keep=("structured",),
+        runs=until(16),
+    ),
+    Case(
+        "healthy/each-event-twice",
+        "a healthy query whose logger has two appenders on one file: every line stands twice",
+        source=MANY_ROWS,
+        shape=HEAVY,
+        trigger="5 seconds",
+        keep=("again",),
+        runs=until(12),
+    ),
+)
+
+CASES = (*LOGS, *STATE, *TRIGGERS, *SINKS, *SETTINGS, *HEALTHY)

@@ -1,0 +1,95 @@
+"""The laboratory: one virtual environment per Spark, the jars that Spark fetches, all below one directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_{scala}:{connector}"
+KAFKA_JARS = (
+    CONNECTOR,
+    "org.apache.spark:spark-token-provider-kafka-0-10_{scala}:{token}",
+    "org.apache.kafka:kafka-clients:{clients}",
+    "org.apache.commons:commons-pool2:{pool}",
+)
+# The connectors that were tried with these Sparks; Spark 4.3.0 runs with the connector of 4.2.0.
+KAFKA_VERSIONS = {
+    "3.5": {"scala": "2.12", "connector": "3.5.0", "token": "3.5.0", "clients": "3.4.1", "pool": "2.11.1"},
+    "4.0": {"scala": "2.13", "connector": "4.0.0", "token": "4.0.0", "clients": "3.9.0", "pool": "2.12.0"},
+    "4.2": {"scala": "2.13", "connector": "4.2.0", "token": "4.0.0", "clients": "3.9.2", "pool": "2.13.1"},
+    "4.3": {"scala": "2.13", "connector": "4.2.0", "token": "4.0.0", "clients": "3.9.2", "pool": "2.13.1"},
+}
+DELTA_JARS = ("io.delta:delta-spark_2.13:4.0.0", "io.delta:delta-storage:4.0.0", "org.antlr:antlr4-runtime:4.13.1")
+AWS = "software.amazon.awssdk"
+S3A_JARS = ("org.apache.hadoop:hadoop-aws:3.4.1", "org.apache.spark:spark-hadoop-cloud_2.13:4.0.0")
+S3A_JARS_WITH_ALL = tuple(f"{AWS}:{module}:2.25.53" for module in ("s3", "s3-transfer-manager", "sts", "kms"))
+BROKER_JARS_WITH_ALL = ("org.apache.kafka:kafka_2.13:4.1.0",)
+TOOLS = ["moto[server]"]
+
+FETCH = """
+import json, sys
+from pyspark.sql import SparkSession
+settings = {"spark.jars.ivy": sys.argv[1], "spark.ui.enabled": "false"}
+spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+for coordinate in json.loads(sys.argv[2]):
+    spark.sql(f"ADD JAR 'ivy://{coordinate}'")
+"""
+
+
+class Lab:
+    """Environments and jars below `root`; each is made when it is first asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.root.mkdir(parents=True, exist_ok=True)
+
+    def spark_python(self, version: str) -> Path:
+        """The interpreter of an environment that holds this PySpark."""
+        old = ["numpy<2", "setuptools"] if version.startswith("3.") else []
+        packages = [f"pyspark=={version}", "pandas<3", "pyarrow", "confluent-kafka", "pyyaml", "zstandard", *old]
+        return self._environment(f"spark-{version}", packages)
+
+    def tools_python(self) -> Path:
+        """The interpreter of an environment that holds moto's S3 server."""
+        return self._environment("moto", TOOLS)
+
+    def jars(self, kind: str, version: str) -> list[Path]:
+        """The jar files of `kind` (kafka, delta, s3a) for this Spark."""
+        if kind == "kafka":
+            numbers = KAFKA_VERSIONS[version[:3]]
+            return self._fetch(f"kafka-{version}", [jar.format(**numbers) for jar in KAFKA_JARS], [], version)
+        if kind == "delta":
+            return self._fetch("delta", DELTA_JARS, [], version)
+        return self._fetch("s3a", S3A_JARS, S3A_JARS_WITH_ALL, version)
+
+    def broker_jars(self) -> Path:
+        """The directory of a Kafka broker's jars."""
+        return self._fetch("broker", [], BROKER_JARS_WITH_ALL, "4.0.0")[0].parent
+
+    def _environment(self, name: str, packages: list[str]) -> Path:
+        home = self.root / "venvs" / name
+        python = home / "bin" / "python"
+        if not (home / "ready").exists():
+            subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+            subprocess.run([str(python), "-m", "pip", "install", "-q", *packages], check=True)
+            (home / "ready").touch()
+        return python
+
+    def _fetch(
+        self, name: str, alone: list[str] | tuple[str, ...], with_all: list[str] | tuple[str, ...], version: str
+    ) -> list[Path]:
+        """Spark's own resolver puts what it fetched below `jars` of its directory."""
+        target = self.root / "jars" / name
+        if not (target / "ready").exists():
+            shutil.rmtree(target, ignore_errors=True)
+            coordinates = [f"{jar}?transitive=false" for jar in alone] + list(with_all)
+            command = [str(self.spark_python(version)), "-c", FETCH, str(target), json.dumps(coordinates)]
+            subprocess.run(
+                command, check=True, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, stdout=subprocess.DEVNULL
+            )
+            (target / "ready").touch()
+        return sorted((target / "jars").glob("*.jar"))
