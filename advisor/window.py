@@ -103,17 +103,19 @@ def run_window(table: pa.Table, facts: Facts) -> Window:
         because="",
     )
     steady = ~executed["cold"] & (executed["input_rows"] != 0)
-    steady &= steady.iloc[::-1].cumsum().iloc[::-1] <= MOST_BATCHES
+    steady &= steady.iloc[::-1].cumsum().iloc[::-1].le(MOST_BATCHES)
     return whole.only(steady, "all steady batches of the run")
 
 
 def _flat(table: pa.Table) -> pd.DataFrame:
-    frame: pd.DataFrame = table.drop_columns(["operators", "sources"]).to_pandas(timestamp_as_object=False)
+    frame: pd.DataFrame = table.drop_columns(["operators", "sources", "other_phases"]).to_pandas()
+    other = table["other_phases"].to_pylist()
     frame = frame.reset_index(drop=True)
     number = frame.select_dtypes("number").columns
     frame[number] = frame[number].astype("float64")
     frame["interval_ms"] = intervals(frame)
-    started = frame["timestamp"].diff().dt.total_seconds() * 1000
+    frame["other_phases_ms"] = [sum(ms for _, ms in phases) if phases else 0 for phases in other]
+    started = _since_last(frame)
     consecutive = frame["batch_id"].diff() == 1
     gap = started - frame["trigger_execution_ms"].shift()
     frame["between_batches_ms"] = gap.where(consecutive & (frame["interval_ms"] >= started - 1)).clip(lower=0)
@@ -127,12 +129,16 @@ def intervals(frame: pd.DataFrame) -> pd.Series[float]:
     idle trigger lay between. The smaller of both is taken.
     """
     by_rate = (frame["input_rows"] / frame["input_rows_per_second"] * 1000).replace([np.inf, 0], np.nan)
-    by_clock = (frame["timestamp"].diff().dt.total_seconds() * 1000).where(frame["batch_id"].diff() == 1)
+    by_clock = _since_last(frame).where(frame["batch_id"].diff() == 1)
     by_clock = by_clock.where(by_clock > 0)
     # Spark 4.1 rounds the rate to one decimal: below ten rows a second it says nothing about milliseconds.
     by_rate = by_rate.where((frame["input_rows_per_second"] >= 10) | by_clock.isna())
     interval: pd.Series[float] = pd.concat([by_clock, by_rate], axis=1).min(axis=1)
     return interval
+
+
+def _since_last(frame: pd.DataFrame) -> pd.Series[float]:
+    return frame["timestamp"].diff().dt.total_seconds() * 1000  # type: ignore[arg-type]
 
 
 def cold(executed: pd.DataFrame) -> pd.Series[bool]:
@@ -164,7 +170,7 @@ def _last_of_warm_up(slow: np.ndarray) -> int:
     return last
 
 
-def _is_start(first: pd.Series) -> bool:  # type: ignore[type-arg]
+def _is_start(first: pd.Series) -> bool:
     rate = first["input_rows_per_second"]
     return first["batch_id"] == 0 or (bool(first["input_rows"]) and (pd.isna(rate) or rate == 0))
 

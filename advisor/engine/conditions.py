@@ -67,7 +67,7 @@ def ask_all(conditions: Iterable[Condition], window: Window) -> Verdict:
     Lines on one fact that are limited to versions or platforms are taken together while version or platform is not
     known: if every line fails it is no whatever the version, if some do it depends.
     """
-    answers = []
+    answers: list[Answer] = []
     for _, lines in groupby(conditions, key=lambda line: (line.subject, bool(line.spark or line.platform))):
         answers.extend(_together(list(lines), window))
     return Verdict(tuple(answers))

@@ -150,5 +150,5 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
     """Most important first: own findings before explained ones, then level, then what a record feels."""
     return sorted(
         findings,
-        key=lambda f: (f.explained_by is not None, -LEVELS.index(f.level), -(f.felt or 0.0), f.rule),  # type: ignore[arg-type]
+        key=lambda f: (f.explained_by is not None, -LEVELS.index(f.level), -(f.felt or 0.0), f.rule),
     )

@@ -145,7 +145,9 @@ def interval_over_advised(window: Window) -> Windowed:
     advised = advised_interval_ms(window)
     if interval is None:
         return Missing("the trigger interval is not known", "trigger_interval_ms")
-    return advised if isinstance(advised, Missing) else _scaled_of(float(interval.value), advised)
+    if not isinstance(advised, Estimate):
+        return advised
+    return _scaled_of(float(interval.value), advised)
 
 
 @window_metric("ms", time="latency")
@@ -164,7 +166,7 @@ def latency_over_advised_interval_ms(window: Window) -> Windowed:
 
 @window_metric("ms")
 def advised_async_interval_ms(window: Window) -> Windowed:
-    """An interval for asynchronous log writes that storage keeps: 5000 ms, or 3 x p95 of a log write if that is more."""
+    """An interval for asynchronous log writes that storage keeps: 5000 ms, or 3 x p95 of a write if that is more."""
     logs = offset_log_ms(window)
     slow = float(logs.quantile(0.95)) if isinstance(logs, pd.Series) and len(logs) else 0.0
     advised = max(float(ADVISED_LOG_INTERVAL_MS), math.ceil(3 * slow / 1000) * 1000.0)

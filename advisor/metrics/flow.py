@@ -138,9 +138,28 @@ def over_interval_share(window: Window) -> Windowed:
     return Estimate(over, over, over)
 
 
+@window_metric("share", "count")
+def falling_behind_share(window: Window) -> Windowed:
+    """Share of the batches longer than the trigger interval; 1 where the backlog grows by more than a batch waits."""
+    over, growing = over_interval_share(window), _backlog_grows(window)
+    if growing:
+        return Estimate(1.0, 1.0, 1.0)
+    return Estimate(0.0, 0.0, 0.0) if isinstance(over, Missing) and growing is False else over
+
+
+def _backlog_grows(window: Window) -> bool | None:
+    """Whether the backlog's age grew over the window by at least one mean interval; None where it is not known."""
+    slope = backlog_trend_ms_per_minute(window)
+    if not isinstance(slope, Estimate):
+        return None
+    times = window.batches["timestamp"]
+    minutes = (times.iloc[-1] - times.iloc[0]).total_seconds() / 60
+    return slope.low > 0 and slope.safe * minutes >= float(window.batches["interval_ms"].mean())
+
+
 @window_metric("ms_per_minute")
 def backlog_trend_ms_per_minute(window: Window) -> Windowed:
-    """How fast the backlog's age grows: Theil-Sen slope with its 95 % interval; 0 where Kendall's test sees no trend."""
+    """Growth of the backlog's age: Theil-Sen slope with its 95 % interval; 0 where Kendall's test sees no trend."""
     age = backlog_ms(window)
     if not isinstance(age, pd.Series):
         return age if isinstance(age, Missing) else Missing("the backlog is not known")

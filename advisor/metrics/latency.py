@@ -48,7 +48,7 @@ def latency_quantiles(window: Window, at: tuple[float, ...]) -> Quantiles | Miss
 def mixture_quantiles(
     start: np.ndarray, width: np.ndarray, weight: np.ndarray, at: tuple[float, ...]
 ) -> tuple[float, ...]:
-    """Quantiles of a mixture of uniform distributions over [start, start + width], by bisection to a tenth of a unit."""
+    """Quantiles of a mixture of uniform distributions over [start, start + width], by bisection to 0.1."""
     weight = weight / weight.sum()
     width = np.maximum(width, 1e-9)
 

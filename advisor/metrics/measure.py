@@ -32,7 +32,7 @@ def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Mi
         return Estimate(chosen, chosen, chosen)
     if isinstance(value, Bounds):
         low, high = (_statistic(window, end, name, stat or "typical") for end in (value.low, value.high))
-        return low if low is None else _interval(low, high)
+        return _interval(low, high)
     if metric.part is not None and stat in ("typical", "total", None):
         return _ratio_of_sums(window, metric.part, metric.whole or "trigger_execution_ms", stat or "typical")
     number = _statistic(window, value, name, stat or "typical")
@@ -56,7 +56,7 @@ def computed(window: Window, name: str) -> Batchwise | Windowed:
 
 
 def statistics(window: Window, name: str) -> dict[str, object]:
-    """A metric as the report shows it: p50, p95, p99 and typical, or an interval, or why it is missing; and its unit."""
+    """A metric as the report shows it: p50, p95, p99, typical and unit, or an interval, or why it is missing."""
     metric, value = named(name), computed(window, name)
     if isinstance(value, Missing):
         return {"missing": value.reason}

@@ -89,12 +89,13 @@ def databricks_phases_ms(window: Window) -> Batchwise:
 @batch_metric("ms")
 def unaccounted_ms(window: Window) -> Batchwise:
     """triggerExecution less all its phases, named here or not; at least 0."""
-    other = window.batches["other_phases_ms"] if "other_phases_ms" in window.batches else 0.0
+    other = window.batches["other_phases_ms"]
     rest: pd.Series[float] = window.batches["trigger_execution_ms"] - summed(window, tuple(PHASES)) - other
     return rest.clip(lower=0)
 
 
 share_of("offset_log_ms", "offset_log_share", "(walCommit + commitOffsets) / triggerExecution")
+share_of("wal_commit_ms", "wal_commit_share", "walCommit / triggerExecution")
 share_of("log_purge_ms", "log_purge_share", "(walCommit - commitOffsets) / triggerExecution")
 share_of("source_discovery_ms", "source_discovery_share", "latestOffset / triggerExecution")
 share_of("query_planning_ms", "query_planning_share", "queryPlanning / triggerExecution")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from advisor.metrics.registry import Estimate, Windowed, window_metric
+from advisor.metrics.registry import METRICS, Estimate, Windowed, window_metric
 from advisor.window import Window
 
 
@@ -47,3 +47,22 @@ def impossible_times(window: Window) -> Windowed:
     whole = frame["trigger_execution_ms"]
     longest = frame[["add_batch_ms", "wal_commit_ms", "commit_offsets_ms", "latest_offset_ms"]].max(axis=1)
     return _count(int((longest > whole * 1.05 + 50).sum()))
+
+
+_PROBLEMS = (
+    ("missing_batches", "{n} batches between the first and the last are missing from the log"),
+    ("inflated_partitions", "numShufflePartitions counts retried tasks in {n} batches (before SPARK-45084)"),
+    ("clock_steps", "the driver's clock was set back {n} times"),
+    ("impossible_times", "{n} batches have a phase longer than the whole trigger: units are mixed"),
+)
+
+
+def data_problem(window: Window) -> str | None:
+    """What is wrong with the numbers of a run that has executed batches, in words; None where nothing is."""
+    counts = {name: METRICS[name].compute(window) for name, _ in _PROBLEMS}
+    said = [
+        words.format(n=f"{count.low:.0f}")
+        for name, words in _PROBLEMS
+        if isinstance(count := counts[name], Estimate) and count.low > 0
+    ]
+    return "; ".join(said) or None

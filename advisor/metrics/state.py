@@ -77,7 +77,7 @@ def state_commit_wall_ms(window: Window) -> Batchwise:
 
 @batch_metric("ms", phases=("add_batch_ms",))
 def snapshot_commit_wall_ms(window: Window) -> Batchwise:
-    """Flush, compaction, checkpoint and file sync of RocksDB commits, as wall time (their parts add up to the commit)."""
+    """Flush, compaction, checkpoint and file sync of RocksDB commits as wall time: together, most of a commit."""
     columns = [name for name in SNAPSHOT_PARTS if name in window.operators]
     parts = window.operators[columns].sum(axis=1, min_count=1)
     return _in_waves(window, pd.concat([parts, window.operators["commit_ms"]], axis=1).min(axis=1).where(parts.notna()))

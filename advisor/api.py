@@ -1,0 +1,115 @@
+"""What a notebook or a script imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from advisor import batches, catalogue, config
+from advisor.engine import Silenced
+from advisor.errors import UsageError
+from advisor.facts import Run, parse_user_fact
+from advisor.report import Asked, Report, assemble
+from advisor.sources import files
+
+if TYPE_CHECKING:
+    from advisor.catalogue import Catalogue
+    from advisor.config import Config
+
+UserFact = tuple[str | None, str, Any]
+
+
+def analyze(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    set: Iterable[str] = (),
+    config: str | Path | None = None,
+    rules: Iterable[str | Path] = (),
+    last: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Report:
+    """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
+
+    `set`: facts as `fact=value` or `QUERY:fact=value`. `config`: an advisor.yaml; without it, the one beside the logs.
+    `rules`: directories with a team's own rules. `last` ("30m") counts back from each run's newest batch; `since` and
+    `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. Raises
+    InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
+    """
+    given = _listed(paths)
+    judges = catalogue.load([Path(place) for place in rules] or None)
+    asked = Asked(
+        wishes=_Wishes(_config(config, given, judges), [parse_user_fact(text) for text in set]),
+        last=_duration(last),
+        since=_instant("since", since),
+        until=_instant("until", until),
+    )
+    return assemble(files.read(given, progress=progress), judges, asked)
+
+
+def read_progress(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
+    """The table of batches: one row per progress event, columns as `advisor.batches.COLUMNS` explains them.
+
+    Duplicates are dropped, idle triggers are marked in `idle`. Raises InputError where nothing can be read.
+    """
+    frame: pd.DataFrame = batches.to_pandas(files.read(_listed(paths), sightings=False).batches)
+    return frame
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    """What the user wants of each query: from the options first, then from advisor.yaml."""
+
+    config: Config
+    given: Sequence[UserFact]
+
+    def facts(self, run: Run) -> Mapping[str, Any]:
+        everyone = {name: value for query, name, value in self.given if query is None}
+        this = {name: value for query, name, value in self.given if query is not None and query in _names(run)}
+        return {**self.config.query(*_names(run)).given, **everyone, **this}
+
+    def silenced(self, run: Run) -> list[Silenced]:
+        meant = {entry.rule: entry for entry in self.config.ignore if self.config.ignored(entry.rule, *_names(run))}
+        return [Silenced(rule, e.reason, e.until.isoformat() if e.until else None) for rule, e in meant.items()]
+
+    def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
+        return self.config.query(*_names(run)).levels
+
+
+def _names(run: Run) -> tuple[str | None, ...]:
+    return run.name, run.id, run.run_id
+
+
+def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
+    return [str(paths)] if isinstance(paths, str | Path) else [str(path) for path in paths]
+
+
+def _config(given: str | Path | None, paths: list[str], judges: Catalogue) -> Config:
+    place = Path(given) if given is not None else config.find(paths)
+    return config.load(place, judges.rules)
+
+
+def _duration(text: str | None) -> pd.Timedelta | None:
+    if text is None:
+        return None
+    try:
+        length = pd.Timedelta(text)
+    except ValueError:
+        raise UsageError(f"--last {text}", "is no length of time", "write 30m, 2h or 1d") from None
+    if not length > pd.Timedelta(0):
+        raise UsageError(f"--last {text}", "is not longer than nothing", "write 30m, 2h or 1d")
+    return length
+
+
+def _instant(option: str, text: str | None) -> pd.Timestamp | None:
+    if text is None:
+        return None
+    instant = pd.to_datetime(text, errors="coerce")
+    if pd.isna(instant):
+        raise UsageError(f"--{option} {text}", "is no point in time", "write 2026-03-01T02:30:00Z")
+    return instant.tz_localize("UTC") if instant.tzinfo is None else instant.tz_convert("UTC")
