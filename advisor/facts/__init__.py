@@ -8,11 +8,11 @@ from advisor.facts.names import CONF, EXECUTOR, FACTS, SOURCES, Fact, Known
 from advisor.facts.settlement import Facts, settle
 from advisor.facts.sighting import Sighting
 from advisor.facts.values import check_value, fact_named, parse_user_fact, read_value
-from advisor.facts.versions import same_version, version_at_least, version_numbers
+from advisor.facts.versions import platform_of, same_version, version_at_least, version_numbers
 
 if TYPE_CHECKING:
-    from advisor.facts.inspection import computed
     from advisor.facts.evidence import Evidence, Run
+    from advisor.facts.inspection import computed
 
 __all__ = [
     "CONF",
@@ -32,6 +32,7 @@ __all__ = [
     "from_confs",
     "from_writer_options",
     "parse_user_fact",
+    "platform_of",
     "read_value",
     "same_version",
     "settle",

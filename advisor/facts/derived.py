@@ -6,7 +6,7 @@ from typing import Any
 
 from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, local_slots
 from advisor.facts.names import CONF, EXECUTOR, SOURCES
-from advisor.facts.versions import version_at_least
+from advisor.facts.versions import platform_of, version_at_least
 
 Candidates = dict[str, dict[str, Any]]
 
@@ -46,8 +46,8 @@ def _platform(candidates: Candidates) -> None:
         return
     properties = _properties(candidates)
     if properties and "databricks" not in candidates.get("platform", {}).values():
-        vendor = any(mark in str(_best(candidates, "spark_version") or "") for mark in ("-amzn", "-cdp", ".cloudera"))
-        _put(candidates, "platform", "other" if vendor else "open_source", properties)
+        version = _best(candidates, "spark_version")
+        _put(candidates, "platform", platform_of(str(version)) if version else "open_source", properties)
 
 
 def _databricks(candidates: Candidates) -> None:
@@ -84,8 +84,6 @@ def _slots(candidates: Candidates) -> None:
 
 def _total_cores(executors: Candidates, default: int | None, cpus: int) -> int | None:
     """The tasks that the registered executors run at once; None when the cores of one are not known."""
-    if EXECUTOR + "driver" in executors:
-        return None
     cores = [_best(executors, name) for name in executors]
     known = [count for one in cores if (count := default if one is None else int(one)) is not None]
     return sum(count // cpus for count in known) if len(known) == len(cores) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -72,13 +73,13 @@ class Evidence:
 
     def _executors_changed(self, run: Run) -> bool | None:
         """Whether executors came or went between the run's first and last batch; None when no executor was seen."""
-        times = [row.timestamp for row in self._executors(run) if not pd.isna(row.timestamp)]
+        rows = [row for log in run.logs for row in self._unnamed[log] if row.fact.startswith(EXECUTOR)]
+        if any(run.begins.get(row.file, row.offset) < row.offset < run.ends.get(row.file, row.offset) for row in rows):
+            return True
+        times = [row.timestamp for row in rows if not pd.isna(row.timestamp)]
         if not times or run.first is None or run.last is None:
-            return None
+            return None  # driver logs are not read in full: what was not seen there may still have been
         return any(run.first < time < run.last for time in times)
-
-    def _executors(self, run: Run) -> list[Sighting]:
-        return [row for log in run.logs for row in self._unnamed[log] if row.fact.startswith(EXECUTOR)]
 
     def _async_before(self, run: Run) -> bool | None:
         """Whether an earlier run of the query tracked progress asynchronously; None when no earlier run tells."""
@@ -87,7 +88,7 @@ class Evidence:
         return "true" in told if told else None
 
     def _counts(self, row: Sighting, run: Run) -> bool:
-        alone = len(self._queries[row.log]) <= 1
+        alone = len(self._queries[row.log]) <= 1 if row.id is None else row.id == run.id
         end = run.ends.get(row.file)
         return (alone or _application_wide(row)) and (end is None or row.offset <= end + _REACH_BYTES)
 
@@ -124,6 +125,8 @@ def _runs(batches: pd.DataFrame, sightings: Iterable[Sighting]) -> dict[str, Run
         if row.run_id:
             run = runs.setdefault(row.run_id, Run(row.id, row.run_id))
             run.id = run.id or row.id
+            if row.fact == "query_name":
+                run.name = run.name or json.loads(row.value)
             run.logs.add(row.log)
             run.ends[row.file] = max(run.ends.get(row.file, 0), row.offset)
             run.begins[row.file] = min(run.begins.get(row.file, row.offset), row.offset)

@@ -146,6 +146,7 @@ _ALL = (
     Fact("start_time", "str", "when the run started (ISO 8601, UTC)", "event log"),
     Fact("spike_phase", "str", "the phase in which every tenth batch is slow", "computed from batches"),
     Fact("data_problem", "str", "what is wrong with the numbers themselves", "computed from batches"),
+    Fact("query_name", "str", "name of the query", "log, event log"),
     Fact("application", "str", "name of the Spark application", "Spark properties, log", scope=_APPLICATION),
 )
 

@@ -16,6 +16,8 @@ _SHOWN_BY_PROGRESS = frozenset(
 )
 """Facts of which progress shows what is, while logs and settings show what was asked for."""
 _MEASURED = ("user", "checkpoint", "progress", "computed", *(s for s in SOURCES if s not in ("progress", "computed")))
+_PINNED = frozenset({"state_store", "shuffle_partitions"})
+"""Settings of the session that give way to what the checkpoint pins."""
 _LARGEST = frozenset({"task_slots", "delta_snapshot_tasks"})
 """Facts that a stretch of log shows a lower bound of."""
 
@@ -76,8 +78,13 @@ def _seen(rows: Iterable[Sighting]) -> Candidates:
         if not _fits(row.fact, value):
             continue
         by_source = candidates.setdefault(row.fact, {})
-        if row.fact in _LARGEST and row.source == "inferred":
-            value = max(value, by_source.get(row.source, value))
+        earlier = by_source.get(row.source)
+        if row.fact in _LARGEST and row.source == "inferred" and earlier is not None:
+            value = max(value, earlier)
+        if row.fact.startswith(EXECUTOR) and value is None and earlier:
+            continue  # a second line about the same executor, which names no cores
+        if row.run_id and row.fact in _PINNED and earlier not in (None, value):
+            by_source.setdefault("session", earlier)
         by_source[row.source] = value
     return candidates
 

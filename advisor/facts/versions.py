@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _NUMBERS = re.compile(r"\s*v?(\d+(?:\.(?:\d+|x\b))*)")
+_RELEASE = re.compile(r"\d+\.\d+\.\d+(?:-(?:SNAPSHOT|preview\d*|rc\d+))?")
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
@@ -20,6 +21,11 @@ def version_at_least(version: str, floor: str) -> bool:
     wanted = version_numbers(floor)
     found = version_numbers(version)
     return (found + (0,) * len(wanted))[: len(wanted)] >= wanted
+
+
+def platform_of(spark_version: str) -> str:
+    """The platform that a Spark outside Databricks belongs to: vendors add to the numbers of a release."""
+    return "open_source" if _RELEASE.fullmatch(spark_version) else "other"
 
 
 def same_version(one: str, other: str) -> bool:

@@ -1,0 +1,159 @@
+"""Lines of event logs that reveal more than progress."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any, Final
+
+import msgspec
+
+from advisor.facts import CONF, EXECUTOR, from_conf, from_confs
+from advisor.facts.sighting import Sighting
+from advisor.redaction import redact
+from advisor.sources.sightings.plan import read_physical_plan
+from advisor.sources.sightings.query import Told, error, limits
+
+EVENT_LOG_MARKERS: Final = (
+    b'"SparkListenerLogStart"',
+    b'"SparkListenerEnvironmentUpdate"',
+    b'"SparkListenerApplicationStart"',
+    b'"SparkListenerExecutorAdded"',
+    b'"SparkListenerExecutorRemoved"',
+    b"$QueryStartedEvent",
+    b"$QueryTerminatedEvent",
+    b"SparkListenerSQLExecutionStart",
+)
+"""What marks the lines worth giving to `sight_event_log`; of the last kind the first few of a run are enough."""
+
+_BATCH: Final = re.compile(r"id = ([0-9a-f-]{36})\nrunId = ([0-9a-f-]{36})\nbatch = ")
+_EXCEPTION: Final = re.compile(r"^(?:org\.apache\.spark\.sql\.streaming\.StreamingQueryException: )?(.*)")
+
+
+class _ExecutorInfo(msgspec.Struct, rename={"cores": "Total Cores"}):
+    cores: int | None = None
+
+
+class _Event(msgspec.Struct, rename={
+    "event": "Event",
+    "spark_version": "Spark Version",
+    "properties": "Spark Properties",
+    "app_name": "App Name",
+    "time": "Timestamp",
+    "executor_id": "Executor ID",
+    "executor": "Executor Info",
+    "run_id": "runId",
+    "started": "timestamp",
+    "plan": "physicalPlanDescription",
+    "confs": "modifiedConfigs",
+}):  # fmt: skip
+    event: str
+    spark_version: str | None = None
+    properties: dict[str, str] | list[tuple[str, str]] | None = None
+    app_name: str | None = None
+    time: int | None = None
+    executor_id: str | None = None
+    executor: _ExecutorInfo | None = None
+    id: str | None = None
+    run_id: str | None = None
+    started: str | None = None
+    name: str | None = None
+    exception: str | None = None
+    description: str | None = None
+    plan: str | None = None
+    confs: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+_DECODER: Final = msgspec.json.Decoder(_Event)
+
+
+def sight_event_log(line: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
+    """The sightings in one line of an event log, which begins at byte `base` of `file`; none when it is broken."""
+    try:
+        event = _DECODER.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return []
+    kind = re.split(r"[.$]", event.event)[-1]
+    if kind not in _READERS:
+        return []
+    told = _READERS[kind](event)
+    query, run = _query(event)
+    return [
+        Sighting(query, run, log, fact, _json(value), source, file, base, _time(event.time))
+        for fact, value, source, _ in told
+    ]
+
+
+def _query(event: _Event) -> tuple[str | None, str | None]:
+    match = _BATCH.search(event.description or "")
+    return (match[1], match[2]) if match else (event.id, event.run_id)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(redact(value) if isinstance(value, str) else value).decode()
+
+
+def _time(milliseconds: int | None) -> datetime | None:
+    try:
+        return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _log_start(event: _Event) -> list[Told]:
+    return [Told("spark_version", event.spark_version, "event_log")] if event.spark_version else []
+
+
+def _application(event: _Event) -> list[Told]:
+    return [Told("application", event.app_name, "event_log")] if event.app_name else []
+
+
+def _environment(event: _Event) -> list[Told]:
+    """All Spark properties: what is not among them was not set when the application started."""
+    properties = dict(event.properties or {})
+    return [Told(fact, value, source) for fact, (value, source) in from_confs(properties, "event_log").items()]
+
+
+def _executor_added(event: _Event) -> list[Told]:
+    cores = event.executor.cores if event.executor else None
+    return [Told(EXECUTOR + event.executor_id, cores, "event_log")] if event.executor_id else []
+
+
+def _executor_removed(event: _Event) -> list[Told]:
+    return [Told(EXECUTOR + event.executor_id, 0, "event_log")] if event.executor_id else []
+
+
+def _started(event: _Event) -> list[Told]:
+    told = [Told("start_time", event.started, "event_log")] if event.started else []
+    return [*told, Told("query_name", event.name, "event_log")] if event.name else told
+
+
+def _terminated(event: _Event) -> list[Told]:
+    if not event.exception:
+        return []
+    match = _EXCEPTION.match(event.exception.strip())
+    first = match[1] if match else event.exception
+    return [each._replace(source="event_log") for each in error(first, event.exception)]
+
+
+def _execution(event: _Event) -> list[Told]:
+    """One batch's plan, and the settings that the session changed after the application started."""
+    if not _BATCH.search(event.description or ""):
+        return []
+    told = read_physical_plan(event.plan or "") + limits(event.plan or "")
+    confs = [Told(fact, value) for key, text in event.confs.items() for fact, value in from_conf(key, text)]
+    kept = [each for each in confs if each.fact.startswith(CONF) or each.fact != "shuffle_partitions"]
+    return [each._replace(source="event_log") for each in told + kept]
+
+
+_READERS: Final[dict[str, Callable[[_Event], list[Told]]]] = {
+    "SparkListenerLogStart": _log_start,
+    "SparkListenerApplicationStart": _application,
+    "SparkListenerEnvironmentUpdate": _environment,
+    "SparkListenerExecutorAdded": _executor_added,
+    "SparkListenerExecutorRemoved": _executor_removed,
+    "QueryStartedEvent": _started,
+    "QueryTerminatedEvent": _terminated,
+    "SparkListenerSQLExecutionStart": _execution,
+}

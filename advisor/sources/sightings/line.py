@@ -1,0 +1,105 @@
+"""One log line, plain or structured: its message, its logger and the run that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Final
+
+import msgspec
+
+_LONGEST: Final = 1 << 18
+_AFTER: Final = 4096
+_QUERY: Final = re.compile(r"\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]")
+_LOGGERS: Final = re.compile(r"\b(AsyncProgressTrackingMicroBatchExecution|MicroBatchExecution|ContinuousExecution)\b")
+
+
+class _Error(msgspec.Struct):
+    class_: str | None = msgspec.field(default=None, name="class")
+    msg: str | None = None
+
+
+class _Structured(msgspec.Struct):
+    msg: str
+    ts: str | None = None
+    logger: str | None = None
+    context: dict[str, Any] = msgspec.field(default_factory=dict)
+    exception: _Error | None = None
+
+
+_DECODER: Final = msgspec.json.Decoder(_Structured)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A log line around a marker; `text` holds the message (of a plain line: the line), `after` what follows it."""
+
+    text: str
+    after: str
+    offset: int
+    logger: str | None = None
+    id: str | None = None
+    run_id: str | None = None
+    timestamp: datetime | None = None
+
+    def execution_class(self) -> str | None:
+        """The kind of execution that wrote the line, where its logger is one."""
+        match = _LOGGERS.search(self.logger if self.logger is not None else self.text)
+        return match[1] if match else None
+
+
+def lines_with(region: bytes, marker: bytes, most: int) -> Iterator[Line]:
+    """The lines of `region` that hold `marker`, at most `most` of them: the first ones and the last."""
+    position, count = region.find(marker), 0
+    while position >= 0:
+        count += 1
+        if count == most:
+            position = region.rfind(marker)
+        yield line_at(region, position)
+        end = region.find(b"\n", position)
+        position = region.find(marker, end) if end > 0 and count < most else -1
+
+
+def line_at(region: bytes, position: int) -> Line:
+    """The line around `position`; of a very long one the part around it."""
+    start = max(region.rfind(b"\n", 0, position) + 1, position - _LONGEST)
+    end = region.find(b"\n", position)
+    end = min(end if end >= 0 else len(region), position + _LONGEST)
+    raw = region[start:end]
+    structured = raw.find(b'{"ts"')  # a progress bar may stand before it
+    if structured >= 0:
+        line = _structured(raw[structured:], start)
+        if line is not None:
+            return line
+    text = raw.decode("utf-8", "replace").rstrip("\r")
+    query = _QUERY.search(text)
+    after = region[end + 1 : end + 1 + _AFTER].decode("utf-8", "replace")
+    query_id, run_id = query.groups() if query else (None, None)
+    return Line(text, after, start, None, query_id, run_id)
+
+
+def _structured(raw: bytes, offset: int) -> Line | None:
+    try:
+        record = _DECODER.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    context = {key.lower(): value for key, value in record.context.items()}
+    query = _QUERY.search(record.msg)
+    query_id, run_id = query.groups() if query else (_text(context.get("query_id")), _text(context.get("run_id")))
+    error = record.exception
+    after = f"{error.class_ or 'error'}: {error.msg or ''}" if error else ""
+    return Line(record.msg, after, offset, record.logger or "", query_id, run_id, _time(record.ts))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _time(text: str | None) -> datetime | None:
+    """The time of a structured line, which is UTC."""
+    try:
+        return datetime.fromisoformat((text or "").replace("Z", "+00:00")).astimezone(timezone.utc)
+    except ValueError:
+        return None

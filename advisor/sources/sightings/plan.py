@@ -1,0 +1,107 @@
+"""The logical plan that Spark 4 prints at a query's start, and the physical plan in event logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from advisor.facts import from_writer_options
+from advisor.sources.sightings.line import Line
+from advisor.sources.sightings.query import Told, checkpoint
+
+_MARK: Final = "Finish initializing with logical plan:"
+_HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w* (?P<sink>.*)", re.DOTALL)
+_OPTIONS: Final = re.compile(
+    r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)\], (?P<mode>Append|Update|Complete)(?:, \d+)?\s*$",
+    re.DOTALL,
+)
+_NEXT_OPTION: Final = re.compile(r", (?=[\w.\-]+=)")
+_STATEFUL: Final = re.compile(
+    r"(?:\w*WithState\w*|\w*InPandasWithState|Aggregate|Deduplicate\w*|Distinct|GlobalLimit)\b"
+)
+_NODE: Final = re.compile(r"^(?P<indent>[ :|+-]*?)(?P<streaming>~?)(?P<name>[A-Z]\w*)")
+_STATE_INFO: Final = re.compile(r"state info \[ checkpoint = (\S+?), runId = ([0-9a-f-]{36}), opId = \d+")
+_SAVE_MODE: Final = re.compile(
+    r"\(\d+\) StateStoreSave\b.*?\bstate info \[[^\]]*\][^\n]*?, (Append|Update|Complete), ", re.DOTALL
+)
+_HEADER: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d|\[\d|\d\d:\d\d:\d\d|\{\"ts\")")
+
+
+def read_plan(line: Line) -> list[Told]:
+    """Statefulness and watermark from the printed plan; where it prints the writer's options, those too."""
+    nodes, whole = _nodes(line)
+    if not nodes:
+        return []
+    told = _writer(nodes[0])
+    stateful = any(_is_stateful(nodes, index) for index in range(len(nodes)))
+    if stateful or whole:
+        told.append(Told("stateful", stateful))
+        told.append(Told("watermarked", any("EventTimeWatermark" in node for node in nodes)))
+    return told
+
+
+def read_physical_plan(text: str) -> list[Told]:
+    """Checkpoint, output mode and statefulness, where the plan has an operator with state; otherwise nothing."""
+    info = _STATE_INFO.search(text)
+    if info is None:
+        return []
+    told = [Told("stateful", value=True), *checkpoint(info[1].removesuffix("/state"))]
+    mode = _SAVE_MODE.search(text)
+    return [*told, Told("output_mode", mode[1].lower())] if mode else told
+
+
+def _nodes(line: Line) -> tuple[list[str], bool]:
+    """The plan's lines from its root on, and whether its end was seen."""
+    text = line.text.partition(_MARK)[2]
+    structured = line.logger is not None
+    rest = text if structured else text + "\n" + line.after
+    nodes: list[str] = []
+    for row in rest.lstrip("\r\n").split("\n"):
+        if not row.strip() or _HEADER.match(row):
+            return nodes, True
+        nodes.append(row.rstrip())
+    return nodes, structured
+
+
+def _writer(root: str) -> list[Told]:
+    """Query, output mode and options from the root of the plan, which 4.0 prints in full."""
+    head = _HEAD.search(root)
+    printed = _OPTIONS.search(head["sink"]) if head else None
+    if printed is None:
+        return []
+    options = dict(_pairs(printed["options"]))
+    told = [Told("output_mode", printed["mode"].lower())]
+    told += [Told(fact, value) for fact, value in from_writer_options(options)]
+    return [each._replace(id=printed["id"]) for each in told]
+
+
+def _pairs(options: str) -> Iterator[tuple[str, str]]:
+    for option in _NEXT_OPTION.split(options):
+        name, equals, value = option.partition("=")
+        if equals:
+            yield name, value
+
+
+def _is_stateful(nodes: list[str], index: int) -> bool:
+    """Whether a node of the plan keeps state: only streaming ones (`~`) do, and joins of two streams."""
+    node = _NODE.match(nodes[index])
+    if node is None or not node["streaming"]:
+        return False
+    if node["name"].endswith("Join"):
+        return sum(1 for child in _children(nodes, index) if child["streaming"]) > 1
+    return _STATEFUL.match(node["name"]) is not None
+
+
+def _children(nodes: list[str], index: int) -> Iterator[re.Match[str]]:
+    """The nodes right below: the next ones that are three columns further in, until one stands no further in."""
+    parent = _NODE.match(nodes[index])
+    depth = len(parent["indent"]) if parent else 0
+    for row in nodes[index + 1 :]:
+        node = _NODE.match(row)
+        if node is None:
+            continue
+        if len(node["indent"]) <= depth:
+            return
+        if len(node["indent"]) == depth + 3:
+            yield node

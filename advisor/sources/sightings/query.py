@@ -1,0 +1,151 @@
+"""Lines that speak of one query: its start, its options, its pinned configuration, its end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from advisor.facts import from_conf
+from advisor.sources.sightings.line import Line
+
+
+class Told(NamedTuple):
+    """A fact and its value, with the source and the query where they differ from what the line itself names."""
+
+    fact: str
+    value: Any
+    source: str = "log"
+    id: str | None = None
+
+
+_START: Final = re.compile(
+    r"Starting (?P<name>.*?) ?\[id = [0-9a-f-]{36}, runId = [0-9a-f-]{36}\]\. "
+    r"Use (?P<path>\S.*?) to store the query checkpoint"
+)
+_ROOT: Final = re.compile(r"Checkpoint root .+ resolved to (.+?)\.?$")
+_PINNED: Final = re.compile(r"OffsetSeqMetadata\w*\(.*?Map\((.*)\)\)?", re.DOTALL)
+_PAIR: Final = re.compile(r"(?:^|, )(spark\.[\w.\-]+) -> (.*?)(?=, spark\.[\w.\-]+ -> |$)", re.DOTALL)
+_UPDATED: Final = re.compile(r"value of conf '([^']+)' in current session from '([^']*)' to '([^']*)'")
+_BEHIND: Final = re.compile(
+    r"falling behind.{0,20}?trigger\s+interval\s+is\s+(\d+)\s*\}?\s*(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
+    re.DOTALL,
+)
+_MISSING: Final = re.compile(r"batch (\d+) doesn'?t exist", re.IGNORECASE)
+_MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
+_LIMIT: Final = re.compile(r"\bmaxoffsetspertrigger\s*(?:->|=|:)\s*(\d+)", re.IGNORECASE)
+_SET_BEFORE_MAP: Final = "spark.sql.streaming.internal.stateStore.partitions"
+_MODES: Final[dict[str, list[tuple[str, Any]]]] = {
+    "MicroBatchExecution": [("async_progress", False)],
+    "AsyncProgressTrackingMicroBatchExecution": [("async_progress", True)],
+    "ContinuousExecution": [("trigger", "continuous")],
+}
+_WITHOUT_AQE: Final = {
+    "stateful workloads": ("stateful", True),
+    "Real-time Mode": ("trigger", "real_time"),
+    "continuous mode": ("trigger", "continuous"),
+}
+
+
+def read_start(line: Line) -> list[Told]:
+    """Of `Starting NAME [id = …]. Use PATH to store the query checkpoint`: kind of execution, checkpoint, time."""
+    match = _START.search(line.text)
+    if match is None:
+        return []
+    told = execution(line) + checkpoint(match["path"])
+    if match["name"]:
+        told.append(Told("query_name", match["name"]))
+    if line.timestamp is not None:
+        told.append(Told("start_time", line.timestamp.isoformat().replace("+00:00", "Z")))
+    return told
+
+
+def execution(line: Line) -> list[Told]:
+    """What the logger of a line that the execution wrote says about the way of execution."""
+    return [Told(fact, value) for fact, value in _MODES.get(line.execution_class() or "", [])]
+
+
+def read_progress_header(line: Line) -> list[Told]:
+    """Until 3.5 the execution itself reports progress, and so shows its kind; from 4.0 on the line says nothing."""
+    return execution(line) if line.id and "ProgressReporter" not in (line.logger or line.text) else []
+
+
+def read_checkpoint_root(line: Line) -> list[Told]:
+    """Of `Checkpoint root X resolved to Y.`."""
+    match = _ROOT.search(line.text)
+    return checkpoint(match[1]) if match else []
+
+
+def checkpoint(path: str) -> list[Told]:
+    """The path and the file system of a checkpoint; a path without one leaves the file system unknown."""
+    scheme = urlsplit(path).scheme if ":" in path.partition("/")[0] else ""
+    told = [Told("checkpoint_path", path)]
+    return [*told, Told("checkpoint_scheme", scheme.lower())] if scheme else told
+
+
+def read_pinned(line: Line) -> list[Told]:
+    """Of `Committed offsets for batch N. Metadata OffsetSeqMetadata(…, Map(…))`: what the checkpoint pins."""
+    match = _PINNED.search(line.text)
+    pairs = _PAIR.findall(match[1]) if match else []
+    ordered = sorted(pairs, key=lambda pair: bool(pair[0] == _SET_BEFORE_MAP))
+    return [Told(fact, value) for key, text in ordered for fact, value in from_conf(key, text.rstrip(")"))]
+
+
+def read_conf_update(line: Line) -> list[Told]:
+    """Of `Updating the value of conf K in current session from A to B`: the session wanted A, the checkpoint pins B."""
+    told = []
+    for key, wanted, pinned in _UPDATED.findall(line.text):
+        told += [Told(fact, value, "session") for fact, value in from_conf(key, wanted)]
+        told += [Told(fact, value) for fact, value in from_conf(key, pinned)]
+    return told
+
+
+def read_falling_behind(line: Line) -> list[Told]:
+    """Of `Current batch is falling behind. The trigger interval is N milliseconds, …` in all its spellings."""
+    match = _BEHIND.search(f"{line.text} {line.after[:200]}")
+    if match is None:
+        return []
+    interval = int(match[1]) * _MILLISECONDS.get(match[2] or "ms", 1)
+    told = [Told("falling_behind", value=True)]
+    return [*told, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval)] if interval else told
+
+
+def read_without_aqe(line: Line) -> list[Told]:
+    """Of `Disabling AQE since AQE is not supported in …`."""
+    return [Told(*told) for words, told in _WITHOUT_AQE.items() if words in line.text]
+
+
+def read_real_time(line: Line) -> list[Told]:
+    """Of `Delay offset logging for batch N in real time mode`."""
+    return [Told("trigger", "real_time")] if "Delay offset logging" in line.text else []
+
+
+def read_async_write(line: Line) -> list[Told]:
+    """Of `Submitting async offset log write for batch N` (from 4.3 on)."""
+    return [Told("async_progress", value=True)] if "Submitting async" in line.text else []
+
+
+def read_termination(line: Line) -> list[Told]:
+    """Of `Query NAME [id = …, runId = …] terminated with error` and the first line of the error below it."""
+    first = line.after.strip().partition("\n")[0]
+    return error(first, line.text + line.after) if line.run_id else []
+
+
+def error(first: str, whole: str) -> list[Told]:
+    """What an error that ended a run says: its first line, and the batch that it missed in the log."""
+    missing = _MISSING.search(whole)
+    told = [Told("terminated_error", first)] if first else []
+    return [*told, Told("missing_batch", int(missing[1]))] if missing else told
+
+
+def read_source(line: Line) -> list[Told]:
+    """The limit of rows per batch where a source's options are printed."""
+    return limits(line.text)
+
+
+def limits(text: str) -> list[Told]:
+    """`maxOffsetsPerTrigger` in printed options; only where one source has one."""
+    found: Iterable[str] = dict.fromkeys(_LIMIT.findall(text))
+    values = [int(value) for value in found]
+    return [Told("max_offsets_per_trigger", values[0])] if len(values) == 1 and values[0] else []

@@ -1,0 +1,76 @@
+"""Every sighting in a stretch of whole log lines, plain or structured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from advisor.facts.sighting import Sighting
+from advisor.redaction import redact
+from advisor.sources.sightings import application, query, tasks
+from advisor.sources.sightings.line import Line, lines_with
+from advisor.sources.sightings.plan import read_plan
+from advisor.sources.sightings.query import Told
+from advisor.sources.sightings.repeats import Repeats
+
+Reader = Callable[[Line], list[Told]]
+
+_READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
+    (b"Running Spark version ", application.read_version, 8),
+    (b"Submitted application: ", application.read_application, 8),
+    (b"Default ResourceProfile created", application.read_profile, 8),
+    (b"Granted executor ID ", application.read_executor, 1000),
+    (b"Registered executor ", application.read_executor, 1000),
+    (b"Lost executor ", application.read_executor, 1000),
+    (b"clusterUsageTags.sparkVersion", application.read_runtime, 2),
+    (b"Databricks Runtime", application.read_runtime, 4),
+    (b"Spark configuration:", application.read_property, 2),
+    (b" resolved to ", query.read_checkpoint_root, 100),
+    (b" to store the query checkpoint", query.read_start, 1000),
+    (b"Finish initializing with logical plan:", read_plan, 100),
+    (b"Metadata OffsetSeqMetadata", query.read_pinned, 4),
+    (b"Updating the value of conf '", query.read_conf_update, 100),
+    (b"Using Source [", query.read_source, 20),
+    (b"AQE is not supported in ", query.read_without_aqe, 100),
+    (b" in real time mode", query.read_real_time, 2),
+    (b"async offset log write", query.read_async_write, 2),
+    (b"falling behind", query.read_falling_behind, 4),
+    (b" terminated with error", query.read_termination, 1000),
+)
+"""Marker, reader of the lines that hold it, and how many of them are read at most."""
+
+
+def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
+    """Every sighting in `region`, which begins at byte `base` of `file`, in order of place; credentials are removed.
+
+    A sighting names the query and run that its line names, else none. Values are JSON text.
+    """
+    found = [
+        _sighting(told, line, log=log, file=file, base=base)
+        for marker, read, most in _READERS
+        for line in lines_with(region, marker, most)
+        for told in read(line)
+    ]
+    start = Line("", "", 0)
+    found += [_sighting(told, start, log=log, file=file, base=base) for told in _of_the_whole(region)]
+    return Repeats().fresh(sorted(found, key=lambda each: each.offset))
+
+
+def _of_the_whole(region: bytes) -> Iterable[Told]:
+    yield from application.platform(region)
+    yield from application.checkpoint_manager(region)
+    slots = tasks.slots(region)
+    if slots:
+        yield Told("task_slots", slots, "inferred")
+    if tasks.snapshot_stage(region):
+        yield Told("delta_snapshot_tasks", tasks.SNAPSHOT_TASKS, "inferred")
+
+
+def _sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sighting:
+    value = redact(told.value) if isinstance(told.value, str) else told.value
+    text = msgspec.json.encode(value).decode()
+    return Sighting(
+        told.id or line.id, line.run_id, log, told.fact, text, told.source, file, base + line.offset, line.timestamp
+    )
