@@ -1,3 +1,25 @@
 """Streaming latency advisor: reads Spark's streaming progress and says what is worth changing."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from advisor.api import analyze, read_progress
+    from advisor.report import Report
+
 __version__ = "0.1.0"
+
+__all__ = ["Report", "__version__", "analyze", "read_progress"]
+
+_HOMES = {"analyze": "advisor.api", "read_progress": "advisor.api", "Report": "advisor.report"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name when it is first asked for, so that the command line starts fast."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,54 @@
+# What a fresh machine needs: Python 3.10 or newer, make; for anything that runs Spark also Java 17 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNNING := $(VENV)/.running
+DEVELOPING := $(VENV)/.developing
+.DELETE_ON_ERROR:
+.PHONY: demo test lint format bench samples rules coverage clean
+
+demo: $(RUNNING)  ## Advise on a shipped log, then on a stream that runs here
+	@$(BIN)/latency-advisor demo
+
+test: lint  ## Everything that must hold, without the benchmarks
+	$(BIN)/python -m pytest
+
+lint: $(DEVELOPING)  ## Style, types, layers, and whether generated files are up to date
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/latency-advisor rules check
+
+format: $(DEVELOPING)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+coverage: $(DEVELOPING)
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage report
+
+bench: $(DEVELOPING)  ## Speed against named opponents, as ratios of one run
+	$(BIN)/python -m tests.bench
+
+samples: $(DEVELOPING)  ## Record sample_progress/ again with real Spark
+	$(BIN)/python tests/record/run.py
+
+rules: $(DEVELOPING)  ## Generate rules/README.md and rules/schema.json
+	$(BIN)/python -c "from advisor.catalogue import load, rules_directory; from advisor.catalogue.reference import write; write(load(), rules_directory())"
+
+clean:
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(RUNNING): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing into $(VENV), about 450 MB with PySpark: a minute or two, once."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,lz4]'
+	@touch $@
+
+$(DEVELOPING): $(RUNNING)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+	@touch $@

@@ -1,0 +1,60 @@
+"""The command `latency-advisor`: words to calls. Only click is imported until a command runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import advisor
+from advisor.cli.analyze import analyze
+from advisor.cli.exits import CodedGroup
+from advisor.cli.rules import rules
+
+_HELP = """Reads what Spark says about each micro-batch and tells which change is legal for a streaming query, what it
+saves, what it costs and how to undo it.
+
+\b
+Start with a driver log, an event log or a file of progress events:
+  latency-advisor analyze driver.log
+  latency-advisor analyze logs/ --last 30m --set task_slots=32
+  kubectl logs my-driver | latency-advisor analyze -
+  latency-advisor demo
+
+\b
+Exit codes:
+  0    done
+  1    --fail-on: a finding of that level or a higher one
+  2    something in the command or the input is wrong; one line says what
+  130  stopped with Ctrl-C
+
+LATENCY_ADVISOR_TRACEBACK=1 in the environment shows the traceback of an error.
+"""
+
+
+@click.group(cls=CodedGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(advisor.__version__, prog_name="latency-advisor", message="%(prog)s %(version)s")
+def main() -> None:
+    """Say what there is; the commands do the work."""
+
+
+main.add_command(analyze)
+main.add_command(rules)
+
+
+@main.command()
+def facts() -> None:
+    """List the facts that --set can give, with their values."""
+    from advisor.cli.listing import facts_table
+
+    click.echo(facts_table())
+
+
+@main.command()
+@click.option("--seconds", default=30, show_default=True, type=click.IntRange(10, 60), help="How long the stream runs.")
+@click.option("--no-spark", is_flag=True, help="Advise on the shipped log only; start no stream.")
+def demo(**options: Any) -> None:
+    """Advise on a shipped log, then on a stream that runs here."""
+    from advisor.cli.demonstration import demonstrate
+
+    demonstrate(**options)

@@ -1,0 +1,69 @@
+"""How the command ends: exit codes, and errors in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import click
+
+from advisor.errors import AdvisorError
+
+FAILED_ON, WRONG, STOPPED, PIPE_CLOSED = 1, 2, 130, 141
+TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
+
+
+class CodedGroup(click.Group):
+    """A group of commands that ends with this project's exit codes."""
+
+    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Run a command and leave with its exit code; nothing else is raised."""
+        kwargs["standalone_mode"] = False
+        sys.exit(_code(lambda: super(CodedGroup, self).main(*args, **kwargs)))
+
+
+def _code(call: Callable[[], Any]) -> int:
+    try:
+        code = call()
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort):
+        return STOPPED
+    except BrokenPipeError:
+        _close_quietly()
+        return PIPE_CLOSED
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except (click.ClickException, AdvisorError, OSError) as error:
+        return _wrong(_line(error))
+    except Exception as error:
+        return _wrong(f"unexpected {type(error).__name__}: {error} ({TRACEBACK}=1 shows where)")
+    return code if isinstance(code, int) else 0
+
+
+def _wrong(line: str) -> int:
+    if os.environ.get(TRACEBACK):
+        traceback.print_exc()
+    click.echo(f"latency-advisor: {_safe(line)}", err=True)
+    return WRONG
+
+
+def _line(error: Exception) -> str:
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _safe(words: str) -> str:
+    from advisor.views.text import clean
+
+    return "\n".join(clean(line) for line in words.splitlines()) or "failed without a word"
+
+
+def _close_quietly() -> None:
+    """Point stdout at nothing: Python would complain about the closed pipe once more when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,179 @@
+"""advisor.yaml: what a team silences and why, and what it wants of each query."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from advisor.catalogue.rule import LEVELS, Level
+from advisor.errors import CatalogueError, UsageError
+from advisor.facts import fact_named, read_value
+
+NAME = "advisor.yaml"
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Ignore(_Model):
+    """A rule that is silenced for the queries whose name or id `query` names (a glob), until a day or for good."""
+
+    rule: Words
+    query: Words = "*"
+    reason: Words
+    until: date | None = None
+
+    def expired(self, today: date) -> bool:
+        """Whether the last day on which it holds is over."""
+        return self.until is not None and today > self.until
+
+    def meant_for(self, rule: str, names: Iterable[str | None]) -> bool:
+        """Whether it speaks of this rule and of a query with one of these names or ids."""
+        return rule == self.rule and any(name and fnmatchcase(name, self.query) for name in names)
+
+
+def _ordered(levels: dict[Level, float]) -> dict[Level, float]:
+    values = [levels[level] for level in LEVELS if level in levels]
+    if values not in (sorted(set(values)), sorted(set(values), reverse=True)):
+        raise ValueError("levels must rise or fall from low to high")
+    return levels
+
+
+def _facts(facts: dict[str, Any]) -> dict[str, Any]:
+    wrong: list[str] = []
+    read = {name: _fact(name, value, wrong) for name, value in facts.items()}
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return read
+
+
+def _fact(name: str, value: Any, wrong: list[str]) -> Any:
+    try:
+        fact = fact_named(name, place="")
+        if fact.kind == "version" and not isinstance(value, str):
+            wrong.append(f"{name}: write the version in quotes, YAML reads {value!r} as a number")
+            return None
+        return read_value(fact, _written(value), place="")
+    except UsageError as error:
+        wrong.append(str(error))
+        return None
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class QueryConfig(_Model):
+    """What is wanted of a query and known about it: its latency target, its levels by rule id, its facts."""
+
+    latency_target_ms: float | None = Field(None, gt=0)
+    levels: dict[str, Annotated[dict[Level, float], AfterValidator(_ordered)]] = Field(default_factory=dict)
+    facts: Annotated[dict[str, Any], AfterValidator(_facts)] = Field(default_factory=dict)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Every fact that it gives, the latency target among them."""
+        target = {} if self.latency_target_ms is None else {"latency_target_ms": self.latency_target_ms}
+        return self.facts | target
+
+
+class Config(_Model):
+    """One advisor.yaml, or nothing at all."""
+
+    ignore: tuple[Ignore, ...] = ()
+    queries: dict[str, QueryConfig] = Field(default_factory=dict)
+
+    def ignored(self, rule: str, *names: str | None, today: date | None = None) -> Ignore | None:
+        """What silences a rule for the query with these names or ids today, None if nothing does."""
+        return next((entry for entry in self._meant(rule, names) if not entry.expired(today or date.today())), None)
+
+    def expired(self, rule: str, *names: str | None, today: date | None = None) -> Ignore | None:
+        """What silenced a rule for this query until a day that is over, None if nothing did."""
+        return next((entry for entry in self._meant(rule, names) if entry.expired(today or date.today())), None)
+
+    def query(self, *names: str | None) -> QueryConfig:
+        """What is said of the query with these names or ids; the empty configuration if nothing is."""
+        return next((self.queries[name] for name in names if name and name in self.queries), QueryConfig())
+
+    def check_rules(self, known: Collection[str], place: str = NAME) -> None:
+        """CatalogueError naming every rule id that is not `known`, with a suggestion."""
+        named = {f"ignore.{nth}.rule": entry.rule for nth, entry in enumerate(self.ignore)}
+        named |= {f"queries.{name}.levels": rule for name, query in self.queries.items() for rule in query.levels}
+        wrong = [
+            f"{place}: {key}: no rule '{rule}'{_near(rule, known)}" for key, rule in named.items() if rule not in known
+        ]
+        if wrong:
+            raise CatalogueError("", "\n".join(wrong))
+
+    def _meant(self, rule: str, names: Iterable[str | None]) -> Iterable[Ignore]:
+        names = tuple(names)
+        return (entry for entry in self.ignore if entry.meant_for(rule, names))
+
+
+def load(path: Path | str | None, rules: Collection[str] | None = None) -> Config:
+    """The configuration in a file (empty without one), its rule ids checked against `rules` if they are given.
+
+    CatalogueError names everything that is wrong with it, a line each; OSError if it cannot be read.
+    """
+    if path is None:
+        return Config()
+    config = _read(Path(path))
+    if rules is not None:
+        config.check_rules(rules, str(path))
+    return config
+
+
+def find(paths: Iterable[str]) -> Path | None:
+    """The advisor.yaml beside the logs: in the directory that is given, or in the one of a file; None without one."""
+    for given in paths:
+        place = Path(given)
+        beside = (place if place.is_dir() else place.parent) / NAME
+        if "://" not in given and given != "-" and beside.is_file():
+            return beside
+    return None
+
+
+def _read(path: Path) -> Config:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise CatalogueError(str(path), " ".join(str(error).split()), "write it as YAML") from None
+    if not isinstance(content, Mapping | None):
+        raise CatalogueError(str(path), "holds no keys", "it may hold 'ignore' and 'queries'")
+    try:
+        return Config.model_validate(content or {})
+    except ValidationError as error:
+        wrong = "\n".join(f"{path}: {_problem(found)}" for found in error.errors())
+        raise CatalogueError("", wrong) from None
+
+
+_KEYS = [*Config.model_fields, *QueryConfig.model_fields, *Ignore.model_fields, *LEVELS]
+
+
+def _problem(found: Any) -> str:
+    key = ".".join(str(part) for part in found["loc"] if part != "[key]")
+    if found["type"] == "extra_forbidden":
+        return f"{key}: no key '{found['loc'][-1]}' here{_near(str(found['loc'][-1]), _KEYS)}"
+    if found["type"] == "missing":
+        return f"{key}: is missing"
+    said = str(found["msg"]).removeprefix("Value error, ")
+    return f"{key}: {said[:1].lower()}{said[1:]}"
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, list(known), 1)
+    return (
+        f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(sorted(known))}" if len(known) < 12 else ""
+    )

@@ -1,0 +1,130 @@
+"""The best step and the findings of one run, as a reader sees them in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from advisor.views import lines
+from advisor.views.paste import Paste, parts
+from advisor.views.screen import Screen, setting, steps, unknown_facts
+
+Data = Mapping[str, Any]
+
+_LEVEL_STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
+_LEGAL_STYLES = {"yes": "green", "if": "yellow", "no": "dim"}
+_DETAIL = 7
+_LABELS = 7
+
+
+class Advice:
+    """The advice for one run on its way to a console; a step is spelled out once."""
+
+    def __init__(self, console: Console, screen: Screen, everything: bool) -> None:
+        self.console = console
+        self.screen = screen
+        self.everything = everything
+        self.told: dict[str, str] = {}
+
+    def print(self) -> None:
+        """Print the best step, then the findings that the screen shows."""
+        if self.screen.best:
+            self._best(self.screen.best[1])
+        if self.screen.findings:
+            self._heading(f"Findings{self._kept_back()}")
+        for number, finding in enumerate(self.screen.findings, 1):
+            self._finding(number, finding)
+
+    def _best(self, step: Data) -> None:
+        self._heading("Best step")
+        self.console.print(Padding(Text(step["do"], style="bold green"), (0, 0, 0, 2)))
+        self.told[step["id"]] = "the best step, above"
+        self._detail(step, indent=2)
+
+    def _finding(self, number: int, finding: Data) -> None:
+        words = Text.assemble(
+            f"{number}. ",
+            (finding["title"], "bold"),
+            "  ",
+            (finding["level"], _LEVEL_STYLES.get(finding["level"], "")),
+            (f", confidence {finding['confidence']}  {finding['rule']}", "dim"),
+        )
+        self.console.print(words)
+        self._indented(Text(finding["says"]), 3)
+        for other in self.screen.folded.get(finding["rule"], []):
+            self._indented(Text(f"This also explains {other['rule']}: {other['title']}", style="dim"), 3)
+        if not finding["steps"]:
+            self._indented(Text("No setting is known that helps."), 3)
+        for step in steps(finding):
+            self._step(finding, step)
+        if self.everything and finding["evidence"]:
+            self._indented(Text(f"Known: {lines.evidence(finding)}", style="dim"), 3)
+
+    def _step(self, finding: Data, step: Data) -> None:
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(width=3)
+        grid.add_column(overflow="fold")
+        told = self.told.get(step["id"])
+        style = "dim" if step["legal"] == "no" else ""
+        grid.add_row(Text(step["legal"], _LEGAL_STYLES.get(step["legal"], "")), Text(_words(step, told), style))
+        self._indented(grid, 3)
+        if not told and step["legal"] != "no":
+            self.told[step["id"]] = f"see {finding['rule']}"
+            self._detail(step, indent=_DETAIL)
+
+    def _detail(self, step: Data, indent: int) -> None:
+        self._rows(_before_code(step), indent)
+        for part, paste in parts(step):
+            if part:
+                self._indented(Text(part, style="dim"), indent)
+            if paste:
+                self._paste(paste, indent)
+        self._rows(_after_code(step), indent)
+
+    def _paste(self, paste: Paste, indent: int) -> None:
+        self._rows([("paste", f"{paste.where}:")], indent)
+        for line in paste.lines:
+            # Not wrapped: a line broken in the middle could not be pasted.
+            self.console.print(Text(" " * (indent + _LABELS + 2) + line, style="bold cyan"), soft_wrap=True)
+
+    def _rows(self, rows: list[tuple[str, str]], indent: int) -> None:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(style="dim", no_wrap=True, width=_LABELS)
+        grid.add_column(overflow="fold")
+        for label, words in rows:
+            grid.add_row(label, Text(words))
+        if rows:
+            self._indented(grid, indent)
+
+    def _indented(self, what: Any, indent: int) -> None:
+        self.console.print(Padding(what, (0, 0, 0, indent)))
+
+    def _heading(self, words: str) -> None:
+        self.console.print()
+        self.console.print(Text(words, style="bold"))
+
+    def _kept_back(self) -> str:
+        return f" ({len(self.screen.findings)} shown, {self.screen.hidden} more: --all)" if self.screen.hidden else ""
+
+
+def _words(step: Data, told: str | None) -> str:
+    if told:
+        return f"{step['do']} ({told})"
+    return f"{step['do']}: {step['because']}" if step["legal"] != "yes" and step.get("because") else str(step["do"])
+
+
+def _before_code(step: Data) -> list[tuple[str, str]]:
+    tell = [("tell it", setting(name)) for name in unknown_facts(step)]
+    return [*tell, *[("saves", words) for words in lines.savings(step)], ("takes", lines.takes(step))]
+
+
+def _after_code(step: Data) -> list[tuple[str, str]]:
+    labels = {"costs": "costs", "undo": "undo", "check": "watch"}
+    rows = [(label, str(step[key])) for key, label in labels.items() if step.get(key)]
+    promise = lines.semantics(step)
+    return [("safety", promise), *rows] if promise else rows

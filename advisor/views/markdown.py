@@ -1,0 +1,65 @@
+"""The report as Markdown, for an issue, a wiki page or a review."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from advisor.views import lines, text
+from advisor.views.paste import parts
+from advisor.views.screen import by_reason, level, screens, setting, steps, unknown_facts
+
+Data = Mapping[str, Any]
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+
+
+def render(report: Data, *, everything: bool = False) -> str:
+    """The whole report as Markdown; what comes from logs can neither add markup nor HTML."""
+    report = text.clean_all(report)
+    page = _environment().get_template("report.md.j2")
+    shown = screens(report, everything=everything)
+    written = page.render(report=report, shown=shown, everything=everything, detail=_detail)
+    return re.sub(r"\n{3,}", "\n\n", written).strip() + "\n"
+
+
+def _detail(step: Data) -> str:
+    return _environment().get_template("step.md.j2").render(step=step).strip()
+
+
+def _environment() -> Environment:
+    # No HTML is made here, so HTML escaping would be wrong; `md` escapes for Markdown.
+    made = Environment(
+        loader=PackageLoader("advisor.views"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"md": escape, "fenced": fenced}
+    made.globals |= {
+        "lines": lines,
+        "level": level,
+        "steps": steps,
+        "parts": parts,
+        "by_reason": by_reason,
+        "setting": setting,
+        "unknown_facts": unknown_facts,
+        "plural": text.plural,
+        "phase": text.phase,
+        "phase_meaning": text.phase_meaning,
+        "milliseconds": text.ms,
+        "percent": text.share,
+    }
+    return made
+
+
+def escape(value: str) -> str:
+    """Text in which nothing is markup: special characters escaped, in one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
+
+
+def fenced(code: Sequence[str]) -> str:
+    """Lines in a fence that none of them can close."""
+    longest = max((len(run) for line in code for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([fence, *code, fence])

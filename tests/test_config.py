@@ -1,0 +1,110 @@
+"""advisor.yaml: what it may say, and how it is refused."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from advisor.config import Config, find, load
+from advisor.errors import CatalogueError
+
+GOOD = """
+ignore:
+  - {rule: LG001, query: "orders-*", reason: exactly-once is required, until: 2026-06-30}
+  - {rule: ST005, reason: the cluster grows next week}
+queries:
+  orders-enricher:
+    latency_target_ms: 500
+    levels: {LG001: {low: 0.3, high: 0.6}}
+    facts: {stateful: false, sink: kafka, task_slots: 16, spark_version: "3.10", ignored_async_setting: null}
+"""
+
+
+def written(directory: Path, text: str) -> Path:
+    path = directory / "advisor.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(directory: Path, text: str, rules: set[str] | None = None) -> str:
+    with pytest.raises(CatalogueError) as caught:
+        load(written(directory, text), rules)
+    return str(caught.value)
+
+
+def test_all_that_it_may_say(tmp_path: Path) -> None:
+    config = load(written(tmp_path, GOOD), {"LG001", "ST005"})
+    query = config.query(None, "orders-enricher")
+    assert query.given == {
+        "stateful": False,
+        "sink": "kafka",
+        "task_slots": 16,
+        "spark_version": "3.10",
+        "ignored_async_setting": None,
+        "latency_target_ms": 500,
+    }
+    assert query.levels == {"LG001": {"low": 0.3, "high": 0.6}}
+
+
+def test_a_rule_is_silenced_for_the_queries_that_are_named_until_the_day_is_over(tmp_path: Path) -> None:
+    config = load(written(tmp_path, GOOD))
+    last, after = date(2026, 6, 30), date(2026, 7, 1)
+    found = config.ignored("LG001", "some-id", "orders-enricher", today=last)
+    assert found is not None and found.reason == "exactly-once is required"
+    assert config.expired("LG001", "orders-enricher", today=last) is None
+    assert config.ignored("LG001", "orders-enricher", today=after) is None
+    assert config.expired("LG001", "orders-enricher", today=after) == found
+    assert config.ignored("LG001", "clicks", None, today=last) is None
+    assert config.ignored("ST005", None, "any-id", today=after) is not None
+    assert config.ignored("TR001", "orders-enricher", today=last) is None
+
+
+def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
+    assert load(None) == Config() == load(written(tmp_path, "# nothing yet\n"))
+    assert Config().query("x").given == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ignored: []", "ignored: no key 'ignored' here; did you mean 'ignore'?"),
+        ("ignore: [{rule: LG001}]", "ignore.0.reason: is missing"),
+        ("ignore: [{rule: LG001, reason: ' '}]", "ignore.0.reason: string should have at least 1 character"),
+        ("ignore: [{rule: LG001, reason: x, untill: 2026-01-01}]", "did you mean 'until'?"),
+        ("ignore: [{rule: LG01, reason: x}]", "ignore.0.rule: no rule 'LG01'; did you mean 'LG001'?"),
+        ("queries: {a: {levels: {LG0001: {low: 1}}}}", "queries.a.levels: no rule 'LG0001'; did you mean 'LG001'?"),
+        ("queries: {a: {levels: {LG001: {low: 1, medium: 3, high: 2}}}}", "levels must rise or fall"),
+        ("queries: {a: {facts: {statefull: true}}}", "did you mean"),
+        ("queries: {a: {facts: {sink: kafak}}}", "sink cannot be 'kafak'"),
+        ("queries: {a: {facts: {spark_version: 3.10}}}", "write the version in quotes"),
+        ("queries: {a: {latency_target_ms: -1}}", "queries.a.latency_target_ms: input should be greater than 0"),
+        ("- a list", "holds no keys"),
+        ("ignore: [", "write it as YAML"),
+    ],
+)
+def test_what_it_does_not_know_is_refused_with_a_suggestion(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refused(tmp_path, text, {"LG001", "ST005"})
+
+
+def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    said = refused(
+        tmp_path, "ignore: [{rule: LG001}]\nquerys: {}\nqueries: {a: {facts: {stateful: maybe, snk: kafka}}}"
+    )
+    assert len(said.splitlines()) == 3
+    assert all(line.startswith(str(tmp_path / "advisor.yaml")) for line in said.splitlines())
+    assert "stateful" in said and "'snk'" in said
+
+
+def test_it_is_found_beside_the_logs(tmp_path: Path) -> None:
+    log = tmp_path / "driver.log"
+    log.touch()
+    assert find([str(log), "-", "s3://bucket/logs"]) is None
+    path = written(tmp_path, "")
+    assert find(["-", str(log)]) == find([str(tmp_path)]) == path
+
+
+def test_a_file_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none.yaml")

@@ -1,0 +1,315 @@
+"""Reports in the contract's form, written by hand, for the tests of the views."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+ASYNC = {
+    "id": "async-progress",
+    "do": "Track progress asynchronously",
+    "legal": "yes",
+    "because": "the query keeps no state, the sink is Kafka, Spark is 4.0.0",
+    "unknown": [],
+    "change": {"writer_option": {"asyncProgressTrackingEnabled": "true"}},
+    "takes": "restart",
+    "semantics": "at_least_once",
+    "saves_ms": {"low": 57.0, "expected": 79.0, "high": 88.0},
+    "saves_latency_ms": {"low": 61.0, "expected": 84.0, "high": 97.0},
+    "costs": "Records can be processed again with other offset ranges after a failure.",
+    "undo": "Set asyncProgressTrackingCheckpointIntervalMs to 0 for two batches, stop, then switch it off.",
+    "check": "walCommit and commitOffsets fall to 0 or 1 ms.",
+}
+
+STORAGE = {
+    "id": "abortable-manager",
+    "do": "Write checkpoint files without a rename",
+    "legal": "if",
+    "because": "checkpoint_scheme is not known: it must be s3a",
+    "unknown": ["checkpoint_scheme"],
+    "change": {
+        "conf": {
+            "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.internal.io.cloud."
+            "AbortableStreamBasedCheckpointFileManager"
+        },
+        "package": "org.apache.spark:spark-hadoop-cloud_2.13:4.0.0",
+    },
+    "takes": "restart",
+    "semantics": "unchanged",
+    "saves_ms": {"low": 0.0, "expected": None, "high": 31.0},
+    "saves_latency_ms": None,
+    "costs": "It holds for every query of the session.",
+    "undo": "Remove the setting and restart.",
+    "check": "walCommit, commitOffsets.",
+}
+
+STATE = {
+    "id": "async-state-checkpoint",
+    "do": "Commit the state asynchronously",
+    "legal": "no",
+    "because": "It exists on Databricks only, and this is open-source Spark.",
+    "change": {"conf": {"spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled": "true"}},
+    "takes": "restart",
+    "semantics": "unchanged",
+    "saves_ms": None,
+    "saves_latency_ms": None,
+    "costs": "",
+    "undo": "",
+    "check": "",
+}
+
+OFF = {
+    "id": "async-progress-off",
+    "do": "Switch asynchronous progress tracking off safely",
+    "legal": "yes",
+    "because": "",
+    "change": {},
+    "stages": [
+        {
+            "change": {
+                "writer_option": {
+                    "asyncProgressTrackingEnabled": "true",
+                    "asyncProgressTrackingCheckpointIntervalMs": "0",
+                }
+            },
+            "until": "two more batches have been written",
+        },
+        {"change": {"writer_option": {"asyncProgressTrackingEnabled": "false"}}, "until": "the query runs"},
+    ],
+    "takes": "stages",
+    "semantics": "unchanged",
+    "saves_ms": None,
+    "saves_latency_ms": None,
+    "costs": "Two restarts.",
+    "undo": "Switch it on again.",
+    "check": "The last two offset files of the checkpoint are consecutive.",
+}
+
+
+def finding(rule: str, slug: str, title: str, level: str, says: str, steps: list[Any], **others: Any) -> dict[str, Any]:
+    """One finding of the contract."""
+    return {
+        "rule": rule,
+        "slug": slug,
+        "title": title,
+        "level": level,
+        "confidence": "high",
+        "says": says,
+        "measure": {"metric": "offset_log_share", "stat": "typical", "value": 0.534},
+        "evidence": [
+            {"fact": "sink", "value": "kafka", "from": "progress"},
+            {"fact": "stateful", "value": False, "from": "log"},
+        ],
+        "explained_by": None,
+        "steps": copy.deepcopy(steps),
+    } | others
+
+
+def slow() -> dict[str, Any]:
+    """A stateless query whose logs take half of each batch, after a restart that made it slower."""
+    return {
+        "id": "5f1c9a52-8a5e-4b0e-9d3b-0a1f5f1f9c11",
+        "run_id": "b7c5e2d4-06d3-4c5b-a4c4-3f6a2f5b8a10",
+        "name": "orders-enricher",
+        "spark_version": "4.0.0",
+        "state": "running",
+        "terminated": None,
+        "batches": 1204,
+        "first": "2026-03-01T09:12:03.120Z",
+        "last": "2026-03-01T11:40:00.250Z",
+        "window": {
+            "first": "2026-03-01T10:58:09.000Z",
+            "last": "2026-03-01T11:40:00.250Z",
+            "batches": 1187,
+            "because": "steady batches since the restart",
+        },
+        "facts": {
+            "stateful": {"value": False, "from": "log"},
+            "sink": {"value": "kafka", "from": "progress"},
+            "task_slots": {"value": 2, "from": "inferred"},
+            "checkpoint_scheme": {"value": None, "from": None},
+        },
+        "conflicts": [
+            {
+                "fact": "task_slots",
+                "values": [{"value": 2, "from": "inferred"}, {"value": 4, "from": "event_log"}],
+                "taken": 4,
+            }
+        ],
+        "metrics": {
+            "trigger_execution_ms": {"p50": 117.0, "p95": 160.0, "p99": 231.0, "typical": 118.4, "unit": "ms"},
+            "record_latency_ms": {"p50": 133.0, "p99": 247.0, "unit": "ms"},
+            "backlog_rows": {"p50": 240.0, "p95": 400.0, "p99": 900.0, "typical": 236.0, "unit": "rows"},
+            "fixed_cost_ms": {"missing": "rows follow the length of the batch before (default trigger)"},
+        },
+        "budget": {
+            "latestOffset": 3.1,
+            "walCommit": 29.2,
+            "getBatch": 0.1,
+            "queryPlanning": 7.8,
+            "addBatch": 41.0,
+            "commitOffsets": 34.0,
+            "unaccounted": 3.3,
+        },
+        "findings": [
+            finding(
+                "LG001",
+                "offset-log-on-critical-path",
+                "Every batch waits for the offset and commit logs",
+                "high",
+                "In a typical batch 63 ms of 118 ms (53 %) goes into the offset and commit logs.",
+                [ASYNC, STORAGE],
+            ),
+            finding(
+                "TR002",
+                "fixed-cost-dominates",
+                "The trigger interval is shorter than the fixed cost of a batch allows",
+                "medium",
+                "A batch costs 96 ms whatever its rows.",
+                [],
+                explained_by="LG001",
+            ),
+            finding(
+                "ST001",
+                "state-commit-on-critical-path",
+                "Every batch waits for its state to be committed",
+                "medium",
+                "Committing state takes 20 ms of a batch of 118 ms (17 %).",
+                [STATE],
+                confidence="medium",
+            ),
+            finding("SK002", "sink-bound", "The sink takes most of a batch", "low", "addBatch takes 35 %.", []),
+            finding(
+                "LG005",
+                "async-progress-switched-off-with-gap",
+                "The query was stopped by a gap in its offset log",
+                "low",
+                "batch 41 doesn't exist.",
+                [OFF, ASYNC],
+            ),
+        ],
+        "suppressed": [
+            {"rule": "DQ001", "reason": "the clock of this host steps, known", "until": "2026-12-31"},
+        ],
+        "skipped": [
+            {"rule": "TR004", "reason": "latency_target_ms is not known"},
+            {"rule": "TR005", "reason": "latency_target_ms is not known"},
+            {"rule": "ST005", "reason": "the query keeps no state"},
+        ],
+        "runs": 3,
+        "changed": {
+            "at": "2026-03-01T10:58:03.000Z",
+            "because": "restart",
+            "says": "the logs take 58 ms more per batch",
+            "before": {
+                "first": "2026-03-01T09:12:03.120Z",
+                "last": "2026-03-01T10:57:00.000Z",
+                "batches": 700,
+                "metrics": {
+                    "trigger_execution_ms": {"typical": 60.0},
+                    "record_latency_ms": {"p50": 71.0, "p99": 130.0},
+                },
+            },
+            "after": {
+                "first": "2026-03-01T10:58:09.000Z",
+                "last": "2026-03-01T11:40:00.250Z",
+                "batches": 1187,
+                "metrics": {
+                    "trigger_execution_ms": {"typical": 118.4},
+                    "record_latency_ms": {"p50": 133.0, "p99": 247.0},
+                },
+            },
+        },
+        "trend": {
+            "record_latency_ms": {"direction": "rising", "per_hour": 12.0},
+            "backlog_rows": {"direction": "steady", "per_hour": None},
+        },
+        "worst": [
+            {
+                "batch_id": 1100 + nth,
+                "timestamp": f"2026-03-01T11:3{nth}:00.000Z",
+                "trigger_execution_ms": 900 - 100 * nth,
+                "input_rows": 1000,
+                "phase": "walCommit",
+                "phase_ms": 700 - 100 * nth,
+            }
+            for nth in range(5)
+        ],
+        "limits": ["Slots are an upper bound: two queries ran in this application."],
+        "verdict": "Track progress asynchronously: 57 to 88 ms less per batch of 118 ms.",
+        "best_step": {"rule": "LG001", "step": "async-progress"},
+    }
+
+
+def healthy() -> dict[str, Any]:
+    """A query to which nothing should be done."""
+    query = slow()
+    query |= {
+        "id": "0d4be0e6-9a2d-4f57-8a52-17b8b4b6f001",
+        "name": None,
+        "budget": {"addBatch": 22.0, "queryPlanning": 5.0, "unaccounted": 2.0},
+        "findings": [],
+        "suppressed": [],
+        "skipped": [],
+        "conflicts": [],
+        "limits": [],
+        "runs": 1,
+        "changed": None,
+        "trend": {
+            "record_latency_ms": {"direction": "steady", "per_hour": 0.0},
+            "backlog_rows": {"direction": "unknown", "per_hour": None},
+        },
+        "worst": [],
+        "verdict": "Nothing to do: 22 of 29 ms are the work itself.",
+        "best_step": None,
+    }
+    query["metrics"]["record_latency_ms"] = {"p50": 41.0, "p99": 93.0, "unit": "ms"}
+    query["metrics"]["backlog_rows"] = {"missing": "the source reports no latest offset"}
+    return query
+
+
+def dead() -> dict[str, Any]:
+    """A query that died before its first batch."""
+    query = healthy()
+    error = "java.lang.IllegalStateException: batch 41 doesn't exist"
+    query |= {
+        "id": "77e0a8ac-64b1-4d83-9f0a-52d4a8c1b002",
+        "name": "dedup\x1b[31m|evil`\n\u202e",
+        "state": "dead",
+        "terminated": {"error": error},
+        "batches": 0,
+        "first": None,
+        "last": None,
+        "window": {"first": None, "last": None, "batches": 0, "because": "it died before its first batch"},
+        "metrics": {"record_latency_ms": {"missing": "no batch ran"}},
+        "budget": {},
+        "findings": [slow()["findings"][4]],
+        "verdict": "Switch asynchronous progress tracking off safely.",
+        "best_step": {"rule": "LG005", "step": "async-progress-off"},
+    }
+    return query
+
+
+def report(*queries: dict[str, Any]) -> dict[str, Any]:
+    """A whole report of these queries."""
+    return {
+        "schema_version": 1,
+        "advisor_version": "0.1.0",
+        "input": {
+            "files": 2,
+            "bytes": 12_400_000,
+            "events": 1230,
+            "idle": 26,
+            "duplicates": 2,
+            "broken": [
+                {
+                    "file": "driver.log",
+                    "offset": 4711 + nth,
+                    "line": 100 + nth,
+                    "reason": "ends inside an event",
+                }
+                for nth in range(4)
+            ],
+        },
+        "queries": list(queries),
+    }
