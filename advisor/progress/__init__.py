@@ -1,0 +1,21 @@
+"""Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
+
+from advisor.progress.decoding import UNUSUAL, decode, decode_usual
+from advisor.progress.shapes import ABSENT, Broken, Durations, EventTime, Operator, Progress, Sink, Source
+from advisor.progress.tolerance import from_object, is_event
+
+__all__ = [
+    "ABSENT",
+    "UNUSUAL",
+    "Broken",
+    "Durations",
+    "EventTime",
+    "Operator",
+    "Progress",
+    "Sink",
+    "Source",
+    "decode",
+    "decode_usual",
+    "from_object",
+    "is_event",
+]
