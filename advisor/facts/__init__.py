@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from advisor.facts.confs import from_conf, from_confs, from_writer_options
+from advisor.facts.confs import from_conf, from_confs, from_writer_options, in_order
 from advisor.facts.names import CONF, EXECUTOR, FACTS, SOURCES, Fact, Known
 from advisor.facts.settlement import Facts, settle
 from advisor.facts.sighting import Sighting
@@ -31,6 +31,7 @@ __all__ = [
     "from_conf",
     "from_confs",
     "from_writer_options",
+    "in_order",
     "parse_user_fact",
     "platform_of",
     "read_value",

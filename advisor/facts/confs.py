@@ -34,18 +34,24 @@ _KEPT = frozenset(
     }
 )
 _ROCKSDB_CLASS = "RocksDBStateStoreProvider"
+_STATE_PARTITIONS: Final = "spark.sql.streaming.internal.statestore.partitions"
 _TRUE = {"true": True, "false": False}
 
 
 def from_confs(confs: Mapping[str, str], source: str) -> dict[str, Known]:
     """Every fact that these configuration values settle, with the values themselves as `conf:KEY`.
 
-    `confs` is taken as all that was set: when no setting in it is ignored, that is known too (the value None).
+    `confs` is taken as all that was set: when none in it is a Databricks setting, that is known too (the value None).
     """
-    found = {name: Known(value, source) for key, text in confs.items() for name, value in from_conf(key, text)}
-    for name in ("ignored_async_setting", "ignored_databricks_setting"):
-        found.setdefault(name, Known(None, source))
+    told = (each for key, text in in_order(confs.items()) for each in from_conf(key, text))
+    found = {name: Known(value, source) for name, value in told}
+    found.setdefault("ignored_databricks_setting", Known(None, source))
     return found
+
+
+def in_order(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs in an order in which the later one is right: the number of state partitions comes last."""
+    return sorted(pairs, key=lambda pair: pair[0].lower() == _STATE_PARTITIONS)
 
 
 def from_conf(key: str, text: str) -> list[tuple[str, Any]]:
@@ -130,6 +136,7 @@ _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     ASYNC_PURGE.lower(): ("async_log_purge", _flag),
     "spark.sql.streaming.checkpointfilemanagerclass": ("checkpoint_manager", _manager),
     "spark.sql.shuffle.partitions": ("shuffle_partitions", _positive),
+    _STATE_PARTITIONS: ("shuffle_partitions", _positive),
     "spark.databricks.delta.snapshotpartitions": ("delta_snapshot_partitions", _positive),
     "spark.databricks.clusterusagetags.sparkversion": ("databricks_runtime", lambda text: text or None),
     "spark.app.name": ("application", lambda text: text or None),

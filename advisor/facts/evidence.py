@@ -119,7 +119,7 @@ def _text(value: Any) -> str | None:
 def _runs(batches: pd.DataFrame, sightings: Iterable[Sighting]) -> dict[str, Run]:
     runs: dict[str, Run] = {}
     if not batches.empty:
-        for run_id, frame in batches.groupby("run_id", sort=False):
+        for run_id, frame in batches.groupby(batches["run_id"].fillna(""), sort=False):
             runs[str(run_id)] = _run_of(str(run_id), frame)
     for row in sightings:
         if row.run_id:

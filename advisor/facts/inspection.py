@@ -14,6 +14,7 @@ from advisor.facts.trigger import infer_trigger
 _LOOKED_AT: Final = 500
 """Batches of a run that are looked into; what they tell does not change within a run."""
 _CHANGELOG_BATCHES: Final = 5
+_SNAPSHOT_LATENCIES: Final = ("rocksdbCommitCheckpointLatency", "rocksdbCommitFlushLatency")
 _DATABRICKS_PHASES: Final = (
     "commit_batch_ms", "collect_source_metrics_ms", "post_add_batch_callback_ms", "post_commit_batch_callback_ms",
 )  # fmt: skip
@@ -114,27 +115,20 @@ def _state_store(keys: Iterable[str]) -> str | None:
 
 
 def _changelog(operators: list[list[Mapping[str, Any]]]) -> bool | None:
-    """Without changelogs every commit makes and copies a snapshot; the metrics of changelogs themselves do not tell.
+    """Without changelogs every commit flushes and makes a snapshot; with them only every tenth does.
 
-    Medians over the batches that updated state: both 0 is on. None with too few of them.
+    Told by the median over the batches that updated state; None with too few of them. Metrics with changelog in their
+    name do not tell, and rocksdbFilesCopied keeps its value after a snapshot was uploaded in the background.
     """
-    told = [values for batch in operators if (values := _snapshot_work(batch)) is not None]
-    if len(told) < _CHANGELOG_BATCHES:
-        return None
-    latency, copied = (sorted(values)[len(told) // 2] for values in zip(*told, strict=True))
-    return bool(latency == 0 and copied == 0)
+    told = sorted(work for batch in operators if (work := _snapshot_work(batch)) is not None)
+    return told[len(told) // 2] == 0 if len(told) >= _CHANGELOG_BATCHES else None
 
 
-def _snapshot_work(batch: list[Mapping[str, Any]]) -> tuple[float, float] | None:
-    """(checkpoint latency, files copied) of a batch's RocksDB operators; None when it updated no RocksDB state."""
+def _snapshot_work(batch: list[Mapping[str, Any]]) -> float | None:
+    """Time of a batch's RocksDB operators for flush and snapshot; None when the batch updated no RocksDB state."""
     customs = [_custom(op) for op in batch if (op.get("rows_updated") or 0) > 0]
-    rocks = [custom for custom in customs if "rocksdbFilesCopied" in custom]
-    if not rocks:
-        return None
-    return (
-        sum(custom.get("rocksdbCommitCheckpointLatency") or 0 for custom in rocks),
-        sum(custom["rocksdbFilesCopied"] or 0 for custom in rocks),
-    )
+    rocks = [custom for custom in customs if _SNAPSHOT_LATENCIES[0] in custom]
+    return sum(custom.get(name) or 0 for custom in rocks for name in _SNAPSHOT_LATENCIES) if rocks else None
 
 
 def _watermarked(executed: pd.DataFrame) -> bool | None:

@@ -104,7 +104,8 @@ def _fits(name: str, value: Any) -> bool:
 
 def _take(name: str, by_source: Mapping[str, Any]) -> Known:
     order = _MEASURED if name in _SHOWN_BY_PROGRESS else SOURCES
-    source = min(by_source, key=order.index)
+    told = [source for source in by_source if source == "user" or by_source[source] is not None] or list(by_source)
+    source = min(told, key=order.index)  # of what was seen, "none here" gives way to "one there"
     return Known(by_source[source], source)
 
 
@@ -125,7 +126,7 @@ def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> list[dict[
 
 def _contradicts(name: str, known: Known, entry: Mapping[str, Any]) -> bool:
     """Whether a differing value is a contradiction: a default is none, and a lower bound only when it lies above."""
-    if entry["from"] == "default":
+    if entry["from"] == "default" or (entry["value"] is None and known.source != "user"):
         return False
     if name in _LARGEST and entry["from"] == "inferred":
         return bool(entry["value"] > known.value)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from advisor.facts import CONF, EXECUTOR, from_conf, from_confs
+from advisor.facts import EXECUTOR, from_conf, from_confs, in_order
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
 from advisor.sources.sightings.plan import read_physical_plan
@@ -142,9 +142,8 @@ def _execution(event: _Event) -> list[Told]:
     if not _BATCH.search(event.description or ""):
         return []
     told = read_physical_plan(event.plan or "") + limits(event.plan or "")
-    confs = [Told(fact, value) for key, text in event.confs.items() for fact, value in from_conf(key, text)]
-    kept = [each for each in confs if each.fact.startswith(CONF) or each.fact != "shuffle_partitions"]
-    return [each._replace(source="event_log") for each in told + kept]
+    confs = [Told(*each) for key, text in in_order(event.confs.items()) for each in from_conf(key, text)]
+    return [each._replace(source="event_log") for each in told + confs]
 
 
 _READERS: Final[dict[str, Callable[[_Event], list[Told]]]] = {

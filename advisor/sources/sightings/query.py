@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from advisor.facts import from_conf
+from advisor.facts import from_conf, in_order
 from advisor.sources.sightings.line import Line
 
 
@@ -35,7 +35,6 @@ _BEHIND: Final = re.compile(
 _MISSING: Final = re.compile(r"batch (\d+) doesn'?t exist", re.IGNORECASE)
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _LIMIT: Final = re.compile(r"\bmaxoffsetspertrigger\s*(?:->|=|:)\s*(\d+)", re.IGNORECASE)
-_SET_BEFORE_MAP: Final = "spark.sql.streaming.internal.stateStore.partitions"
 _MODES: Final[dict[str, list[tuple[str, Any]]]] = {
     "MicroBatchExecution": [("async_progress", False)],
     "AsyncProgressTrackingMicroBatchExecution": [("async_progress", True)],
@@ -88,8 +87,7 @@ def read_pinned(line: Line) -> list[Told]:
     """Of `Committed offsets for batch N. Metadata OffsetSeqMetadata(…, Map(…))`: what the checkpoint pins."""
     match = _PINNED.search(line.text)
     pairs = _PAIR.findall(match[1]) if match else []
-    ordered = sorted(pairs, key=lambda pair: bool(pair[0] == _SET_BEFORE_MAP))
-    return [Told(fact, value) for key, text in ordered for fact, value in from_conf(key, text.rstrip(")"))]
+    return [Told(*told) for key, text in in_order(pairs) for told in from_conf(key, text.rstrip(")"))]
 
 
 def read_conf_update(line: Line) -> list[Told]:
