@@ -11,6 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from advisor.batches import operators, sources
+
 if TYPE_CHECKING:
     from advisor.facts import Facts
 
@@ -66,7 +68,8 @@ class Window:
     def middle(self) -> pd.Series[bool]:
         """Which batches lie between p25 and p75 of triggerExecution: those that `typical` averages."""
         duration = self.batches["trigger_execution_ms"]
-        return duration.between(duration.quantile(0.25), duration.quantile(0.75))
+        low, high = duration.quantile(0.25, interpolation="lower"), duration.quantile(0.75, interpolation="higher")
+        return duration.between(low, high)
 
     def with_facts(self, facts: Facts) -> Window:
         """The same batches, judged with other facts."""
@@ -96,8 +99,8 @@ def run_window(table: pa.Table, facts: Facts) -> Window:
     executed["cold"] = cold(executed)
     whole = Window(
         batches=executed,
-        operators=exploded(executed_table, "operators"),
-        sources=exploded(executed_table, "sources"),
+        operators=operators(executed_table).rename_axis("batch").reset_index(),
+        sources=sources(executed_table).rename_axis("batch").reset_index(),
         executed=executed,
         facts=facts,
         because="",
@@ -212,35 +215,3 @@ def change_point(series: np.ndarray) -> int | None:
     old, new = np.median(series[:at]), np.median(series[at:])
     differs = max(old, new) >= REGIME_RATIO * min(old, new) and abs(new - old) >= REGIME_MS
     return at if p < REGIME_P and differs else None
-
-
-def exploded(table: pa.Table, column: str) -> pd.DataFrame:
-    """One row per batch and member of a list column; `batch` is the position of the batch in `table`.
-
-    RocksDB's metrics become columns of their own, prefixed `custom:`; a metric that is absent is NaN.
-    """
-    lists = table[column].combine_chunks() if table[column].num_chunks != 1 else table[column].chunk(0)
-    members = lists.flatten()
-    data: dict[str, object] = {"batch": np.asarray(pc.list_parent_indices(lists))}
-    for member in members.type:
-        values = members.field(member.name)
-        if member.name == "custom":
-            data |= {f"custom:{key}": _looked_up(values, key) for key in CUSTOM_METRICS}
-        elif not pa.types.is_map(member.type):
-            data[member.name] = values.to_pandas()
-    return pd.DataFrame(data)
-
-
-CUSTOM_METRICS = (
-    "rocksdbCommitFlushLatency",
-    "rocksdbCommitCompactLatency",
-    "rocksdbCommitCheckpointLatency",
-    "rocksdbCommitFileSyncLatencyMs",
-    "rocksdbFilesCopied",
-)
-"""The state stores' own metrics that a metric here reads."""
-
-
-def _looked_up(maps: pa.Array, key: str) -> np.ndarray:
-    found: np.ndarray = pc.map_lookup(maps, key, "first").to_numpy(zero_copy_only=False).astype(float)
-    return found

@@ -60,7 +60,7 @@ def _filled(value: object, window: Window) -> object:
 
 
 def _stage(do: str | None, change: Change | None, window: Window) -> str:
-    return ", ".join(part for part in (do, _settings_in_words(change, window)) if part)
+    return ", ".join(part for part in ((do or "").rstrip("."), _settings_in_words(change, window)) if part)
 
 
 def _settings_in_words(change: Change | None, window: Window) -> str:

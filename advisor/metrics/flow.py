@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -12,6 +14,7 @@ from advisor.window import Window
 NO_EVENT_TIME = Missing("the query has no event time")
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
 FEWEST_FOR_TREND = 20
+MAY_BE_TREND = 2.0  # rank correlation in standard errors below which Kendall's test at 1 % sees nothing either
 MOST_POINTS = 200  # a trend is taken over at most this many medians: its cost grows with the square
 
 
@@ -175,11 +178,13 @@ def trend(at: np.ndarray, values: np.ndarray) -> Estimate | Missing:
         return Missing(f"a trend needs {FEWEST_FOR_TREND} batches, there are {len(at)}")
     if values.max() == values.min():
         return Estimate(0.0, 0.0, 0.0)
-    from scipy import stats  # noqa: PLC0415 - half a second to import, and few windows need it
-
     groups = np.array_split(np.arange(len(at)), min(MOST_POINTS, len(at)))
     x = np.array([np.median(at[group]) for group in groups])
     y = np.array([np.median(values[group]) for group in groups])
+    if abs(pd.Series(x).rank().corr(pd.Series(y).rank())) * math.sqrt(len(x) - 1) < MAY_BE_TREND:
+        return Estimate(0.0, 0.0, 0.0)
+    from scipy import stats  # noqa: PLC0415 - takes as long to import as all else, and most windows are even
+
     if stats.kendalltau(x, y).pvalue >= 0.01:
         return Estimate(0.0, 0.0, 0.0)
     slope = stats.theilslopes(y, x)

@@ -89,6 +89,8 @@ def _statistic(window: Window, values: pd.Series[float], name: str, stat: str) -
         return _over(window, values * whole, whole, stat)
     if stat == "typical":
         values = values[window.middle]
+    if not values.notna().any():
+        return None
     return _not_nan(_PLAIN["mean" if stat in ("typical", "total") else stat](values))
 
 

@@ -1,0 +1,269 @@
+"""Every number has one definition, and it is this one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
+from advisor.metrics.latency import mixture_quantiles
+from advisor.metrics.words import in_words, number
+from tests.made import window
+
+VENDOR = {
+    "triggerExecution": 547730,
+    "addBatch": 540000,
+    "operators": [{"operatorName": "stateStoreSave", "commitTimeMs": 3186626, "numShufflePartitions": 64}],
+}
+
+
+def value(found: Estimate | Missing) -> float:
+    assert isinstance(found, Estimate), found
+    assert found.value is not None
+    return found.value
+
+
+@pytest.mark.parametrize(("slots", "share"), [(64, "9.1 %"), (200, "9.1 %"), (32, "18.2 %")])
+def test_state_commit_share_of_the_published_example(slots: int, share: str) -> None:
+    one = window([VENDOR], task_slots=slots)
+    assert in_words(measure(one, "state_commit_share_at_slots"), "share") == share  # type: ignore[arg-type]
+
+
+def test_the_mission_formula_knows_no_slots() -> None:
+    one = window([VENDOR], task_slots=32)
+    assert value(measure(one, "state_commit_share")) == pytest.approx(3186626 / 64 / 547730)
+
+
+def test_unknown_slots_leave_an_interval() -> None:
+    found = measure(window([VENDOR]), "state_commit_share_at_slots")
+    assert isinstance(found, Estimate)
+    assert found.value is None
+    assert found.low == pytest.approx(0.0909, abs=1e-4)
+    assert found.high == pytest.approx(540000 / 547730)
+
+
+def test_shared_slots_are_only_an_upper_bound() -> None:
+    found = measure(window([VENDOR], task_slots=64, slots_shared=True), "state_commit_share_at_slots")
+    assert isinstance(found, Estimate)
+    assert (found.value, round(found.low, 3)) == (None, 0.091)
+
+
+def test_shares_of_operators_add_up() -> None:
+    two = [
+        {"operatorName": "dedupe", "commitTimeMs": 80, "numShufflePartitions": 4},
+        {"operatorName": "stateStoreSave", "commitTimeMs": 60, "numShufflePartitions": 2},
+    ]
+    found = measure(
+        window([{"triggerExecution": 100, "addBatch": 90, "operators": two}], task_slots=4), "state_commit_share"
+    )
+    assert value(found) == pytest.approx((20 + 30) / 100)
+
+
+def test_retried_tasks_do_not_count_as_partitions() -> None:
+    rows = [_counting(8), _counting(8), _counting(11)]
+    assert value(measure(window(rows, task_slots=2), "state_partitions", "max")) == 8
+
+
+def _counting(partitions: int) -> dict[str, object]:
+    operator = {"operatorName": "stateStoreSave", "commitTimeMs": 268, "numShufflePartitions": partitions}
+    return {"triggerExecution": 445, "addBatch": 352, "operators": [operator]}
+
+
+def test_a_query_without_state_has_nothing_to_commit() -> None:
+    plain = window([{"triggerExecution": 100, "addBatch": 40}])
+    assert value(measure(plain, "state_commit_share_at_slots")) == 0
+
+
+def test_old_spark_does_not_report_commit_times() -> None:
+    old = window([{"triggerExecution": 100, "addBatch": 40, "operators": [{"numRowsTotal": 5}]}])
+    found = measure(old, "state_commit_share")
+    assert isinstance(found, Missing)
+    assert "commitTimeMs" in found.reason
+
+
+def test_typical_share_is_a_ratio_of_sums_over_the_middle_batches() -> None:
+    rows = [{"triggerExecution": t, "walCommit": w, "commitOffsets": 0, "addBatch": 1} for t, w in _PAIRS]
+    middle = _PAIRS[1:4]
+    expected = sum(w for _, w in middle) / sum(t for t, _ in middle)
+    assert value(measure(window(rows), "offset_log_share", "typical")) == pytest.approx(expected)
+
+
+_PAIRS = [(50, 50), (100, 10), (110, 20), (120, 12), (5000, 1)]
+
+
+def test_total_sees_one_held_batch_in_fifty_that_p95_misses() -> None:
+    rows = [{"triggerExecution": 20, "walCommit": 0, "addBatch": 18}] * 49 + [
+        {"triggerExecution": 1020, "walCommit": 1000, "addBatch": 18}
+    ]
+    held = window(rows * 4)
+    assert value(measure(held, "offset_log_share", "p95")) == 0
+    assert value(measure(held, "offset_log_share", "total")) == pytest.approx(1000 / 2000)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 500)] * 5), min_size=1, max_size=20))
+def test_the_budget_adds_up(parts: list[tuple[int, ...]]) -> None:
+    from advisor.report.budget import budget
+
+    names = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
+    rows = [
+        dict(zip(names, p, strict=True)) | {"triggerExecution": sum(p) + 3, "otherPhases": {"dreaming": 2}}
+        for p in parts
+    ]
+    made = window(rows, interval_ms=5000)
+    whole = value(measure(made, "trigger_execution_ms", "typical"))
+    assert sum(budget(made).values()) == pytest.approx(whole, abs=0.5)
+
+
+def test_databricks_phases_never_vanish_into_unaccounted() -> None:
+    made = window([{"triggerExecution": 100, "addBatch": 40, "commitBatch": 20, "collectSourceMetrics": 36}])
+    assert value(measure(made, "unaccounted_ms")) == 4
+    assert value(measure(made, "databricks_phases_ms")) == 56
+
+
+def test_commit_wall_time_of_rocksdb_does_not_count_a_part_twice() -> None:
+    custom = {
+        "rocksdbCommitFileSyncLatencyMs": 605,
+        "rocksdbSaveZipFilesLatencyMs": 429,  # lies within the file sync
+        "rocksdbCommitFlushLatency": 20,
+        "rocksdbCommitCheckpointLatency": 10,
+    }
+    operator = {
+        "operatorName": "stateStoreSave",
+        "commitTimeMs": 638,
+        "numShufflePartitions": 8,
+        "customMetrics": custom,
+    }
+    made = window([{"triggerExecution": 621, "addBatch": 540, "operators": [operator]}], task_slots=2)
+    assert value(measure(made, "snapshot_commit_wall_ms")) == pytest.approx(635 / 8 * 4)
+
+
+def test_waves_beyond_the_first() -> None:
+    made = window([_counting(8)], task_slots=2)
+    assert value(measure(made, "state_waves_excess_ms")) == pytest.approx(352 * 3 / 4)
+    missing = measure(window([_counting(8)]), "state_waves_excess_ms")
+    assert isinstance(missing, Missing)
+    assert missing.fact == "task_slots"
+
+
+def test_advised_partitions_are_never_fewer_than_slots() -> None:
+    assert value(measure(window([_counting(200)], task_slots=16), "advised_state_partitions")) == 16
+
+
+def test_a_source_that_is_read_twice() -> None:
+    source = {
+        "description": "KafkaV2[Subscribe[t]]",
+        "startOffset": {"t": {"0": 100, "1": 0}},
+        "endOffset": {"t": {"0": 600, "1": 500}},
+        "latestOffset": {"t": {"0": 700, "1": 500}},
+        "numInputRows": 2000,
+    }
+    made = window([{"triggerExecution": 340, "addBatch": 280, "numInputRows": 2000, "sources": [source]}] * 3)
+    assert value(measure(made, "reread_factor")) == 2
+    assert value(measure(made, "backlog_rows")) == 100
+    assert value(measure(made, "backlog_ms")) == pytest.approx(100 / (1000 / 340))
+
+
+def test_fixed_cost_is_found_where_rows_vary_on_their_own() -> None:
+    rng = np.random.default_rng(1)
+    counts = rng.integers(100, 4000, 200)
+    rows = [
+        {"triggerExecution": int(150 + 0.05 * n + rng.normal(0, 3)), "numInputRows": int(n), "addBatch": 90}
+        for n in counts
+    ]
+    made = window(rows, interval_ms=1000, trigger="processing_time", trigger_interval_ms=1000)
+    assert value(measure(made, "fixed_cost_ms")) == pytest.approx(150, abs=3)
+    assert value(measure(made, "cost_per_1000_rows_ms")) == pytest.approx(50, abs=2)
+
+
+def test_no_fixed_cost_for_the_default_trigger() -> None:
+    rows = [{"triggerExecution": 100 + n, "numInputRows": 100 + n, "addBatch": 90} for n in range(60)]
+    found = measure(window(rows, trigger="unspecified"), "fixed_cost_ms")
+    assert isinstance(found, Missing)
+    assert "follow the length" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("batch", "p50", "p99"),
+    [
+        # the published figures of six recorded Kafka runs: batch, commit log, and what the model said of them
+        ({"triggerExecution": 102, "commitOffsets": 30, "addBatch": 33}, 123, 173),
+        ({"triggerExecution": 29, "commitOffsets": 0, "addBatch": 22}, 43.5, 57.7),
+    ],
+)
+def test_record_latency_of_even_batches(batch: dict[str, int], p50: float, p99: float) -> None:
+    made = window([batch] * 50, trigger="unspecified")
+    assert value(measure(made, "record_latency_ms", "p50")) == pytest.approx(p50, abs=0.5)
+    assert value(measure(made, "record_latency_ms", "p99")) == pytest.approx(p99, abs=0.5)
+
+
+def test_a_backlog_is_waited_for() -> None:
+    source = {
+        "description": "KafkaV2[Subscribe[t]]",
+        "startOffset": {"t": {"0": 0}},
+        "endOffset": {"t": {"0": 100}},
+        "latestOffset": {"t": {"0": 10100}},
+        "numInputRows": 100,
+    }
+    made = window([{"triggerExecution": 100, "addBatch": 90, "sources": [source]}] * 20, trigger="unspecified")
+    assert value(measure(made, "record_latency_ms", "p50")) > 10_000
+
+
+@pytest.mark.parametrize("trigger", ["once", "available_now", "continuous", "real_time"])
+def test_no_record_latency_where_progress_does_not_show_it(trigger: str) -> None:
+    found = measure(window([{"triggerExecution": 100, "addBatch": 90}], trigger=trigger), "record_latency_ms")
+    assert isinstance(found, Missing)
+
+
+def test_append_mode_waits_for_the_watermark() -> None:
+    made = window([_counting(8)], trigger="unspecified", watermarked=True, output_mode="append", stateful=True)
+    assert isinstance(measure(made, "record_latency_ms"), Missing)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e4), st.floats(1, 1e4), st.floats(0.1, 1e4)), min_size=1, max_size=30))
+def test_mixture_quantiles_lie_in_order_and_within(parts: list[tuple[float, float, float]]) -> None:
+    start, width, weight = (np.array(column) for column in zip(*parts, strict=True))
+    low, high = mixture_quantiles(start, width, weight, (0.5, 0.99))
+    assert start.min() - 0.1 <= low <= high <= (start + width).max() + 0.1
+
+
+@pytest.mark.parametrize(
+    ("logs", "whole", "measured"),
+    [((28, 30), 102, 73), ((29, 34), 118, 87), ((28, 31), 113, 81), ((27, 30), 104, 74), ((74, 77), 193, 181)],
+)
+def test_the_promise_of_asynchronous_progress_holds_what_was_measured(
+    logs: tuple[int, int], whole: int, measured: float
+) -> None:
+    row = {"triggerExecution": whole, "walCommit": logs[0], "commitOffsets": logs[1], "addBatch": 20}
+    promise = measure(window([row] * 10), "async_progress_saving_ms")
+    assert isinstance(promise, Estimate)
+    assert promise.low <= measured <= promise.high
+    assert promise.value == pytest.approx(measured, rel=0.12)
+
+
+def test_missing_batches_are_counted() -> None:
+    made = window([{"triggerExecution": 100, "addBatch": 90}] * 5)
+    assert value(measure(made, "missing_batches")) == 0
+
+
+def test_every_metric_gives_a_number_or_a_reason_for_any_window() -> None:
+    for made in (window([VENDOR]), window([_counting(4)] * 40, task_slots=2), window([])):
+        for name in METRICS:
+            shown = statistics(made, name)
+            assert shown.get("missing") or "unit" in shown, name
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.name)
+def test_every_metric_says_what_it_is(metric: object) -> None:
+    assert metric.meaning  # type: ignore[attr-defined]
+    assert metric.name.split("_")[-1] or metric.unit  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("number_", "unit", "words"),
+    [(0.4, "ms", "0.4 ms"), (23, "ms", "23 ms"), (1234, "ms", "1.2 s"), (547730, "ms", "9.1 min"), (0.0909, "share", "9.1 %"),
+     (15500, "rows", "15,500 rows"), (2_500_000, "bytes", "2.5 MB")],
+)  # fmt: skip
+def test_numbers_in_words(number_: float, unit: str, words: str) -> None:
+    assert number(number_, unit) == words  # type: ignore[arg-type]
