@@ -59,7 +59,7 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""
     report = _judged(paths, options)
     _write(report, options)
-    return FAILED_ON if fails(report.data, options["fail_on"]) else 0
+    return FAILED_ON if fails(report.worst_level(), options["fail_on"]) else 0
 
 
 def _judged(paths: tuple[str, ...], options: dict[str, Any]) -> Report:
@@ -78,10 +78,9 @@ def _judged(paths: tuple[str, ...], options: dict[str, Any]) -> Report:
         )
 
 
-def fails(report: dict[str, Any], level: str | None) -> bool:
-    """Whether a finding has this level or a higher one; never without a level."""
-    failing = LEVELS[LEVELS.index(level) :] if level else ()
-    return any(finding["level"] in failing for query in report["queries"] for finding in query["findings"])
+def fails(worst: str | None, level: str | None) -> bool:
+    """Whether the worst level of a report reaches this one; never without a level."""
+    return bool(worst and level) and LEVELS.index(worst) >= LEVELS.index(level)
 
 
 def _write(report: Report, options: dict[str, Any]) -> None:

@@ -59,7 +59,7 @@ def _line(error: Exception) -> str:
 
 
 def _safe(words: str) -> str:
-    from advisor.views.text import clean
+    from advisor.views.clean import clean
 
     return "\n".join(clean(line) for line in words.splitlines()) or "failed without a word"
 

@@ -42,7 +42,9 @@ class Advice:
 
     def _best(self, step: Data) -> None:
         self._heading("Best step")
-        self.console.print(Padding(Text(step["do"], style="bold green"), (0, 0, 0, 2)))
+        self._indented(Text(step["do"], style="bold green"), 2)
+        if step["legal"] == "if" and step.get("because"):
+            self._rows([("if", str(step["because"]))], 2)
         self.told[step["id"]] = "the best step, above"
         self._detail(step, indent=2)
 

@@ -88,9 +88,8 @@ def change(query: Data) -> list[str]:
     changed = query.get("changed")
     if not changed:
         return []
-    because = "after a restart" if changed.get("because") == "restart" else "without a restart"
-    first = f"{text.moment(changed['at'])} UTC, {because}"
-    return [f"{first}: {changed['says']}" if changed.get("says") else first, *_before_after(query, changed)]
+    said = changed.get("says") or ("After a restart." if changed.get("because") == "restart" else "Without a restart.")
+    return [f"{text.moment(changed['at'])} UTC. {said}", *_before_after(query, changed)]
 
 
 def _before_after(query: Data, changed: Data) -> list[str]:
@@ -101,12 +100,9 @@ def _before_after(query: Data, changed: Data) -> list[str]:
             old, new = (before[metric] or {}).get(stat), (after.get(metric) or {}).get(stat)
             if old is not None and new is not None:
                 unit = (query["metrics"].get(metric) or {}).get("unit") or ("ms" if metric.endswith("_ms") else None)
-                parts.append(f"{text.metric(metric)}{_stat(stat)} {text.amount(old, unit)} → {text.amount(new, unit)}")
+                name = text.metric(metric) + ("" if stat == "typical" else f" {stat}")
+                parts.append(f"{name} {text.amount(old, unit)} → {text.amount(new, unit)}")
     return [" · ".join(parts)] if parts else []
-
-
-def _stat(stat: str) -> str:
-    return "" if stat == "typical" else f" {stat}"
 
 
 def window(query: Data) -> str:

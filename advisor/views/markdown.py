@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from advisor.views import lines, text
+from advisor.views.clean import clean_all
 from advisor.views.paste import parts
 from advisor.views.screen import by_reason, level, screens, setting, steps, unknown_facts
 
@@ -19,7 +20,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 def render(report: Data, *, everything: bool = False) -> str:
     """The whole report as Markdown; what comes from logs can neither add markup nor HTML."""
-    report = text.clean_all(report)
+    report = clean_all(report)
     page = _environment().get_template("report.md.j2")
     shown = screens(report, everything=everything)
     written = page.render(report=report, shown=shown, everything=everything, detail=_detail)

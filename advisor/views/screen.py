@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ Data = Mapping[str, Any]
 
 FIRST_FINDINGS = 3
 FIRST_QUERIES = 3
-_STATES = {"dead": 0, "restarting": 1, "running": 2, "stopped": 3, "no_data": 4}
 _LEVELS = {"high": 0, "medium": 1, "low": 2}
 _LEGAL = {"yes": 0, "if": 1, "no": 2}
 
@@ -31,16 +29,21 @@ class Screen:
 
 
 def screens(report: Data, *, everything: bool = False) -> list[Screen]:
-    """The latest run of each query (every run with `everything`), those that need a reader most first."""
+    """The latest run of each query (every run with `everything`) in the report's order: the most pressing first."""
     runs: dict[str, list[Data]] = {}
     for query in report["queries"]:
         runs.setdefault(str(query.get("id") or query.get("run_id") or id(query)), []).append(query)
-    shown = []
-    for group in runs.values():
-        latest_first = sorted(group, key=lambda query: str(query.get("last") or ""), reverse=True)
-        both = list(zip(latest_first, range(len(group) - 1, -1, -1), strict=True))
-        shown += [screen(query, before, everything) for query, before in (both if everything else both[:1])]
-    return sorted(shown, key=_urgency)
+    before = {id(query): nth for group in runs.values() for nth, query in enumerate(sorted(group, key=_ended))}
+    latest = {id(max(group, key=_ended)) for group in runs.values()}
+    return [
+        screen(query, before[id(query)], everything) for query in report["queries"] if everything or id(query) in latest
+    ]
+
+
+def _ended(query: Data) -> str:
+    """A text that sorts runs by time; a run that died without a batch leaves no time and counts as the newest."""
+    started = (query["facts"].get("start_time") or {}).get("value")
+    return str(query.get("last") or started or ("9" if query.get("state") in ("dead", "restarting") else ""))
 
 
 def screen(query: Data, earlier: int = 0, everything: bool = False) -> Screen:
@@ -70,20 +73,17 @@ def steps(finding: Data) -> list[Data]:
 
 
 def unknown_facts(step: Data) -> list[str]:
-    """The facts that a step with the answer `if` waits for: as the report names them, else as its reason does."""
+    """The facts that a step with the answer `if` waits for, those that a user can give."""
     if step["legal"] != "if":
         return []
-    named = step.get("unknown") or re.findall(r"[a-z][a-z_]+", step.get("because") or "")
-    return [name for name in dict.fromkeys(named) if name in FACTS]
+    return [name for name in step.get("unknown") or () if name in FACTS]
 
 
 def setting(name: str) -> str:
-    """The option that tells the program a fact: `--set sink=kafka|console|…`."""
+    """The option that tells the program a fact: `--set sink=kafka|console|...`."""
     fact = FACTS[name]
-    choices = [str(value) for value in getattr(fact, "values", None) or ()]
-    if str(fact.kind) == "bool":
-        choices = ["true", "false"]
-    return f"--set {name}={'|'.join(choices) if choices else 'VALUE'}"
+    choices = ("true", "false") if fact.kind == "bool" else fact.values
+    return f"--set {name}={'|'.join(choices) or 'VALUE'}"
 
 
 def by_reason(entries: Iterable[Data]) -> list[tuple[str, list[str]]]:
@@ -98,10 +98,3 @@ def level(query: Data) -> str:
     """The highest level among a run's findings, empty without one."""
     found = [finding["level"] for finding in query["findings"] if not finding.get("explained_by")]
     return min(found, key=lambda item: _LEVELS.get(item, 3), default="")
-
-
-def _urgency(screen: Screen) -> tuple[int, int, float]:
-    query = screen.query
-    state_rank = _STATES.get(str(query.get("state")), 5)
-    latency = (query["metrics"].get("record_latency_ms") or {}).get("p99") or 0.0
-    return (state_rank if state_rank < 2 else 2, _LEVELS.get(level(query), 3), -latency)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from advisor.views import lines, text
 from advisor.views.advice import Advice
+from advisor.views.clean import clean_all
 from advisor.views.screen import FIRST_QUERIES, Screen, by_reason, level, screens
 
 Data = Mapping[str, Any]
@@ -38,7 +39,7 @@ def render(report: Data, *, everything: bool = False, width: int = WIDTH, color:
         legacy_windows=False,
         _environ={},
     )
-    _Page(console, text.clean_all(report), everything).print()
+    _Page(console, clean_all(report), everything).print()
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 
@@ -170,7 +171,7 @@ class _Page:
 def _summary(screen: Screen) -> list[tuple[str, str]]:
     query = screen.query
     rows = [("Latency", lines.latency(query)), ("Lag", lines.lag(query))]
-    rows += [("Since" if not nth else "", line) for nth, line in enumerate(lines.change(query))]
+    rows += [("Changed" if not nth else "", line) for nth, line in enumerate(lines.change(query))]
     rows += [("Judged", lines.window(query))]
     if screen.earlier:
         rows += [("Before", f"{text.plural(screen.earlier, 'earlier run')} of this query: --all")]

@@ -1,12 +1,12 @@
-"""Words and numbers as every view prints them: milliseconds, shares, times, phases, and text that is safe to show."""
+"""Words and numbers as every view prints them: milliseconds, shares, times, phases."""
 
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+
+from advisor.metrics.words import number
 
 UNKNOWN = "unknown"
 
@@ -24,6 +24,7 @@ PHASES: dict[str, str] = {
     "collectSourceMetrics": "asks the source for its metrics",
     "postAddBatchCallback": "callbacks after the batch",
     "postCommitBatchCallback": "callbacks after the commit",
+    "other": "phases that only this Spark has",
     "unaccounted": "Spark names no phase for this time",
 }
 """What Spark does in each phase, in a few words."""
@@ -40,85 +41,32 @@ METRICS: dict[str, str] = {
     "state_commit_wall_ms": "state commit",
 }
 
-_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
-
-def clean(value: str, *, lines: bool = False) -> str:
-    """The text with control, format and unassigned characters shown as escapes; line breaks stay with `lines`."""
-    if not lines:
-        value = " ".join(value.split())
-    return "".join(char if char == "\n" and lines else _shown(char) for char in value)
-
-
-def clean_all(value: Any, *, lines: bool = False) -> Any:
-    """Plain data with every text in it cleaned; only what stands under a key `code` keeps its line breaks."""
-    if isinstance(value, str):
-        return clean(value, lines=lines)
-    if isinstance(value, Mapping):
-        return {clean(str(key)): clean_all(item, lines=key == "code") for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean_all(item) for item in value]
-    return value
-
-
-def _shown(char: str) -> str:
-    if unicodedata.category(char) not in _UNSAFE:
-        return char
-    return " " if char == "\t" else char.encode("unicode_escape", "replace").decode("ascii")
-
 
 def ms(value: float | None) -> str:
-    """A duration in the unit that a reader would say it in: `3.2 ms`, `1,234 ms`, `12.3 s`, `4.5 min`, `2.1 h`."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    for limit, divisor, unit in ((10_000, 1, "ms"), (120_000, 1000, "s"), (7_200_000, 60_000, "min")):
-        if abs(value) < limit:
-            return f"{_digits(value / divisor)} {unit}"
-    return f"{_digits(value / 3_600_000)} h"
+    """A duration in the unit that a reader would say it in."""
+    return amount(value, "ms")
 
 
 def share(value: float | None) -> str:
-    """A part of one as percent: `0.4 %`, `37 %`."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    return f"{_digits(100 * value)} %"
+    """A part of one as percent."""
+    return amount(value, "share")
 
 
 def count(value: float | None) -> str:
-    """A number of things with thousands set apart; a fraction only below ten."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    return _digits(value)
+    """A number of things."""
+    return amount(value, "count")
 
 
 def size(value: float | None) -> str:
-    """A number of bytes in the unit that keeps it short: `512 B`, `12.3 MB`."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(value) < 1000:
-            return f"{_digits(value, one_decimal_below=100 if unit != 'B' else 10)} {unit}"
-        value /= 1000
-    return f"{_digits(value, one_decimal_below=100)} TB"
+    """A number of bytes in the unit that keeps it short."""
+    return amount(value, "bytes")
 
 
 def amount(value: float | None, unit: str | None) -> str:
-    """A metric's number in its own unit, as the report names units (`ms`, `share`, `bytes`, `rows`, …)."""
-    if unit == "ms":
-        return ms(value)
-    if unit == "share":
-        return share(value)
-    if unit == "bytes":
-        return size(value)
-    if unit in (None, "", "count", "number"):
-        return count(value)
-    return f"{count(value)} {unit.replace('_', ' ')}" if value is not None else UNKNOWN
-
-
-def _digits(value: float, one_decimal_below: float = 10) -> str:
-    if abs(value) < one_decimal_below and round(value, 1) != round(value):
-        return f"{value:.1f}"
-    return f"{value:,.0f}"
+    """A number in a metric's unit, worded as in findings; `unknown` where there is none."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    return number(value, unit or "count")  # type: ignore[arg-type]
 
 
 def moment(value: str | None, day: str | None = None) -> str:

@@ -1,0 +1,33 @@
+"""Text from logs made safe to show: nothing in it that a terminal or a page would obey."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def clean(value: str, *, lines: bool = False) -> str:
+    """The text with control, format and unassigned characters shown as escapes; line breaks stay with `lines`."""
+    if not lines:
+        value = " ".join(value.split())
+    return "".join(char if char == "\n" and lines else _shown(char) for char in value)
+
+
+def clean_all(value: Any, *, lines: bool = False) -> Any:
+    """Plain data with every text in it cleaned; only what stands under a key `code` keeps its line breaks."""
+    if isinstance(value, str):
+        return clean(value, lines=lines)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): clean_all(item, lines=key == "code") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_all(item) for item in value]
+    return value
+
+
+def _shown(char: str) -> str:
+    if unicodedata.category(char) not in _UNSAFE:
+        return char
+    return " " if char == "\t" else char.encode("unicode_escape", "replace").decode("ascii")

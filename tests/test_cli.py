@@ -1,0 +1,188 @@
+"""The command line: words in, text and exit codes out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import advisor.api
+from advisor.cli import main
+from advisor.cli.analyze import fails
+from advisor.demo import sample
+
+LOG = str(sample())
+
+
+def run(*words: str, **options: Any) -> Result:
+    return CliRunner().invoke(main, words, **options)
+
+
+def program(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "advisor", *words]
+    env = os.environ | environment
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+
+
+def one_line(result: Result) -> str:
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("latency-advisor: ")
+    return result.stderr
+
+
+def test_help_teaches_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from advisor.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'pandas', 'numpy', 'pyarrow', 'pydantic', 'rich', 'jinja2', 'scipy', 'msgspec'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "latency-advisor analyze driver.log" in done.stdout
+    assert "Exit codes:" in done.stdout and "LATENCY_ADVISOR_TRACEBACK" in done.stdout
+
+
+def test_version() -> None:
+    assert run("--version").output == f"latency-advisor {advisor.__version__}\n"
+
+
+def test_a_log_becomes_a_page() -> None:
+    result = run("analyze", LOG)
+    assert result.exit_code == 0, result.output
+    assert "LG001" in result.output and "\x1b" not in result.output
+    assert '.option("asyncProgressTrackingEnabled", "true")' in result.output
+
+
+def test_a_log_becomes_json_and_markdown() -> None:
+    data = json.loads(run("analyze", LOG, "--format", "json").output)
+    assert data["schema_version"] == 1 and data["queries"][0]["findings"]
+    assert run("analyze", LOG, "--format", "markdown").output.startswith("# Streaming latency report\n")
+
+
+def test_the_report_goes_into_a_file(tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    result = run("analyze", LOG, "--format", "json", "--output", str(target))
+    assert (result.exit_code, result.output) == (0, "")
+    assert json.loads(target.read_text(encoding="utf-8"))["input"]["files"] == 1
+
+
+def test_a_log_comes_through_standard_input() -> None:
+    text = gzip.decompress(Path(LOG).read_bytes())
+    assert "LG001" in run("analyze", "-", input=text).output
+
+
+def test_facts_that_are_given_reach_the_report() -> None:
+    data = json.loads(run("analyze", LOG, "--set", "task_slots=7", "--format", "json").output)
+    assert data["queries"][0]["facts"]["task_slots"] == {"value": 7, "from": "user"}
+
+
+@pytest.mark.parametrize(
+    ("level", "worst", "failed"),
+    [
+        ("low", "low", True),
+        ("medium", "low", False),
+        ("medium", "high", True),
+        ("high", "medium", False),
+        ("low", None, False),
+        (None, "high", False),
+    ],
+)
+def test_fail_on(level: str | None, worst: str | None, failed: bool) -> None:
+    assert fails(worst, level) is failed
+
+
+def test_fail_on_is_the_exit_code() -> None:
+    assert run("analyze", LOG, "--fail-on", "low").exit_code == 1
+    assert run("analyze", LOG).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["analyze"], "Missing argument"),
+        (["analyse", "x"], "No such command 'analyse'"),
+        (["analyze", "x", "--fomat", "json"], "'--format'"),
+        (["analyze", "nowhere.log"], "nowhere.log"),
+        (["analyze", LOG, "--set", "statefull=true"], "stateful"),
+        (["analyze", LOG, "--set", "sink=kafak"], "kafka"),
+        (["analyze", LOG, "--last", "soon"], "--last soon"),
+        (["analyze", LOG, "--config", "nowhere.yaml"], "nowhere.yaml"),
+        (["analyze", LOG, "--rules", "nowhere"], "nowhere"),
+        (["rules", "show", "LG01"], "did you mean LG001?"),
+        (["rules", "check", "nowhere"], "nowhere: no such directory"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(words: list[str], said: str) -> None:
+    assert said in one_line(run(*words))
+
+
+def test_an_error_that_nobody_expected_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("a\x1b[31m\nb")
+
+    monkeypatch.setattr(advisor.api, "analyze", broken)
+    said = one_line(run("analyze", LOG))
+    assert "unexpected ZeroDivisionError: a\\x1b[31m b (LATENCY_ADVISOR_TRACEBACK=1 shows where)" in said
+    monkeypatch.setenv("LATENCY_ADVISOR_TRACEBACK", "1")
+    assert "Traceback (most recent call last)" in run("analyze", LOG).stderr
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    assert "No such file or directory" in one_line(run("analyze", LOG, "--output", str(tmp_path / "no" / "file")))
+
+
+def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(advisor.api, "analyze", stopped)
+    assert run("analyze", LOG).exit_code == 130
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    command = f"{sys.executable} -m advisor facts | head -n 0; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.returncode in (0, 141)  # 0 where the pipe took all of it before it was closed
+
+
+def test_an_output_that_knows_no_unicode_gets_plain_characters() -> None:
+    done = program("analyze", LOG, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii() and "####" in done.stdout
+
+
+def test_facts_are_listed_with_their_values() -> None:
+    result = run("facts")
+    assert "stateful" in result.output and "[hdfs|rocksdb]" in result.output
+    assert max(len(line) for line in result.output.splitlines()) < 130
+
+
+def test_rules_are_listed_shown_and_checked(tmp_path: Path) -> None:
+    assert "LG001  Every batch waits for the offset and commit logs\n" in run("rules", "list").output
+    page = run("rules", "show", "lg001").output
+    assert page.startswith("## LG001 ") and "### async-progress\n" in page
+    assert "are in order" in run("rules", "check").output
+    (tmp_path / "LG999-x.yaml").write_text("id: LG999\ntitel: x\n", encoding="utf-8")
+    result = run("rules", "check", str(tmp_path))
+    assert result.exit_code == 2
+    assert all(line.startswith("latency-advisor: ") for line in result.stderr.splitlines()[:1])
+    assert "did you mean 'title'?" in result.stderr
+
+
+def test_the_demonstration_without_spark() -> None:
+    result = run("demo", "--no-spark")
+    assert result.exit_code == 0, result.output
+    assert "LG001" in result.output
+    assert "2. No stream of your own: it was not asked for." in result.output

@@ -1,0 +1,33 @@
+"""The report as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from advisor.views.markdown import escape, fenced, render
+from tests.views.reports import dead, healthy, report, slow
+
+Golden = Callable[[str, str], None]
+
+
+def test_one_query(golden: Golden) -> None:
+    golden("one_query.md", render(report(slow())))
+
+
+def test_many_queries_with_everything(golden: Golden) -> None:
+    golden("many_queries_all.md", render(report(slow(), healthy(), dead()), everything=True))
+
+
+def test_a_name_adds_no_markup() -> None:
+    query = slow() | {"name": "<script>a</script> | [x](http://x) `b` *c*\n# d"}
+    page = render(report(query, healthy()))
+    assert r"\<script\>a\</script\> \| \[x\](http://x) \`b\` \*c\* \# d" in page
+    assert "<script>" not in page
+
+
+def test_escaped_text_is_one_line() -> None:
+    assert escape("a\n  b_c") == r"a b\_c"
+
+
+def test_no_line_of_code_closes_its_fence() -> None:
+    assert fenced(["x = '''", "````"]) == "`````\nx = '''\n````\n`````"

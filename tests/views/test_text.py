@@ -1,0 +1,136 @@
+"""Numbers and words as the views print them."""
+
+from __future__ import annotations
+
+import pytest
+
+from advisor.views import text
+from advisor.views.clean import clean, clean_all
+from advisor.views.paste import interval, parts, pastes
+from tests.views.reports import OFF, STORAGE
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (0, "0 ms"),
+        (3.24, "3.2 ms"),
+        (3.0, "3 ms"),
+        (118.4, "118 ms"),
+        (1234, "1.2 s"),
+        (12_340, "12.3 s"),
+        (547_730, "9.1 min"),
+        (7_200_000, "2.0 h"),
+        (-58.2, "-58 ms"),
+        (None, "unknown"),
+        (float("nan"), "unknown"),
+    ],
+)
+def test_milliseconds(value: float | None, said: str) -> None:
+    assert text.ms(value) == said
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.0909, "9.1 %"), (0.534, "53.4 %"), (None, "unknown")])
+def test_shares(value: float | None, said: str) -> None:
+    assert text.share(value) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (12_400_000, "bytes", "12.4 MB"),
+        (512, "bytes", "512 B"),
+        (1234.0, "rows", "1,234 rows"),
+        (64, "count", "64"),
+        (12.5, "per_second", "12.5 per second"),
+        (None, "rows", "unknown"),
+    ],
+)
+def test_amounts(value: float | None, unit: str, said: str) -> None:
+    assert text.amount(value, unit) == said
+
+
+def test_times() -> None:
+    assert text.span("2026-03-01T09:12:03.120Z", "2026-03-01T11:40:00Z") == "2026-03-01 09:12:03 to 11:40:00 UTC"
+    assert text.span("2026-03-01T09:12:03Z", "2026-03-02T00:00:00Z").endswith("to 2026-03-02 00:00:00 UTC")
+    assert text.moment("yesterday") == "yesterday"
+    assert text.span(None, None) == "unknown"
+
+
+def test_phases_have_the_names_that_spark_prints() -> None:
+    assert text.phase("commit_offsets_ms") == text.phase("commitOffsets") == "commitOffsets"
+    assert text.phase_meaning("wal_commit_ms") == "writes the offset log"
+    assert text.phase_meaning("brandNewPhase") == ""
+
+
+def test_savings() -> None:
+    assert text.saving({"low": 57, "expected": 79, "high": 88}) == "57 ms to 88 ms, 79 ms expected"
+    assert text.saving({"low": 0, "expected": None, "high": 31}) == "at most 31 ms; not measured yet"
+    assert text.saving(None) == ""
+
+
+def test_clean_text_is_one_line_without_anything_that_a_terminal_obeys() -> None:
+    assert clean("a\x1b[31m\tb\nc\u202e") == "a\\x1b[31m b c\\u202e"
+    assert clean("é→字") == "é→字"
+    kept = clean_all({"code": "a\n\tb\x00", "says": "a\nb", "n": [1, None, "x\x07"]})
+    assert kept == {"code": "a\n b\\x00", "says": "a b", "n": [1, None, "x\\x07"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (500, "500 milliseconds"),
+        ("2000", "2 seconds"),
+        (1000.0, "1 second"),
+        (1500, "1500 milliseconds"),
+        (60_000, "1 minute"),
+        (0, "0 milliseconds"),
+        ("5 minutes", "5 minutes"),
+    ],
+)
+def test_intervals_as_spark_takes_them(value: object, said: str) -> None:
+    assert interval(value) == said
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "lines"),
+    [
+        ({"writer_option": {"a": "true"}}, "on writeStream", ['.option("a", "true")']),
+        ({"reader_option": {"maxOffsetsPerTrigger": 100}}, "on readStream", ['.option("maxOffsetsPerTrigger", "100")']),
+        ({"conf": {"spark.sql.x": True}}, "before start()", ['spark.conf.set("spark.sql.x", "true")']),
+        ({"conf": {"spark.executor.cores": "4"}}, "with spark-submit", ["--conf spark.executor.cores=4"]),
+        ({"conf": {"spark.x": "a b'c"}}, "with spark-submit", ["""--conf spark.x='a b'"'"'c'"""]),
+        ({"trigger": {"processing_time": "2000"}}, "on writeStream", ['.trigger(processingTime="2 seconds")']),
+        ({"trigger": {"real_time": "5 minutes"}}, "on writeStream", ['.trigger(realTime="5 minutes")']),
+        ({"trigger": {"continuous": "1 second"}}, "on writeStream", ['.trigger(continuous="1 second")']),
+        ({"trigger": {"available_now": True, "continuous": None}}, "on writeStream", [".trigger(availableNow=True)"]),
+        ({"package": "g:a:1"}, "with spark-submit", ["--packages g:a:1"]),
+        ({"code": "a = 1\nb = 2"}, "in your code", ["a = 1", "b = 2"]),
+    ],
+)
+def test_code_to_paste(change: dict[str, object], where: str, lines: list[str]) -> None:
+    assert pastes(change) == [(where, lines)]
+
+
+def test_quotes_stay_inside_their_string() -> None:
+    (paste,) = pastes({"writer_option": {"x": 'a")\nimport os'}})
+    assert paste.lines == [r'.option("x", "a\")\nimport os")']
+
+
+def test_long_settings_break_where_python_may_break() -> None:
+    assert pastes(STORAGE["change"])[0].lines[0] == "spark.conf.set("
+    compile("\n".join(pastes(STORAGE["change"])[0].lines), "paste", "exec")
+
+
+def test_nothing_to_paste() -> None:
+    assert pastes(None) == pastes({}) == []
+
+
+def test_stages_have_their_headings() -> None:
+    assert [heading for heading, _ in parts(OFF)] == [
+        "Stage 1: until two more batches have been written",
+        "Stage 2: until the query runs",
+    ]
+    assert parts({"stages": [{"do": "Stop the query", "change": None, "until": None}]}) == [
+        ("Stage 1: Stop the query", None)
+    ]
