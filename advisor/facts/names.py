@@ -124,7 +124,7 @@ _ALL = (
         nullable=True,
     ),
     Fact("async_log_purge", "bool", "old log entries are purged outside the batch", "configuration, default since 3.4"),
-    Fact("missing_batch", "int", 'N of the error "batch N doesn\'t exist"', "termination", minimum=0),
+    Fact("missing_batch", "int", 'N of the error "batch N doesn\'t exist"', "termination", minimum=0, nullable=True),
     Fact("terminated_error", "str", "first line of the error that ended the run, credentials removed", "termination"),
     Fact("watermarked", "bool", "event time has a watermark", "progress, printed plan"),
     Fact("state_operators", "str", "names of the stateful operators, with commas", "progress, printed plan"),
@@ -145,7 +145,7 @@ _ALL = (
     Fact("executors_changed", "bool", "executors came or went during the run", "event log, log"),
     Fact("start_time", "str", "when the run started (ISO 8601, UTC)", "event log"),
     Fact("spike_phase", "str", "the phase in which every tenth batch is slow", "computed from batches"),
-    Fact("data_problem", "str", "what is wrong with the numbers themselves", "computed from batches"),
+    Fact("data_problem", "str", "what is wrong with the numbers themselves", "computed from batches", nullable=True),
     Fact("query_name", "str", "name of the query", "log, event log"),
     Fact("application", "str", "name of the Spark application", "Spark properties, log", scope=_APPLICATION),
 )
