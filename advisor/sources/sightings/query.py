@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -34,6 +35,8 @@ _BEHIND: Final = re.compile(
 )
 _MISSING: Final = re.compile(r"batch (\d+) doesn'?t exist", re.IGNORECASE)
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
+_LISTING: Final = "BatchIds found from listing: "
+_STOPPED: Final = "RejectedExecutionException: Producer interrupted"
 _LIMIT: Final = re.compile(r"\bmaxoffsetspertrigger\s*(?:->|=|:)\s*(\d+)", re.IGNORECASE)
 _MODES: Final[dict[str, list[tuple[str, Any]]]] = {
     "MicroBatchExecution": [("async_progress", False)],
@@ -126,8 +129,10 @@ def read_async_write(line: Line) -> list[Told]:
 
 def read_termination(line: Line) -> list[Told]:
     """Of `Query NAME [id = …, runId = …] terminated with error` and the first line of the error below it."""
-    first = line.after.strip().partition("\n")[0]
-    return error(first, line.text + line.after) if line.run_id else []
+    first = line.after.strip().partition("\n")[0].strip()
+    if not line.run_id or _STOPPED in first:  # stopping a query before 4.0 interrupts its asynchronous writes
+        return []
+    return error(first, line.text + line.after)
 
 
 def error(first: str, whole: str) -> list[Told]:
@@ -135,6 +140,13 @@ def error(first: str, whole: str) -> list[Told]:
     missing = _MISSING.search(whole)
     told = [Told("terminated_error", first)] if first else []
     return [*told, Told("missing_batch", int(missing[1]))] if missing else told
+
+
+def read_listing(line: Line) -> list[Told]:
+    """Of `BatchIds found from listing: 0, 1, 12` at a restart: only asynchronous tracking leaves batches out."""
+    numbers = sorted(int(number) for number in re.findall(r"\d+", line.text.partition(_LISTING)[2]))
+    gaps = any(later - earlier > 1 for earlier, later in pairwise(numbers))
+    return [Told("async_progress_before", value=True)] if gaps and "OffsetSeqLog" in (line.logger or line.text) else []
 
 
 def read_source(line: Line) -> list[Told]:

@@ -32,6 +32,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Finish initializing with logical plan:", read_plan, 100),
     (b"Metadata OffsetSeqMetadata", query.read_pinned, 4),
     (b"Updating the value of conf '", query.read_conf_update, 100),
+    (b"BatchIds found from listing: ", query.read_listing, 20),
     (b"Using Source [", query.read_source, 20),
     (b"AQE is not supported in ", query.read_without_aqe, 100),
     (b" in real time mode", query.read_real_time, 2),

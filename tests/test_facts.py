@@ -1,0 +1,494 @@
+"""Names, values, what progress tells, which sightings count, and who wins."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from advisor.batches import SIGHTINGS, to_pandas
+from advisor.errors import UsageError
+from advisor.facts import (
+    FACTS,
+    Evidence,
+    Known,
+    Sighting,
+    check_value,
+    computed,
+    from_conf,
+    from_confs,
+    from_writer_options,
+    parse_user_fact,
+    platform_of,
+    settle,
+    version_at_least,
+)
+from advisor.facts.inspection import sink_kind, source_kind
+from tests.made import START, events, table
+
+ID, RUN = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+LOG = "made.log"
+BATCH = {"triggerExecution": 100, "addBatch": 60, "walCommit": 20, "commitOffsets": 20, "latestOffset": 0}
+ROCKS = {"rocksdbCommitFlushLatency": 0, "rocksdbCommitCheckpointLatency": 0, "rocksdbFilesCopied": 2}
+
+
+def frame(rows: list[dict[str, Any]], **asked: Any) -> pd.DataFrame:
+    return to_pandas(table(events(rows, **asked)))
+
+
+def seen(
+    fact: str, value: Any, *, source: str = "log", run: str | None = None, offset: int = 0, **more: Any
+) -> Sighting:
+    return Sighting(more.get("id", ID if run else None), run, LOG, fact, json.dumps(value), source, LOG, offset)
+
+
+def sightings(*rows: Sighting) -> pd.DataFrame:
+    return pd.DataFrame([row._asdict() for row in rows], columns=SIGHTINGS.names)
+
+
+def values(facts: Any) -> dict[str, Any]:
+    return {name: known.value for name, known in facts.items()}
+
+
+class TestNames:
+    def test_every_fact_says_what_it_is_and_where_it_is_found(self) -> None:
+        assert all(fact.meaning and fact.where and name == fact.name for name, fact in FACTS.items())
+        assert all(bool(fact.values) == (fact.kind == "choice") for fact in FACTS.values())
+
+    @pytest.mark.parametrize(
+        ("text", "parsed"),
+        [
+            ("stateful=false", (None, "stateful", False)),
+            ("task_slots=32", (None, "task_slots", 32)),
+            ("latency_target_ms=250.5", (None, "latency_target_ms", 250.5)),
+            ("spark_version=3.5.1-amzn-0", (None, "spark_version", "3.5.1-amzn-0")),
+            ("orders:sink=Kafka", ("orders", "sink", "kafka")),
+            ("my:query:trigger=available_now", ("my:query", "trigger", "available_now")),
+            ("ignored_async_setting=none", (None, "ignored_async_setting", None)),
+            ("checkpoint_path=s3a://b/a=1", (None, "checkpoint_path", "s3a://b/a=1")),
+        ],
+    )
+    def test_a_user_gives_a_fact(self, text: str, parsed: tuple[Any, ...]) -> None:
+        assert parse_user_fact(text) == parsed
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("statefull=false", "did you mean 'stateful'?"),
+            ("sink=kafak", "did you mean 'kafka'?"),
+            ("sink=zzz", "one of kafka, console"),
+            ("task_slots=many", "give a whole number"),
+            ("task_slots=0", "give at least 1"),
+            ("latency_target_ms=nan", "give a number"),
+            ("stateful=maybe", "give true or false"),
+            ("spark_version=new", "give a version"),
+            ("stateful", "--set stateful=false"),
+            ("=1", "--set stateful=false"),
+        ],
+    )
+    def test_a_wrong_fact_is_answered_with_what_would_do(self, text: str, said: str) -> None:
+        with pytest.raises(UsageError) as caught:
+            parse_user_fact(text)
+        assert said in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("name", "value", "fits"),
+        [
+            ("stateful", True, True),
+            ("stateful", "true", False),
+            ("task_slots", 4, True),
+            ("task_slots", True, False),
+            ("task_slots", 0, False),
+            ("sink", "kafka", True),
+            ("sink", "files", False),
+            ("ignored_async_setting", None, True),
+            ("sink", None, False),
+            ("latency_target_ms", 1.5, True),
+        ],
+    )
+    def test_values_from_logs_are_checked(self, name: str, value: Any, fits: bool) -> None:
+        assert check_value(FACTS[name], value) is fits
+
+
+class TestVersions:
+    @pytest.mark.parametrize(
+        ("version", "floor", "holds"),
+        [
+            ("4.0.1", "3.4", True),
+            ("3.4", "3.4", True),
+            ("3.3.4", "3.4", False),
+            ("3.10.0", "3.4", True),
+            ("4", "3.4", True),
+            ("3", "3.4", False),
+            ("4.2.0-SNAPSHOT", "4.2", True),
+            ("3.5.1-amzn-0", "3.5.1", True),
+            ("13.3.x-scala2.12", "10.4", True),
+            ("10.4.x-scala2.12", "11.3", False),
+            ("unknown", "3.4", False),
+        ],
+    )
+    def test_versions_are_compared_as_far_as_the_floor_says(self, version: str, floor: str, holds: bool) -> None:
+        assert version_at_least(version, floor) is holds
+
+    @pytest.mark.parametrize(
+        ("version", "platform"),
+        [
+            ("3.5.1", "open_source"),
+            ("4.2.0-SNAPSHOT", "open_source"),
+            ("3.4.1-amzn-2", "other"),
+            ("2.4.0.7.1", "other"),
+        ],
+    )
+    def test_vendors_add_to_the_numbers_of_a_release(self, version: str, platform: str) -> None:
+        assert platform_of(version) == platform
+
+
+class TestConfs:
+    def test_a_configuration_value_settles_its_fact_and_is_kept(self) -> None:
+        key = "spark.sql.streaming.stateStore.providerClass"
+        name = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        assert from_conf(key, name) == [(f"conf:{key}", name), ("state_store", "rocksdb")]
+
+    def test_the_partitions_that_are_pinned_inside_win(self) -> None:
+        confs = {"spark.sql.streaming.internal.stateStore.partitions": "8", "spark.sql.shuffle.partitions": "200"}
+        assert from_confs(confs, "event_log")["shuffle_partitions"] == Known(8, "event_log")
+
+    def test_other_keys_and_credentials_are_not_kept(self) -> None:
+        assert from_conf("spark.hadoop.fs.s3a.secret.key", "x") == []
+        assert "x7" not in str(from_conf("spark.databricks.service.token", "x7"))
+
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "asyncProgressTrackingEnabled",
+            "spark.asyncProgressTrackingEnabled",
+            "spark.sql.streaming.asyncProgressTracking",
+        ],
+    )
+    def test_async_tracking_as_a_configuration_is_ignored(self, key: str) -> None:
+        assert ("ignored_async_setting", key) in from_conf(key, "true")
+
+    def test_the_one_async_configuration_that_spark_knows_is_not_ignored(self) -> None:
+        key = "spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled"
+        assert [name for name, _ in from_conf(key, "true")] == [f"conf:{key}"]
+
+    def test_only_exact_databricks_keys_are_placebos(self) -> None:
+        key = "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"
+        assert ("ignored_databricks_setting", key) in from_conf(key, "true")
+        assert "ignored_databricks_setting" not in dict(from_conf(key, "false"))
+        assert "ignored_databricks_setting" not in dict(from_conf("spark.databricks.delta.snapshotPartitions", "2"))
+        assert from_conf("spark.databricks.delta.snapshotPartitions", "2")[1] == ("delta_snapshot_partitions", 2)
+
+    def test_all_settings_without_a_placebo_is_knowledge(self) -> None:
+        assert from_confs({}, "event_log") == {"ignored_databricks_setting": Known(None, "event_log")}
+
+    def test_writer_options_count_in_exactly_this_spelling(self) -> None:
+        assert dict(from_writer_options({"ASYNCPROGRESSTRACKINGENABLED": "true"})) == {
+            "async_progress": False,
+            "ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED",
+        }
+        assert dict(from_writer_options({"asyncProgressTrackingEnabled": "true"})) == {
+            "async_progress": True,
+            "ignored_async_setting": None,
+            "async_progress_interval_ms": 1000,
+        }
+        options = {"asyncProgressTrackingEnabled": "true", "asyncProgressCheckpointingInterval": "5000"}
+        assert dict(from_writer_options(options))["ignored_async_setting"] == "asyncProgressCheckpointingInterval"
+
+
+class TestComputed:
+    def test_no_batches_tell_nothing(self) -> None:
+        assert computed(frame([BATCH]).iloc[:0]) == {}
+
+    def test_a_stateless_query(self) -> None:
+        told = computed(frame([BATCH] * 3))
+        assert told["stateful"] == Known(False, "progress")
+        assert values(told) | {"sink": "noop", "source": "rate", "spark_version_at_least": "3.4"} == values(told)
+        assert "state_store" not in told
+
+    def test_idle_events_do_not_say_that_there_is_no_state(self) -> None:
+        assert "stateful" not in computed(frame([{"triggerExecution": 3, "latestOffset": 2}]))
+
+    def test_a_stateful_query(self) -> None:
+        operator = {"operatorName": "dedupe", "numRowsUpdated": 5, "customMetrics": {"loadedMapCacheHitCount": 1}}
+        row = BATCH | {"operators": [operator, operator | {"operatorName": "stateStoreSave"}]}
+        told = values(computed(frame([row | {"eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}] * 3)))
+        assert told["stateful"] is True
+        assert told["state_operators"] == "dedupe,stateStoreSave"
+        assert told["state_store"] == "hdfs"
+        assert told["watermarked"] is True
+
+    @pytest.mark.parametrize(
+        ("usual", "snapshot", "changelog"),
+        [({}, {"rocksdbCommitCheckpointLatency": 100, "rocksdbCommitFlushLatency": 24}, True),
+         ({"rocksdbCommitCheckpointLatency": 85, "rocksdbCommitFlushLatency": 74}, {}, False)],
+    )  # fmt: skip
+    def test_changelog_is_told_by_what_most_commits_do(self, usual: Any, snapshot: Any, changelog: bool) -> None:
+        def row(more: dict[str, int]) -> dict[str, Any]:
+            return BATCH | {"operators": [{"operatorName": "s", "numRowsUpdated": 9, "customMetrics": ROCKS | more}]}
+
+        rows = [row(snapshot if number % 10 == 9 else usual) for number in range(20)]
+        assert computed(frame(rows))["changelog"] == Known(changelog, "progress")
+        assert "changelog" not in computed(frame(rows[:4]))
+
+    def test_commits_without_updates_do_not_tell_about_changelogs(self) -> None:
+        operator = {"operatorName": "s", "numRowsUpdated": 0, "customMetrics": ROCKS}
+        assert "changelog" not in computed(frame([BATCH | {"operators": [operator]}] * 20))
+
+    def test_kafka_partitions_and_several_sources(self) -> None:
+        kafka = {"description": "KafkaV2[Subscribe[a]]", "endOffset": {"a": {"0": 5, "1": 7}, "b": {"0": 1}}}
+        file = {"description": "FileStreamSource[file:/x]", "endOffset": {"logOffset": 1}}
+        assert values(computed(frame([BATCH | {"sources": [kafka]}])))["kafka_partitions"] == 3
+        told = values(computed(frame([BATCH | {"sources": [kafka, file]}])))
+        assert (told["source"], told["kafka_partitions"]) == ("several", 3)
+
+    def test_databricks_shows_in_its_phases(self) -> None:
+        assert values(computed(frame([BATCH | {"commitBatch": 5}])))["platform"] == "databricks"
+        assert "platform" not in computed(frame([BATCH]))
+
+    @pytest.mark.parametrize(
+        ("description", "kind"),
+        [
+            ("org.apache.spark.sql.execution.datasources.noop.NoopTable$@5f0b", "noop"),
+            ("org.apache.spark.sql.execution.streaming.ConsoleTable$@1", "console"),
+            ("org.apache.spark.sql.execution.streaming.ConsoleSinkProvider@1", "console"),
+            ("MemorySink", "memory"),
+            ("org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@1", "kafka"),
+            ("org.apache.spark.sql.kafka010.KafkaSourceProvider@1", "kafka"),
+            ("ForeachWriterTable(org.apache.spark.sql.execution.python.PythonForeachWriter@1,Left(...))", "foreach"),
+            ("ForeachBatchSink", "foreach_batch"),
+            ("FileSink[file:/kafka/x]", "file"),
+            ("DeltaSink[file:/data/table]", "delta"),
+            ("org.example.Custom@1", "other"),
+        ],
+    )
+    def test_kinds_of_sinks(self, description: str, kind: str) -> None:
+        assert sink_kind(description) == kind
+
+    @pytest.mark.parametrize(
+        ("description", "kind"),
+        [
+            ("KafkaV2[Subscribe[topic]]", "kafka"),
+            ("KafkaSource[Subscribe[topic]]", "kafka"),
+            ("FileStreamSource[file:/data]", "file"),
+            ("DeltaSource[file:/data]", "delta"),
+            ("RateStreamV2[rowsPerSecond=1", "rate"),
+            ("RateStreamSource[rowsPerSecond=1]", "rate"),
+            ("RatePerMicroBatchStream[rowsPerBatch=1000]", "rate_micro_batch"),
+            ("TextSocketV2[host: localhost, port: 9999]", "socket"),
+            ("MemoryStream[value#1]", "memory"),
+            ("KinesisV2[stream]", "kinesis"),
+            ("org.apache.spark.sql.eventhubs.EventHubsSource@1", "event_hubs"),
+            ("CloudFilesSource[s3://x]", "other"),
+        ],
+    )
+    def test_kinds_of_sources(self, description: str, kind: str) -> None:
+        assert source_kind(description) == kind
+
+
+def starts(gaps: list[int], durations: list[int], first_ms: int = 0) -> pd.DataFrame:
+    """Executed batches that start at these distances."""
+    rows = [BATCH | {"triggerExecution": length, "interval": gap} for gap, length in zip(gaps, durations, strict=True)]
+    made = frame(rows)
+    made["timestamp"] += pd.Timedelta(milliseconds=first_ms)
+    return made
+
+
+class TestTrigger:
+    def told(self, gaps: list[int], durations: list[int], first_ms: int = 0) -> dict[str, Any]:
+        found = computed(starts(gaps, durations, first_ms))
+        assert all(known.source == "inferred" for name, known in found.items() if name.startswith("trigger"))
+        return {name: known.value for name, known in found.items() if name.startswith("trigger")}
+
+    @pytest.mark.parametrize("interval", [500, 700, 1000, 5000, 60000])
+    def test_starts_at_multiples_of_an_interval(self, interval: int) -> None:
+        aligned = {"trigger": "processing_time", "trigger_interval_ms": interval}
+        offset = -(int(START.timestamp() * 1000) % interval)
+        assert self.told([interval] * 30, [interval // 3] * 30, offset + 2) == aligned
+
+    def test_late_batches_start_at_once_and_do_not_hide_the_interval(self) -> None:
+        gaps, lengths = [1000] * 40, [300] * 40
+        for late in (10, 20):
+            lengths[late] = 1300
+            gaps[late + 1], gaps[late + 2] = 1310, 690
+        assert self.told(gaps, lengths)["trigger_interval_ms"] == 1000
+
+    def test_one_batch_right_after_the_other(self) -> None:
+        lengths = [90 + number % 37 for number in range(40)]
+        gaps = [lengths[max(number - 1, 0)] + 4 + number % 3 for number in range(40)]
+        assert self.told(gaps, lengths) == {"trigger": "unspecified"}
+
+    def test_waits_without_a_pattern_tell_nothing(self) -> None:
+        gaps = [200 + number * 7919 % 1613 for number in range(60)]
+        assert self.told(gaps, [100] * 60) == {}
+
+    def test_a_steady_source_that_is_not_aligned_tells_nothing(self) -> None:
+        assert self.told([1000] * 60, [100] * 60, 437) == {}
+
+    def test_few_batches_tell_nothing(self) -> None:
+        assert self.told([1000] * 6, [100] * 6) == {}
+        assert self.told([100] * 10, [96] * 10) == {}
+
+
+class TestEvidence:
+    def test_what_names_no_run_counts_where_a_log_holds_one_query(self) -> None:
+        rows = sightings(seen("checkpoint_manager", "rename"), seen("spark_version", "4.0.0"))
+        evidence = Evidence(rows, frame([BATCH] * 3))
+        assert values(settle(evidence.of(RUN)))["checkpoint_manager"] == "rename"
+
+    def test_in_a_log_of_two_queries_only_the_application_is_told(self) -> None:
+        other = seen("async_progress", value=False, run="3", id="another")
+        rows = sightings(seen("checkpoint_manager", "rename"), seen("spark_version", "4.0.0"), other)
+        told = values(settle(Evidence(rows, frame([BATCH] * 3)).of(RUN)))
+        assert told["spark_version"] == "4.0.0"
+        assert "checkpoint_manager" not in told
+        assert "async_progress" not in told
+
+    def test_of_two_the_later_is_right_and_what_comes_after_the_run_does_not_count(self) -> None:
+        rows = sightings(
+            seen("shuffle_partitions", 200, offset=0),
+            seen("shuffle_partitions", 8, offset=1500),
+            seen("shuffle_partitions", 16, offset=900_000),
+        )
+        assert values(settle(Evidence(rows, frame([BATCH] * 3)).of(RUN)))["shuffle_partitions"] == 8
+
+    def test_what_names_the_run_beats_what_does_not(self) -> None:
+        rows = sightings(seen("output_mode", "append", run=RUN, offset=5), seen("output_mode", "update", offset=900))
+        assert values(settle(Evidence(rows, frame([BATCH] * 3)).of(RUN)))["output_mode"] == "append"
+
+    def test_what_names_the_query_alone_counts_for_its_runs(self) -> None:
+        rows = sightings(seen("output_mode", "update", id=ID), seen("sink", "file", run="4", id="another"))
+        assert values(settle(Evidence(rows, frame([BATCH])).of(RUN)))["output_mode"] == "update"
+
+    def test_a_run_that_died_before_any_batch_is_a_run(self) -> None:
+        rows = sightings(
+            seen("query_name", "orders", run="9", id="8"), seen("terminated_error", "boom", run="9", id="8", offset=7)
+        )
+        evidence = Evidence(rows, frame([BATCH]).iloc[:0])
+        assert [(run.id, run.name, run.batches) for run in evidence.runs.values()] == [("8", "orders", 0)]
+        assert values(settle(evidence.of("9"), evidence.around("9")))["terminated_error"] == "boom"
+
+    def test_an_earlier_run_tracked_asynchronously(self) -> None:
+        rows = sightings(
+            seen("async_progress", value=True, run="old", id=ID),
+            seen("async_progress", value=False, run=RUN, offset=50),
+        )
+        evidence = Evidence(rows, frame([BATCH]).iloc[:0])
+        assert evidence.around(RUN)["async_progress_before"] == Known(True, "computed")
+        assert "async_progress_before" not in evidence.around("old")
+
+    def test_queries_that_overlap_share_their_slots(self) -> None:
+        mine, other = frame([BATCH] * 3), frame([BATCH | {"id": "o", "runId": "or"}] * 3)
+        both = Evidence(sightings(), pd.concat([mine, other], ignore_index=True))
+        assert both.around(RUN)["slots_shared"].value is True
+        assert Evidence(sightings(), mine).around(RUN)["slots_shared"].value is False
+
+    def test_executors_that_come_during_the_run_change_it(self) -> None:
+        before = seen("executor:1", 4, source="event_log")._replace(timestamp=pd.Timestamp(START) - pd.Timedelta("1h"))
+        during = before._replace(fact="executor:2", timestamp=pd.Timestamp(START) + pd.Timedelta(milliseconds=150))
+        batches = frame([BATCH] * 5)
+        assert Evidence(sightings(before), batches).around(RUN)["executors_changed"].value is False
+        assert Evidence(sightings(before, during), batches).around(RUN)["executors_changed"].value is True
+        assert "executors_changed" not in Evidence(sightings(), batches).around(RUN)
+
+
+class TestSettle:
+    def test_the_most_trusted_source_is_taken_and_contradictions_are_told(self) -> None:
+        facts = settle([seen("trigger_interval_ms", 1000)], {"trigger_interval_ms": Known(500, "session")})
+        assert facts["trigger_interval_ms"] == Known(1000, "log")
+        assert facts.conflicts == [
+            {
+                "fact": "trigger_interval_ms",
+                "values": [{"value": 1000, "from": "log"}, {"value": 500, "from": "session"}],
+                "taken": 1000,
+            }
+        ]
+
+    def test_the_user_wins_and_is_told(self) -> None:
+        facts = settle([], {"stateful": Known(True, "progress")}, user={"stateful": False})
+        assert facts["stateful"] == Known(False, "user")
+        assert [conflict["fact"] for conflict in facts.conflicts] == ["stateful"]
+
+    def test_progress_shows_what_is_where_settings_show_what_was_asked_for(self) -> None:
+        facts = settle([seen("changelog", value=True, source="event_log")], {"changelog": Known(False, "progress")})
+        assert facts["changelog"] == Known(False, "progress")
+        assert len(facts.conflicts) == 1
+
+    def test_the_pinned_provider_is_used_and_the_other_is_reported(self) -> None:
+        asked = seen("state_store", "rocksdb", source="event_log")
+        pinned = seen("state_store", "hdfs", source="event_log", run=RUN)
+        for facts in (settle([asked, pinned]), settle([asked, pinned._replace(source="log", run_id=None)])):
+            assert facts["state_store"].value == "hdfs"
+            assert [conflict["fact"] for conflict in facts.conflicts] == ["state_store"]
+
+    def test_versions_that_agree_as_far_as_both_say_do_not_contradict(self) -> None:
+        assert settle([seen("spark_version", "3.5.1")], user={"spark_version": "3.5"}).conflicts == []
+        assert settle([seen("spark_version", "3.4.1")], user={"spark_version": "3.5"}).conflicts != []
+
+    def test_a_lower_bound_contradicts_only_from_above(self) -> None:
+        burst = seen("task_slots", 8, source="inferred")
+        assert settle([burst], user={"task_slots": 32}).conflicts == []
+        assert settle([burst], user={"task_slots": 4}).conflicts != []
+        assert settle([burst, seen("task_slots", 6, source="inferred")])["task_slots"] == Known(8, "inferred")
+
+    def test_a_value_that_no_log_can_mean_is_left_out(self) -> None:
+        assert "sink" not in settle([seen("sink", "teapot"), seen("task_slots", "x")])
+
+    def test_unknown_is_not_none(self) -> None:
+        facts = settle([seen("ignored_async_setting", None)])
+        assert facts["ignored_async_setting"] == Known(None, "log")
+        assert facts.get("ignored_databricks_setting") is None
+        assert facts.value("ignored_async_setting") is None
+
+    def test_a_placebo_in_the_configuration_is_not_hidden_by_options_without_one(self) -> None:
+        key = "spark.asyncProgressTrackingEnabled"
+        facts = settle([seen("ignored_async_setting", None), seen("ignored_async_setting", key, source="event_log")])
+        assert facts["ignored_async_setting"] == Known(key, "event_log")
+        assert facts.conflicts == []
+
+    def properties(self, **more: str) -> list[Sighting]:
+        confs = {"spark.master": "local[4]"} | {key.replace("__", "."): value for key, value in more.items()}
+        return [seen(name, known.value, source="event_log") for name, known in from_confs(confs, "event_log").items()]
+
+    def test_properties_without_databricks_are_open_source(self) -> None:
+        facts = settle(self.properties())
+        assert facts["platform"] == Known("open_source", "event_log")
+        assert facts["async_state_checkpoint"] == Known(False, "default")
+        assert facts["task_slots"] == Known(4, "event_log")
+
+    def test_databricks_settings_work_on_databricks(self) -> None:
+        key = "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"
+        tag = {"spark__databricks__clusterUsageTags__sparkVersion": "13.3.x-scala2.12"}
+        facts = settle(self.properties(**{key.replace(".", "__"): "true"}, **tag))
+        assert facts["platform"].value == "databricks"
+        assert facts["databricks_runtime"].value == "13.3.x-scala2.12"
+        assert facts["async_state_checkpoint"].value is True
+        assert "ignored_databricks_setting" not in facts
+        elsewhere = settle(self.properties(**{key.replace(".", "__"): "true"}))
+        assert elsewhere["ignored_databricks_setting"].value == key
+        assert elsewhere["async_state_checkpoint"].value is False
+
+    def test_the_log_purge_is_a_default_only_where_its_absence_was_seen(self) -> None:
+        version = seen("spark_version", "3.5.9", source="event_log")
+        assert settle([*self.properties(), version])["async_log_purge"] == Known(True, "default")
+        assert "async_log_purge" not in settle(self.properties())
+        assert "async_log_purge" not in settle([version])
+        off = self.properties(spark__sql__streaming__asyncLogPurge__enabled="false")
+        assert settle([*off, version])["async_log_purge"] == Known(False, "event_log")
+
+    def test_slots_are_those_of_the_executors_that_are_there(self) -> None:
+        rows = [seen(f"executor:{number}", 4, source="event_log") for number in range(3)]
+        cpus = seen("conf:spark.task.cpus", "2", source="event_log")
+        assert settle(rows)["task_slots"] == Known(12, "event_log")
+        assert settle([*rows, cpus])["task_slots"].value == 6
+        assert settle([*rows, rows[0]._replace(value="0")])["task_slots"].value == 8
+
+    def test_executors_without_cores_take_them_from_the_configuration(self) -> None:
+        rows = [seen("executor:1", None), seen("executor:2", None)]
+        assert "task_slots" not in settle(rows)
+        assert settle([*rows, seen("conf:spark.executor.cores", "5")])["task_slots"].value == 10
+
+    def test_sightings_of_executors_are_no_facts(self) -> None:
+        assert [name for name in settle([seen("executor:1", 4)]) if name.startswith("executor")] == []
