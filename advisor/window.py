@@ -208,9 +208,12 @@ def change_point(series: np.ndarray) -> int | None:
     if n < 2 * FEWEST_IN_REGIME:
         return None
     ranks = pd.Series(series).rank().to_numpy()
-    u = np.abs(2 * np.cumsum(ranks) - np.arange(1, n + 1) * (n + 1))
-    inside = u[FEWEST_IN_REGIME - 1 : n - FEWEST_IN_REGIME]
-    at = int(np.argmax(inside)) + FEWEST_IN_REGIME
+    t = np.arange(1, n)
+    u = np.abs(2 * np.cumsum(ranks)[:-1] - t * (n + 1))
+    # K itself leans towards the middle: the place is where U is largest for its own spread.
+    possible = slice(FEWEST_IN_REGIME - 1, n - FEWEST_IN_REGIME)
+    at = int(np.argmax((u / np.sqrt(t * (n - t)))[possible])) + FEWEST_IN_REGIME
+    inside = u[possible]
     p = 2 * np.exp(-6 * float(inside.max()) ** 2 / (float(n) ** 3 + float(n) ** 2))
     old, new = np.median(series[:at]), np.median(series[at:])
     differs = max(old, new) >= REGIME_RATIO * min(old, new) and abs(new - old) >= REGIME_MS

@@ -156,7 +156,8 @@ def _dense(values: pa.Array) -> pa.Array:
 
 def _narrow(table: pa.Table) -> pd.DataFrame:
     names = ["id", "run_id", "name", "batch_id", "timestamp", "idle", "file", "offset", "log"]
-    return table.select(names).to_pandas()
+    frame: pd.DataFrame = table.select(names).to_pandas()
+    return frame
 
 
 def _looked_at(table: pa.Table) -> pd.DataFrame:

@@ -1,0 +1,192 @@
+"""Three answers, never two: fired, quiet, skipped; yes, no, if."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from advisor.catalogue import Catalogue, Condition, load
+from advisor.engine import Finding, Silenced, Skipped, judge, judge_rule
+from advisor.engine.conditions import ask, ask_all
+from advisor.engine.levels import confidence, felt_level, level_of
+from tests.made import window
+
+BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
+KNOWN = {
+    "stateful": False, "sink": "kafka", "trigger": "unspecified", "spark_version": "4.3.0", "platform": "open_source",
+    "async_progress": False,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load(None)
+
+
+def judged(catalogue: Catalogue, batches: list[dict[str, Any]], rule: str = "LG001", **known: Any) -> Any:
+    interval = known.pop("interval_ms", None)
+    return judge_rule(catalogue.rules[rule], window(batches, interval_ms=interval, **known))
+
+
+def test_a_rule_fires_with_level_confidence_and_a_legal_step(catalogue: Catalogue) -> None:
+    finding = judged(catalogue, [BATCH] * 60, **KNOWN)
+    assert isinstance(finding, Finding)
+    assert (finding.level, finding.confidence) == ("high", "high")
+    assert finding.says.startswith("In a typical batch, 58 ms of 100 ms (58.0 %)")
+    assert [(step.id, step.legal) for step in finding.steps][0] == ("async-progress", "yes")
+
+
+def test_one_batch_is_judged_and_says_so(catalogue: Catalogue) -> None:
+    finding = judged(catalogue, [BATCH], **KNOWN)
+    assert finding.confidence == "low"
+    assert "one batch" in finding.says
+
+
+@pytest.mark.parametrize(
+    ("known", "legal", "because"),
+    [
+        ({"stateful": True}, "no", "state"),
+        ({"sink": "foreach_batch"}, "no", "sink"),
+        ({"sink": "foreach", "spark_version": "4.2.1"}, "no", "4.3"),
+        ({"sink": "foreach"}, "yes", ""),
+        ({"trigger": "available_now"}, "no", "AvailableNow"),
+        ({"spark_version": "3.3.4"}, "no", "3.4"),
+    ],
+)
+def test_legality_of_asynchronous_progress(
+    catalogue: Catalogue, known: dict[str, Any], legal: str, because: str
+) -> None:
+    finding = judged(catalogue, [BATCH] * 60, **(KNOWN | known))
+    step = next(step for step in finding.steps if step.id == "async-progress")
+    assert step.legal == legal
+    assert because in step.because
+
+
+@pytest.mark.parametrize("unknown", ["stateful", "sink", "trigger", "spark_version"])
+def test_what_is_not_known_makes_a_step_an_if_and_names_the_fact(catalogue: Catalogue, unknown: str) -> None:
+    finding = judged(catalogue, [BATCH] * 60, **{k: v for k, v in KNOWN.items() if k != unknown})
+    step = next(step for step in finding.steps if step.id == "async-progress")
+    assert step.legal == "if"
+    assert unknown in step.unknown
+    assert f"--set {unknown}=" in step.because
+
+
+def test_on_databricks_the_runtime_decides_as_well(catalogue: Catalogue) -> None:
+    known = KNOWN | {"platform": "databricks", "databricks_runtime": "11.3", "spark_version": "3.3.0"}
+    assert judged(catalogue, [BATCH] * 60, **known).steps[0].legal == "yes"
+    older = known | {"databricks_runtime": "10.4"}
+    assert judged(catalogue, [BATCH] * 60, **older).steps[0].legal == "no"
+
+
+def test_a_long_trigger_makes_it_low_whatever_the_share(catalogue: Catalogue) -> None:
+    row = BATCH | {"triggerExecution": 150, "walCommit": 50, "commitOffsets": 50}
+    known = KNOWN | {"trigger": "processing_time", "trigger_interval_ms": 60_000, "interval_ms": 60_000}
+    assert judged(catalogue, [row] * 60, **known).level == "low"
+
+
+def test_quiet_when_async_is_on(catalogue: Catalogue) -> None:
+    assert judged(catalogue, [BATCH] * 60, **(KNOWN | {"async_progress": True})) is None
+
+
+def test_skipped_with_the_fact_that_is_missing(catalogue: Catalogue) -> None:
+    known = {k: v for k, v in KNOWN.items() if k != "async_progress"}
+    skipped = judged(catalogue, [BATCH] * 60, "LG002", **known)
+    assert isinstance(skipped, Skipped)
+    assert "async_progress" in skipped.reason
+
+
+def test_a_silenced_rule_is_neither_found_nor_skipped(catalogue: Catalogue) -> None:
+    silenced = Silenced("LG001", "known since March", None)
+    found = judge(window([BATCH] * 60, **KNOWN), catalogue, [silenced])
+    assert "LG001" not in {f.rule for f in found.findings} | {s.rule for s in found.skipped}
+    assert found.suppressed == (silenced,)
+
+
+def test_a_team_can_set_its_own_levels(catalogue: Catalogue) -> None:
+    made = window([BATCH] * 60, **KNOWN)
+    assert judge(made, catalogue, levels={"LG001": {"high": 0.9}}).findings == ()
+
+
+def test_nothing_is_judged_without_batches(catalogue: Catalogue) -> None:
+    found = judge(window([]), catalogue)
+    assert not found.findings
+    assert any(s.reason.startswith("needs a steady batch") for s in found.skipped)
+
+
+def condition(**keys: Any) -> Condition:
+    return Condition.model_validate(keys)
+
+
+def test_lines_limited_to_versions_while_the_version_is_not_known() -> None:
+    lines = [
+        condition(fact="sink", **{"in": ["kafka"]}, spark="<4.3", **{"else": "refused"}),
+        condition(fact="sink", **{"in": ["kafka", "foreach"]}, spark=">=4.3", **{"else": "refused"}),
+    ]
+    assert ask_all(lines, window([BATCH], sink="kafka")).holds is True
+    assert ask_all(lines, window([BATCH], sink="delta")).holds is False
+    some = ask_all(lines, window([BATCH], sink="foreach"))
+    assert some.holds is None
+    assert some.unknown == ["spark_version"]
+    assert ask_all(lines, window([BATCH], sink="foreach", spark_version="4.3.0")).holds is True
+    assert ask_all(lines, window([BATCH], sink="foreach", spark_version="4.2.9")).holds is False
+
+
+def test_a_lower_bound_of_the_version_is_enough_where_it_reaches() -> None:
+    line = condition(fact="spark_version", at_least="3.4")
+    assert ask(line, window([BATCH], spark_version_at_least="3.4")).holds is True
+    assert ask(line, window([BATCH], spark_version_at_least="3.2")).holds is None
+
+
+def test_an_interval_that_holds_the_limit_is_no_answer() -> None:
+    state = [{"operatorName": "s", "commitTimeMs": 100, "numShufflePartitions": 10}]
+    made = window([BATCH | {"addBatch": 80, "operators": state}])
+    assert ask(condition(metric="state_commit_wall_ms", at_least=50), made).holds is None
+    assert ask(condition(metric="state_commit_wall_ms", at_least=5), made).holds is True
+    assert ask(condition(metric="state_commit_wall_ms", at_least=500), made).holds is False
+
+
+@pytest.mark.parametrize(("value", "level"), [(0.05, None), (0.1, "low"), (0.3, "medium"), (0.9, "high")])
+def test_levels(value: float, level: str | None) -> None:
+    assert level_of(value, {"low": 0.1, "medium": 0.2, "high": 0.4}) == level
+
+
+def test_falling_levels() -> None:
+    assert level_of(3, {"low": 10, "medium": 5, "high": 1}) == "medium"
+
+
+@pytest.mark.parametrize(
+    ("batches", "doubts", "sure"), [(30, [], "high"), (29, [], "medium"), (9, [], "low"), (30, [True, False], "medium"), (10, [True, True], "low")]
+)  # fmt: skip
+def test_confidence(batches: int, doubts: list[bool], sure: str) -> None:
+    assert confidence(batches, *doubts) == sure
+
+
+def test_what_nobody_feels_is_low() -> None:
+    assert felt_level("high", 0.001) == "low"
+    assert felt_level("high", 0.05) == "medium"
+    assert felt_level("high", None) == "high"
+
+
+OWN_RULE = {
+    "id": "TM001", "slug": "batch-over-a-second", "title": "A batch takes longer than a second", "status": "stable",
+    "measure": {"metric": "trigger_execution_ms", "stat": "p50"}, "levels": {"high": 1000},
+    "says": "The median batch takes {trigger_execution_ms}.", "why": "The team wants a second.",
+    "references": ["team handbook"],
+    "examples": [
+        {"name": "slow", "batches": {"count": 40, "row": {"triggerExecution": 2000, "addBatch": 1900}}, "expect": {"verdict": "fires", "level": "high"}},
+        {"name": "fast", "batches": {"count": 40, "row": {"triggerExecution": 200, "addBatch": 190}}, "expect": {"verdict": "quiet"}},
+    ],
+}  # fmt: skip
+
+
+def test_a_team_adds_a_rule_by_adding_a_file(tmp_path: Path) -> None:
+    folder = tmp_path / "team"
+    folder.mkdir()
+    (folder / "TM001-batch-over-a-second.yaml").write_text(yaml.safe_dump(OWN_RULE))
+    rules = load([tmp_path])
+    found = judge_rule(rules.rules["TM001"], window([BATCH | {"triggerExecution": 1500, "addBatch": 1400}] * 40))
+    assert isinstance(found, Finding)
+    assert found.says == "The median batch takes 1.5 s."

@@ -1,0 +1,101 @@
+"""Which batches are judged together: not idle, not cold, and of the latest regime."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.window import change_point, cold, latest_regime, run_window
+from tests.made import events, facts, table, window
+
+BATCH = {"triggerExecution": 100, "addBatch": 60, "walCommit": 10, "commitOffsets": 10}
+
+
+def test_the_first_batch_of_a_run_is_cold() -> None:
+    made = window([BATCH | {"triggerExecution": 2000}, *[BATCH] * 20], first=0)
+    assert len(made) == 20
+    assert made.executed["cold"].tolist() == [True] + [False] * 20
+
+
+def test_warm_up_lasts_until_batches_stay_fast() -> None:
+    slow = [BATCH | {"triggerExecution": ms} for ms in (2000, 400, 120, 300)]
+    assert len(window([*slow, *[BATCH] * 60], first=0)) == 60
+
+
+def test_a_spike_in_every_tenth_batch_is_no_warm_up() -> None:
+    rows = [BATCH | ({"triggerExecution": 900} if n % 10 == 9 else {}) for n in range(60)]
+    assert len(window(rows, first=0)) == 59
+
+
+def test_a_log_that_begins_in_the_middle_of_a_run_has_no_cold_batch() -> None:
+    assert len(window([BATCH] * 20, first=500)) == 20
+
+
+def test_idle_triggers_are_never_judged() -> None:
+    idle = {"triggerExecution": 3, "operators": [{"commitTimeMs": 1163, "numShufflePartitions": 2}]}
+    made = window([BATCH, idle, BATCH])
+    assert len(made) == 2
+    assert made.operators.empty
+
+
+def test_batches_without_rows_are_executed_but_not_steady() -> None:
+    made = window([BATCH, BATCH | {"numInputRows": 0}, BATCH])
+    assert (len(made), len(made.executed)) == (2, 3)
+
+
+def test_one_pasted_event_is_a_window_unless_it_is_cold() -> None:
+    assert len(window([BATCH], first=7)) == 1
+    assert len(window([BATCH], first=0)) == 0
+
+
+def test_the_interval_is_that_of_the_trigger_before() -> None:
+    made = window([BATCH] * 5, interval_ms=250)
+    assert made.batches["interval_ms"].tolist() == pytest.approx([250] * 5, rel=0.01)
+    assert made.batches["between_batches_ms"].dropna().tolist() == [150] * 4
+
+
+def test_an_idle_time_is_no_interval() -> None:
+    rows = [BATCH, BATCH | {"interval": 60_000, "triggerExecution": 100}, BATCH]
+    one, two, three = events(rows)
+    two["inputRowsPerSecond"] = 1000.0  # a trigger 100 ms before found nothing: rows came within the last 100 ms
+    made = run_window(table([one, two, three]), facts())
+    assert made.batches["interval_ms"].tolist() == pytest.approx([100, 100, 100])
+
+
+def test_tonight_is_judged_and_compared_with_the_time_before() -> None:
+    rng = np.random.default_rng(3)
+    calm = [BATCH | {"triggerExecution": int(100 + rng.normal(0, 5))} for _ in range(200)]
+    tonight = [BATCH | {"triggerExecution": int(400 + rng.normal(0, 20))} for _ in range(40)]
+    now, before = latest_regime(window([*calm, *tonight]))
+    assert len(now) == pytest.approx(40, abs=2)
+    assert before is not None
+    assert len(before) == pytest.approx(200, abs=2)
+    assert "since the change" in now.because
+
+
+@given(st.integers(0, 10_000))
+def test_noise_alone_has_no_regimes(seed: int) -> None:
+    noise = np.random.default_rng(seed).lognormal(np.log(100), 0.2, 300)
+    assert change_point(noise) is None
+
+
+@given(st.integers(0, 10_000), st.integers(40, 260))
+def test_a_doubled_batch_is_found_where_it_begins(seed: int, at: int) -> None:
+    series = np.random.default_rng(seed).lognormal(np.log(100), 0.1, 300)
+    series[at:] *= 2
+    found = change_point(series)
+    assert found is not None
+    assert abs(found - at) <= 5
+
+
+def test_an_empty_run_gives_an_empty_window() -> None:
+    empty = window([])
+    assert len(empty) == 0
+    assert latest_regime(empty) == (empty, None)
+
+
+def test_no_batch_is_cold_where_nothing_was_executed() -> None:
+    assert cold(pd.DataFrame({"trigger_execution_ms": []})).empty
