@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,34 +32,40 @@ def spark_missing() -> str | None:
     return None
 
 
-def run_stream(place: Path, seconds: int, advance: Callable[[str, float], None]) -> None:
+def run_stream(
+    place: Path,
+    seconds: int,
+    advance: Callable[[str, float], None],
+    program: Sequence[str] = ("-m", "advisor.demo.stream"),
+    grace: float = _GRACE,
+) -> None:
     """Run the stream for so long with its driver log in `place`; it is gone afterwards, whatever happens.
 
-    `advance` takes what was done and the part of the time that is over. Raises NoStreamError.
+    `advance` takes what was done and the part of the time that is over. A stream that hangs is ended, and
+    what it has written will do. Raises NoStreamError if there is no progress in its log.
     """
-    with _started(place, seconds) as stream:
+    with _started([sys.executable, *program, str(place), str(seconds)], place, seconds + grace) as stream:
         for line in stream.stdout or ():
             done, _, words = line.strip().partition(" ")
             advance(words, float(done))
         code = stream.wait()
-    if code and not _has_progress(place / LOG):
+    if not _has_progress(place / LOG):
         raise NoStreamError(_last_words(place / _ERRORS, code))
 
 
 @contextmanager
-def _started(place: Path, seconds: int) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "advisor.demo.stream", str(place), str(seconds)]
+def _started(command: list[str], place: Path, limit: float) -> Iterator[subprocess.Popen[str]]:
     with (place / _ERRORS).open("w") as errors:
         # A session of its own, so that Ctrl-C ends the stream here and in one place.
         stream = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True, env=_environment()
         )
-    limit = threading.Timer(seconds + _GRACE, _end, [stream])
-    limit.start()
+    clock = threading.Timer(limit, _end, [stream])
+    clock.start()
     try:
         yield stream
     finally:
-        limit.cancel()
+        clock.cancel()
         _end(stream)
 
 
@@ -86,4 +92,4 @@ def _has_progress(log: Path) -> bool:
 
 def _last_words(errors: Path, code: int) -> str:
     lines = [line for line in errors.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1].strip() if lines else f"it ended with {code}"
+    return lines[-1].strip() if lines else f"it ended with {code} before its first batch"

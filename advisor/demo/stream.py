@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from advisor.demo.local import LOG
 
