@@ -1,0 +1,162 @@
+"""The report is plain data by a contract with a version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from advisor.batches import SIGHTINGS, Reading
+from advisor.catalogue import Catalogue, load
+from advisor.engine import Silenced
+from advisor.facts import FACTS, Run, Sighting
+from advisor.report import Asked, Report, assemble
+from tests.made import events, table
+
+BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
+STATE = {"operatorName": "stateStoreSave", "commitTimeMs": 268, "numShufflePartitions": 8, "numRowsUpdated": 436}
+QUERY = {
+    "id", "run_id", "name", "spark_version", "state", "terminated", "batches", "first", "last", "window", "facts",
+    "conflicts", "metrics", "budget", "findings", "suppressed", "skipped",
+}  # fmt: skip
+FINDING = {
+    "rule", "slug", "title", "level", "confidence", "says", "measure", "evidence", "explained_by", "steps",
+}  # fmt: skip
+STEP = {
+    "id", "do", "legal", "because", "change", "takes", "semantics", "saves_ms", "saves_latency_ms", "costs", "undo", "check",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load(None)
+
+
+@dataclass
+class Wanted:
+    given: Mapping[str, Any] = field(default_factory=dict)
+    quiet: Iterable[Silenced] = ()
+
+    def facts(self, run: Run) -> Mapping[str, Any]:
+        return self.given
+
+    def silenced(self, run: Run) -> list[Silenced]:
+        return list(self.quiet)
+
+    def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
+        return {}
+
+
+def reported(
+    catalogue: Catalogue, made: list[dict[str, Any]], *, sightings: Iterable[Sighting] = (), asked: Asked | None = None
+) -> Report:
+    seen = SIGHTINGS.empty_table()
+    if rows := [row._asdict() for row in sightings]:
+        seen = type(seen).from_pylist(rows, schema=SIGHTINGS)
+    return assemble(Reading.of(table(made), seen, files=1, size=1000), catalogue, asked)
+
+
+def test_the_contract(catalogue: Catalogue) -> None:
+    report = reported(catalogue, events([BATCH] * 60))
+    assert json.loads(report.to_json()) == report.data
+    assert report.data["schema_version"] == 1
+    assert set(report.data["input"]) == {"files", "bytes", "events", "idle", "duplicates", "broken"}
+    (query,) = report.queries
+    assert set(query) >= QUERY
+    assert set(query["facts"]) >= set(FACTS)
+    assert query["facts"]["task_slots"] == {"value": None, "from": None}
+    assert {"p50", "p99", "unit"} == set(query["metrics"]["record_latency_ms"])
+    finding = query["findings"][0]
+    assert set(finding) >= FINDING
+    assert set(finding["steps"][0]) >= STEP
+    assert finding["measure"].keys() >= {"metric", "stat", "value"}
+
+
+def test_the_budget_of_a_healthy_query_is_shown_with_nothing_to_do(catalogue: Catalogue) -> None:
+    calm = {"triggerExecution": 2000, "addBatch": 1900, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
+    (query,) = reported(catalogue, events([calm] * 60, interval_ms=5000)).queries
+    assert query["findings"] == []
+    assert query["verdict"].startswith("Nothing to do")
+    assert query["budget"]["addBatch"] == 1900
+
+
+def test_only_idle_triggers_are_no_batches(catalogue: Catalogue) -> None:
+    report = reported(catalogue, events([{"triggerExecution": 3, "latestOffset": 2, "operators": [STATE]}] * 20))
+    (query,) = report.queries
+    assert (report.data["input"]["idle"], query["batches"], query["findings"]) == (20, 0, [])
+    assert "idle" in query["verdict"]
+
+
+def test_only_cold_batches_are_not_judged(catalogue: Catalogue) -> None:
+    (query,) = reported(catalogue, events([BATCH], first=0)).queries
+    assert query["findings"] == []
+    assert "cold" in query["verdict"]
+
+
+def test_runs_of_one_query_are_compared(catalogue: Catalogue) -> None:
+    old = events([BATCH] * 40, first=0)
+    new = [
+        one | {"runId": "33333333-3333-3333-3333-333333333333", "timestamp": one["timestamp"].replace("T02", "T04")}
+        for one in events([BATCH | {"triggerExecution": 300, "addBatch": 230}] * 40, first=40)
+    ]
+    latest, earlier = reported(catalogue, old + new).queries
+    assert (latest["runs"], latest["state"], earlier["state"]) == (2, "running", "stopped")
+    assert latest["changed"]["because"] == "restart"
+    assert latest["changed"]["before"]["metrics"]["trigger_execution_ms"]["p50"] == 100
+    assert "addBatch (+200 ms)" in latest["changed"]["says"]
+
+
+def died(text: str) -> list[Sighting]:
+    rows = [("terminated_error", text), ("missing_batch", 12)]
+    return [
+        Sighting("11111111-1111-1111-1111-111111111111", "44444444-4444-4444-4444-444444444444", "made.log", fact, json.dumps(value), "log", "made.log", 10**6)
+        for fact, value in rows
+    ]  # fmt: skip
+
+
+def test_a_run_that_died_at_once_is_a_query_too(catalogue: Catalogue) -> None:
+    report = reported(catalogue, [], sightings=died("batch 12 doesn't exist"))
+    (query,) = report.queries
+    assert query["state"] == "dead"
+    assert query["terminated"] == {"error": "batch 12 doesn't exist"}
+    assert [finding["rule"] for finding in query["findings"]] == ["LG005"]
+
+
+def test_what_the_user_gives_wins_and_a_contradiction_is_told(catalogue: Catalogue) -> None:
+    made = events([BATCH | {"operators": [STATE]}] * 40)
+    asked = Asked(wishes=Wanted({"state_store": "rocksdb", "stateful": False, "task_slots": 2}))
+    (query,) = reported(catalogue, made, asked=asked).queries
+    assert query["facts"]["stateful"] == {"value": False, "from": "user"}
+    assert [c["fact"] for c in query["conflicts"]] == ["stateful"]
+
+
+def test_silenced_rules_are_listed_with_their_reason(catalogue: Catalogue) -> None:
+    asked = Asked(wishes=Wanted(quiet=[Silenced("LG001", "accepted until the move", "2026-12-01")]))
+    (query,) = reported(catalogue, events([BATCH] * 60), asked=asked).queries
+    assert query["suppressed"] == [{"rule": "LG001", "reason": "accepted until the move", "until": "2026-12-01"}]
+    assert query["findings"] == []
+
+
+def test_only_the_time_asked_for(catalogue: Catalogue) -> None:
+    made = events([BATCH] * 100, interval_ms=1000)
+    asked = Asked(last=pd.Timedelta("10s"))
+    (query,) = reported(catalogue, made, asked=asked).queries
+    assert query["window"]["batches"] == 11
+    assert query["window"]["because"] == "the time asked for"
+
+
+def test_the_worst_batches_name_the_phase_that_was_above_its_own_median(catalogue: Catalogue) -> None:
+    rows = [BATCH] * 50 + [BATCH | {"triggerExecution": 570, "walCommit": 498}]
+    (query,) = reported(catalogue, events(rows)).queries
+    assert (query["worst"][0]["phase"], query["worst"][0]["phase_ms"]) == ("walCommit", 498)
+
+
+def test_two_steps_on_one_phase_are_not_added(catalogue: Catalogue) -> None:
+    (query,) = reported(catalogue, events([BATCH] * 60)).queries
+    steps = [step for finding in query["findings"] for step in finding["steps"] if step["saves_ms"]]
+    assert steps
+    assert all(step["saves_ms"]["high"] <= 100 for step in steps)
