@@ -1,0 +1,147 @@
+"""Decompression in blocks of bounded size: gzip, zstd, bzip2, LZ4 frames and the LZ4 blocks of Spark's event logs."""
+
+from __future__ import annotations
+
+import bz2
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import pyarrow as pa
+
+BLOCK = 4 << 20
+_GENEROUS = 1 << 30
+_HIGHEST_RATIO = 500
+_LONGEST_LZ4_BLOCK = 64 << 20
+_LZ4_BLOCK = b"LZ4Block"
+_LZ4_HEADER = 21
+
+
+class Readable(Protocol):
+    """A file or stream of bytes."""
+
+    def read(self, size: int = ..., /) -> bytes:
+        """At most `size` bytes; none at the end."""
+
+
+class Torn(Exception):  # noqa: N818 - it says what happened to the file
+    """A compressed file that ends too early, is damaged, or unpacks to more than any log does."""
+
+
+class Source:
+    """A stream whose first bytes can be looked at, and whose bytes are counted."""
+
+    closed = False
+
+    def __init__(self, stream: Readable) -> None:
+        self._stream = stream
+        self.head = stream.read(16)
+        self._unread = self.head
+        self.taken = 0
+
+    def read(self, size: int = BLOCK) -> bytes:
+        """At most `size` bytes; none at the end."""
+        found = self._unread[:size] if self._unread else self._stream.read(size)
+        self._unread = self._unread[size:]
+        self.taken += len(found)
+        return found
+
+    def close(self) -> None:
+        """Nothing: who opened the stream closes it."""
+
+
+def blocks(source: Source) -> Iterator[bytes]:
+    """The decompressed bytes of a stream in blocks of at most some megabytes; Torn when they cannot all be had."""
+    given = 0
+    try:
+        for block in _unpacker(source.head)(source):
+            yield block
+            given += len(block)
+            if given > max(_GENEROUS, _HIGHEST_RATIO * source.taken):
+                raise Torn(f"unpacks to more than {_HIGHEST_RATIO} times its size: not read further")
+    except (zlib.error, OSError, EOFError, ValueError, pa.ArrowException) as error:
+        raise Torn(
+            f"damaged or cut off: {str(error).splitlines()[0][:100] if str(error) else 'no more data'}"
+        ) from None
+
+
+def is_packed(head: bytes) -> bool:
+    """Whether a file that begins with `head` is compressed."""
+    return _unpacker(head) is not _plain
+
+
+def _unpacker(head: bytes) -> Callable[[Source], Iterator[bytes]]:
+    return next((unpack for magic, unpack in _MAGIC if head.startswith(magic)), _plain)
+
+
+def _plain(source: Source) -> Iterator[bytes]:
+    while block := source.read(BLOCK):
+        yield block
+
+
+def _gzip(source: Source) -> Iterator[bytes]:
+    packed = source.read(BLOCK)
+    while packed.startswith(b"\x1f\x8b"):
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            if block := member.decompress(packed, BLOCK):
+                yield block
+            packed = member.unconsumed_tail or (b"" if member.eof else source.read(BLOCK))
+            if not packed and not member.eof:
+                raise Torn("cut off: the end of its gzip data is missing")
+        packed = member.unused_data or source.read(BLOCK)
+
+
+def _bzip2(source: Source) -> Iterator[bytes]:
+    packed = source.read(BLOCK)
+    while packed:
+        member = bz2.BZ2Decompressor()
+        while not member.eof:
+            if block := member.decompress(packed, BLOCK):
+                yield block
+            packed = source.read(BLOCK) if member.needs_input else b""
+            if not packed and member.needs_input and not member.eof:
+                raise Torn("cut off: the end of its bzip2 data is missing")
+        packed = member.unused_data or source.read(BLOCK)
+
+
+def _arrow(codec: str) -> Callable[[Source], Iterator[bytes]]:
+    def unpack(source: Source) -> Iterator[bytes]:
+        with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec) as stream:
+            while block := stream.read(BLOCK):
+                yield block
+
+    return unpack
+
+
+def _lz4_blocks(source: Source) -> Iterator[bytes]:
+    """Java's LZ4BlockOutputStream: magic, token, packed and plain length, checksum, data; any number of streams."""
+    codec = pa.Codec("lz4_raw")
+    while header := _exactly(source, _LZ4_HEADER):
+        packed, plain = int.from_bytes(header[9:13], "little"), int.from_bytes(header[13:17], "little")
+        if header[:8] != _LZ4_BLOCK or max(packed, plain) > _LONGEST_LZ4_BLOCK:
+            raise Torn("damaged: no LZ4 block where one should begin")
+        data = _exactly(source, packed) if packed else b""
+        if plain:
+            yield data if header[8] & 0xF0 == 0x10 else codec.decompress(data, decompressed_size=plain, asbytes=True)
+
+
+def _exactly(source: Source, size: int) -> bytes:
+    """That many bytes, or none at the end of the stream."""
+    parts: list[bytes] = []
+    missing = size
+    while missing and (part := source.read(missing)):
+        parts.append(part)
+        missing -= len(part)
+    if missing and parts:
+        raise Torn("cut off: the end of its LZ4 data is missing")
+    return b"".join(parts)
+
+
+_MAGIC: tuple[tuple[bytes, Callable[[Source], Iterator[bytes]]], ...] = (
+    (b"\x1f\x8b", _gzip),
+    (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
+    (b"\x04\x22\x4d\x18", _arrow("lz4")),
+    (_LZ4_BLOCK, _lz4_blocks),
+    (b"BZh", _bzip2),
+)

@@ -1,0 +1,108 @@
+"""Reads whatever holds streaming progress: files, directories, patterns, standard input, object stores."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+import pyarrow as pa
+
+from advisor.batches import SCHEMA, SIGHTINGS, Broken, Reading
+from advisor.errors import InputError
+from advisor.facts.sighting import Sighting
+from advisor.sources.codecs import Torn
+from advisor.sources.harvest import Window
+from advisor.sources.opening import read_windows
+from advisor.sources.paths import Input, expand
+from advisor.sources.scan import Scan
+from advisor.sources.secondlook import Memory
+
+__all__ = ["Input", "expand", "read"]
+
+Progress = Callable[[int], None]
+
+
+def read(
+    paths: Sequence[str | os.PathLike[str]], *, sightings: bool = True, progress: Progress | None = None
+) -> Reading:
+    """All progress in `paths` (files, directories, patterns, `-` for standard input, URLs of object stores).
+
+    With `sightings` also what the files reveal besides progress. `progress` is called with the number of bytes read so
+    far. A file that cannot be read, or only in part, becomes an entry of `broken`. Raises InputError for a path where
+    there is nothing, and when there is nothing to be found in all of them.
+    """
+    inputs = expand(paths)
+    memories: defaultdict[str, Memory] = defaultdict(Memory)
+    parts = _Parts(progress)
+    for one in inputs:
+        parts.read(one, memories[one.log] if sightings else None)
+    reading = parts.reading()
+    if not reading.events and not reading.broken and not _names_a_run(reading.sightings):
+        raise InputError(*_nothing(paths, reading))
+    return reading
+
+
+class _Parts:
+    """What the files gave so far."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._chunks: list[pa.RecordBatch] = []
+        self._sightings: list[Sighting] = []
+        self._broken: list[Broken] = []
+        self._files = 0
+        self._bytes = 0
+
+    def read(self, one: Input, memory: Memory | None) -> None:
+        """Read one file; whatever is wrong with it becomes an entry of `broken`."""
+        scan = Scan(one.path, one.log, memory)
+        try:
+            self._bytes += read_windows(one.path, self._reporting(scan), history=memory is not None)
+        except Torn as torn:
+            scan.harvest.flush()
+            self._broken.append(Broken(one.path, scan.position, 0, str(torn)))
+        except OSError as error:
+            self._broken.append(Broken(one.path, 0, 0, error.strerror or type(error).__name__))
+        self._files += 1
+        self._chunks += scan.harvest.chunks
+        self._broken += scan.harvest.broken
+        self._sightings += scan.sightings
+
+    def _reporting(self, scan: Scan) -> Callable[[Window], int]:
+        before = self._bytes
+
+        def feed(window: Window) -> int:
+            resume = scan.feed(window)
+            if self._progress:
+                self._progress(before + window.base + len(window.buffer))
+            return resume
+
+        return feed
+
+    def reading(self) -> Reading:
+        """All parts together."""
+        return Reading.of(
+            pa.Table.from_batches(self._chunks, SCHEMA),
+            _table(self._sightings),
+            broken=self._broken,
+            files=self._files,
+            size=self._bytes,
+        )
+
+
+def _table(sightings: Iterable[Sighting]) -> pa.Table:
+    columns = list(zip(*sightings, strict=True)) or [()] * len(SIGHTINGS)
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, SIGHTINGS, strict=True)], SIGHTINGS)
+
+
+def _names_a_run(sightings: pa.Table) -> bool:
+    return bool(sightings["run_id"].null_count < len(sightings))
+
+
+def _nothing(paths: Sequence[str | os.PathLike[str]], reading: Reading) -> tuple[str, str, str]:
+    where = ", ".join(map(os.fspath, paths[:3])) + (", …" if len(paths) > 3 else "")
+    found = (
+        f"no streaming progress in {reading.files} file{'s' if reading.files != 1 else ''} ({reading.bytes:,} bytes)"
+    )
+    return where, found, "give a driver log at level INFO, an event log, or lines of progress JSON"

@@ -1,0 +1,130 @@
+"""Driver logs: each event follows the words `made progress:`."""
+
+from __future__ import annotations
+
+import re
+
+from advisor.progress import UNUSUAL, Broken, decode_usual
+from advisor.sources.formats import structured
+from advisor.sources.formats.loose import CUT_OFF, LONGEST_EVENT, find_events, has_anchor
+from advisor.sources.harvest import Buffer, Harvest
+
+MARKER = b"made progress:"
+_MARGIN = 64
+_OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|[{"'])""")
+
+
+def marks_events(buffer: Buffer, begin: int) -> bool:
+    """Whether the marker stands before an event somewhere, and not only in prose."""
+    position = buffer.find(MARKER, begin)
+    while position >= 0:
+        start = position + len(MARKER)
+        if _OPENS.match(buffer[start : start + 256]):
+            return True
+        position = buffer.find(MARKER, start)
+    return False
+
+
+def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+    """Harvest the events in `buffer` from `begin` on; where to go on once more of the file is there."""
+    find, add = buffer.find, harvest.add
+    likely = 0
+    position = find(MARKER, begin)
+    while position >= 0:
+        start = position + len(MARKER)
+        stop = _end(buffer, start, likely)
+        try:
+            event = decode_usual(buffer[start:stop]) if stop - start <= LONGEST_EVENT else None
+        except UNUSUAL:
+            event = None
+        if event is not None:
+            add(event, position, stop)
+            likely = min(likely + _MARGIN // 2, stop - start - _MARGIN)
+        else:
+            likely = 0
+            stop = _read_unusual(buffer, position, final, harvest)
+            if stop < 0:
+                return _line_start(buffer, position, begin)
+        position = find(MARKER, stop)
+    return len(buffer) if final else max(begin, _last_line(buffer))
+
+
+def _end(buffer: Buffer, start: int, likely: int) -> int:
+    """Where the event that begins at `start` ends, if it has the usual shape.
+
+    Pretty JSON ends with a bracket in column 0, and is seldom much shorter than the event before it was.
+    """
+    if buffer[start + 1 : start + 3] == b'{"':
+        return buffer.find(b"\n", start, start + LONGEST_EVENT)
+    return buffer.find(b"\n}", start + max(0, likely), start + LONGEST_EVENT) + 2
+
+
+def _read_unusual(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> int:
+    """Harvest what follows the marker at `position`; where to go on, or -1 when more of the file is needed."""
+    start = position + len(MARKER)
+    stop = buffer.find(b"\n}", start, start + LONGEST_EVENT) + 2
+    try:
+        event = decode_usual(buffer[start:stop])
+    except UNUSUAL:
+        pass
+    else:
+        harvest.add(event, position, stop)
+        return stop
+    if not _OPENS.match(buffer[start : start + 256]):
+        return start
+    return _read_odd(buffer, position, final, harvest)
+
+
+def _read_odd(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> int:
+    start = position + len(MARKER)
+    following = buffer.find(MARKER, start)
+    limit = min(len(buffer) if following < 0 else _line_start(buffer, following, start), position + LONGEST_EVENT)
+    line_end = buffer.find(b"\n", start, limit)
+    if line_end < 0 and not final and limit == len(buffer):
+        return -1
+    line_start = _line_start(buffer, position, 0)
+    line_end = limit if line_end < 0 else line_end
+    if buffer.find(structured.KEY, line_start, line_end) >= 0:
+        _read_structured(buffer, line_start, line_end, harvest)
+        return line_end
+    whole = final or following >= 0 or limit - position >= LONGEST_EVENT
+    return _read_loose(buffer, line_start, position, limit, whole, harvest)
+
+
+def _read_structured(buffer: Buffer, start: int, end: int, harvest: Harvest) -> None:
+    try:
+        event = structured.read_line(buffer[start:end])
+    except Broken as broken:
+        harvest.add_broken(start, broken.reason)
+    else:
+        if event is not None:
+            harvest.add(event, start, end)
+
+
+def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: bool, harvest: Harvest) -> int:
+    """The first event after the marker, whatever its form. Without one the record is broken."""
+    begin = line if buffer[line : line + 1] == b"{" else position
+    if not has_anchor(buffer, begin, limit):
+        if not whole:
+            return -1
+        harvest.add_broken(position, "cut off: it ends before its durations")
+        return position + len(MARKER)
+    stop = position + len(MARKER)
+    for found in find_events(buffer, begin, limit):
+        if found.event is not None:
+            harvest.add(found.event, position, found.end)
+            return max(stop, found.end)
+        if not whole and found.reason == CUT_OFF:
+            return -1
+        harvest.add_broken(position, found.reason)
+        return max(stop, found.end)
+    return stop
+
+
+def _line_start(buffer: Buffer, position: int, begin: int) -> int:
+    start = max(begin, position - (1 << 20))
+    return max(start, buffer.rfind(b"\n", start, position) + 1)
+
+
+def _last_line(buffer: Buffer) -> int:
+    return max(len(buffer) - (1 << 20), buffer.rfind(b"\n", max(0, len(buffer) - (1 << 20))) + 1)

@@ -1,0 +1,98 @@
+"""One event per line: JSON lines of progress, and Spark's event logs."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from advisor.progress import UNUSUAL, Broken, Progress, decode_usual, from_object
+from advisor.progress.shapes import with_totals
+from advisor.sources.formats.loose import LONGEST_EVENT, find_events
+from advisor.sources.harvest import Buffer, Harvest
+
+_STREAMING = re.compile(rb'\{"Event":"[^"]{0,100}?StreamingQueryListener\$QueryProgress')
+_PROGRESS = b"$QueryProgress"
+
+
+class _Line(msgspec.Struct):
+    progress: Progress
+
+
+_decode_event = msgspec.json.Decoder(_Line).decode
+
+
+def read_json_lines(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+    """Harvest a file whose lines are events; where to go on once more of the file is there."""
+    find = buffer.find
+    start, size = begin, len(buffer)
+    while start < size:
+        stop = find(b"\n", start)
+        if stop < 0:
+            if not final:
+                return start
+            stop = size
+        try:
+            harvest.add(decode_usual(buffer[start : min(stop, start + LONGEST_EVENT)]), start, stop)
+        except UNUSUAL:
+            _read_loosely(buffer, start, stop, harvest)
+        start = stop + 1
+    return min(start, size)
+
+
+def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> None:
+    for found in find_events(buffer, start, stop):
+        if found.event is None:
+            harvest.add_broken(start, found.reason)
+        else:
+            harvest.add(found.event, found.start, found.end)
+
+
+def read_event_log(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+    """Harvest the progress events of an event log; where to go on once more of the file is there."""
+    size = len(buffer)
+    position = buffer.find(_PROGRESS, begin)
+    while position >= 0:
+        start = _line_start(buffer, position, begin)
+        stop = buffer.find(b"\n", position)
+        if stop < 0:
+            if not final and size - start < LONGEST_EVENT:
+                return start
+            stop = size
+        if _STREAMING.match(buffer[start : start + 200]):
+            _read_event(buffer, start, stop, harvest)
+        position = buffer.find(_PROGRESS, stop)
+    return size if final else max(begin, _line_start(buffer, size, begin))
+
+
+def _read_event(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> None:
+    line = buffer[start : min(stop, start + LONGEST_EVENT)]
+    try:
+        event = _decode_event(line).progress
+    except UNUSUAL:
+        _read_unusual(line, start, stop, harvest)
+    else:
+        harvest.add(event if event.num_input_rows is not None else with_totals(event), start, stop)
+
+
+def _read_unusual(line: bytes, start: int, stop: int, harvest: Harvest) -> None:
+    try:
+        event = _unusual(line)
+    except Broken as broken:
+        harvest.add_broken(start, broken.reason)
+    else:
+        harvest.add(event, start, stop)
+
+
+def _unusual(line: bytes) -> Progress:
+    """The event of Spark 2.0 (`queryStatus`), or one whose numbers are strings."""
+    try:
+        thing = msgspec.json.decode(line)
+    except UNUSUAL:
+        raise Broken("a line of an event log that is no JSON") from None
+    return from_object(thing.get("progress") or thing.get("queryStatus"))
+
+
+def _line_start(buffer: Buffer, position: int, begin: int) -> int:
+    low = max(begin, position - LONGEST_EVENT)
+    return max(low, buffer.rfind(b"\n", low, position) + 1)

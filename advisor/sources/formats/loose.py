@@ -1,0 +1,185 @@
+"""Finds events in text of any form: by a key that each event has, and the braces around it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator
+from heapq import merge
+from itertools import islice
+from typing import Any, NamedTuple
+
+from advisor.progress import Broken, Progress, from_object, is_event
+from advisor.sources.formats.quoted import unquoted
+from advisor.sources.formats.repair import read_whole
+from advisor.sources.harvest import Buffer, Harvest
+
+LONGEST_EVENT = 32 << 20
+"""Bytes of one event; a thousand Kafka partitions make a tenth of a megabyte."""
+CUT_OFF = "cut off: its braces do not close"
+_LOOK_BACK = 1 << 20
+_ANCHORS_INSIDE = 8
+_DEEPEST = 4
+
+_WORDS = (b"durationM", b"triggerDetails")
+_ANCHOR = re.compile(rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"']|&quot;|&#34;|\xe2\x80\x9d)")
+_TOKEN = re.compile(rb"""[{}]|"(?:[^"\\\n]+|\\.)*"?|(?<=[{\[,:( u])'(?:[^'\\\n]+|\\.)*'""", re.DOTALL)
+_PIECE = re.compile(rb"\\*[\"'](?:stateOperators|numInputRows|runId|triggerExecution|batchId)\\*[\"']\s*:")
+
+
+class Found(NamedTuple):
+    """An event, or why there is none, at [start, end)."""
+
+    start: int
+    end: int
+    event: Progress | None
+    reason: str = ""
+
+
+def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+    """Harvest the events in `buffer` from `begin` on; where to go on once more of the file is there."""
+    end = len(buffer)
+    last = begin
+    for found in find_events(buffer, begin, end):
+        if found.event is not None:
+            harvest.add(found.event, found.start, found.end)
+        elif not final and found.reason == CUT_OFF and end - found.start < LONGEST_EVENT:
+            return found.start
+        else:
+            harvest.add_broken(found.start, found.reason)
+        last = found.end
+    return end if final else max(last, end - _LOOK_BACK)
+
+
+def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterator[Found]:
+    """Every event that stands in [begin, end) of `buffer`, and every one that is broken, in order."""
+    anchors = _Anchors(buffer, begin, end)
+    position = begin
+    while (anchor := anchors.after(position)) is not None:
+        position = max(position, anchor - _LOOK_BACK)
+        last = anchor + 1
+        for found in _around(buffer, position, anchor, anchors.limit(end), depth):
+            yield found
+            last = max(last, found.end)
+        position = last
+
+
+class _Anchors:
+    """Where keys stand that only events have, in order; each byte is looked at once."""
+
+    def __init__(self, buffer: Buffer, begin: int, end: int) -> None:
+        self._coming = merge(*(_anchors(buffer, word, begin, end) for word in _WORDS))
+        self._ahead: deque[int] = deque()
+
+    def after(self, position: int) -> int | None:
+        """The first anchor at or after a position; None when there is none."""
+        while self._ahead and self._ahead[0] < position:
+            self._ahead.popleft()
+        while not self._ahead and (anchor := next(self._coming, None)) is not None:
+            if anchor >= position:
+                self._ahead.append(anchor)
+        return self._ahead[0] if self._ahead else None
+
+    def limit(self, end: int) -> int:
+        """How far the object around the current anchor may reach: a few anchors on, since an event has one."""
+        self._ahead.extend(islice(self._coming, max(0, 1 + _ANCHORS_INSIDE - len(self._ahead))))
+        reach = min(end, self._ahead[0] + LONGEST_EVENT)
+        return min(reach, self._ahead[_ANCHORS_INSIDE]) if len(self._ahead) > _ANCHORS_INSIDE else reach
+
+
+def _anchors(buffer: Buffer, word: bytes, begin: int, end: int) -> Iterator[int]:
+    at = buffer.find(word, begin, end)
+    while at >= 0:
+        if _ANCHOR.match(buffer[at : at + 40]):
+            yield at
+        at = buffer.find(word, at + 1, end)
+
+
+def has_anchor(buffer: Buffer, begin: int, end: int) -> bool:
+    """Whether a key that only events have stands in [begin, end)."""
+    return _Anchors(buffer, begin, end).after(begin) is not None
+
+
+def piece(buffer: Buffer) -> int:
+    """Where text begins that can only be a piece of an event, or -1."""
+    found = _PIECE.search(buffer[:_LOOK_BACK])
+    return found.start() if found else -1
+
+
+def _around(buffer: Buffer, begin: int, anchor: int, end: int, depth: int) -> Iterator[Found]:
+    """What stands around an anchor: the innermost object that holds it, read by itself."""
+    start, stop = _innermost(buffer, begin, anchor, end)
+    if stop < 0:
+        yield from _in_quoted_lines(buffer, begin, anchor, end, start, depth)
+        return
+    raw = bytes(buffer[start:stop])
+    try:
+        yield Found(start, stop, read_whole(raw))
+    except Broken as broken:
+        inside = _in_strings(raw, depth) if depth < _DEEPEST else []
+        for event, reason in inside or [(None, broken.reason)]:
+            yield Found(start, stop, event, reason)
+
+
+def _innermost(buffer: Buffer, begin: int, anchor: int, end: int) -> tuple[int, int]:
+    """[start, end) of the innermost object around the anchor; end is -1 when it does not close."""
+    opened: list[int] = []
+    for token in _TOKEN.finditer(buffer, begin, end):  # type: ignore[call-overload]
+        at = token.start()
+        kind = buffer[at : at + 1]
+        if kind == b"{":
+            opened.append(at)
+        elif kind == b"}" and opened:
+            start = opened.pop()
+            if start < anchor < at:
+                return start, at + 1
+    before = [at for at in opened if at < anchor]
+    return before[-1] if before else anchor, -1
+
+
+def _in_quoted_lines(buffer: Buffer, begin: int, anchor: int, end: int, start: int, depth: int) -> Iterator[Found]:
+    """An event whose lines stand in quotes, as in program text; else what is left of a torn one."""
+    lines = unquoted(buffer, begin, anchor, end) if depth < _DEEPEST else None
+    found = [each.event for each in find_events(lines.text, 0, len(lines.text), depth + 1)] if lines else []
+    if lines and found:
+        yield from (Found(lines.start, lines.end, event, "no whole event") for event in found)
+    else:
+        yield Found(start, anchor + 1, None, CUT_OFF)
+
+
+def _in_strings(raw: bytes, depth: int) -> list[tuple[Progress | None, str]]:
+    """Events in the strings of a JSON object, or in objects inside it."""
+    try:
+        thing = json.loads(raw)
+    except (ValueError, RecursionError):
+        return []
+    try:
+        return list(_walk(thing, depth))
+    except RecursionError:
+        return [(None, "nested too deeply")]
+
+
+def _walk(thing: Any, depth: int) -> Iterator[tuple[Progress | None, str]]:
+    if isinstance(thing, str):
+        yield from _in_text(thing, depth)
+    elif isinstance(thing, list) and thing and all(isinstance(item, str) for item in thing):
+        yield from _in_text("".join(thing), depth)
+    elif is_event(thing):
+        yield _event_of(thing)
+    elif isinstance(thing, (dict, list)):
+        for item in thing.values() if isinstance(thing, dict) else thing:
+            yield from _walk(item, depth)
+
+
+def _event_of(thing: Any) -> tuple[Progress | None, str]:
+    try:
+        return from_object(thing), ""
+    except Broken as broken:
+        return None, broken.reason
+
+
+def _in_text(text: str, depth: int) -> Iterator[tuple[Progress | None, str]]:
+    if "durationM" in text or "triggerDetails" in text:
+        raw = text.encode("utf-8", "replace")
+        yield from ((found.event, found.reason) for found in find_events(raw, 0, len(raw), depth + 1))

@@ -1,0 +1,74 @@
+"""Takes off what was put around or into a whole event: colours, progress bars, prefixes, quotes of a word processor."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+from advisor.progress import Broken, Progress, decode
+
+_COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+_PROGRESS_BAR = re.compile(rb"\r?\[Stage \d+:[^\]\r\n]*\][^\r\n]*\r *\r?|\r +\r")
+_LOG_LINE = re.compile(
+    rb"(?m)^(?:\d\d/\d\d/\d\d|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d[.,]\d+ )"
+    rb"[^\n]*\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b[^\n]*\n"
+)
+_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\xa0": " ", "\ufeff": None})
+_KEY_OR_BRACKET = re.compile(rb"""[ \t]*(?:u?["'][^"'\n]*["'][ \t]*:|[\]}{\[])""")
+_UNFIT_PREFIX = re.compile(rb"""["'{}\[:]|\\""")
+
+
+def read_whole(raw: bytes) -> Progress:
+    """The event in `raw`, if need be with foreign matter taken off; Broken (of the raw text) when none comes out."""
+    try:
+        return decode(raw)
+    except Broken as broken:
+        for repair in _REPAIRS:
+            repaired = repair(raw)
+            if repaired != raw:
+                raw = repaired
+                try:
+                    return decode(raw)
+                except Broken:
+                    continue
+        raise broken from None
+
+
+def _without_foreign_lines(raw: bytes) -> bytes:
+    return _LOG_LINE.sub(b"", _PROGRESS_BAR.sub(b"", _COLOURS.sub(b"", raw)))
+
+
+def without_prefix(raw: bytes) -> bytes:
+    """The lines without what stands before each but the first (which begins with the bracket).
+
+    Collectors put a time before every line, people put comment marks. The first inner line shows the prefix: all
+    before its first quote; in the others only digits may differ.
+    """
+    first, *lines = raw.split(b"\n")
+    if not lines:
+        return raw
+    prefix = _prefix(lines[0])
+    if not prefix.strip():
+        return raw
+    shape = _shape(prefix)
+    return b"\n".join([first, *(shape.sub(b"", line, count=1) for line in lines)])
+
+
+def _prefix(line: bytes) -> bytes:
+    quote = min((at for at in (line.find(b'"'), line.find(b"u'"), line.find(b"'")) if at >= 0), default=0)
+    return line[:quote].rstrip(b" \t")
+
+
+def _shape(prefix: bytes) -> re.Pattern[bytes]:
+    """A pattern of the prefix in which the digits are free, and the blanks at its end may be gone."""
+    digits_free = re.sub(rb"\d+", rb"\\d+", re.escape(prefix.strip()))
+    return re.compile(rb"^[ \t]*" + digits_free)
+
+
+def _typewritten(raw: bytes) -> bytes:
+    text = raw.decode("utf-8", "replace")
+    return html.unescape(text).translate(_QUOTES).encode()
+
+
+_REPAIRS: tuple[Callable[[bytes], bytes], ...] = (_without_foreign_lines, without_prefix, _typewritten)

@@ -1,0 +1,116 @@
+"""What the user names, to files: directories, globs, standard input, object stores, logs that go on in a next file."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from advisor.errors import InputError
+
+STDIN = "-"
+_URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
+_ROLLING = re.compile(r"(?:^|/)(eventlog_v2_[^/]+)/events_(\d+)_[^/]*$")
+_PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4|bz2)$")
+_ROTATED = re.compile(r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)$")
+_SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
+
+
+class Input(NamedTuple):
+    """One file to read, the log that it belongs to, and whether the user named it himself."""
+
+    path: str
+    log: str
+    named: bool
+
+
+def expand(paths: Sequence[str | os.PathLike[str]]) -> list[Input]:
+    """The files behind paths, each once, those of one log in order; InputError for a path where there is nothing."""
+    found: dict[str, Input] = {}
+    for path in paths:
+        for one in _expand(os.fspath(path)):
+            found.setdefault(one.path, one)
+    return list(found.values())
+
+
+def is_url(path: str) -> bool:
+    """Whether a path lies in an object store or another file system."""
+    return bool(_URL.match(path))
+
+
+def log_of(path: str) -> str:
+    """The log that a file belongs to: its path without what rotation and compression put at its end."""
+    rolling = _ROLLING.search(path)
+    if rolling:
+        return path[: rolling.end(1)]
+    before = None
+    while path != before:
+        before, path = path, _ROTATED.sub("", _PACKED.sub("", path))
+    return path
+
+
+def _expand(path: str) -> list[Input]:
+    if path == STDIN:
+        return [Input(STDIN, STDIN, True)]
+    if is_url(path):
+        return _expand_url(path)
+    if path.startswith("dbfs:/"):
+        path = "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/")
+    place = Path(path)
+    if place.is_dir():
+        return [Input(str(file), log_of(str(file)), False) for file in _in_order(_files_below(place))]
+    if place.exists():
+        return [Input(path, log_of(path), True)]
+    matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207 - keeps `./`
+    if not matches:
+        raise InputError(path, "no such file or directory", "give a log file, a directory of logs, a pattern, or -")
+    return [one for match in matches for one in _expand(match)]
+
+
+def _files_below(place: Path) -> Iterator[str]:
+    for folder, folders, files in os.walk(place):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.join(folder, name) for name in files if not _SKIPPED.match(name))  # noqa: PTH118
+
+
+def _in_order(files: Iterable[str]) -> list[str]:
+    return sorted(files, key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file)])
+
+
+def _expand_url(url: str) -> list[Input]:
+    from pyarrow import fs  # noqa: PLC0415 - a tenth of a second that local files do not pay
+
+    system, path = file_system(url)
+    prefix = url[: url.index("://") + 3]
+    try:
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.Directory:
+            below = system.get_file_info(fs.FileSelector(path, recursive=True))
+            files = _in_order(one.path for one in below if one.type == fs.FileType.File)
+            return [Input(prefix + file, log_of(prefix + file), False) for file in files if not _hidden(file)]
+    except OSError as error:
+        raise InputError(url, _first_line(error), "check the address and the credentials") from None
+    if info.type == fs.FileType.NotFound:
+        raise InputError(url, "no such file or directory", "check the address")
+    return [Input(url, log_of(url), True)]
+
+
+def _hidden(path: str) -> bool:
+    return bool(_SKIPPED.match(path.rsplit("/", 1)[-1]))
+
+
+def file_system(url: str):  # type: ignore[no-untyped-def]
+    """(pyarrow file system, path in it) of a URL; InputError when pyarrow knows none."""
+    from pyarrow import ArrowInvalid, ArrowNotImplementedError, fs  # noqa: PLC0415
+
+    try:
+        return fs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", url))
+    except (ArrowInvalid, ArrowNotImplementedError, OSError) as error:
+        raise InputError(url, _first_line(error), "file, s3, gs, abfs and hdfs addresses can be read") from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0][:200] or type(error).__name__
