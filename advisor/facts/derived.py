@@ -90,13 +90,15 @@ def _total_cores(executors: Candidates, default: int | None, cpus: int) -> int |
 
 
 def _log_purge(candidates: Candidates) -> None:
-    """True unless set, since 3.4: known only where the properties were seen without the key."""
-    properties = _properties(candidates)
-    version = _best(candidates, "spark_version") or _best(candidates, "spark_version_at_least")
-    if "async_log_purge" in candidates or CONF + ASYNC_PURGE in candidates or not (properties and version):
+    """It came with 3.4, where it is on unless set: known only where the properties were seen without the key."""
+    version = _best(candidates, "spark_version")
+    newer = version_at_least(str(version or _best(candidates, "spark_version_at_least") or 0), "3.4")
+    if "async_log_purge" in candidates or CONF + ASYNC_PURGE in candidates:
         return
-    if version_at_least(str(version), "3.4"):
+    if newer and _properties(candidates):
         _put(candidates, "async_log_purge", True, "default")
+    elif version and not newer and _best(candidates, "platform") != "databricks":
+        _put(candidates, "async_log_purge", False, "default")
 
 
 def _whole(value: Any) -> int | None:

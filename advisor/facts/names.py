@@ -136,7 +136,12 @@ _ALL = (
         minimum=1,
     ),
     Fact(
-        "delta_snapshot_tasks", "int", "tasks of the snapshot stage seen in each batch", "stages in the log", minimum=1
+        "delta_snapshot_tasks",
+        "int",
+        "tasks of the snapshot stage at each batch's start; none: there is none",
+        "stages in the log",
+        minimum=1,
+        nullable=True,
     ),
     Fact("max_offsets_per_trigger", "int", "maxOffsetsPerTrigger of the Kafka source", "printed options", minimum=1),
     Fact("shuffle_partitions", "int", "pinned spark.sql.shuffle.partitions", "pinned configuration", minimum=1),

@@ -18,7 +18,7 @@ _SHOWN_BY_PROGRESS = frozenset(
 _MEASURED = ("user", "checkpoint", "progress", "computed", *(s for s in SOURCES if s not in ("progress", "computed")))
 _PINNED = frozenset({"state_store", "shuffle_partitions"})
 """Settings of the session that give way to what the checkpoint pins."""
-_LARGEST = frozenset({"task_slots", "delta_snapshot_tasks"})
+_LARGEST = frozenset({"task_slots"})
 """Facts that a stretch of log shows a lower bound of."""
 
 Candidates = dict[str, dict[str, Any]]

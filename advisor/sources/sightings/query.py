@@ -136,10 +136,10 @@ def read_termination(line: Line) -> list[Told]:
 
 
 def error(first: str, whole: str) -> list[Told]:
-    """What an error that ended a run says: its first line, and the batch that it missed in the log."""
+    """What an error that ended a run says: its first line, and the batch that it missed in the log (None: none)."""
     missing = _MISSING.search(whole)
     told = [Told("terminated_error", first)] if first else []
-    return [*told, Told("missing_batch", int(missing[1]))] if missing else told
+    return [*told, Told("missing_batch", int(missing[1]) if missing else None)]
 
 
 def read_listing(line: Line) -> list[Told]:

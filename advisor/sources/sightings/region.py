@@ -65,8 +65,9 @@ def _of_the_whole(region: bytes) -> Iterable[Told]:
     slots = tasks.slots(region)
     if slots:
         yield Told("task_slots", slots, "inferred")
-    if tasks.snapshot_stage(region):
-        yield Told("delta_snapshot_tasks", tasks.SNAPSHOT_TASKS, "inferred")
+    snapshot_tasks, known = tasks.snapshot_tasks(region)
+    if known:
+        yield Told("delta_snapshot_tasks", snapshot_tasks, "inferred")
 
 
 def _sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sighting:

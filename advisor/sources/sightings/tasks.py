@@ -9,7 +9,11 @@ _STAGES: Final = 8
 _REACH: Final = 1 << 17
 _ADDED: Final = re.compile(rb"Adding task set (\d+)\.\d+ with (\d+) tasks")
 _TASK: Final = re.compile(rb"(Starting|Finished) task \d+\.\d+ in stage (\d+)\.\d+ \(TID \d+\)")
-SNAPSHOT_TASKS: Final = 50
+_COMMITTED: Final = b"Committed offsets for batch "
+_SNAPSHOT: Final = b"DELTA: Compute snapshot"
+_DELTA: Final = (_SNAPSHOT, b" DeltaLog: ", b'"DeltaLog"')
+_SNAPSHOT_TASKS: Final = 50
+"""Delta's default of spark.databricks.delta.snapshotPartitions."""
 
 
 def slots(region: bytes) -> int | None:
@@ -22,9 +26,32 @@ def slots(region: bytes) -> int | None:
     return max((count for count in shown if count), default=None)
 
 
-def snapshot_stage(region: bytes) -> bool:
-    """Whether Delta rebuilt a snapshot in a stage of 50 tasks here."""
-    return region.find(b"(50/50)") >= 0 and region.find(b"elta") >= 0
+def snapshot_tasks(region: bytes) -> tuple[int | None, bool]:
+    """(tasks in which Delta rebuilds its table's snapshot as the first work of a batch or None, whether that was seen).
+
+    The last batch of the region decides. A snapshot later in a batch belongs to Delta's own checkpoint, which is rare.
+    """
+    tasks, known = None, False
+    if not any(region.find(mark) >= 0 for mark in _DELTA):
+        return tasks, known
+    start = region.find(_COMMITTED)
+    while start >= 0:
+        end = region.find(b"made progress: ", start)
+        stop = end if end >= 0 else len(region)
+        snapshot = region.find(_SNAPSHOT, start, stop)
+        if snapshot >= 0 and region.find(b"Adding task set ", start, snapshot) < 0:
+            tasks, known = _largest_stage(region, snapshot, stop), True
+        elif end >= 0:
+            tasks, known = None, True
+        start = region.find(_COMMITTED, start + 1)
+    return tasks, known
+
+
+def _largest_stage(region: bytes, start: int, stop: int) -> int:
+    """Tasks of the largest stage until Delta is done; its default where the region ends before that."""
+    done = region.find(b"DELTA: Done", start, stop)
+    counts = [int(added[2]) for added in _ADDED.finditer(region, start, done)] if done >= 0 else []
+    return max(counts, default=_SNAPSHOT_TASKS)
 
 
 def _first(region: bytes) -> list[re.Match[bytes]]:
