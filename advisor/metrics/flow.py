@@ -132,11 +132,11 @@ def late_rows(window: Window) -> Batchwise:
 @window_metric("share", "count")
 def over_interval_share(window: Window) -> Windowed:
     """Share of the batches that took longer than the trigger interval."""
-    interval = window.facts.get("trigger_interval_ms")
+    interval, trigger = window.facts.get("trigger_interval_ms"), window.facts.get("trigger")
+    if trigger is not None and trigger.value != "processing_time" or interval is not None and not interval.value:
+        return Missing("the trigger has no interval to overrun, and the sources do not report a backlog")
     if interval is None:
         return Missing("the trigger interval is not known", "trigger_interval_ms")
-    if not interval.value:
-        return Missing("the trigger has no interval")
     over = float((window.batches["trigger_execution_ms"] > interval.value).mean())
     return Estimate(over, over, over)
 

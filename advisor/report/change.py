@@ -19,6 +19,8 @@ COMPARED = (
     ("input_rows", "p50"),
 )
 STEADY_SHARE = 0.05  # a drift of less than this share of the value over the window is no trend
+SHORTEST_FOR_DIRECTION = pd.Timedelta("2min")  # below, the JVM still warms up
+SHORTEST_FOR_RATE = pd.Timedelta("10min")  # below, a change per hour would be an extrapolation
 EVEN_RATIO = 1.1  # rows that differ by less are the same load
 
 
@@ -87,6 +89,9 @@ def trends(window: Window) -> dict[str, dict[str, Any]]:
 def _trend(values: pd.Series[float] | None, window: Window) -> dict[str, Any]:
     if values is None:
         return {"direction": "unknown", "per_hour": None}
+    span = window.batches["timestamp"].iloc[-1] - window.batches["timestamp"].iloc[0]
+    if span < SHORTEST_FOR_DIRECTION:
+        return {"direction": "unknown", "per_hour": None}
     hours = (window.batches["timestamp"] - window.batches["timestamp"].iloc[0]).dt.total_seconds() / 3600
     slope = trend(hours.to_numpy(), values.to_numpy(dtype=float))
     if not isinstance(slope, Estimate):
@@ -94,4 +99,5 @@ def _trend(values: pd.Series[float] | None, window: Window) -> dict[str, Any]:
     drift = slope.safe * float(hours.iloc[-1])
     felt = abs(drift) > STEADY_SHARE * max(float(values.abs().median()), 1.0)
     direction = "steady" if not felt else "rising" if slope.low > 0 else "falling" if slope.high < 0 else "steady"
-    return {"direction": direction, "per_hour": round(slope.safe, 1)}
+    rate = round(slope.safe, 1) if span >= SHORTEST_FOR_RATE else None
+    return {"direction": direction, "per_hour": rate}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from advisor.engine import Finding, Judgement
+from advisor.engine import Advice, Finding, Judgement
 from advisor.facts import CONF, FACTS, Facts, Run
 from advisor.metrics import METRICS, statistics
 from advisor.metrics.words import milliseconds
@@ -91,26 +91,20 @@ def _clean(numbers: dict[str, Any]) -> dict[str, Any]:
 
 def best_step(findings: Sequence[Finding]) -> dict[str, str] | None:
     """Of all steps that Spark takes, what saves a record most; a new checkpoint only where nothing else helps."""
-    offers = [
-        (
-            step.legal != "yes",
-            -(promise.likely if (promise := step.saves_latency or step.saves) else 0.0),
-            i,
-            finding,
-            step,
-        )
-        for i, finding in enumerate(findings)
-        for step in finding.steps
-        if step.legal != "no"
-    ]
+    offers = [(finding, step) for finding in findings for step in finding.steps if step.legal != "no"]
     if not offers:
         return None
-    *_, finding, step = min(offers, key=lambda offer: (*_by_checkpoint(offer[4].takes), *offer[:3]))
+    finding, step = min(offers, key=lambda offer: _preference(offer[1]))
     return {"rule": finding.rule, "step": step.id}
 
 
-def _by_checkpoint(takes: str) -> tuple[bool]:
-    return (takes == "new_checkpoint",)
+def _preference(step: Advice) -> tuple[int, bool, float, float]:
+    """Sure savings first, then savings of which only the most is known, new checkpoints, steps that promise nothing."""
+    promise = step.saves_latency or step.saves
+    if promise is None or promise.high < 1:
+        return 3, step.legal != "yes", 0.0, 0.0
+    tier = 2 if step.takes == "new_checkpoint" else 0 if promise.likely >= 1 else 1
+    return tier, step.legal != "yes", -promise.likely, -promise.high
 
 
 def verdict(judged: Judged) -> str:
@@ -129,8 +123,15 @@ def verdict(judged: Judged) -> str:
     step = next(s for f in judged.judgement.findings if f.rule == best["rule"] for s in f.steps if s.id == best["step"])
     promise = step.saves_latency or step.saves
     saving = f": about {milliseconds(promise.likely)} less per record" if promise and promise.likely >= 1 else ""
-    condition = ", if it is legal here" if step.legal == "if" else ""
-    return f"{step.do}{saving}{condition}."
+    return f"{step.do}{saving}{_condition(step)}."
+
+
+def _condition(step: Advice) -> str:
+    if step.legal == "yes":
+        return ""
+    if step.unknown:
+        return f", if {' and '.join(step.unknown)} allow{'s' if len(step.unknown) == 1 else ''} it"
+    return ", at the price of a new checkpoint" if step.takes == "new_checkpoint" else f", if {step.because}"
 
 
 def _largest_part(window: Window) -> str:

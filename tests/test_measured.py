@@ -1,0 +1,87 @@
+"""What was measured on real Sparks: no advised step leads from one setting to a slower one, and promises hold.
+
+Kafka to Kafka, aggregation by 20,000 keys, update mode, Spark 4.3.0, 2 task slots, local disk: medians in ms.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.catalogue import Catalogue, load
+from advisor.engine import judge
+from advisor.engine.findings import Advice
+from tests.made import window
+
+OUTSIDE_ADD_BATCH = 88  # logs, planning, discovery
+TRIGGER = {
+    ("hdfs", 8): 445, ("hdfs", 4): 300, ("hdfs", 2): 231,
+    ("rocksdb", 8): 621, ("rocksdb", 4): 390, ("rocksdb", 2): 282,
+    ("changelog", 8): 469, ("changelog", 4): 300, ("changelog", 2): 217,
+}  # fmt: skip
+COMMIT = {
+    ("hdfs", 8): 268, ("hdfs", 4): 130, ("hdfs", 2): 63,
+    ("rocksdb", 8): 638, ("rocksdb", 4): 325, ("rocksdb", 2): 167,
+    ("changelog", 8): 310, ("changelog", 4): 138, ("changelog", 2): 65,
+}  # fmt: skip
+LEADS_TO = {
+    "changelog-checkpointing": lambda store, partitions: ("changelog", partitions),
+    "fewer-state-partitions": lambda store, partitions: (store, 2),
+    "offline-state-repartition": lambda store, partitions: (store, 2),
+    "rocksdb-with-changelog": lambda store, partitions: ("changelog", partitions),
+}
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load(None)
+
+
+def advised(catalogue: Catalogue, store: str, partitions: int) -> dict[str, Advice]:
+    operator = {
+        "operatorName": "stateStoreSave", "commitTimeMs": COMMIT[store, partitions], "numShufflePartitions": partitions,
+        "numRowsTotal": 15500, "numRowsUpdated": 440,
+    }  # fmt: skip
+    whole = TRIGGER[store, partitions]
+    row = {
+        "triggerExecution": whole,
+        "addBatch": whole - OUTSIDE_ADD_BATCH,
+        "walCommit": 28,
+        "commitOffsets": 30,
+        "operators": [operator],
+    }
+    known: dict[str, Any] = {
+        "stateful": True, "platform": "open_source", "spark_version": "4.3.0", "task_slots": 2, "sink": "kafka",
+        "trigger": "unspecified", "async_progress": False, "state_store": "hdfs" if store == "hdfs" else "rocksdb",
+    }  # fmt: skip
+    if store != "hdfs":
+        known["changelog"] = store == "changelog"
+    found = judge(window([row] * 60, **known), catalogue)
+    steps = [step for finding in found.findings for step in finding.steps]
+    return {step.id: step for step in steps if step.legal != "no" and step.takes != "nothing"}
+
+
+@pytest.mark.parametrize(("store", "partitions"), TRIGGER)
+def test_no_step_leads_to_a_slower_setting(catalogue: Catalogue, store: str, partitions: int) -> None:
+    for step in advised(catalogue, store, partitions):
+        if step in LEADS_TO:
+            target = LEADS_TO[step](store, partitions)
+            assert TRIGGER[target] < TRIGGER[store, partitions], step
+
+
+@pytest.mark.parametrize(("store", "partitions"), TRIGGER)
+def test_the_promise_holds_what_was_measured(catalogue: Catalogue, store: str, partitions: int) -> None:
+    for name, step in advised(catalogue, store, partitions).items():
+        if name in LEADS_TO and step.saves is not None:
+            saved = TRIGGER[store, partitions] - TRIGGER[LEADS_TO[name](store, partitions)]
+            assert step.saves.low <= saved * 1.05 and saved <= step.saves.high * 1.05, (name, saved, step.saves)
+
+
+def test_every_kind_of_step_was_offered_somewhere(catalogue: Catalogue) -> None:
+    offered = {step for cell in TRIGGER for step in advised(catalogue, *cell)}
+    assert {"changelog-checkpointing", "fewer-state-partitions", "offline-state-repartition"} <= offered
+
+
+def test_rocksdb_is_not_advised_at_small_state(catalogue: Catalogue) -> None:
+    assert all("rocksdb-with-changelog" not in advised(catalogue, "hdfs", partitions) for partitions in (8, 4, 2))
