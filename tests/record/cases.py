@@ -11,7 +11,7 @@ Made = dict[str, Any]
 MAIN, FOUR, THREE = "4.3.0", "4.0.0", "3.5.9"
 
 RATE = {"format": "rate-micro-batch", "rowsPerBatch": "1000", "numPartitions": "2"}
-MANY_ROWS = {**RATE, "rowsPerBatch": "1400000"}
+MANY_ROWS = {**RATE, "rowsPerBatch": "1100000"}
 KAFKA = {"format": "kafka", "feed": {"kind": "kafka", "rows_per_second": 1000}}
 HEAVY = {"name": "work_on_rows", "rounds": 3}
 NOOP = {"format": "noop"}
@@ -197,12 +197,23 @@ STATE = (
     Case(
         "ST002/rocksdb-without-changelog",
         "a count over 20,000 keys in RocksDB without changelog: each commit is a snapshot",
-        sparks=(MAIN, THREE),
         expect=("ST001", "ST002"),
         source={**RATE, "rowsPerBatch": "5000"},
         shape={"name": "count_by_key", "keys": 20000},
         output_mode="update",
         conf={**ROCKSDB, **EIGHT_PARTITIONS},
+        runs=until(50),
+    ),
+    Case(
+        "ST002/event-log",
+        "a count over 20,000 keys in RocksDB without changelog: each commit is a snapshot, in an event log",
+        sparks=(THREE,),
+        expect=("ST001", "ST002"),
+        source={**RATE, "rowsPerBatch": "5000"},
+        shape={"name": "count_by_key", "keys": 20000},
+        output_mode="update",
+        conf={**ROCKSDB, **EIGHT_PARTITIONS},
+        keep=("eventlog",),
         runs=until(50),
     ),
     Case(
@@ -357,42 +368,42 @@ SETTINGS = (
 HEALTHY = (
     Case(
         "healthy/foreachbatch-to-delta",
-        "foreachBatch appends to a Delta table every 5 seconds; the work is the rows'",
+        "foreachBatch appends to a Delta table every 8 seconds; the work is the rows'",
         sparks=(FOUR,),
         source=MANY_ROWS,
         shape=HEAVY,
         sink={"foreach_batch": "append_once"},
-        trigger="5 seconds",
+        trigger="8 seconds",
         conf=DELTA,
-        runs=until(16),
+        runs=until(14),
         needs=("delta",),
     ),
     Case(
         "healthy/long-trigger",
-        "a batch every 5 seconds, well within its interval",
+        "a batch every 8 seconds, well within its interval",
         source=MANY_ROWS,
         shape=HEAVY,
-        trigger="5 seconds",
-        runs=until(16),
+        trigger="8 seconds",
+        runs=until(14),
     ),
     Case(
         "healthy/restart",
         "the same query started twice on its checkpoint, in two applications; both runs are well",
         source=MANY_ROWS,
         shape=HEAVY,
-        trigger="5 seconds",
-        runs=(Run(12, 120), Run(24, 120)),
+        trigger="8 seconds",
+        runs=(Run(10, 120), Run(20, 120)),
     ),
     Case(
         "healthy/idle-night",
         "files arrive for a while, then nothing: many triggers without a batch",
         sparks=(MAIN, THREE),
-        source={"format": "files", "feed": {"kind": "files", "files": 12, "rows": 1400000, "every_seconds": 5}},
+        source={"format": "files", "feed": {"kind": "files", "files": 10, "rows": 1100000, "every_seconds": 8}},
         shape=HEAVY,
-        trigger="5 seconds",
+        trigger="8 seconds",
         conf={"spark.sql.streaming.noDataProgressEventInterval": "1000"},
         keep=("text", "progress"),
-        runs=until(1000, 95),
+        runs=until(1000, 120),
     ),
     Case(
         "healthy/rocksdb-changelog",
@@ -400,9 +411,9 @@ HEALTHY = (
         source=MANY_ROWS,
         shape={"name": "count_by_key", "rounds": 3, "keys": 20000},
         output_mode="update",
-        trigger="5 seconds",
+        trigger="8 seconds",
         conf=CHANGELOG,
-        runs=until(24),
+        runs=until(14),
     ),
     Case(
         "healthy/async-progress",
@@ -417,16 +428,16 @@ HEALTHY = (
         "rows of the last 10 seconds are kept once, in two state partitions",
         source=MANY_ROWS,
         shape={"name": "without_duplicates", "rounds": 3},
-        trigger="5 seconds",
-        runs=until(20),
+        trigger="8 seconds",
+        runs=until(14),
     ),
     Case(
         "healthy/stream-stream-join",
         "a stream joined with itself over 2 seconds, in two state partitions",
-        source={**MANY_ROWS, "rowsPerBatch": "900000"},
+        source={**MANY_ROWS, "rowsPerBatch": "600000"},
         shape={"name": "joined", "rounds": 3},
-        trigger="5 seconds",
-        runs=until(16),
+        trigger="8 seconds",
+        runs=until(14),
     ),
     Case(
         "healthy/structured-log",
@@ -434,18 +445,18 @@ HEALTHY = (
         sparks=(FOUR,),
         source=MANY_ROWS,
         shape=HEAVY,
-        trigger="5 seconds",
+        trigger="8 seconds",
         keep=("structured",),
-        runs=until(16),
+        runs=until(14),
     ),
     Case(
         "healthy/each-event-twice",
         "a healthy query whose logger has two appenders on one file: every line stands twice",
         source=MANY_ROWS,
         shape=HEAVY,
-        trigger="5 seconds",
+        trigger="8 seconds",
         keep=("again",),
-        runs=until(12),
+        runs=until(13),
     ),
 )
 

@@ -28,6 +28,7 @@ AWS = "software.amazon.awssdk"
 S3A_JARS = ("org.apache.hadoop:hadoop-aws:3.4.1", "org.apache.spark:spark-hadoop-cloud_2.13:4.0.0")
 S3A_JARS_WITH_ALL = tuple(f"{AWS}:{module}:2.25.53" for module in ("s3", "s3-transfer-manager", "sts", "kms"))
 BROKER_JARS_WITH_ALL = ("org.apache.kafka:kafka_2.13:4.1.0",)
+BROKER_SPARK = "4.0.0"
 TOOLS = ["moto[server]"]
 
 FETCH = """
@@ -66,9 +67,11 @@ class Lab:
             return self._fetch("delta", DELTA_JARS, [], version)
         return self._fetch("s3a", S3A_JARS, S3A_JARS_WITH_ALL, version)
 
-    def broker_jars(self) -> Path:
-        """The directory of a Kafka broker's jars."""
-        return self._fetch("broker", [], BROKER_JARS_WITH_ALL, "4.0.0")[0].parent
+    def broker_class_path(self) -> str:
+        """The class path of a Kafka broker; Spark's resolver leaves Scala out, so PySpark's own is taken."""
+        jars = self._fetch("broker", [], BROKER_JARS_WITH_ALL, BROKER_SPARK)[0].parent
+        scala = next(self.spark_python(BROKER_SPARK).parent.parent.rglob("pyspark/jars/scala-library-2.13*.jar"))
+        return f"{jars}/*:{scala}"
 
     def _environment(self, name: str, packages: list[str]) -> Path:
         home = self.root / "venvs" / name

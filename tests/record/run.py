@@ -92,7 +92,9 @@ def record(case: Case, spark: str, lab: Lab, out: Path) -> None:
 def started(case: Case, spark: str, lab: Lab, work: Path, stack: contextlib.ExitStack) -> dict[str, Any]:
     """Addresses of the servers that the case needs, and its jars."""
     jars = [str(jar) for kind in case.needs for jar in lab.jars(kind, spark)]
-    bootstrap = stack.enter_context(servers.kafka(lab.broker_jars(), work / "kafka")) if "kafka" in case.needs else None
+    bootstrap = (
+        stack.enter_context(servers.kafka(lab.broker_class_path(), work / "kafka")) if "kafka" in case.needs else None
+    )
     s3 = stack.enter_context(servers.s3(lab.tools_python(), work / "s3")) if "s3a" in case.needs else None
     return {"jars": jars, "bootstrap": bootstrap, "s3": s3}
 

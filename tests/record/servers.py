@@ -26,12 +26,12 @@ transaction.state.log.min.isr=1
 
 
 @contextlib.contextmanager
-def kafka(jars: Path, work: Path) -> Iterator[str]:
+def kafka(class_path: str, work: Path) -> Iterator[str]:
     """A broker of one node; yields its bootstrap address."""
     work.mkdir(parents=True)
     port, settings = free_port(), work / "server.properties"
     settings.write_text(BROKER.format(port=port, controller=free_port(), data=work / "data"))
-    java = ["java", "-Xmx512m", "-cp", f"{jars}/*"]
+    java = ["java", "-Xmx512m", "-cp", class_path]
     log = (work / "broker.log").open("w")
     made = subprocess.run([*java, "kafka.tools.StorageTool", "random-uuid"], check=True, capture_output=True, text=True)
     identity = made.stdout.split()[-1]
