@@ -8,7 +8,7 @@ from dataclasses import replace
 from advisor.catalogue import LEVELS, Catalogue, Level, Rule
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because
 from advisor.engine.findings import Advice, Finding, Judgement, Silenced, Skipped
-from advisor.engine.levels import confidence, felt_level, felt_share, level_of, part_ms, spans
+from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
 from advisor.engine.sentences import finding_says
 from advisor.engine.steps import advice
 from advisor.metrics import METRICS, Estimate, Missing, measure
@@ -95,7 +95,7 @@ def _finding(
         slug=rule.slug,
         title=rule.title,
         level=felt_level(level, felt),
-        confidence=confidence(len(window), rule.status == "experimental", wide, doubt),
+        confidence=confidence(_weight(rule, window), rule.status == "experimental", wide, doubt),
         says=finding_says(rule, window),
         why=rule.why,
         measure=_measured(rule, value),
@@ -105,6 +105,11 @@ def _finding(
         references=rule.references,
         felt=felt,
     )
+
+
+def _weight(rule: Rule, window: Window) -> int:
+    """Batches that stand behind a finding; a fact that was seen needs none."""
+    return len(window) if rule.measure is not None else SURE_BATCHES["high"]
 
 
 def _felt(rule: Rule, window: Window, steps: Iterable[Advice]) -> float | None:

@@ -133,7 +133,7 @@ def late_rows(window: Window) -> Batchwise:
 def over_interval_share(window: Window) -> Windowed:
     """Share of the batches that took longer than the trigger interval."""
     interval, trigger = window.facts.get("trigger_interval_ms"), window.facts.get("trigger")
-    if trigger is not None and trigger.value != "processing_time" or interval is not None and not interval.value:
+    if (trigger is not None and trigger.value != "processing_time") or (interval is not None and not interval.value):
         return Missing("the trigger has no interval to overrun, and the sources do not report a backlog")
     if interval is None:
         return Missing("the trigger interval is not known", "trigger_interval_ms")

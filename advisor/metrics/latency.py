@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
@@ -31,18 +33,37 @@ def record_latency_ms(window: Window) -> Windowed:
 
 def latency_quantiles(window: Window, at: tuple[float, ...]) -> Quantiles | Missing:
     """The mixture's quantiles, or why there is none."""
+    mixed = mixture(window)
+    if isinstance(mixed, Missing):
+        return mixed
+    median, high = mixture_quantiles(mixed.start, mixed.width, mixed.rows, at)
+    return Quantiles(median, high)
+
+
+class Mixture(NamedTuple):
+    """Record latency per batch: uniform over [start, start + width] in ms, weighed by rows.
+
+    `known`: which of the window's batches tell; the other arrays hold one number for each of these.
+    """
+
+    start: np.ndarray
+    width: np.ndarray
+    rows: np.ndarray
+    known: np.ndarray
+
+
+def mixture(window: Window) -> Mixture | Missing:
+    """What each batch says of the record latency, or why it cannot be told."""
     if (reason := _not_estimable(window)) is not None:
         return reason
     frame = window.batches
-    known = frame["interval_ms"].notna() & frame["trigger_execution_ms"].notna()
+    known = (frame["interval_ms"].notna() & frame["trigger_execution_ms"].notna()).to_numpy()
     if not known.any():
         return Missing("the time between batches is not known")
     frame = frame[known]
     visible = (frame["trigger_execution_ms"] - frame["commit_offsets_ms"].fillna(0)).to_numpy()
-    start = visible + _waited(window)[known.to_numpy()]
     rows = frame["input_rows"].fillna(1).to_numpy()
-    median, high = mixture_quantiles(start, frame["interval_ms"].to_numpy(), rows, at)
-    return Quantiles(median, high)
+    return Mixture(visible + _waited(window)[known], frame["interval_ms"].to_numpy(), rows, known)
 
 
 def mixture_quantiles(

@@ -133,8 +133,9 @@ class _Court:
         return settle(self._evidence.of(run.run_id), self._evidence.around(run.run_id), known, user=user)
 
 
-def _started(run: Run) -> tuple[pd.Timestamp, str]:
-    return (_NEVER if run.first is None else run.first), run.run_id
+def _started(run: Run) -> tuple[bool, pd.Timestamp, str]:
+    """In order of time; a run that died before its first event is what happens now, whatever was before."""
+    return run.first is None, (_NEVER if run.first is None else run.first), run.run_id
 
 
 def run_tables(table: pa.Table) -> dict[str, pa.Table]:

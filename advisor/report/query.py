@@ -17,6 +17,8 @@ from advisor.report.budget import budget, moment, worst
 from advisor.report.change import change, trends
 from advisor.window import Window
 
+RESTARTING = 3  # runs of a query that died: it is being started again and again
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -110,20 +112,24 @@ def _preference(step: Advice) -> tuple[int, bool, float, float]:
 def verdict(judged: Judged) -> str:
     """The report on this run in one sentence."""
     findings = [finding for finding in judged.judgement.findings if finding.explained_by is None]
-    if judged.state == "dead" and not len(judged.window):
-        error = judged.window.facts.value("terminated_error")
-        return f"The query stopped with an error: {error}."
-    if not len(judged.window):
-        return findings[0].title + "." if findings else _nothing_to_judge(judged)
     if not findings:
-        return f"Nothing to do: {_largest_part(judged.window)}."
+        return _nothing_to_do(judged)
     best = best_step(judged.judgement.findings)
     if best is None:
         return f"{findings[0].title}. No setting that Spark takes helps this query."
     step = next(s for f in judged.judgement.findings if f.rule == best["rule"] for s in f.steps if s.id == best["step"])
+    if not len(judged.window):
+        return f"{findings[0].title}. {step.do}{_condition(step)}."
     promise = step.saves_latency or step.saves
     saving = f": about {milliseconds(promise.likely)} less per record" if promise and promise.likely >= 1 else ""
     return f"{step.do}{saving}{_condition(step)}."
+
+
+def _nothing_to_do(judged: Judged) -> str:
+    error = judged.window.facts.value("terminated_error")
+    if error is not None:
+        return f"The query stopped with an error: {error}."
+    return f"Nothing to do: {_largest_part(judged.window)}." if len(judged.window) else _nothing_to_judge(judged)
 
 
 def _condition(step: Advice) -> str:
@@ -179,7 +185,7 @@ def limits(judged: Judged) -> list[str]:
 def state(run: Run, facts: Facts, later_runs: int, died: int) -> str:
     """running, stopped, restarting, dead or no_data, as far as the input tells."""
     if facts.get("terminated_error") is not None:
-        return "restarting" if later_runs or died > 2 else "dead"
+        return "restarting" if later_runs or died >= RESTARTING else "dead"
     if not run.batches:
         return "no_data"
     return "stopped" if later_runs or facts.value("conf:terminated") else "running"

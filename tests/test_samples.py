@@ -1,0 +1,103 @@
+"""What real Sparks wrote: each rule fires on its samples, and nothing on healthy ones."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from advisor.api import analyze, read_progress
+from advisor.report import Report
+from advisor.views import markdown, terminal
+
+SAMPLES = Path(__file__).parents[1] / "sample_progress"
+CASES = sorted(path.parent for path in SAMPLES.glob("*/*/sample.yaml"))
+NAMES = [str(case.relative_to(SAMPLES)) for case in CASES]
+# Rules that only Databricks can provoke, or that a local disk cannot: their examples stand in the rule files.
+RULES = {
+    "LG001",
+    "LG002",
+    "LG004",
+    "LG005",
+    "ST001",
+    "ST002",
+    "ST005",
+    "ST012",
+    "TR001",
+    "SK002",
+    "SK003",
+    "SR002",
+    "CF002",
+}
+
+
+def sample(case: Path) -> dict[str, Any]:
+    described: dict[str, Any] = yaml.safe_load((case / "sample.yaml").read_text())
+    return described
+
+
+@cache
+def report(case: Path) -> Report:
+    given = [f"{name}={value}" for name, value in (sample(case).get("set") or {}).items()]
+    return analyze(case, set=given)
+
+
+def fired(case: Path) -> set[str]:
+    return {finding["rule"] for query in report(case).queries for finding in query["findings"]}
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_what_must_be_found_is_found(case: Path) -> None:
+    assert set(sample(case)["expect"]) <= fired(case)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.parent.name == "healthy"], ids=lambda case: case.name)
+def test_nothing_is_found_on_a_healthy_query(case: Path) -> None:
+    assert sample(case)["expect"] == []
+    assert fired(case) == set()
+    assert all(query["verdict"].startswith(("Nothing to do", "Nothing to judge")) for query in report(case).queries)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_nothing_is_broken_and_every_promise_is_in_order(case: Path) -> None:
+    assert report(case).data["input"]["broken"] == []
+    for query in report(case).queries:
+        for finding in query["findings"]:
+            for step in finding["steps"]:
+                for promise in (step["saves_ms"], step["saves_latency_ms"]):
+                    if promise is not None:
+                        known = [promise[end] for end in ("low", "expected", "high") if promise[end] is not None]
+                        assert known == sorted(known)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_every_view_shows_it(case: Path) -> None:
+    assert json.loads(report(case).to_json())["queries"]
+    assert markdown.render(report(case).data)
+    assert terminal.render(report(case).data, everything=True)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_step_that_needs_a_new_checkpoint_is_never_a_plain_yes(case: Path) -> None:
+    for query in report(case).queries:
+        steps = [step for finding in query["findings"] for step in finding["steps"]]
+        assert all(step["legal"] != "yes" for step in steps if step["takes"] == "new_checkpoint")
+
+
+def test_every_rule_that_can_be_provoked_has_a_sample() -> None:
+    assert {case.parent.name for case in CASES} >= RULES
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if (c / "driver.log").exists()], ids=lambda case: case.name)
+def test_a_log_and_its_events_as_json_lines_are_the_same_table(case: Path, tmp_path: Path) -> None:
+    log = (case / "driver.log").read_text()
+    objects = [part.split("\n}", 1)[0] + "\n}" for part in log.split("made progress: ")[1:] if part.startswith("{")]
+    lines = tmp_path / "progress.jsonl"
+    lines.write_text("".join(json.dumps(json.loads(text)) + "\n" for text in objects))
+    place = ["file", "offset", "log", "operators", "sources", "other_phases"]
+    one, other = (read_progress(path).drop(columns=place) for path in (case / "driver.log", lines))
+    assert one.equals(other)
