@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec.structs import fields
+
 from advisor.catalogue.condition import Condition, Model
+from advisor.catalogue.example import Example
 from advisor.catalogue.ids import FAMILIES, RETIRED, SLUGS
 from advisor.catalogue.read import Problem, Written, suggestion
 from advisor.catalogue.rule import RuleBody, WrittenRule
 from advisor.catalogue.step import SafeLow, Saves, SharedStep, Use, WrittenStep
 from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers
 from advisor.metrics import METRICS, STATS, Metric
+from advisor.progress import Operator
+from advisor.window import PHASES
 
+ROW = {"triggerExecution", "numInputRows", *PHASES.values()}
+OPERATOR = {field.encode_name for field in fields(Operator)}
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 Found = Iterator[tuple[str, str]]
 """Key and text of problems in one file."""
@@ -206,15 +213,26 @@ def _examples(rule: WrittenRule) -> Found:
         yield "examples", f"none with the verdict '{verdict}'"
     offered = {step.use if isinstance(step, Use) else step.id for step in rule.steps}
     for n, example in enumerate(rule.examples):
-        for name, value in example.facts.items():
-            fact = FACTS.get(name)
-            if fact is None and not name.startswith(CONF):
-                yield f"examples.{n}.facts", _no_fact(name)
-            elif fact and not check_value(fact, value):
-                yield f"examples.{n}.facts", f"'{name}' cannot be {value!r}"
-        for step in (*example.expect.steps, *example.expect.not_steps):
-            if step not in offered:
-                yield f"examples.{n}.expect", f"no step '{step}' in this rule{suggestion(step, offered)}"
+        for key, text in _example(example, offered):
+            yield f"examples.{n}.{key}", text
+
+
+def _example(example: Example, offered: set[str]) -> Found:
+    for name, value in example.facts.items():
+        fact = FACTS.get(name)
+        if fact is None and not name.startswith(CONF):
+            yield "facts", _no_fact(name)
+        elif fact and not check_value(fact, value):
+            yield "facts", f"'{name}' cannot be {value!r}"
+    short = example.batches
+    rows = [short.row, *([short.every.row] if short.every else [])]
+    yield from _known("batches.row", {name for row in rows for name in row}, ROW)
+    yield from _known("batches.operators", {name for operator in short.operators for name in operator}, OPERATOR)
+    yield from _known("expect", {*example.expect.steps, *example.expect.not_steps}, offered)
+
+
+def _known(key: str, names: set[str], known: set[str]) -> Found:
+    yield from ((key, f"no '{name}' there{suggestion(name, known)}") for name in sorted(names - known))
 
 
 def _needed(rule: RuleBody) -> set[str]:

@@ -1,0 +1,141 @@
+"""A rule's own examples: a few numbers become Spark-shaped progress, the engine judges it, the answer is compared."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from advisor.batches import Place, build, to_pandas
+from advisor.catalogue import Example, Rule
+from advisor.engine import Finding, Skipped, judge_rule
+from advisor.facts import computed, settle
+from advisor.progress import decode
+from advisor.window import Window, run_window
+
+START = datetime(2026, 1, 5, 3, tzinfo=timezone.utc)
+PAUSE_MS = 5  # from the end of a batch to the next start, where the example gives no interval
+JITTER = 0.02  # durations vary by this much either way, so that statistics have something to do
+ROWS = 100
+
+
+def run(rule: Rule) -> list[str]:
+    """What the engine answers otherwise than the rule's examples expect, one line each; empty when all is well."""
+    return [f"{rule.id}, {example.name}: {wrong}" for example in rule.examples for wrong in failures(rule, example)]
+
+
+def failures(rule: Rule, example: Example) -> list[str]:
+    """The same for one example."""
+    return list(_differences(example, judge_rule(rule, window(example))))
+
+
+def window(example: Example) -> Window:
+    """The example's steady batches, its facts taken as given by the user."""
+    events = progress(example)
+    places = [Place("example", number, "example") for number in range(len(events))]
+    table = build([decode(json.dumps(event).encode()) for event in events], places)
+    known = computed(to_pandas(table)) if events else {}
+    return run_window(table, settle([], {}, known, user=example.facts))
+
+
+def progress(example: Example) -> list[dict[str, Any]]:
+    """Progress events as Spark writes them; the same ones every time."""
+    short, chance = example.batches, random.Random(example.name)
+    events, at, gap = [], 0.0, _interval(example, short.row)
+    for number in range(short.count + len(short.missing_ids)):
+        row = dict(short.row)
+        if short.every and number % short.every.nth == short.every.nth - 1:
+            row |= short.every.row
+        scale = 1.0 if short.count == 1 else 1 + chance.uniform(-JITTER, JITTER)
+        if short.batch_id + number not in short.missing_ids:
+            events.append(_event(example, number, row, scale) | _timing(example, row, at, gap))
+        gap = _interval(example, row, scale)
+        at += gap
+    return events
+
+
+def _interval(example: Example, row: Mapping[str, float], scale: float = 1.0) -> float:
+    return example.batches.interval_ms or round(row.get("triggerExecution", 0) * scale) + PAUSE_MS
+
+
+def _event(example: Example, number: int, row: Mapping[str, float], scale: float) -> dict[str, Any]:
+    short = example.batches
+    event: dict[str, Any] = {
+        "id": "00000000-0000-4000-8000-000000000001",
+        "runId": "00000000-0000-4000-8000-000000000002",
+        "name": "example",
+        "batchId": short.batch_id + number,
+        "durationMs": {name: round(ms * scale) for name, ms in row.items() if name != "numInputRows"},
+        "stateOperators": [_operator(operator, scale) for operator in short.operators],
+        "sources": list(_sources(example, number, round(row.get("numInputRows", ROWS)))),
+    }
+    if short.event_time:
+        event["eventTime"] = short.event_time
+    return event | ({"sink": {"description": short.sink, "numOutputRows": -1}} if short.sink else {})
+
+
+def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -> dict[str, Any]:
+    """When the batch starts and its rates: inputRowsPerSecond is rows over the time since the start before."""
+    rows = round(row.get("numInputRows", ROWS))
+    if example.batches.rows_follow_batch:
+        rows = round(rows * gap / _interval(example, example.batches.row))
+    return {
+        "timestamp": (START + timedelta(milliseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
+        "numInputRows": rows,
+        "inputRowsPerSecond": rows / gap * 1000,
+        "processedRowsPerSecond": rows / max(row.get("triggerExecution", 1), 1) * 1000,
+    }
+
+
+def _operator(operator: Mapping[str, Any], scale: float) -> dict[str, Any]:
+    """The operator with its times scaled as the batch's own are."""
+    return {
+        name: _operator(value, scale) if isinstance(value, dict) else round(value * scale) if _is_time(name) else value
+        for name, value in operator.items()
+    }
+
+
+def _is_time(name: str) -> bool:
+    return name.endswith(("Ms", "Latency"))
+
+
+def _sources(example: Example, number: int, rows: int) -> Iterator[dict[str, Any]]:
+    for source in example.batches.sources:
+        step = rows if source.offsets is None else source.offsets
+        start, end = ({"events": {"0": step * (number + more)}} for more in (0, 1))
+        made: dict[str, Any] = {"description": source.description, "numInputRows": rows}
+        if source.description.startswith("Kafka"):
+            made |= {"startOffset": start, "endOffset": end}
+        if source.backlog is not None:
+            waiting = source.backlog + number * source.backlog_growth
+            made["latestOffset"] = {"events": {"0": end["events"]["0"] + waiting}}
+        yield made
+
+
+def _differences(example: Example, answer: Finding | Skipped | None) -> Iterator[str]:
+    expected = example.expect
+    verdict = {Finding: "fires", Skipped: "skipped"}.get(type(answer), "quiet")
+    if verdict != expected.verdict:
+        reason = f" ({answer.reason})" if isinstance(answer, Skipped) else ""
+        yield f"expected {expected.verdict}, got {verdict}{reason}"
+    elif isinstance(answer, Skipped) and (expected.because or "") not in answer.reason:
+        yield f"skipped because '{answer.reason}', which does not name '{expected.because}'"
+    elif isinstance(answer, Finding):
+        yield from _in_finding(example, answer)
+
+
+def _in_finding(example: Example, finding: Finding) -> Iterator[str]:
+    expected = example.expect
+    for name in ("level", "confidence"):
+        wanted, found = getattr(expected, name), getattr(finding, name)
+        if wanted is not None and wanted != found:
+            yield f"expected {name} {wanted}, got {found}"
+    legal = {step.id: step for step in finding.steps}
+    for step, answer in expected.steps.items():
+        if step not in legal:
+            yield f"expected the step {step} ({answer}), it is not shown"
+        elif legal[step].legal != answer:
+            yield f"expected {answer} for the step {step}, got {legal[step].legal} ({legal[step].because})"
+    yield from (f"the step {step} is shown" for step in expected.not_steps if step in legal)
