@@ -9,7 +9,7 @@ import pandas as pd
 
 from advisor.metrics.latency import record_latency_ms
 from advisor.metrics.phases import offset_log_ms
-from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, window_metric
+from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, remembered, window_metric
 from advisor.metrics.state import partitions, slots
 from advisor.window import Window
 
@@ -22,18 +22,13 @@ SHORTEST_LOG_INTERVAL_MS = 1000  # Spark's own default for asynchronous log writ
 ADVISED_LOG_INTERVAL_MS = 5000  # the documented example for a queue that is full
 
 
+@remembered
 def fit(window: Window) -> tuple[Estimate, Estimate] | Missing:
     """(fixed cost in ms, cost per row in ms) of trigger_execution = alpha + beta x rows, Theil-Sen with 95 % intervals.
 
     Only where rows vary on their own: with the default trigger rows = lambda x the interval before, and the fit returns
     the mean batch whatever alpha is.
     """
-    if "fit" not in window.memo:
-        window.memo["fit"] = _fit(window)
-    return window.memo["fit"]  # type: ignore[return-value]
-
-
-def _fit(window: Window) -> tuple[Estimate, Estimate] | Missing:
     if (reason := _cannot_fit(window)) is not None:
         return reason
     from scipy import stats  # noqa: PLC0415 - half a second to import, and few windows need it

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 
-from advisor.metrics.registry import METRICS, Batchwise, Bounds, Estimate, Missing, Quantiles, Windowed, named
+from advisor.metrics.registry import Batchwise, Bounds, Estimate, Missing, Quantiles, Windowed, named
 from advisor.window import Window
 
 _PLAIN: dict[str, Callable[[pd.Series[float]], float]] = {
@@ -46,13 +47,10 @@ def measured(window: Window, name: str) -> object:
 
 def computed(window: Window, name: str) -> Batchwise | Windowed:
     """The metric over this window, computed once."""
-    key = ("metric", name)
-    if key not in window.memo:
-        if not len(window) and METRICS[name].per == "batch":
-            window.memo[key] = Missing("there are no steady batches")
-        else:
-            window.memo[key] = named(name).compute(window)
-    return window.memo[key]  # type: ignore[return-value]
+    metric = named(name)
+    return (
+        Missing("there are no steady batches") if not len(window) and metric.per == "batch" else metric.compute(window)
+    )
 
 
 def statistics(window: Window, name: str) -> dict[str, object]:
@@ -72,13 +70,13 @@ def statistics(window: Window, name: str) -> dict[str, object]:
             "high": _round(estimate.high),
             "unit": metric.unit,
         }
-    shown: dict[str, object] = {}
-    for stat in ("p50", "p95", "p99", "typical"):
-        number = measure(window, name, stat)
-        if isinstance(number, Missing):
-            return {"missing": number.reason}
-        shown[stat] = _round(number.safe)
-    return shown | {"unit": metric.unit}
+    typical = measure(window, name, "typical")
+    if isinstance(typical, Missing):
+        return {"missing": typical.reason}
+    known = value.to_numpy(dtype=float)
+    ends = np.quantile(known[~np.isnan(known)], (0.50, 0.95, 0.99))
+    shown = dict(zip(("p50", "p95", "p99"), map(_round, ends), strict=True))
+    return shown | {"typical": _round(typical.safe), "unit": metric.unit}
 
 
 def _statistic(window: Window, values: pd.Series[float], name: str, stat: str) -> float | None:

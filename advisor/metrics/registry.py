@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import pandas as pd
 
@@ -13,6 +14,7 @@ from advisor.window import Window
 
 Unit = Literal["ms", "share", "rows", "count", "bytes", "per_second", "ratio", "ms_per_minute"]
 Basis = Literal["wall", "task", "count", "bytes"]
+T = TypeVar("T")
 STATS = ("typical", "total", "mean", "p50", "p95", "p99", "max")
 
 
@@ -88,14 +90,28 @@ class Metric:
 METRICS: dict[str, Metric] = {}
 
 
+def remembered(compute: Callable[[Window], T], name: str | None = None) -> Callable[[Window], T]:
+    """The same function, which computes once per window."""
+    key = name or compute.__name__
+
+    @functools.wraps(compute)
+    def once(window: Window) -> T:
+        if key not in window.memo:
+            window.memo[key] = compute(window)
+        return window.memo[key]  # type: ignore[return-value]
+
+    return once
+
+
 def batch_metric(
     unit: Unit, basis: Basis = "wall", phases: tuple[str, ...] = ()
 ) -> Callable[[Callable[[Window], Batchwise]], Callable[[Window], Batchwise]]:
     """Register a function `Window -> one value per batch` under its own name, its docstring as the meaning."""
 
     def register(compute: Callable[[Window], Batchwise]) -> Callable[[Window], Batchwise]:
-        _add(Metric(compute.__name__, unit, basis, _meaning(compute), compute, phases=phases))
-        return compute
+        once = remembered(compute)
+        _add(Metric(compute.__name__, unit, basis, _meaning(compute), once, phases=phases))
+        return once
 
     return register
 
@@ -109,9 +125,9 @@ def window_metric(
     """Register a function `Window -> Estimate | Quantiles | Missing` under its own name."""
 
     def register(compute: Callable[[Window], Windowed]) -> Callable[[Window], Windowed]:
-        meaning = _meaning(compute)
-        _add(Metric(compute.__name__, unit, basis, meaning, compute, per="window", time=time, phases=phases))
-        return compute
+        once, meaning = remembered(compute), _meaning(compute)
+        _add(Metric(compute.__name__, unit, basis, meaning, once, per="window", time=time, phases=phases))
+        return once
 
     return register
 
@@ -123,7 +139,8 @@ def share_of(part: str, name: str, meaning: str, whole: str = "trigger_execution
     def compute(window: Window) -> Batchwise:
         return _ratio(divided.compute(window), METRICS[whole].compute(window))
 
-    _add(Metric(name, "share", divided.basis, meaning, compute, phases=divided.phases, part=part, whole=whole))
+    once = remembered(compute, name)
+    _add(Metric(name, "share", divided.basis, meaning, once, phases=divided.phases, part=part, whole=whole))
 
 
 def named(name: str) -> Metric:

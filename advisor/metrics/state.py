@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, share_of
+from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered, share_of
 from advisor.window import Window
 
 SNAPSHOT_PARTS = (
@@ -24,6 +24,7 @@ def per_batch(window: Window, values: pd.Series[float]) -> pd.Series[float]:
     return known.fillna(0.0) if window.operators.empty else known
 
 
+@remembered
 def partitions(window: Window) -> pd.Series[float]:
     """State partitions of each operator.
 

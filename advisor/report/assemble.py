@@ -23,7 +23,7 @@ from advisor.window import Window, latest_regime, run_window
 
 SCHEMA_VERSION = 1
 _NEVER = pd.Timestamp(0, tz="UTC")
-LOOKED_AT = 1000  # batches of a run that are asked for facts
+LOOKED_AT = 200  # batches of a run that are asked for facts: these do not change within a run
 
 
 class Wishes(Protocol):
@@ -164,7 +164,9 @@ def _narrow(table: pa.Table) -> pd.DataFrame:
 def _looked_at(table: pa.Table) -> pd.DataFrame:
     from advisor.batches import to_pandas  # noqa: PLC0415 - keeps pandas out of the import of this module's names
 
-    return to_pandas(table.slice(max(0, len(table) - LOOKED_AT)))
+    executed = table.filter(pc.invert(table["idle"]))
+    seen = executed if len(executed) else table
+    return to_pandas(seen.slice(max(0, len(seen) - LOOKED_AT)))
 
 
 def _window(table: pa.Table, facts: Facts, asked: Asked, earlier: Window | None) -> tuple[Window, Window | None, str]:
