@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from advisor.errors import UsageError
 from advisor.facts import (
     FACTS,
     Evidence,
+    Facts,
     Known,
     Sighting,
     check_value,
@@ -26,6 +28,7 @@ from advisor.facts import (
     version_at_least,
 )
 from advisor.facts.inspection import sink_kind, source_kind
+from advisor.sources import files
 from tests.made import START, events, table
 
 ID, RUN = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
@@ -362,6 +365,23 @@ class TestEvidence:
         rows = sightings(seen("output_mode", "update", id=ID), seen("sink", "file", run="4", id="another"))
         assert values(settle(Evidence(rows, frame([BATCH])).of(RUN)))["output_mode"] == "update"
 
+    def test_what_names_the_query_alone_belongs_to_its_last_run_before(self) -> None:
+        rows = sightings(
+            seen("async_progress", value=False, run="r1", id=ID),
+            seen("ignored_async_setting", "A", id=ID, offset=10),
+            seen("async_progress", value=True, run="r2", id=ID, offset=20),
+            seen("ignored_async_setting", None, id=ID, offset=50_000),
+            seen("async_progress", value=False, run="r3", id="another", offset=40),
+        )
+        evidence = Evidence(rows, frame([BATCH]).iloc[:0])
+        told = [values(settle(evidence.of(run))).get("ignored_async_setting", "unknown") for run in ("r1", "r2", "r3")]
+        assert told == ["A", None, "unknown"]
+
+    def test_what_an_event_log_says_of_the_application_counts_for_all_its_queries(self) -> None:
+        other = seen("start_time", "x", run="3", id="another", source="event_log")
+        rows = sightings(seen("ignored_databricks_setting", None, source="event_log"), other)
+        assert "ignored_databricks_setting" in settle(Evidence(rows, frame([BATCH])).of(RUN))
+
     def test_a_run_that_died_before_any_batch_is_a_run(self) -> None:
         rows = sightings(
             seen("query_name", "orders", run="9", id="8"), seen("terminated_error", "boom", run="9", id="8", offset=7)
@@ -492,3 +512,52 @@ class TestSettle:
 
     def test_sightings_of_executors_are_no_facts(self) -> None:
         assert [name for name in settle([seen("executor:1", 4)]) if name.startswith("executor")] == []
+
+
+SAMPLES = Path(__file__).parent.parent / "sample_progress"
+RECORDED: dict[str, dict[str, Any]] = {
+    "LG001/rate-to-noop-*": {"async_progress": False, "stateful": False, "sink": "noop", "trigger": "unspecified"},
+    "LG001/structured-log-*": {"async_progress": False, "ignored_async_setting": None, "output_mode": "append"},
+    "LG002/interval-0-*": {"async_progress": True, "terminated_error": ...},
+    "LG005/switched-off-*": {"async_progress": False, "async_progress_before": True, "terminated_error": "batch"},
+    "SK002/row-by-row-*": {"sink": "foreach_batch", "delta_snapshot_tasks": ...},
+    "SK003/delta-sink-*": {"sink": "delta", "delta_snapshot_tasks": 50, "task_slots": 2},
+    "ST001/rocksdb-8-partitions-*": {"stateful": True, "task_slots": 2, "shuffle_partitions": 8, "changelog": False},
+    "ST002/rocksdb-without-changelog-*": {"state_store": "rocksdb", "changelog": False, "task_slots": 2},
+    "ST005/8-partitions-on-2-slots-*": {"state_store": "hdfs", "changelog": ..., "task_slots": 2},
+    "ST012/200-partitions-*": {"shuffle_partitions": 200, "state_operators": "stateStoreSave"},
+    "healthy/foreachbatch-to-delta-*": {"delta_snapshot_tasks": None, "trigger": "processing_time"},
+    "healthy/long-trigger-*": {"trigger": "processing_time", "async_progress": False},
+    "healthy/rocksdb-changelog-*": {"changelog": True, "state_store": "rocksdb"},
+}
+"""What the last run of a recorded sample tells; `...` stands for what nothing tells."""
+
+
+def read(pattern: str) -> list[Facts]:
+    """The facts of the last run of each sample."""
+    found = []
+    for folder in sorted(SAMPLES.glob(pattern)):
+        reading = files.read([str(folder)])
+        batches = to_pandas(reading.batches)
+        evidence = Evidence(reading.sightings.to_pandas(), batches)
+        last = list(evidence.runs)[-1]
+        told = computed(batches[batches["run_id"] == last])
+        found.append(settle(evidence.of(last), evidence.around(last), told))
+    return found
+
+
+@pytest.mark.parametrize(("pattern", "expected"), RECORDED.items(), ids=RECORDED)
+def test_what_spark_wrote(pattern: str, expected: dict[str, Any]) -> None:
+    samples = read(pattern)
+    assert samples
+    for facts in samples:
+        told = values(facts)
+        assert facts.conflicts == []
+        assert told["platform"] == "open_source"
+        assert told["checkpoint_manager"] == "rename"
+        assert told["checkpoint_scheme"] == "file"
+        for name, value in expected.items():
+            if name == "terminated_error" and value is not ...:
+                assert told[name] == f"java.lang.IllegalStateException: batch {told['missing_batch']} doesn't exist"
+            else:
+                assert told.get(name, ...) == value, name

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from advisor.facts.names import CONF, EXECUTOR, FACTS, Known
+from advisor.facts.names import EXECUTOR, FACTS, Known
 from advisor.facts.sighting import Sighting
 
 _REACH_BYTES = 8192
@@ -37,13 +37,19 @@ class Evidence:
     """All that was read, arranged so that each run gets the sightings that count for it."""
 
     def __init__(self, sightings: pd.DataFrame, batches: pd.DataFrame) -> None:
-        self._all = _rows(sightings)
-        self.runs: dict[str, Run] = _runs(batches, self._all)
+        rows = _rows(sightings)
+        self.runs: dict[str, Run] = _runs(batches, rows)
+        self._of_query: dict[str | None, list[Run]] = defaultdict(list)
+        self._of_log: dict[str, list[Run]] = defaultdict(list)
         self._named: dict[str, list[Sighting]] = defaultdict(list)
         self._unnamed: dict[str, list[Sighting]] = defaultdict(list)
-        for row in self._all:
+        for run in self.runs.values():
+            self._of_query[run.id].append(run)
+            for log in run.logs:
+                self._of_log[log].append(run)
+        for row in (_with_run(row, self._of_query[row.id]) for row in rows):
             (self._named[row.run_id] if row.run_id else self._unnamed[row.log]).append(row)
-        self._queries = _queries_per_log(self.runs.values(), self._all)
+        self._queries = _queries_per_log(self.runs.values(), rows)
 
     def of(self, run_id: str) -> list[Sighting]:
         """The sightings that count for a run, in order of trust: of two that differ, the later is right.
@@ -69,7 +75,8 @@ class Evidence:
         """Whether another query ran in the same application at the same time; None when the run has no times."""
         if run.first is None:
             return None
-        return any(_overlap(run, other) for other in self.runs.values() if other.logs & run.logs and other.id != run.id)
+        beside = (other for log in run.logs for other in self._of_log[log] if other.id != run.id)
+        return any(_overlap(run, other) for other in beside)
 
     def _executors_changed(self, run: Run) -> bool | None:
         """Whether executors came or went between the run's first and last batch; None when no executor was seen."""
@@ -83,7 +90,7 @@ class Evidence:
 
     def _async_before(self, run: Run) -> bool | None:
         """Whether an earlier run of the query tracked progress asynchronously; None when no earlier run tells."""
-        earlier = [other.run_id for other in self.runs.values() if other.id == run.id and _before(other, run)]
+        earlier = [other.run_id for other in self._of_query[run.id] if _before(other, run)]
         told = [row.value for other in earlier for row in self._named[other] if row.fact == "async_progress"]
         return "true" in told if told else None
 
@@ -94,12 +101,10 @@ class Evidence:
 
 
 def _application_wide(row: Sighting) -> bool:
-    if row.fact.startswith(CONF):
-        return row.source == "event_log"
-    if row.fact.startswith(EXECUTOR):
-        return True
+    """What an event log says without naming a run are the properties and executors that all its queries share."""
     fact = FACTS.get(row.fact)
-    return fact is not None and fact.scope == "application"
+    shared = fact is not None and fact.scope == "application"
+    return shared or row.source == "event_log" or row.fact.startswith(EXECUTOR)
 
 
 def _rows(sightings: pd.DataFrame) -> list[Sighting]:
@@ -131,6 +136,15 @@ def _runs(batches: pd.DataFrame, sightings: Iterable[Sighting]) -> dict[str, Run
             run.ends[row.file] = max(run.ends.get(row.file, 0), row.offset)
             run.begins[row.file] = min(run.begins.get(row.file, row.offset), row.offset)
     return runs
+
+
+def _with_run(row: Sighting, runs: Iterable[Run]) -> Sighting:
+    """A sighting that names its query alone belongs to the run of it that began last before."""
+    if row.run_id or not row.id:
+        return row
+    begun = [run for run in runs if run.begins.get(row.file, row.offset + 1) <= row.offset]
+    latest = max(begun, key=lambda run: run.begins[row.file], default=None)
+    return row if latest is None else row._replace(run_id=latest.run_id)
 
 
 def _run_of(run_id: str, frame: pd.DataFrame) -> Run:

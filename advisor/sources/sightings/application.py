@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from advisor.facts import CONF, EXECUTOR, from_conf, platform_of
-from advisor.sources.sightings.line import Line
+from advisor.sources.sightings.line import Line, lines_with
 from advisor.sources.sightings.query import Told
 
 _VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
@@ -17,7 +17,8 @@ _REGISTERED: Final = re.compile(r"Registered executor .* with ID (\d+)\b")
 _LOST: Final = re.compile(r"Lost executor (\d+) on ")
 _RUNTIME_TAG: Final = re.compile(r"spark\.databricks\.clusterUsageTags\.sparkVersion\W{1,6}([\w.\-]+)")
 _RUNTIME: Final = re.compile(r"Databricks Runtime(?: Version)?:? (\d+\.\d+[\w.\-]*)")
-_MANAGER_LINES: Final = 2
+_RENAMES: Final = 5
+_SINK_LOG: Final = "_spark_metadata"
 
 
 def read_version(line: Line) -> list[Told]:
@@ -77,7 +78,10 @@ def platform(region: bytes) -> list[Told]:
 
 
 def checkpoint_manager(region: bytes) -> list[Told]:
-    """The manager that renames a temporary file, and the one that does not."""
-    if region.find(b"Renamed temp file ") >= 0:
+    """How checkpoint files are written: the manager that renames says so, the abortable one of S3A says nothing."""
+    renamed = lines_with(region, b"Renamed temp file ", _RENAMES)
+    if any(_SINK_LOG not in line.text for line in renamed):
         return [Told("checkpoint_manager", "rename")]
-    return []
+    start = region.find(b"Use s3a://")
+    silent = start >= 0 and region.find(b"Committed offsets for batch ", start) >= 0
+    return [Told("checkpoint_manager", "abortable", "inferred")] if silent else []

@@ -10,7 +10,7 @@ from advisor.facts import from_writer_options
 from advisor.sources.sightings.line import Line
 from advisor.sources.sightings.query import Told, checkpoint
 
-_MARK: Final = "Finish initializing with logical plan:"
+MARK: Final = "Finish initializing with logical plan:"
 _HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w* (?P<sink>.*)", re.DOTALL)
 _OPTIONS: Final = re.compile(
     r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)\], (?P<mode>Append|Update|Complete)(?:, \d+)?\s*$",
@@ -33,12 +33,12 @@ def read_plan(line: Line) -> list[Told]:
     nodes, whole = _nodes(line)
     if not nodes:
         return []
-    told = _writer(nodes[0])
+    told, query = _writer(nodes[0])
     stateful = any(_is_stateful(nodes, index) for index in range(len(nodes)))
     if stateful or whole:
         told.append(Told("stateful", stateful))
         told.append(Told("watermarked", any("EventTimeWatermark" in node for node in nodes)))
-    return told
+    return [each._replace(id=query) for each in told]
 
 
 def read_physical_plan(text: str) -> list[Told]:
@@ -46,34 +46,35 @@ def read_physical_plan(text: str) -> list[Told]:
     info = _STATE_INFO.search(text)
     if info is None:
         return []
-    told = [Told("stateful", value=True), *checkpoint(info[1].removesuffix("/state"))]
+    path = [] if info[1] == "<unknown>" else checkpoint(info[1].removesuffix("/state"))
+    told = [Told("stateful", value=True), *path]
     mode = _SAVE_MODE.search(text)
     return [*told, Told("output_mode", mode[1].lower())] if mode else told
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:
     """The plan's lines from its root on, and whether its end was seen."""
-    text = line.text.partition(_MARK)[2]
+    text = line.text.partition(MARK)[2]
     structured = line.logger is not None
     rest = text if structured else text + "\n" + line.after
     nodes: list[str] = []
-    for row in rest.lstrip("\r\n").split("\n"):
+    rows = rest.lstrip("\r\n").split("\n")
+    for row in rows if structured else rows[:-1]:  # the last line of what follows may be cut
         if not row.strip() or _HEADER.match(row):
             return nodes, True
         nodes.append(row.rstrip())
     return nodes, structured
 
 
-def _writer(root: str) -> list[Told]:
-    """Query, output mode and options from the root of the plan, which 4.0 prints in full."""
+def _writer(root: str) -> tuple[list[Told], str | None]:
+    """(output mode and options, id of the query) from the root of the plan, where it is printed in full."""
     head = _HEAD.search(root)
     printed = _OPTIONS.search(head["sink"]) if head else None
     if printed is None:
-        return []
+        return [], None
     options = dict(_pairs(printed["options"]))
-    told = [Told("output_mode", printed["mode"].lower())]
-    told += [Told(fact, value) for fact, value in from_writer_options(options)]
-    return [each._replace(id=printed["id"]) for each in told]
+    mode = Told("output_mode", printed["mode"].lower())
+    return [mode, *(Told(*told) for told in from_writer_options(options))], printed["id"]
 
 
 def _pairs(options: str) -> Iterator[tuple[str, str]]:

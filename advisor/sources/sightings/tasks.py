@@ -8,7 +8,9 @@ from typing import Final
 _STAGES: Final = 8
 _REACH: Final = 1 << 17
 _ADDED: Final = re.compile(rb"Adding task set (\d+)\.\d+ with (\d+) tasks")
-_TASK: Final = re.compile(rb"(Starting|Finished) task \d+\.\d+ in stage (\d+)\.\d+ \(TID \d+\)")
+_TASK: Final = re.compile(
+    rb"(Starting|Finished) task \d+\.\d+ in stage (\d+)\.\d+ \(TID \d+\)(?: \([^()\s]*, ?executor (driver)\b)?"
+)
 _COMMITTED: Final = b"Committed offsets for batch "
 _SNAPSHOT: Final = b"DELTA: Compute snapshot"
 _DELTA: Final = (_SNAPSHOT, b" DeltaLog: ", b'"DeltaLog"')
@@ -67,12 +69,23 @@ def _first(region: bytes) -> list[re.Match[bytes]]:
 
 
 def _burst(region: bytes, added: re.Match[bytes]) -> int | None:
-    """The stage's tasks that started before its first one ended; None when that were all, or when none ended here."""
-    count = 0
+    """The stage's tasks that started before its first one ended; None when that were all, or when none ended here.
+
+    In local mode the executor itself logs first that a task ended. On a cluster the driver may log the next start
+    before the end that made room for it: there only starts that stand together count, those of one round of offers.
+    """
+    count = last = 0
     for task in _TASK.finditer(region, added.end(), added.end() + _REACH):
         if task[2] != added[1]:
             continue
         if task[1] == b"Finished":
             return count if 0 < count < int(added[2]) else None
-        count += 1
+        if count and not task[3] and _apart(region, last, task.start()):
+            return count
+        count, last = count + 1, task.end()
     return None
+
+
+def _apart(region: bytes, start: int, stop: int) -> bool:
+    """Whether another line stands between two places."""
+    return region.count(b"\n", start, stop) > 1

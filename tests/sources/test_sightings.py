@@ -1,0 +1,509 @@
+"""What single lines, stretches of logs and lines of event logs reveal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+import pytest
+
+from advisor.sources.sightings import Repeats, Sighting, sight, sight_event_log, slots
+
+ID, RUN = "0631397e-624a-4851-bdbe-7f4e9e732d17", "df5cab04-135b-4cb5-9d4b-d7cc126e49da"
+NAMED = f"[id = {ID}, runId = {RUN}]"
+AT = "26/11/21 08:57:03 INFO"
+STORE = " to store the query checkpoint."
+PROVIDER = "org.apache.spark.sql.execution.streaming.state"
+PINNED = (
+    f"Committed offsets for batch 0. Metadata OffsetSeqMetadata(0,1795251423507,Map("
+    f"spark.sql.streaming.stateStore.providerClass -> {PROVIDER}.RocksDBStateStoreProvider, "
+    "spark.sql.streaming.join.stateFormatVersion -> 2, spark.sql.shuffle.partitions -> 8))"
+)
+
+
+def look(text: str) -> list[Sighting]:
+    return sight(text.encode(), log="log", file="driver.log", base=1000)
+
+
+def told(text: str) -> dict[str, Any]:
+    """Fact to value; of two the later."""
+    return {each.fact: json.loads(each.value) for each in look(text)}
+
+
+def structured(message: str, logger: str = "MicroBatchExecution", **more: Any) -> str:
+    line = {"ts": "2026-11-21T08:57:32.112Z", "level": "INFO", "msg": message} | more | {"logger": logger}
+    return json.dumps(line, separators=(",", ":"))
+
+
+def event(kind: str, **fields: Any) -> dict[str, Any]:
+    line = json.dumps({"Event": kind} | fields).encode()
+    found = sight_event_log(line, log="log", file="events", base=7)
+    assert all((each.source, each.offset) == ("event_log", 7) for each in found)
+    return {each.fact: json.loads(each.value) for each in found}
+
+
+class TestStart:
+    LAYOUTS: ClassVar[dict[str, str]] = {
+        "log4j2": f"{AT} {{}}: ",
+        "log4j1": "2026-11-21 08:57:03 INFO  {}:54 - ",
+        "two parts": f"{AT} streaming.{{}}: ",
+        "braces": "[26-11-21 08:57:03] {{{}}} INFO: ",
+        "glue": "2026-11-21 08:57:03,112 INFO  [stream] streaming.{} (Logging.scala:logInfo(57)) - ",
+        "container": f"2026-11-21T08:57:03.112345678Z stdout F {AT} {{}}: ",
+    }
+
+    @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+    @pytest.mark.parametrize(
+        ("logger", "fact", "value"),
+        [
+            ("MicroBatchExecution", "async_progress", False),
+            ("AsyncProgressTrackingMicroBatchExecution", "async_progress", True),
+            ("ContinuousExecution", "trigger", "continuous"),
+        ],
+    )
+    def test_the_logger_of_the_start_is_the_kind_of_execution(
+        self, layout: str, logger: str, fact: str, value: Any
+    ) -> None:
+        line = f"{layout.format(logger)}Starting orders {NAMED}. Use hdfs://nn:8020/ck/orders{STORE}"
+        found = look(line + "\n")
+        assert {(each.id, each.run_id) for each in found} == {(ID, RUN)}
+        assert told(line)[fact] == value
+        assert told(line)["checkpoint_scheme"] == "hdfs"
+        assert told(line)["checkpoint_path"] == "hdfs://nn:8020/ck/orders"
+        assert told(line)["query_name"] == "orders"
+
+    def test_a_query_without_a_name(self) -> None:
+        found = told(f"{AT} MicroBatchExecution: Starting {NAMED}. Use /tmp/ck{STORE}")
+        assert found == {"async_progress": False, "checkpoint_path": "/tmp/ck"}
+
+    def test_a_structured_line_knows_the_time(self) -> None:
+        message = f"Starting orders {NAMED}. Use s3a://b/ck{STORE}"
+        found = look("[Stage 1:> (0 + 2) / 2]\r" + structured(message) + "\n")
+        assert {each.run_id for each in found} == {RUN}
+        assert told(structured(message))["start_time"] == "2026-11-21T08:57:32.112000Z"
+        assert told(structured(message))["async_progress"] is False
+
+    def test_places_are_those_of_the_lines(self) -> None:
+        before = f"{AT} SparkContext: Running Spark version 3.5.9\n"
+        line = f"{AT} MicroBatchExecution: Starting {NAMED}. Use file:/ck{STORE}\n"
+        places = {each.fact: each.offset for each in look(before + line)}
+        assert places["spark_version"] == 1000
+        assert places["checkpoint_path"] == 1000 + len(before)
+
+    def test_credentials_in_a_checkpoint_path_are_removed(self) -> None:
+        line = f"{AT} MicroBatchExecution: Starting {NAMED}. Use s3a://AKIAIOSFODNN7EXAMPLE:pw/1@b/ck{STORE}"
+        assert "AKIA" not in str(look(line))
+
+    def test_control_characters_are_removed(self) -> None:
+        line = f"{AT} MicroBatchExecution: Starting \x1b[31mred\u202e {NAMED}. Use file:/ck{STORE}"
+        assert told(line)["query_name"] == "red"
+
+
+class TestHeader:
+    def header(self, logger: str) -> str:
+        return f'{AT} {logger}: Streaming query made progress: {{\n  "id" : "{ID}",\n  "runId" : "{RUN}",\n'
+
+    def test_until_3_5_progress_lines_name_the_execution_in_a_layout_with_the_thread(self) -> None:
+        thread = f"{AT} [stream execution thread for q {NAMED}] AsyncProgressTrackingMicroBatchExecution: "
+        assert told(f"{thread}Committed offsets for batch 1\n") == {}
+
+    def test_async_writes_show_it_too(self) -> None:
+        line = f"{AT} AsyncProgressTrackingMicroBatchExecution: Submitting async offset log write for batch 168."
+        assert told(line) == {"async_progress": True}
+
+
+class TestApplication:
+    def test_version_name_and_platform(self) -> None:
+        text = f"{AT} SparkContext: Running Spark version 4.3.0\n{AT} SparkContext: Submitted application: orders \n"
+        assert told(text) == {"spark_version": "4.3.0", "platform": "open_source", "application": "orders"}
+
+    def test_a_vendor_adds_to_the_version(self) -> None:
+        assert told(f"{AT} SparkContext: Running Spark version 3.5.1-amzn-0\n")["platform"] == "other"
+
+    def test_where_databricks_is_named_the_platform_is_not_guessed(self) -> None:
+        text = f"{AT} DriverDaemon: Starting in /databricks/driver\n{AT} SparkContext: Running Spark version 3.4.1\n"
+        assert told(text) == {"spark_version": "3.4.1"}
+        delta = f"{AT} X: spark.databricks.delta.a\n{AT} SparkContext: Running Spark version 3.4.1\n"
+        assert told(delta)["platform"] == "open_source"
+
+    def test_the_runtime_where_it_is_printed(self) -> None:
+        text = f"{AT} X: spark.databricks.clusterUsageTags.sparkVersion=13.3.x-scala2.12\n"
+        assert told(text) == {"databricks_runtime": "13.3.x-scala2.12", "platform": "databricks"}
+
+    def test_executors_that_come_and_go(self) -> None:
+        text = (
+            f"{AT} StandaloneSchedulerBackend: Granted executor ID a/0 on hostPort h:1 with 4 core(s), 1 MiB\n"
+            f"{AT} DriverEndpoint: Registered executor Ref(spark-client://E) (h:1) with ID 7\n"
+            f"{AT} TaskSchedulerImpl: Lost executor 3 on h: Command exited with code 137\n"
+        )
+        assert told(text) == {"executor:0": 4, "executor:7": None, "executor:3": 0}
+
+    def test_cores_from_the_resource_profile(self) -> None:
+        text = (
+            f"{AT} ResourceProfile: Default ResourceProfile created, executor resources: "
+            "Map(cores -> name: cores, amount: 4, script: ), task resources: Map(cpus -> name: cpus, amount: 1.0)\n"
+        )
+        assert told(text) == {"conf:spark.executor.cores": "4", "conf:spark.task.cpus": "1"}
+
+    def test_the_list_of_properties_at_the_start(self) -> None:
+        text = (
+            f"{AT} SparkContext: Spark configuration:\nspark.app.name=x\nspark.databricks.delta.snapshotPartitions=2\n"
+        )
+        assert told(text)["delta_snapshot_partitions"] == 2
+
+
+class TestCheckpointManager:
+    def renamed(self, path: str) -> str:
+        return f"{AT} CheckpointFileManager: Renamed temp file file:{path}.tmp to file:{path}\n"
+
+    def test_the_one_that_renames_says_so(self) -> None:
+        assert told(self.renamed("/ck/offsets/1"))["checkpoint_manager"] == "rename"
+
+    def test_the_list_of_a_file_sink_is_no_checkpoint(self) -> None:
+        assert told(self.renamed("/out/_spark_metadata/1")) == {}
+
+    def test_silence_on_s3a_is_the_abortable_one(self) -> None:
+        start = f"{AT} MicroBatchExecution: Starting {NAMED}. Use s3a://b/ck{STORE}\n"
+        found = look(f"{start}{AT} MicroBatchExecution: {PINNED}\n")
+        assert [each.source for each in found if each.fact == "checkpoint_manager"] == ["inferred"]
+        assert "checkpoint_manager" not in told(start)
+
+
+class TestPinned:
+    def test_the_checkpoint_pins_configuration(self) -> None:
+        found = told(f"{AT} MicroBatchExecution: {PINNED}\n")
+        assert (found["state_store"], found["shuffle_partitions"]) == ("rocksdb", 8)
+        assert found["conf:spark.sql.streaming.join.stateFormatVersion"] == "2"
+
+    def test_as_newer_versions_print_it(self) -> None:
+        message = PINNED.replace("Map(", "HashMap(")
+        found = look(structured(message, context={"query_id": ID, "RUN_ID": RUN}))
+        assert {(each.id, each.run_id) for each in found} == {(ID, RUN)}
+        assert told(structured(message))["shuffle_partitions"] == 8
+
+    def test_a_value_that_the_checkpoint_replaces(self) -> None:
+        text = (
+            f"{AT} OffsetSeqMetadata: Updating the value of conf 'spark.sql.shuffle.partitions' in current session "
+            "from '200' to '8'.\n"
+        )
+        found = {(each.fact, json.loads(each.value), each.source) for each in look(text)}
+        assert {("shuffle_partitions", 200, "session"), ("shuffle_partitions", 8, "log")} <= found
+
+    def test_gaps_in_the_offset_log_are_of_asynchronous_tracking(self) -> None:
+        listing = "BatchIds found from listing: "
+        assert told(f"{AT} OffsetSeqLog: {listing}0, 1, 12, 23\n") == {"async_progress_before": True}
+        assert told(f"{AT} OffsetSeqLog: {listing}10, 11, 12\n") == {}
+        assert told(f"{AT} OffsetSeqLog: {listing}\n") == {}
+        assert told(f"{AT} CommitLog: {listing}0, 12\n") == {}
+
+
+class TestFallingBehind:
+    SPELLINGS = (
+        "Current batch is falling behind. The trigger interval is 500 milliseconds, but spent 2200 milliseconds",
+        "Current batch is falling behind. The trigger interval is 500} milliseconds, but spent 2200 milliseconds",
+        "Current batch is falling behind. The trigger interval is 500 ms, but spent 8000–18000 ms",
+        "Current batch is falling behind. The trigger interval\nis 500 milliseconds, but spent 2200 milliseconds",
+        "falling behind. trigger interval is 500 ms",
+    )
+
+    @pytest.mark.parametrize("spelling", SPELLINGS)
+    @pytest.mark.parametrize("form", [lambda text: f"26/11/21 WARN ProcessingTimeExecutor: {text}\n", structured])
+    def test_it_shows_the_trigger_and_its_interval(self, spelling: str, form: Any) -> None:
+        found = told(form(spelling))
+        assert found == {"falling_behind": True, "trigger": "processing_time", "trigger_interval_ms": 500}
+
+    def test_prose_is_no_such_line(self) -> None:
+        assert told("we are falling behind schedule\n") == {}
+
+
+class TestEnd:
+    def test_an_error_and_the_batch_that_is_missing(self) -> None:
+        text = (
+            f"26/11/21 ERROR MicroBatchExecution: Query orders {NAMED} terminated with error\n"
+            "java.lang.IllegalStateException: batch 138 doesn't exist\n\tat org.apache.spark\n"
+        )
+        found = look(text)
+        assert {each.run_id for each in found} == {RUN}
+        assert told(text) == {
+            "terminated_error": "java.lang.IllegalStateException: batch 138 doesn't exist",
+            "missing_batch": 138,
+        }
+
+    def test_another_error_says_that_no_batch_is_missing(self) -> None:
+        exception = {
+            "class": "java.lang.RuntimeException",
+            "msg": "password=hunter2 refused\nand more",
+            "stacktrace": [],
+        }
+        line = structured(f"Query {NAMED} terminated with error", exception=exception)
+        assert told(line)["missing_batch"] is None
+        assert told(line)["terminated_error"].startswith("java.lang.RuntimeException: password=")
+        assert "hunter2" not in str(look(line))
+
+    def test_a_stop_that_interrupts_asynchronous_writes_is_no_error(self) -> None:
+        text = (
+            f"26/11/21 ERROR AsyncProgressTrackingMicroBatchExecution: Query q {NAMED} terminated with error\n"
+            "java.util.concurrent.RejectedExecutionException: Producer interrupted\n"
+        )
+        assert told(text) == {}
+
+
+class TestPlan:
+    HEAD = "MicroBatchExecution: Finish initializing with logical plan:"
+    SCAN = "~StreamingDataSourceV2ScanRelation[timestamp#0, value#1L] Rate"
+
+    def plan(self, *rows: str, root: str = "WriteToMicroBatchDataSource noop-table") -> str:
+        return "\n".join([f"{AT} {self.HEAD}", root, *rows, "", f"{AT} CommitLog: x", ""])
+
+    @pytest.mark.parametrize(
+        ("rows", "stateful"),
+        [
+            ([f"+- {SCAN}"], False),
+            (["+- ~Aggregate [key#2], [count(1)]", f"   +- {SCAN}"], True),
+            (["+- ~Deduplicate [value#1L]", f"   +- {SCAN}"], True),
+            (["+- ~Project [value#1L]", "   +- ~TransformWithState f, value#1", f"      +- {SCAN}"], True),
+            (["+- ~FlatMapGroupsInPandasWithState f(x)", f"   +- {SCAN}"], True),
+            (["+- ~Join Inner, (a = b)", f"   :- {SCAN}", "   +- Range (0, 100)"], False),
+            (["+- ~Join Inner, (a = b)", f"   :- {SCAN}", "   +- Aggregate [x], [x]", "      +- Range (0, 9)"], False),
+            (["+- ~Join Inner, (a = b)", "   :- ~Project [a]", f"   :  +- {SCAN}", f"   +- {SCAN}"], True),
+            (["+- ~Project [x]", "   +- ~Union false, false", f"      :- {SCAN}", f"      +- {SCAN}"], False),
+        ],
+    )
+    def test_what_keeps_state(self, rows: list[str], stateful: bool) -> None:
+        assert told(self.plan(*rows))["stateful"] is stateful
+
+    def test_a_plan_that_is_cut_says_only_what_was_seen(self) -> None:
+        cut = f"{AT} {self.HEAD}\nWriteToMicroBatchDataSource noop-table\n"
+        assert told(cut) == {}
+        assert told(cut + "+- ~Aggregate [a], [b]\n")["stateful"] is True
+
+    def test_a_watermark(self) -> None:
+        rows = ("+- ~EventTimeWatermark timestamp#0: timestamp, 5 seconds", f"   +- {self.SCAN}")
+        assert told(self.plan(*rows))["watermarked"] is True
+        assert told(self.plan(rows[1][3:]))["watermarked"] is False
+
+    def options(self, options: str, sink: str = "org.apache.spark.NoopTable$@4455fdcc") -> str:
+        return f"~WriteToMicroBatchDataSource {sink}, {ID}, [{options}], Update"
+
+    def test_4_0_prints_the_writer_options(self) -> None:
+        root = self.options("queryName=q, checkpointLocation=file:/ck, ASYNCPROGRESSTRACKINGENABLED=true")
+        found = look(self.plan(f"+- {self.SCAN}", root=root))
+        assert {each.id for each in found if each.fact == "output_mode"} == {ID}
+        assert told(self.plan(f"+- {self.SCAN}", root=root)) == {
+            "output_mode": "update",
+            "async_progress": False,
+            "ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED",
+            "stateful": False,
+            "watermarked": False,
+        }
+
+    def test_options_with_commas_and_credentials(self) -> None:
+        root = self.options(
+            'kafka.bootstrap.servers=a:9092,b:9092, kafka.sasl.jaas.config=org.X required password="hunter2";, '
+            "asyncProgressTrackingEnabled=true, asyncProgressTrackingCheckpointIntervalMs=5000"
+        )
+        text = structured("\n".join([self.HEAD.partition(": ")[2], root, f"+- {self.SCAN}", ""]))
+        found = told(text)
+        assert (found["async_progress"], found["async_progress_interval_ms"]) == (True, 5000)
+        assert found["ignored_async_setting"] is None
+        assert found["stateful"] is False
+        assert "hunter2" not in str(look(text))
+
+    @pytest.mark.parametrize(
+        ("words", "fact"),
+        [
+            ("stateful workloads", {"stateful": True}),
+            ("Real-time Mode", {"trigger": "real_time"}),
+            ("continuous mode", {"trigger": "continuous"}),
+        ],
+    )
+    def test_why_adaptive_execution_is_off(self, words: str, fact: dict[str, Any]) -> None:
+        line = f"26/11/21 WARN MicroBatchExecution: Disabling AQE since AQE is not supported in {words}."
+        assert told(line) == fact
+
+    def test_real_time_mode_delays_the_offset_log(self) -> None:
+        assert told(f"{AT} X: Delay offset logging for batch 3 in real time mode.") == {"trigger": "real_time"}
+
+    def test_a_limit_of_the_kafka_source(self) -> None:
+        line = (
+            f"{AT} X: Using Source [KafkaSource] from V1 named 'kafka' [DataSource(Map(maxoffsetspertrigger -> 500))]"
+        )
+        assert told(line) == {"max_offsets_per_trigger": 500}
+
+
+def stage(number: int, tasks: int, burst: int, prefix: str = "", executor: str = "driver") -> list[str]:
+    """The lines of a stage of which `burst` tasks run at once; the next task starts before the driver sees an end."""
+
+    def task(word: str, index: int, more: str) -> str:
+        return f"{AT} TaskSetManager: {prefix}{word} task {index}.0 in stage {number}.0 (TID {index}) {more}"
+
+    rows = [f"{AT} TaskSchedulerImpl: Adding task set {number}.0 with {tasks} tasks resource profile 0"]
+    rows += [task("Starting", index, f"(h,executor {executor}, partition 0") for index in range(burst)]
+    for index in range(tasks):
+        if executor == "driver":
+            rows.append(
+                f"{AT} Executor: Finished task {index}.0 in stage {number}.0 (TID {index}). 9 bytes result sent"
+            )
+        else:
+            rows.append(f"{AT} BlockManagerInfo: Added broadcast_{number}_piece0 in memory on h")
+        rows += [task("Starting", index + burst, f"(h,executor {executor}, p")] if index + burst < tasks else []
+        rows.append(task("Finished", index, f"in 5 ms on h (executor {executor}) (1/{tasks})"))
+    return rows
+
+
+class TestSlots:
+    def region(self, *stages: list[str]) -> bytes:
+        return "\n".join(row for rows in stages for row in rows).encode()
+
+    @pytest.mark.parametrize("prefix", ["", "[queryId = a4c94] [batchId = 0] "])
+    @pytest.mark.parametrize("executor", ["driver", "17"])
+    def test_the_tasks_that_start_before_the_first_ends(self, prefix: str, executor: str) -> None:
+        assert slots(self.region(stage(1, 2, 2, prefix, executor), stage(2, 8, 3, prefix, executor))) == 3
+
+    def test_a_stage_with_no_more_tasks_than_slots_does_not_tell(self) -> None:
+        assert slots(self.region(stage(1, 2, 2), stage(2, 4, 4))) is None
+        assert slots(b"") is None
+
+    def test_other_jobs_may_hold_slots(self) -> None:
+        assert slots(self.region(stage(1, 8, 2), stage(2, 8, 4), stage(3, 8, 3))) == 4
+
+    def test_tasks_of_other_stages_do_not_count(self) -> None:
+        mine, other = stage(1, 8, 2), stage(2, 8, 2)
+        mixed = [mine[0], other[0], *other[1:3], *mine[1:3], *other[3:], *mine[3:]]
+        assert slots(self.region(mixed)) == 2
+
+    def test_a_stage_that_is_cut_does_not_tell(self) -> None:
+        assert slots(self.region(stage(1, 8, 2)[:3])) is None
+
+    def test_they_are_told_as_inferred(self) -> None:
+        found = sight(self.region(stage(2, 8, 2)), log="l", file="f", base=0)
+        assert [(each.fact, each.value, each.source) for each in found] == [("task_slots", "2", "inferred")]
+
+
+class TestDelta:
+    COMMITTED = f"{AT} MicroBatchExecution: Committed offsets for batch 41. Metadata x"
+    SNAPSHOT = f"{AT} Snapshot: DELTA: Compute snapshot for version: 40"
+    DONE = f"{AT} Snapshot: DELTA: Done"
+    PROGRESS = f"{AT} ProgressReporter: Streaming query made progress: {{"
+
+    def tasks(self, *rows: str) -> dict[str, Any]:
+        found = told("\n".join(rows) + "\n")
+        return {name: value for name, value in found.items() if name == "delta_snapshot_tasks"}
+
+    def test_a_snapshot_before_a_batch_does_anything_else(self) -> None:
+        rows = (
+            self.COMMITTED,
+            self.SNAPSHOT,
+            *stage(1, 3, 2),
+            *stage(2, 50, 2),
+            self.DONE,
+            *stage(3, 2, 2),
+            self.PROGRESS,
+        )
+        assert self.tasks(*rows) == {"delta_snapshot_tasks": 50}
+        assert self.tasks(self.COMMITTED, self.SNAPSHOT) == {"delta_snapshot_tasks": 50}
+
+    def test_few_partitions(self) -> None:
+        rows = (self.COMMITTED, self.SNAPSHOT, *stage(1, 3, 2), self.DONE, self.PROGRESS)
+        assert self.tasks(*rows) == {"delta_snapshot_tasks": 3}
+
+    def test_a_snapshot_for_a_checkpoint_of_delta_is_rare(self) -> None:
+        rows = (self.COMMITTED, *stage(1, 2, 2), self.SNAPSHOT, *stage(2, 50, 2), self.DONE, self.PROGRESS)
+        assert self.tasks(*rows) == {"delta_snapshot_tasks": None}
+
+    def test_without_delta_nothing_is_said(self) -> None:
+        assert self.tasks(self.COMMITTED, *stage(2, 50, 2), self.PROGRESS) == {}
+
+
+class TestEventLog:
+    STARTED = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryStartedEvent"
+    TERMINATED = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryTerminatedEvent"
+    EXECUTION = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
+
+    def test_versions_names_and_executors(self) -> None:
+        assert event("SparkListenerLogStart", **{"Spark Version": "4.3.0"}) == {"spark_version": "4.3.0"}
+        assert event("SparkListenerApplicationStart", **{"App Name": "a", "Timestamp": 1}) == {"application": "a"}
+        info = {"Executor ID": "1", "Executor Info": {"Host": "h", "Total Cores": 4}, "Timestamp": 1795251478857}
+        assert event("SparkListenerExecutorAdded", **info) == {"executor:1": 4}
+        gone = {"Executor ID": "1", "Removed Reason": "idle", "Timestamp": 1795251478857}
+        assert event("SparkListenerExecutorRemoved", **gone) == {"executor:1": 0}
+
+    def test_times_of_executors(self) -> None:
+        line = b'{"Event":"SparkListenerExecutorAdded","Timestamp":1795251478857,"Executor ID":"1","Executor Info":{}}'
+        (found,) = sight_event_log(line, log="l", file="f", base=0)
+        assert (found.value, found.timestamp.isoformat()) == ("null", "2026-11-21T08:57:58.857000+00:00")
+
+    @pytest.mark.parametrize("shape", [dict, lambda properties: [list(pair) for pair in properties.items()]])
+    def test_spark_properties(self, shape: Any) -> None:
+        properties = {
+            "spark.master": "local[2]",
+            "spark.app.name": "orders",
+            "spark.sql.streaming.stateStore.providerClass": f"{PROVIDER}.RocksDBStateStoreProvider",
+            "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled": "true",
+            "spark.hadoop.fs.s3a.secret.key": "hunter2",
+            "spark.databricks.some.token": "hunter2",
+        }
+        found = event("SparkListenerEnvironmentUpdate", **{"Spark Properties": shape(properties)})
+        assert found["conf:spark.master"] == "local[2]"
+        assert (found["application"], found["state_store"]) == ("orders", "rocksdb")
+        assert found["ignored_databricks_setting"].endswith("asyncCheckpoint.enabled")
+        assert "hunter2" not in str(found)
+
+    def test_the_start_and_the_end_of_a_run(self) -> None:
+        started = event(self.STARTED, id=ID, runId=RUN, name="orders", timestamp="2026-11-21T08:58:03.136Z")
+        assert started == {"start_time": "2026-11-21T08:58:03.136Z", "query_name": "orders"}
+        message = "org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] batch 7 doesn't exist\nat x"
+        ended = event(self.TERMINATED, id=ID, runId=RUN, exception=message)
+        assert ended == {"terminated_error": "[STREAM_FAILED] batch 7 doesn't exist", "missing_batch": 7}
+        assert event(self.TERMINATED, id=ID, runId=RUN, exception=None) == {}
+
+    def test_the_plan_and_the_settings_of_a_batch(self) -> None:
+        plan = (
+            "(8) StateStoreSave\nInput [1]: [a]\nArguments: [a], state info [ checkpoint = file:/ck/q/state, runId = "
+            f"{RUN}, opId = 0, ver = 1, numPartitions = 8] stateStoreCkptIds = None, Update, 0, 0, 2\n"
+        )
+        fields = {
+            "description": f"orders\nid = {ID}\nrunId = {RUN}\nbatch = 0",
+            "physicalPlanDescription": plan,
+            "modifiedConfigs": {
+                "spark.sql.streaming.internal.stateStore.partitions": "8",
+                "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+            },
+            "time": 1,
+        }
+        found = event(self.EXECUTION, **fields)
+        assert found["stateful"] is True
+        assert found["output_mode"] == "update"
+        assert (found["checkpoint_path"], found["checkpoint_scheme"]) == ("file:/ck/q", "file")
+        assert (found["shuffle_partitions"], found["changelog"]) == (8, True)
+        line = json.dumps({"Event": self.EXECUTION} | fields).encode()
+        assert {each.run_id for each in sight_event_log(line, log="l", file="f", base=0)} == {RUN}
+
+    def test_a_query_that_is_no_stream_tells_nothing(self) -> None:
+        assert event(self.EXECUTION, description="count at x", modifiedConfigs={"spark.master": "x"}) == {}
+
+    @pytest.mark.parametrize(
+        "line", [b"", b"{", b"[]", b'{"Event":1}', b'{"Event":"SparkListenerLogStart","Spark Version":7}', b"\xff\xfe"]
+    )
+    def test_a_broken_line_tells_nothing(self, line: bytes) -> None:
+        assert sight_event_log(line, log="l", file="f", base=0) == []
+
+
+class TestRegions:
+    def test_lines_that_are_cut_or_no_text_break_nothing(self) -> None:
+        region = f"{AT} MicroBatchExecution: {PINNED}\n{structured('Running Spark version 4.0.0')}\n".encode()
+        for cut in range(0, len(region), 3):
+            sight(region[cut:], log="l", file="f", base=cut)
+            sight(region[:cut] + b"\xff\x00" + region[cut + 5 :], log="l", file="f", base=0)
+
+    def test_windows_line_ends(self) -> None:
+        line = f"{AT} MicroBatchExecution: Starting q {NAMED}. Use file:/ck{STORE}\r\n"
+        assert told(line)["checkpoint_path"] == "file:/ck"
+
+    def test_repeats_are_left_out_until_the_value_changes(self) -> None:
+        repeats = Repeats()
+        one = Sighting(None, None, "l", "shuffle_partitions", "8", "log", "f", 1)
+        two = one._replace(value="16")
+        assert repeats.fresh([one, one]) == [one]
+        assert repeats.fresh([one, two, one._replace(run_id=RUN)]) == [two, one._replace(run_id=RUN)]
+        assert repeats.fresh([one]) == [one]
