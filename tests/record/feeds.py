@@ -80,5 +80,6 @@ def start(feed: dict[str, Any], bootstrap: str | None, work: Path) -> KafkaFeed 
 def make_topics(bootstrap: str, partitions: int = 2) -> None:
     """The topics `incoming` and `outgoing`."""
     topics = [NewTopic(name, partitions, 1) for name in ("incoming", "outgoing")]
-    for made in AdminClient({"bootstrap.servers": bootstrap}).create_topics(topics).values():
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for made in admin.create_topics(topics).values():
         made.result(30)
