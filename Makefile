@@ -29,10 +29,10 @@ coverage: $(DEVELOPING)
 	$(BIN)/coverage report
 
 bench: $(DEVELOPING)  ## Speed against named opponents, as ratios of one run
-	$(BIN)/python -m tests.bench
+	@for bench in tests/bench/[a-z]*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
 
 samples: $(DEVELOPING)  ## Record sample_progress/ again with real Spark
-	$(BIN)/python tests/record/run.py
+	$(BIN)/python tests/record/run.py --all
 
 rules: $(DEVELOPING)  ## Generate rules/README.md and rules/schema.json
 	$(BIN)/python -c "from advisor.catalogue import load, rules_directory; from advisor.catalogue.reference import write; write(load(), rules_directory())"

@@ -109,7 +109,7 @@ def _rendered(report: Report, options: dict[str, Any], to_file: bool = False) ->
 
 @contextmanager
 def _progress(paths: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
-    """A callback for bytes read that moves a bar on standard error; None where nobody watches."""
+    """A callback for the bytes read so far that moves a bar on standard error; None where nobody watches."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -12,11 +12,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 @contextmanager
 def bar(paths: tuple[str, ...]) -> Iterator[Callable[[int], None]]:
-    """A callback that takes the bytes just read; the bar is gone afterwards."""
+    """A callback that takes the bytes read so far; the bar is gone afterwards."""
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("reading", total=_size(paths))
-        yield lambda count: progress.advance(task, count)
+        yield lambda so_far: progress.update(task, completed=so_far)
 
 
 def _size(paths: tuple[str, ...]) -> int | None:

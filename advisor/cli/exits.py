@@ -31,7 +31,7 @@ def _code(call: Callable[[], Any]) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         return STOPPED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click leaves by itself for one reason only: the pipe is closed
         _close_quietly()
         return PIPE_CLOSED
     except click.exceptions.Exit as ended:
@@ -39,7 +39,8 @@ def _code(call: Callable[[], Any]) -> int:
     except (click.ClickException, AdvisorError, OSError) as error:
         return _wrong(_line(error))
     except Exception as error:
-        return _wrong(f"unexpected {type(error).__name__}: {error} ({TRACEBACK}=1 shows where)")
+        said = " ".join(str(error).split())
+        return _wrong(f"unexpected {type(error).__name__}: {said} ({TRACEBACK}=1 shows where)")
     return code if isinstance(code, int) else 0
 
 

@@ -11,7 +11,7 @@ import click
 
 from advisor.views.terminal import WIDTH
 
-_PLAIN = str.maketrans({"█": "#", "─": "-", "→": ">", "·": "|", "…": "~"})
+_PLAIN = str.maketrans({"█": "#", "▏": "|", "─": "-", "→": ">", "·": "|", "…": "~"})
 
 
 class Look(TypedDict):

@@ -57,4 +57,5 @@ def _live(
         except NoStreamError as error:
             say(f"The stream did not run: {error}")
             return
-        show(analyze([str(Path(place) / LOG)]))
+        # No line of a log names the trigger; here it is known.
+        show(analyze([str(Path(place) / LOG)], set=["trigger=unspecified"]))

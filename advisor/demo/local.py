@@ -15,7 +15,7 @@ from pathlib import Path
 
 LOG = "driver.log"
 _ERRORS = "errors.txt"
-_GRACE = 45  # seconds that Spark may take to start and to stop, on a slow machine
+_GRACE = 60  # seconds that Spark may take to start and to stop, on a slow machine
 
 
 class NoStreamError(Exception):
@@ -67,6 +67,8 @@ def _started(command: list[str], place: Path, limit: float) -> Iterator[subproce
     finally:
         clock.cancel()
         _end(stream)
+        if stream.stdout:
+            stream.stdout.close()
 
 
 def _environment() -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The demonstration's stream, in its own process: `python -m advisor.demo.stream PLACE SECONDS`.
 
-Writes PLACE/driver.log; prints the part of its time that is over and how many batches ran, a line each second.
+Writes PLACE/driver.log; prints the part of its time that is over and what was done, a line each second.
 """
 
 from __future__ import annotations
@@ -61,14 +61,18 @@ def _start(spark: SparkSession, place: Path) -> StreamingQuery:
 
 
 def _watch(query: StreamingQuery, seconds: int) -> None:
-    begin = time.monotonic()
-    while (over := time.monotonic() - begin) < seconds and query.isActive:
+    """Tell how far it is, counting from the first batch: how long Spark takes to begin depends on the machine."""
+    begin = None
+    while query.isActive:
         progress = query.lastProgress
-        batches = progress["batchId"] + 1 if progress else 0
-        print(f"{over / seconds:.3f} {batches} batches", flush=True)
+        if progress and begin is None:
+            begin = time.monotonic()
+        over = (time.monotonic() - begin) / seconds if begin else 0.0
+        if over >= 1:
+            return
+        print(f"{over:.3f} {progress['batchId'] + 1} batches" if progress else "0 starting Spark", flush=True)
         time.sleep(1)
-    if query.exception() is not None:
-        sys.exit(str(query.exception()).splitlines()[0])
+    raise SystemExit(str(query.exception()).splitlines()[0])
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Advice:
         self._heading("Best step")
         self._indented(Text(step["do"], style="bold green"), 2)
         if step["legal"] == "if" and step.get("because"):
-            self._rows([("if", str(step["because"]))], 2)
+            self._rows([("unsure", str(step["because"]))], 2)
         self.told[step["id"]] = "the best step, above"
         self._detail(step, indent=2)
 

@@ -28,11 +28,11 @@ def version(query: Data) -> str:
 
 
 def budget(query: Data) -> list[tuple[str, float, float]]:
-    """Each phase of a typical batch as (key, ms, share of the batch), the longest first, from half a ms on."""
+    """Each phase of a typical batch as (key, ms, share of the batch), the longest first; what is next to nothing is left out."""
     phases = {key: value for key, value in (query.get("budget") or {}).items() if value}
     total = sum(phases.values())
     ordered = sorted(phases.items(), key=lambda item: -item[1])
-    return [(key, value, value / total) for key, value in ordered if value >= 0.5]
+    return [(key, value, value / total) for key, value in ordered if value >= 0.5 and value >= 0.002 * total]
 
 
 def typical_batch(query: Data) -> str:

@@ -117,7 +117,7 @@ class _Page:
         grid.add_column(style="dim", overflow="fold")
         longest = max(8, min(30, self.console.width - 70))
         for key, ms, share in budget:
-            bar = "█" * max(1, round(longest * share / budget[0][2]))
+            bar = "█" * round(longest * share / budget[0][2]) or "▏"
             cells = (Text(text.phase(key)), text.ms(ms), text.share(share), Text(bar, "blue"))
             grid.add_row(*cells, text.phase_meaning(key))
         self.console.print(Padding(grid, (0, 0, 0, 2)))
@@ -147,7 +147,7 @@ class _Page:
             return
         self._heading("Slowest batches")
         grid = Table.grid(padding=(0, 2, 0, 0))
-        for justify in ("right", "left", "right", "right", "left"):
+        for justify in ("left", "left", "right", "right", "left"):
             grid.add_column(justify=justify, overflow="fold")
         for batch in query["worst"]:
             grid.add_row(*lines.batch(batch))

@@ -11,7 +11,7 @@ from advisor.metrics.words import number
 UNKNOWN = "unknown"
 
 PHASES: dict[str, str] = {
-    "addBatch": "reads, computes, keeps state, writes to the sink",
+    "addBatch": "reads, computes, writes",
     "walCommit": "writes the offset log",
     "commitOffsets": "writes the commit log",
     "queryPlanning": "plans the batch",

@@ -115,7 +115,7 @@ def test_a_run_that_died_without_a_batch_is_the_newest() -> None:
 def test_a_best_step_that_depends_on_a_fact_says_so() -> None:
     query = slow() | {"best_step": {"rule": "LG001", "step": "abortable-manager"}}
     best = render(report(query)).partition("Best step")[2].partition("Findings")[0]
-    assert "if       checkpoint_scheme is not known" in best and "--set checkpoint_scheme=VALUE" in best
+    assert "unsure   checkpoint_scheme is not known" in best and "--set checkpoint_scheme=VALUE" in best
 
 
 def test_more_queries_than_a_screen_holds_stay_in_the_table() -> None:

@@ -1,0 +1,76 @@
+"""The report as it shows itself in a notebook cell: a card for each query; as text where there is no HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from advisor.report import Report
+from advisor.views import lines, text
+from advisor.views.clean import clean_all
+from advisor.views.paste import parts
+from advisor.views.screen import by_reason, level, screens, setting, steps, unknown_facts
+from advisor.views.terminal import render as as_text
+
+Data = Mapping[str, Any]
+
+CARDS = 10
+"""Queries that get a card; the others are counted."""
+
+
+class Shown(Report):
+    """A report that shows itself, in a notebook as cards, elsewhere as text."""
+
+    def __repr__(self) -> str:
+        return as_text(self.data)
+
+    def _repr_html_(self) -> str:
+        return render(self.data)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per run, metric and statistic: query, run_id, metric, stat, value, unit; no missing ones."""
+        rows = [
+            {"query": q["name"] or q["id"], "run_id": q["run_id"], "metric": metric, "stat": stat, "value": value}
+            | {"unit": found.get("unit")}
+            for q in self.queries
+            for metric, found in q["metrics"].items()
+            for stat, value in found.items()
+            if isinstance(value, int | float)
+        ]
+        return pd.DataFrame(rows, columns=["query", "run_id", "metric", "stat", "value", "unit"])
+
+
+def render(report: Data) -> str:
+    """The report as HTML for one cell: no script, nothing fetched; whatever comes from a session is escaped."""
+    report = clean_all(report)
+    shown = screens(report)
+    page = _environment().get_template("notebook.html.j2")
+    return page.render(report=report, shown=shown[:CARDS], more=len(shown[CARDS:]), session=report.get("session"))
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("advisor.views"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {
+        "lines": lines,
+        "level": level,
+        "steps": steps,
+        "parts": parts,
+        "by_reason": by_reason,
+        "setting": setting,
+        "unknown_facts": unknown_facts,
+        "plural": text.plural,
+        "phase": text.phase,
+        "phase_meaning": text.phase_meaning,
+        "milliseconds": text.ms,
+        "percent": text.share,
+    }
+    return made
