@@ -4,14 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from advisor.api import analyze, read_progress
+    from advisor.api import analyze, read_progress, read_sightings
     from advisor.report import Report
 
 __version__ = "0.1.0"
 
-__all__ = ["Report", "__version__", "analyze", "read_progress"]
+__all__ = ["Report", "__version__", "analyze", "read_progress", "read_sightings"]
 
-_HOMES = {"analyze": "advisor.api", "read_progress": "advisor.api", "Report": "advisor.report"}
+_HOMES = {
+    "analyze": "advisor.api",
+    "read_progress": "advisor.api",
+    "read_sightings": "advisor.api",
+    "Report": "advisor.report",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -61,6 +61,16 @@ def read_progress(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     return frame
 
 
+def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
+    """The table of sightings: what the logs reveal besides progress (execution class, settings, versions, errors).
+
+    One row per sighting: id and run_id (none where the line names no run), log, fact, value as JSON text, source, file,
+    offset, timestamp. Credentials are not kept. Raises InputError where nothing can be read.
+    """
+    frame: pd.DataFrame = files.read(_listed(paths)).sightings.to_pandas()
+    return frame
+
+
 @dataclass(frozen=True)
 class _Wishes:
     """What the user wants of each query: from the options first, then from advisor.yaml."""

@@ -101,12 +101,11 @@ def best_step(findings: Sequence[Finding]) -> dict[str, str] | None:
 
 
 def _preference(step: Advice) -> tuple[int, bool, float, float]:
-    """Sure savings first, then savings of which only the most is known, new checkpoints, steps that promise nothing."""
+    """What saves something, then a new checkpoint, then what promises nothing; a plain yes before an if."""
     promise = step.saves_latency or step.saves
     if promise is None or promise.high < 1:
-        return 3, step.legal != "yes", 0.0, 0.0
-    tier = 2 if step.takes == "new_checkpoint" else 0 if promise.likely >= 1 else 1
-    return tier, step.legal != "yes", -promise.likely, -promise.high
+        return 2, step.legal != "yes", 0.0, 0.0
+    return int(step.takes == "new_checkpoint"), step.legal != "yes", -promise.likely, -promise.high
 
 
 def verdict(judged: Judged) -> str:
@@ -154,6 +153,8 @@ def _largest_part(window: Window) -> str:
 
 def _nothing_to_judge(judged: Judged) -> str:
     executed = judged.window.executed
+    if judged.window.facts.value("trigger") == "continuous":
+        return "No data: continuous processing writes no progress events."
     if not len(executed):
         idle = judged.run.batches
         return (
@@ -176,6 +177,8 @@ def limits(judged: Judged) -> list[str]:
         said.append("Other queries ran in the same application: task slots are an upper bound.")
     if facts.value("watermarked") and facts.value("output_mode") in (None, "append"):
         said.append("In append mode a result waits for its window and watermark; no setting named here changes that.")
+    if facts.value("trigger") == "real_time":
+        said.append("In real-time mode a trigger lasts as long as its interval: neither is a latency.")
     trigger = facts.get("trigger")
     if trigger is not None and trigger.source == "inferred":
         said.append(f"The trigger ({trigger.value}) was inferred from the batches' timestamps: --set trigger=...")
