@@ -453,6 +453,13 @@ class TestSettle:
         assert settle([burst], user={"task_slots": 4}).conflicts != []
         assert settle([burst, seen("task_slots", 6, source="inferred")])["task_slots"] == Known(8, "inferred")
 
+    def test_an_interval_that_no_batch_keeps_looks_like_none(self) -> None:
+        inferred = {"trigger": Known("unspecified", "inferred")}
+        facts = settle([seen("trigger", "processing_time")], inferred)
+        assert (facts["trigger"].value, facts.conflicts) == ("processing_time", [])
+        aligned = {"trigger": Known("processing_time", "inferred")}
+        assert settle([], aligned, user={"trigger": "once"}).conflicts != []
+
     def test_a_value_that_no_log_can_mean_is_left_out(self) -> None:
         assert "sink" not in settle([seen("sink", "teapot"), seen("task_slots", "x")])
 
@@ -526,8 +533,17 @@ RECORDED: dict[str, dict[str, Any]] = {
     "ST002/rocksdb-without-changelog-*": {"state_store": "rocksdb", "changelog": False, "task_slots": 2},
     "ST005/8-partitions-on-2-slots-*": {"state_store": "hdfs", "changelog": ..., "task_slots": 2},
     "ST012/200-partitions-*": {"shuffle_partitions": 200, "state_operators": "stateStoreSave"},
+    "CF001/async-state-checkpoint-*": {
+        "ignored_databricks_setting": "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled",
+        "async_state_checkpoint": False,
+        "async_log_purge": True,
+    },
+    "CF002/option-in-capitals-*": {"ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED", "async_progress": False},
+    "TR001/interval-500-ms-*": {"falling_behind": True, "trigger": "processing_time", "trigger_interval_ms": 500},
     "healthy/foreachbatch-to-delta-*": {"delta_snapshot_tasks": None, "trigger": "processing_time"},
     "healthy/long-trigger-*": {"trigger": "processing_time", "async_progress": False},
+    "healthy/async-progress-*": {"async_progress": True, "async_progress_before": ...},
+    "healthy/idle-night-*": {"source": "file", "trigger": "processing_time"},
     "healthy/rocksdb-changelog-*": {"changelog": True, "state_store": "rocksdb"},
 }
 """What the last run of a recorded sample tells; `...` stands for what nothing tells."""

@@ -128,6 +128,8 @@ def _contradicts(name: str, known: Known, entry: Mapping[str, Any]) -> bool:
     """Whether a differing value is a contradiction: a default is none, and a lower bound only when it lies above."""
     if entry["from"] == "default" or (entry["value"] is None and known.source != "user"):
         return False
-    if name in _LARGEST and entry["from"] == "inferred":
-        return bool(entry["value"] > known.value)
-    return True
+    if entry["from"] != "inferred":
+        return True
+    if name == "trigger":
+        return bool(entry["value"] != "unspecified")  # an interval that no batch keeps looks the same
+    return bool(entry["value"] > known.value) if name in _LARGEST else True

@@ -44,7 +44,8 @@ def infer_trigger(executed: pd.DataFrame) -> dict[str, Known]:
     """`trigger` and `trigger_interval_ms` where the starts of a run's executed batches show them, else nothing.
 
     With an interval Spark starts batches at whole multiples of it since 1970, or at once when the batch before took
-    longer; without one, a batch starts at once after the other. Starts that fit neither say nothing.
+    longer; without one, a batch starts at once after the other. Starts that fit neither say nothing. An interval that
+    no batch keeps looks like none, and so does a run that only works off what is there: a log's word counts for more.
     """
     frame = executed.dropna(subset=["trigger_execution_ms"]).sort_values("timestamp", kind="stable").tail(_BATCHES)
     starts = frame["timestamp"].dt.as_unit("ms").astype("int64").to_numpy()

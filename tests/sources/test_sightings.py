@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from advisor.sources.sightings import Repeats, Sighting, sight, sight_event_log, slots
 
+SAMPLES = Path(__file__).parent.parent.parent / "sample_progress"
 ID, RUN = "0631397e-624a-4851-bdbe-7f4e9e732d17", "df5cab04-135b-4cb5-9d4b-d7cc126e49da"
 NAMED = f"[id = {ID}, runId = {RUN}]"
 AT = "26/11/21 08:57:03 INFO"
@@ -33,6 +39,14 @@ def told(text: str) -> dict[str, Any]:
 def structured(message: str, logger: str = "MicroBatchExecution", **more: Any) -> str:
     line = {"ts": "2026-11-21T08:57:32.112Z", "level": "INFO", "msg": message} | more | {"logger": logger}
     return json.dumps(line, separators=(",", ":"))
+
+
+@cache
+def recorded() -> list[bytes]:
+    """The beginnings of some recorded logs."""
+    logs = sorted(SAMPLES.glob("L*/*/*.log.gz"))
+    assert logs
+    return [gzip.open(log).read(30_000) for log in logs]
 
 
 def event(kind: str, **fields: Any) -> dict[str, Any]:
@@ -99,13 +113,18 @@ class TestStart:
         assert told(line)["query_name"] == "red"
 
 
-class TestHeader:
+class TestProgressHeader:
     def header(self, logger: str) -> str:
         return f'{AT} {logger}: Streaming query made progress: {{\n  "id" : "{ID}",\n  "runId" : "{RUN}",\n'
 
-    def test_until_3_5_progress_lines_name_the_execution_in_a_layout_with_the_thread(self) -> None:
-        thread = f"{AT} [stream execution thread for q {NAMED}] AsyncProgressTrackingMicroBatchExecution: "
-        assert told(f"{thread}Committed offsets for batch 1\n") == {}
+    def test_until_3_5_the_execution_itself_reports_progress(self) -> None:
+        (found,) = look(self.header("AsyncProgressTrackingMicroBatchExecution"))
+        assert (found.fact, found.value, found.id, found.run_id) == ("async_progress", "true", ID, RUN)
+        (cut,) = look(self.header("MicroBatchExecution").partition("\n")[0])
+        assert (cut.value, cut.run_id) == ("false", None)
+
+    def test_from_4_0_on_the_reporter_does(self) -> None:
+        assert look(self.header("ProgressReporter")) == []
 
     def test_async_writes_show_it_too(self) -> None:
         line = f"{AT} AsyncProgressTrackingMicroBatchExecution: Submitting async offset log write for batch 168."
@@ -495,6 +514,18 @@ class TestRegions:
         for cut in range(0, len(region), 3):
             sight(region[cut:], log="l", file="f", base=cut)
             sight(region[:cut] + b"\xff\x00" + region[cut + 5 :], log="l", file="f", base=0)
+
+    @given(st.data())
+    @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+    def test_no_damage_to_a_recorded_log_breaks_anything(self, data: st.DataObject) -> None:
+        region = bytearray(data.draw(st.sampled_from(recorded())))
+        for _ in range(data.draw(st.integers(1, 5))):
+            at = data.draw(st.integers(0, len(region) - 1))
+            region[at : at + data.draw(st.integers(0, 60))] = data.draw(st.binary(max_size=20))
+        for each in sight(bytes(region), log="l", file="f", base=0):
+            json.loads(each.value)
+        for line in region.splitlines()[:3]:
+            sight_event_log(bytes(line), log="l", file="f", base=0)
 
     def test_windows_line_ends(self) -> None:
         line = f"{AT} MicroBatchExecution: Starting q {NAMED}. Use file:/ck{STORE}\r\n"

@@ -77,11 +77,10 @@ def sight_event_log(line: bytes, *, log: str, file: str, base: int) -> list[Sigh
     kind = re.split(r"[.$]", event.event)[-1]
     if kind not in _READERS:
         return []
-    told = _READERS[kind](event)
     query, run = _query(event)
     return [
-        Sighting(query, run, log, fact, _json(value), source, file, base, _time(event.time))
-        for fact, value, source, _ in told
+        Sighting(query, run, log, each.fact, _json(each.value), each.source, file, base, _time(event.time))
+        for each in _READERS[kind](event)
     ]
 
 

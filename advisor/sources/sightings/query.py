@@ -19,6 +19,7 @@ class Told(NamedTuple):
     value: Any
     source: str = "log"
     id: str | None = None
+    run_id: str | None = None
 
 
 _START: Final = re.compile(
@@ -35,6 +36,7 @@ _BEHIND: Final = re.compile(
 )
 _MISSING: Final = re.compile(r"batch (\d+) doesn'?t exist", re.IGNORECASE)
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
+_IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
 _LISTING: Final = "BatchIds found from listing: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
 _LIMIT: Final = re.compile(r"\bmaxoffsetspertrigger\s*(?:->|=|:)\s*(\d+)", re.IGNORECASE)
@@ -70,7 +72,9 @@ def execution(line: Line) -> list[Told]:
 
 def read_progress_header(line: Line) -> list[Told]:
     """Until 3.5 the execution itself reports progress, and so shows its kind; from 4.0 on the line says nothing."""
-    return execution(line) if line.id and "ProgressReporter" not in (line.logger or line.text) else []
+    ids = _IDS.search(line.after)
+    query, run = ids.groups() if ids else (None, None)
+    return [told._replace(id=query, run_id=run) for told in execution(line)]
 
 
 def read_checkpoint_root(line: Line) -> list[Told]:

@@ -36,6 +36,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Using Source [", query.read_source, 20),
     (b"AQE is not supported in ", query.read_without_aqe, 100),
     (b" in real time mode", query.read_real_time, 2),
+    (b"Streaming query made progress: ", query.read_progress_header, 2),
     (b"async offset log write", query.read_async_write, 2),
     (b"falling behind", query.read_falling_behind, 4),
     (b" terminated with error", query.read_termination, 1000),
@@ -74,5 +75,13 @@ def _sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sigh
     value = redact(told.value) if isinstance(told.value, str) else told.value
     text = msgspec.json.encode(value).decode()
     return Sighting(
-        told.id or line.id, line.run_id, log, told.fact, text, told.source, file, base + line.offset, line.timestamp
+        told.id or line.id,
+        told.run_id or line.run_id,
+        log,
+        told.fact,
+        text,
+        told.source,
+        file,
+        base + line.offset,
+        line.timestamp,
     )
