@@ -28,6 +28,11 @@ class Advice:
     undo: str
     check: str
 
+    @property
+    def experimental(self) -> bool:
+        """Whether nothing measured stands behind the step, or Spark gives no guarantee for it."""
+        return self.status == "experimental"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, by the report's contract."""
         return {

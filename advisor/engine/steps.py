@@ -21,15 +21,15 @@ NEW_CHECKPOINT = (
 
 
 def advice(rule: Rule, window: Window) -> tuple[Advice, ...]:
-    """The rule's steps for this query: legal first, then the larger saving, then what takes less."""
+    """The rule's steps for this query: legal first, then proven ones, then the larger saving, then what takes less."""
     offered = [_advised(step, window) for step in rule.steps]
     return tuple(sorted((step for step in offered if step is not None), key=_order))
 
 
-def _order(step: Advice) -> tuple[int, bool, float, int]:
+def _order(step: Advice) -> tuple[int, bool, bool, float, int]:
     saving = step.saves or step.saves_latency
-    new_checkpoint = step.takes == "new_checkpoint"
-    return LEGAL_ORDER[step.legal], new_checkpoint, -saving.likely if saving else 0.0, TAKES_ORDER[step.takes]
+    likely, takes = -saving.likely if saving else 0.0, step.takes
+    return LEGAL_ORDER[step.legal], step.experimental, takes == "new_checkpoint", likely, TAKES_ORDER[takes]
 
 
 def _advised(step: Step, window: Window) -> Advice | None:
@@ -64,8 +64,8 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[str, str, lis
     if legal.holds is False:
         return "no", "; ".join(legal.because), []
     doubts = (legal.because if legal.holds is None else []) + (meant.because if meant.holds is None else [])
-    doubts += [f"{name} was only inferred from the timestamps" for name in legal.inferred + meant.inferred]
-    unknown = legal.unknown + meant.unknown + legal.inferred + meant.inferred
+    doubts += [f"{name} was only inferred ({window.facts[name].value})" for name in legal.inferred]
+    unknown = legal.unknown + meant.unknown + legal.inferred
     missing = _unfilled(step, window)
     doubts += [value.reason for value in missing]
     unknown += [value.fact for value in missing if value.fact]

@@ -100,12 +100,13 @@ def best_step(findings: Sequence[Finding]) -> dict[str, str] | None:
     return {"rule": finding.rule, "step": step.id}
 
 
-def _preference(step: Advice) -> tuple[int, bool, float, float]:
+def _preference(step: Advice) -> tuple[int, bool, bool, float, float]:
     """What saves something, then a new checkpoint, then what promises nothing; a plain yes before an if."""
     promise = step.saves_latency or step.saves
     if promise is None or promise.high < 1:
-        return 2, step.legal != "yes", 0.0, 0.0
-    return int(step.takes == "new_checkpoint"), step.legal != "yes", -promise.likely, -promise.high
+        return 2, step.legal != "yes", step.experimental, 0.0, 0.0
+    tier = int(step.takes == "new_checkpoint")
+    return tier, step.legal != "yes", step.experimental, -promise.likely, -promise.high
 
 
 def verdict(judged: Judged) -> str:
@@ -135,7 +136,7 @@ def _condition(step: Advice) -> str:
     if step.legal == "yes":
         return ""
     if step.unknown:
-        return f", if {' and '.join(step.unknown)} allow{'s' if len(step.unknown) == 1 else ''} it"
+        return f", once {' and '.join(step.unknown)} {'is' if len(step.unknown) == 1 else 'are'} known for sure"
     return ", at the price of a new checkpoint" if step.takes == "new_checkpoint" else f", if {step.because}"
 
 
