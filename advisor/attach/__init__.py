@@ -1,0 +1,47 @@
+"""The advisor of a running session: `attach(spark)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from advisor.attach.live import LiveAdvisor
+    from advisor.attach.watch import Notice
+
+__all__ = ["attach", "live_demo"]
+
+
+def attach(
+    spark: Any,
+    *,
+    set: Iterable[str] = (),
+    config: str | Path | None = None,
+    rules: Iterable[str | Path] = (),
+    history: str | Path | None = None,
+    on_finding: Callable[[Notice], None] | None = None,
+    keep: int = 10_000,
+    capacity: int = 10_000,
+) -> LiveAdvisor:
+    """An advisor that listens to the queries of this session, classic or Connect; queries that run are picked up.
+
+    `set`, `config`, `rules`: as for `analyze`. `history`: a directory to which every event is appended as JSON lines,
+    for `analyze`. `on_finding(notice)` hears of a finding that appears, worsens or is gone; without it, a line goes
+    through `logging` (logger "advisor"). `keep`: batches kept of each query. `capacity`: events that may wait.
+    A session has one advisor: attached again, the same one comes back, with the wishes of the new call. Raises
+    UsageError where no listener can run, CatalogueError for rules that cannot be read.
+    """
+    from advisor.attach.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
+
+    options = Options.of(
+        set=set, config=config, rules=rules, history=history, on_finding=on_finding, keep=keep, capacity=capacity
+    )
+    return LiveAdvisor.of(spark, options)
+
+
+def live_demo(*args: Any, **options: Any) -> Any:
+    """See `advisor.attach.demo.live_demo`."""
+    from advisor.attach.demo import live_demo as run  # noqa: PLC0415
+
+    return run(*args, **options)

@@ -1,0 +1,263 @@
+"""The advisor of one session: a listener, the judge of every other report, and a watch over what it finds."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from advisor import batches, catalogue
+from advisor.attach.judging import Judging
+from advisor.attach.watch import Notice, Watch
+from advisor.errors import UsageError
+from advisor.facts import version_at_least
+from advisor.redaction import redact
+from advisor.sources.listener.callbacks import SessionListener
+from advisor.sources.listener.history import History
+from advisor.sources.listener.recorder import Recorder
+from advisor.sources.listener.session import Classic, Connect, Session, is_connect
+from advisor.views.notebook import Shown
+from advisor.wishes import UserWishes, user_wishes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from advisor.catalogue import Catalogue
+
+FIRST_JUDGEMENT: Final = 20
+"""New batches of a run after which its findings are judged (again)."""
+JUDGED: Final = 1000
+"""Batches, the newest, on which the watch judges; `report()` takes all that are kept."""
+CPU_SHARE: Final = 0.02
+"""The part of one core that the watch may take: after a judgement it waits until that holds."""
+STOP_SECONDS: Final = 30.0
+
+_log = logging.getLogger("advisor")
+_ATTACHED: dict[str, LiveAdvisor] = {}
+_LOCK = threading.RLock()
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked of `attach`."""
+
+    catalogue: Catalogue
+    wishes: UserWishes
+    history: Path | None
+    on_finding: Callable[[Notice], None] | None
+    keep: int
+    capacity: int
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        set: Iterable[str],
+        config: str | Path | None,
+        rules: Iterable[str | Path],
+        history: str | Path | None,
+        on_finding: Callable[[Notice], None] | None,
+        keep: int,
+        capacity: int,
+    ) -> Options:
+        """The options with rules and configuration read; UsageError and CatalogueError for what is wrong."""
+        for name, number in (("keep", keep), ("capacity", capacity)):
+            if number < 1:
+                raise UsageError(f"{name}={number}", "is no number of events", "give at least 1")
+        judges = catalogue.load([Path(place) for place in rules] or None)
+        place = Path(history) if history is not None else None
+        return cls(judges, user_wishes(set, config, [], judges), place, on_finding, keep, capacity)
+
+
+class LiveAdvisor(SessionListener):
+    """What `attach` gives: `report()`, `progress()`, `overhead()`, `detach()`; a context manager that detaches.
+
+    It is a `StreamingQueryListener`: `spark.streams.addListener` of a further session takes it, too. Facts that only
+    a session can tell come from the session that it was attached to.
+    """
+
+    @classmethod
+    def of(cls, spark: Any, options: Options) -> LiveAdvisor:
+        """The advisor of this session: a new one, or the one that it has, with these options."""
+        session = _session(spark)
+        with _LOCK:
+            known = _ATTACHED.get(session.key)
+            if known is not None and not session.stopped():
+                known._take(options)
+                return known
+            advisor = cls(spark, session, options)
+            _ATTACHED[session.key] = advisor
+        try:
+            advisor._attach()
+        except BaseException:
+            advisor._let_go()
+            raise
+        return advisor
+
+    def __init__(self, spark: Any, session: Session, options: Options) -> None:
+        history = History(options.history) if options.history is not None else None
+        recorder = Recorder(session, keep=options.keep, capacity=options.capacity, history=history)
+        super().__init__(recorder, "connect" if is_connect(spark) else "lean")
+        self._sparkSession = spark
+        self._key = session.key
+        self._options = options
+        self._watches: dict[str, Watch] = {}
+        self._new: dict[str, int] = {}
+        self._rest_until = 0.0
+        self._watch_cpu_seconds = 0.0
+        self.judging = Judging(options.catalogue, options.wishes, recorder.trouble)
+        recorder.changed = self._changed
+        recorder.tick = self._look_after
+
+    def report(self) -> Shown:
+        """The report on everything that is kept, by the same judge as `analyze`."""
+        report = self.judging.report(self.recorder.reading())
+        report.data["session"] = self.overhead()
+        return Shown(report.data)
+
+    def progress(self) -> pd.DataFrame:
+        """The table of batches, columns as `advisor.batches.COLUMNS` explains them."""
+        frame: pd.DataFrame = batches.to_pandas(self.recorder.reading().batches)
+        return frame
+
+    def overhead(self) -> dict[str, Any]:
+        """What listening costs and what got lost: the way in, events heard and dropped, times per event, problems.
+
+        `callback_ms_per_event`: time that Spark's listener thread spends here; `cpu_ms_per_event`: all of this process,
+        reading, decoding and the table included.
+        """
+        recorder, store = self.recorder, self.recorder.store
+        heard = sum(recorder.heard.values())
+        cpu = recorder.callback_cpu_seconds + recorder.worker.cpu_seconds - self._watch_cpu_seconds
+        return {
+            "way": self.way,
+            "because": redact(self.because) if self.because else None,
+            "attached": not recorder.detached,
+            "events": dict(recorder.heard),
+            "kept_per_query": store.keep,
+            "memory_bytes": store.memory_bytes(),
+            "dropped": recorder.worker.dropped,
+            "broken": len(store.broken),
+            "waiting": recorder.worker.waiting(),
+            "capacity": recorder.worker.capacity,
+            "callback_ms_per_event": _per(recorder.callback_seconds, heard),
+            "cpu_ms_per_event": _per(cpu, heard),
+            "watch_cpu_seconds": round(self._watch_cpu_seconds, 3),
+            "history": str(recorder.history.path) if recorder.history is not None else None,
+            "problems": [{"problem": words, "times": times} for words, times in recorder.problems.items()],
+        }
+
+    def detach(self) -> None:
+        """Stop listening. What was kept stays, and can still be asked for; a second call does nothing."""
+        if self.recorder.detached:
+            return
+        try:
+            self._sparkSession.streams.removeListener(self)
+        except Exception as error:  # the session may be gone, and its listeners with it
+            _log.debug("detach: %s", error)
+        self._let_go()
+
+    def __enter__(self) -> LiveAdvisor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.detach()
+
+    def __repr__(self) -> str:
+        return repr(self.report())
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+    def _attach(self) -> None:
+        streams = self._sparkSession.streams
+        try:
+            streams.addListener(self)
+        except Exception as error:
+            if self.way != "lean":
+                raise
+            self.fall_back(error)
+            streams.addListener(self)
+        self.recorder.pick_up()
+
+    def _let_go(self) -> None:
+        with _LOCK:
+            if _ATTACHED.get(self._key) is self:
+                del _ATTACHED[self._key]
+        self.release()
+        self.recorder.stop(STOP_SECONDS)
+
+    def _take(self, options: Options) -> None:
+        """The wishes of a second call; what is kept and where it is written stay as they are."""
+        self._options = replace(options, history=self._options.history)
+        self.judging = Judging(options.catalogue, options.wishes, self.recorder.trouble)
+
+    def _look_after(self) -> None:
+        """Spark Connect drops every listener when its stream of events breaks: come back."""
+        if self.way != "connect" or self.recorder.detached:
+            return
+        streams = self._sparkSession.streams
+        if self not in streams._sqlb._listener_bus:
+            self.recorder.trouble("the stream of events broke, the listener was added again")
+            streams.addListener(self)
+
+    def _changed(self, id: str, run_id: str, ended: bool) -> None:
+        self._new[run_id] = self._new.get(run_id, 0) + 1
+        rested = time.monotonic() >= self._rest_until
+        if not ended and (self._new[run_id] < FIRST_JUDGEMENT or not rested):
+            return
+        self._new.pop(run_id) if ended else self._new.update({run_id: 0})
+        begin = time.thread_time()
+        try:
+            self._watch(id, run_id, ended)
+        finally:
+            took = time.thread_time() - begin
+            self._watch_cpu_seconds += took
+            self._rest_until = time.monotonic() + took / CPU_SHARE
+
+    def _watch(self, id: str, run_id: str, ended: bool) -> None:
+        report = self.judging.report(self.recorder.store.reading(id, JUDGED))
+        watch = self._watches.setdefault(id, Watch())
+        for entry in report.queries:
+            if entry["run_id"] == run_id:
+                self._tell(watch.see(entry, final=ended and entry["terminated"] is not None))
+
+    def _tell(self, notices: Iterable[Notice]) -> None:
+        for notice in notices:
+            self._tell_one(notice)
+
+    def _tell_one(self, notice: Notice) -> None:
+        try:
+            (self._options.on_finding or _logged)(notice)
+        except Exception as error:  # the caller's own code
+            self.recorder.trouble(f"on_finding: {type(error).__name__}: {error}")
+
+
+def _logged(notice: Notice) -> None:
+    _log.log(logging.INFO if notice.change == "gone" else logging.WARNING, "%s", redact(str(notice)))
+
+
+def _per(seconds: float, events: int) -> float | None:
+    return round(1000 * seconds / events, 3) if events else None
+
+
+def _session(spark: Any) -> Session:
+    if not hasattr(spark, "streams"):
+        raise UsageError("attach", f"{type(spark).__name__} is no Spark session", "give the session that runs queries")
+    if not is_connect(spark):
+        return Classic(spark)
+    if not version_at_least(_client(), "4.0"):
+        found = f"Spark Connect {_client()} runs listeners on the server, where nothing comes back"
+        raise UsageError("attach", found, "use PySpark 4.0 or later, or analyze the driver's log")
+    return Connect(spark)
+
+
+def _client() -> str:
+    import pyspark  # noqa: PLC0415
+
+    return str(pyspark.__version__)

@@ -1,0 +1,70 @@
+"""The listener that Spark knows: PySpark's public class, with the lean way underneath where there is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from advisor.redaction import redact
+from advisor.sources.listener.events import OfJava, OfPython
+from advisor.sources.listener.java import JavaListener, wrapped
+from advisor.sources.listener.recorder import Recorder
+
+
+class SessionListener(StreamingQueryListener):
+    """Hands every event to a recorder. `spark.streams.addListener` takes it as it is, and gets the lean way too.
+
+    `way` says how events come: "lean" (one JSON text of each), "public" (PySpark's own conversion, `because` says why)
+    or "connect".
+    """
+
+    def __init__(self, recorder: Recorder, way: str = "lean") -> None:
+        self.recorder = recorder
+        self.way = way
+        self.because: str | None = None
+        self._lean: JavaListener | None = None
+        self._java: Any = None
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: D102, N802
+        self.recorder.hear("started", event, _PYTHON)
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: D102, N802
+        self.recorder.hear("progress", event, _PYTHON)
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: D102, N802
+        self.recorder.hear("idle", event, _PYTHON)
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: D102, N802
+        self.recorder.hear("ended", event, _PYTHON)
+
+    @property
+    def _jlistener(self) -> Any:
+        """What PySpark registers with Java, the same object every time."""
+        if self._java is None:
+            self._java = self._registered()
+        return self._java
+
+    def _registered(self) -> Any:
+        if self.way == "lean":
+            recorder = self.recorder
+            self._lean = JavaListener(lambda kind, event: recorder.hear(kind, event, _JAVA))
+            try:
+                return wrapped(self._lean)
+            except Exception as error:  # missing here, or refused by the cluster's security
+                self.fall_back(error)
+        return super()._jlistener
+
+    def fall_back(self, error: BaseException) -> None:
+        """Take PySpark's own way from here on, because of this error of the lean one."""
+        self.release()
+        self.way, self.because = "public", redact(str(error))
+
+    def release(self) -> None:
+        """Nothing of Java's keeps this listener any more."""
+        if self._lean is not None:
+            self._lean.release()
+        self._java = None
+
+
+_JAVA, _PYTHON = OfJava(), OfPython()

@@ -1,0 +1,125 @@
+"""What Spark's own object of a running query tells, asked through Py4J: private names, each of which may be missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from advisor.facts import from_conf, from_writer_options
+from advisor.facts.inspection import sink_kind
+from advisor.redaction import redact
+from advisor.sources.sightings.line import Line
+from advisor.sources.sightings.plan import MARK, read_plan
+from advisor.sources.sightings.query import checkpoint
+
+Told = tuple[str, Any, str]
+
+_BETWEEN: Final = "\x01"
+_TRIGGER: Final = re.compile(r"(\w+?)Trigger\w*(?:\((\d+))?")
+_TRIGGERS: Final = {
+    "OneTime": "once",
+    "AvailableNow": "available_now",
+    "Continuous": "continuous",
+    "RealTime": "real_time",
+}
+_HOLD_OPTIONS: Final = ("MicroBatchExecution", "ContinuousExecution")
+_PINNED: Final = (
+    "spark.sql.streaming.stateStore.providerClass",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.streaming.internal.stateStore.partitions",
+)
+
+
+def of_start(execution: Any) -> list[Told]:
+    """Trigger, way of execution, output mode, sink, options, checkpoint and plan of a run that has started."""
+    asked: tuple[Callable[[Any], list[tuple[str, Any]]], ...] = (
+        _kind, _trigger, _mode, _sink, _options, _root, _manager, _plan,
+    )  # fmt: skip
+    return [told for ask in asked for told in _told(ask, execution)]
+
+
+def of_batch(execution: Any, session: dict[str, str]) -> list[Told]:
+    """Settings that the checkpoint pins, where they differ from those of the session."""
+    own = separated(execution.sparkSessionForStream().conf().getAll())
+    pinned = {key: own[key] for key in _PINNED if own.get(key) not in (None, session.get(key))}
+    return [(fact, value, "checkpoint") for key, text in pinned.items() for fact, value in from_conf(key, text)]
+
+
+def slots(context: Any) -> list[Told]:
+    """Tasks that can run at once on the executors that are there now."""
+    profile = context.resourceProfileManager().defaultResourceProfile()
+    return [("task_slots", int(context.maxNumConcurrentTasks(profile)), "session")]
+
+
+def separated(scala_map: Any) -> dict[str, str]:
+    """A map of Scala in one round trip."""
+    pairs = str(scala_map.mkString(_BETWEEN)).split(_BETWEEN)
+    return {key: value for key, arrow, value in (pair.partition(" -> ") for pair in pairs) if arrow}
+
+
+def _told(ask: Callable[[Any], list[tuple[str, Any]]], execution: Any) -> list[Told]:
+    try:
+        found = ask(execution)
+    except Exception:  # what this Spark does not say stays unknown
+        return []
+    return [(fact, redact(value) if isinstance(value, str) else value, "session") for fact, value in found]
+
+
+def _kind(execution: Any) -> list[tuple[str, Any]]:
+    name = execution.getClass().getSimpleName()
+    if name == "ContinuousExecution":
+        return [("trigger", "continuous")]
+    return [("async_progress", name == "AsyncProgressTrackingMicroBatchExecution")]
+
+
+def _trigger(execution: Any) -> list[tuple[str, Any]]:
+    return trigger(execution.trigger().toString())
+
+
+def trigger(text: str) -> list[tuple[str, Any]]:
+    """The trigger as Spark prints it: `ProcessingTimeTrigger(700)`; an interval of 0 is the default trigger."""
+    match = _TRIGGER.search(text)
+    if match is None:
+        return []
+    interval = int(match[2] or 0)
+    if match[1] == "ProcessingTime":
+        return [("trigger", "processing_time"), ("trigger_interval_ms", interval)] if interval else _UNSPECIFIED
+    kind = _TRIGGERS.get(match[1])
+    return [("trigger", kind)] if kind else []
+
+
+_UNSPECIFIED: Final[list[tuple[str, Any]]] = [("trigger", "unspecified")]
+
+
+def _mode(execution: Any) -> list[tuple[str, Any]]:
+    return [("output_mode", execution.outputMode().toString().lower())]
+
+
+def _sink(execution: Any) -> list[tuple[str, Any]]:
+    return [("sink", sink_kind(execution.sink().toString()))]
+
+
+def _options(execution: Any) -> list[tuple[str, Any]]:
+    kind = execution.getClass()
+    while kind.getSimpleName() not in _HOLD_OPTIONS:
+        kind = kind.getSuperclass()
+    field = kind.getDeclaredField("extraOptions")
+    field.setAccessible(True)
+    return from_writer_options(separated(field.get(execution)))
+
+
+def _root(execution: Any) -> list[tuple[str, Any]]:
+    return [(told.fact, told.value) for told in checkpoint(execution.resolvedCheckpointRoot())]
+
+
+def _manager(execution: Any) -> list[tuple[str, Any]]:
+    name = execution.offsetLog().fileManager().getClass().getSimpleName()
+    return from_conf("spark.sql.streaming.checkpointFileManagerClass", name)[1:]
+
+
+def _plan(execution: Any) -> list[tuple[str, Any]]:
+    """State operators and a watermark, before any batch has run."""
+    text = execution.analyzedPlan().toString()
+    line = Line(f"{MARK}\n{text}", "\n", 0, logger="MicroBatchExecution")
+    return [(told.fact, told.value) for told in read_plan(line) if told.fact in ("stateful", "watermarked")]

@@ -1,0 +1,183 @@
+"""From events to the two tables, on a thread of its own."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from advisor.batches import Reading
+from advisor.progress import Broken, Durations, Progress, decode
+from advisor.redaction import redact
+from advisor.sources.listener.events import Ended, Form, Idle, Started
+from advisor.sources.listener.history import History
+from advisor.sources.listener.session import Session, Told
+from advisor.sources.listener.store import Store
+from advisor.sources.listener.worker import Worker
+from advisor.sources.sightings.query import error as read_error
+
+FLUSH_SECONDS: Final = 30.0
+_PROBLEMS_KEPT: Final = 20
+
+
+@dataclass(frozen=True)
+class _Heard:
+    kind: str
+    event: Any
+    form: Form
+
+
+class Recorder:
+    """Hears the events of one session, or of several whose listener it is, and keeps them as the two tables.
+
+    `hear` only leaves an event in a queue. `changed(id, run_id, ended)` is called on the recorder's thread after each
+    batch that was kept and at the end of each run. What goes wrong stands in `problems`.
+    """
+
+    def __init__(self, session: Session, *, keep: int, capacity: int, history: History | None = None) -> None:
+        self.store = Store(keep, session.log)
+        self.history = history
+        self.problems: OrderedDict[str, int] = OrderedDict()
+        self.heard: Counter[str] = Counter()
+        self.callback_seconds = 0.0
+        self.callback_cpu_seconds = 0.0
+        self.changed: Callable[[str, str, bool], None] = lambda *_: None
+        self.tick: Callable[[], None] = lambda: None
+        self.detached = False
+        self._session = session
+        self._known: OrderedDict[str, bool] = OrderedDict()
+        self.worker = Worker(self._do, self._needed, self.failed, tick=self._tick, capacity=capacity)
+
+    def hear(self, kind: str, event: Any, form: Form) -> None:
+        """Take an event from a callback: never raises, never waits."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        self.heard[kind] += 1
+        self.worker.offer(_Heard(kind, event, form))
+        self.callback_seconds += time.perf_counter() - wall
+        self.callback_cpu_seconds += time.thread_time() - cpu
+
+    def pick_up(self) -> None:
+        """Take what runs already, with its recent batches; not in the caller's time."""
+        self.worker.offer(self._pick_up)
+
+    def reading(self, id: str | None = None, newest: int | None = None) -> Reading:
+        """What is kept, after everything that was heard so far."""
+        if not self.worker.flush(FLUSH_SECONDS):
+            self.trouble("the queue was not empty in time: the newest batches are missing")
+        return self.store.reading(id, newest)
+
+    def failed(self, error: BaseException) -> None:
+        """Note something that went wrong here, once with its number of times."""
+        self.trouble(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+
+    def trouble(self, words: str) -> None:
+        """Note a problem in words."""
+        said = redact(words)
+        self.problems[said] = self.problems.pop(said, 0) + 1
+        while len(self.problems) > _PROBLEMS_KEPT:
+            self.problems.popitem(last=False)
+
+    def stop(self, timeout: float) -> None:
+        """Finish what was heard, then end the thread and close the history."""
+        self.worker.flush(timeout)
+        self.detached = True
+        self.worker.flush(timeout)
+        self.worker.join(timeout)
+        if self.history is not None:
+            self.history.close()
+
+    def _needed(self) -> bool:
+        return not self.detached and bool(self.store.live()) and not self._session.stopped()
+
+    def _tick(self) -> None:
+        self.tick()
+
+    def _do(self, item: Any) -> None:
+        if isinstance(item, _Heard):
+            self._READERS[item.kind](self, item)
+        else:
+            item()
+
+    def _started(self, heard: _Heard) -> None:
+        run = heard.form.started(heard.event)
+        self._begin(run)
+
+    def _begin(self, run: Started) -> None:
+        self._known[run.run_id] = False
+        while len(self._known) > 10_000:
+            self._known.popitem(last=False)
+        self.store.began(run.id, run.run_id)
+        own: list[Told] = [("start_time", run.at, "session")] if run.at else []
+        if run.name:
+            own.append(("query_name", redact(run.name), "session"))
+        self.store.sight(run.id, run.run_id, own)
+        self.store.sight(run.id, run.run_id, self._session.facts_at_start(run.run_id))
+
+    def _progress(self, heard: _Heard) -> None:
+        self._keep(heard.form.progress(heard.event))
+
+    def _keep(self, raw: bytes, *, replayed: bool = False) -> None:
+        try:
+            event = decode(raw)
+        except Broken as broken:
+            self.store.bad(broken.reason)
+            return
+        self._meet(event)
+        self.store.add(event, len(raw))
+        self._write(raw)
+        if not event.idle and not replayed:
+            self._first_batch(event)
+            self.changed(event.id, event.run_id, False)
+
+    def _meet(self, event: Progress) -> None:
+        """A run whose start was not heard: it ran before, or the start was dropped."""
+        if event.run_id not in self._known:
+            self._begin(Started(event.id, event.run_id, event.name, ""))
+
+    def _first_batch(self, event: Progress) -> None:
+        if not self._known.get(event.run_id):
+            self._known[event.run_id] = True
+            self.store.sight(event.id, event.run_id, self._session.facts_at_batch(event.run_id))
+
+    def _write(self, raw: bytes) -> None:
+        if self.history is not None:
+            try:
+                self.history.write(raw)
+            except OSError as error:
+                self.trouble(f"history: {error}")
+
+    def _idle(self, heard: _Heard) -> None:
+        idle: Idle = heard.form.idle(heard.event)
+        event = Progress(idle.id, idle.run_id, idle.at, Durations())
+        self._meet(event)
+        self.store.add(event, 0)
+
+    def _ended(self, heard: _Heard) -> None:
+        end = heard.form.ended(heard.event)
+        self.store.sight(end.id, end.run_id, _end(end))
+        self.store.ended(end.run_id)
+        self.changed(end.id, end.run_id, True)
+
+    def _pick_up(self) -> None:
+        for id, run_id, name in self._session.active():
+            if run_id not in self._known:
+                self._begin(Started(id, run_id, name, ""))
+                for raw in self._session.recent(run_id):
+                    if b'"addBatch"' in raw:
+                        self._keep(raw, replayed=True)
+
+    _READERS: Final = {"started": _started, "progress": _progress, "idle": _idle, "ended": _ended}
+
+
+def _end(end: Ended) -> list[Told]:
+    if not end.error:
+        return [("conf:terminated", True, "session")]
+    first = end.error.strip().partition("\n")[0]
+    first = first.removeprefix("org.apache.spark.sql.streaming.StreamingQueryException: ")
+    return [(told.fact, _safe(told.value), "session") for told in read_error(first, end.error)]
+
+
+def _safe(value: Any) -> Any:
+    return redact(value) if isinstance(value, str) else value

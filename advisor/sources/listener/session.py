@@ -1,0 +1,127 @@
+"""A Spark session and the queries that run in it, classic or Connect, behind one face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from advisor.facts import from_confs
+from advisor.redaction import redact
+from advisor.sources.listener.events import recent
+from advisor.sources.listener.execution import of_batch, of_start, separated, slots
+
+Told = tuple[str, Any, str]
+
+
+class Session(Protocol):
+    """What the listener asks of a session. Everything but `stopped` may take a while, and may raise."""
+
+    key: str
+    log: str
+
+    def stopped(self) -> bool:
+        """Whether the session is gone."""
+
+    def active(self) -> Iterable[tuple[str, str, str | None]]:
+        """(id, run id, name) of each query that runs."""
+
+    def recent(self, run_id: str) -> Iterable[bytes]:
+        """Its recent progress as JSON, oldest first."""
+
+    def facts_at_start(self, run_id: str) -> list[Told]:
+        """What session and execution tell of a run that has just started."""
+
+    def facts_at_batch(self, run_id: str) -> list[Told]:
+        """What can be told only once a batch has run: what the checkpoint pins."""
+
+
+class Classic:
+    """A session whose JVM is reached through Py4J."""
+
+    def __init__(self, spark: Any) -> None:
+        self._spark = spark
+        self.key = f"classic:{spark._jsparkSession.sessionUUID()}"
+        self.log = str(spark.sparkContext.applicationId)
+
+    def stopped(self) -> bool:
+        """Whether the Spark context was stopped in this process; asks nobody."""
+        return self._spark.sparkContext._jsc is None
+
+    def active(self) -> list[tuple[str, str, str | None]]:
+        """(id, run id, name) of each query that runs."""
+        return [(str(query.id), str(query.runId), query.name) for query in self._spark.streams.active]
+
+    def recent(self, run_id: str) -> list[bytes]:
+        """Its recent progress, each entry as one JSON text: PySpark would convert every entry field by field."""
+        execution = self._execution(run_id)
+        return [] if execution is None else [entry.json().encode() for entry in execution.recentProgress()]
+
+    def facts_at_start(self, run_id: str) -> list[Told]:
+        """What session and execution tell of a run that has just started."""
+        execution = self._execution(run_id)
+        own = [] if execution is None else of_start(execution)
+        return [*_application(self._spark, self._confs), *_attempt(self._slots), *own]
+
+    def facts_at_batch(self, run_id: str) -> list[Told]:
+        """What the checkpoint pins against what the session has now."""
+        execution = self._execution(run_id)
+        return [] if execution is None else of_batch(execution, self._confs())
+
+    def _execution(self, run_id: str) -> Any:
+        """Spark's own object of the run; None when it does not run any more."""
+        found = [query for query in self._spark.streams.active if str(query.runId) == run_id]
+        return found[0]._jsq.streamingQuery() if found else None
+
+    def _confs(self) -> dict[str, str]:
+        return separated(self._spark._jsparkSession.conf().getAll())
+
+    def _slots(self) -> list[Told]:
+        return slots(self._spark.sparkContext._jsc.sc())
+
+
+class Connect:
+    """A Spark Connect session: what the client can ask, nothing of the execution."""
+
+    def __init__(self, spark: Any) -> None:
+        self._spark = spark
+        self.key = f"connect:{spark.session_id}"
+        self.log = f"connect-{spark.session_id}"
+
+    def stopped(self) -> bool:
+        """Whether the client was closed."""
+        return bool(self._spark.is_stopped)
+
+    def active(self) -> list[tuple[str, str, str | None]]:
+        """(id, run id, name) of each query of this session."""
+        return [(str(query.id), str(query.runId), query.name) for query in self._spark.streams.active]
+
+    def recent(self, run_id: str) -> list[bytes]:
+        """Its recent progress."""
+        found = [query for query in self._spark.streams.active if str(query.runId) == run_id]
+        return [recent(entry) for query in found for entry in query.recentProgress]
+
+    def facts_at_start(self, run_id: str) -> list[Told]:  # noqa: ARG002 - the same of every run
+        """Version and settings of the session."""
+        return _application(self._spark, lambda: dict(self._spark.conf.getAll))
+
+    def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
+        """Nothing: a client does not see what the checkpoint pins."""
+        return []
+
+
+def is_connect(spark: Any) -> bool:
+    """Whether this is a session of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def _application(spark: Any, confs: Callable[[], dict[str, str]]) -> list[Told]:
+    told: list[Told] = [("spark_version", str(spark.version), "session")]
+    return told + _attempt(lambda: [(fact, *known) for fact, known in from_confs(confs(), "session").items()])
+
+
+def _attempt(ask: Callable[[], list[Told]]) -> list[Told]:
+    """What `ask` tells, nothing where this Spark cannot say: the fact stays unknown."""
+    try:
+        return [(fact, redact(value) if isinstance(value, str) else value, source) for fact, value, source in ask()]
+    except Exception:  # Py4J and gRPC raise what they like
+        return []

@@ -1,0 +1,172 @@
+"""The two tables of a session while it runs, bounded per query."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from advisor.batches import SCHEMA, SIGHTINGS, Broken, Reading, record_batch
+from advisor.facts import Sighting
+from advisor.progress import Progress
+
+CHUNK: Final = 250
+"""Events that wait to become one chunk of the table: built one by one they would cost twenty times as much."""
+RUNS_KEPT: Final = 20
+"""Runs of a query whose facts are kept."""
+QUERIES_KEPT: Final = 200
+"""Ended queries that are kept; running ones always are."""
+BROKEN_KEPT: Final = 100
+FILE: Final = "session"
+"""What stands in the place of a file's name."""
+
+
+@dataclass
+class _Query:
+    """What is kept of one query: whole chunks, events that wait for theirs, facts by run."""
+
+    chunks: deque[pa.RecordBatch] = field(default_factory=deque)
+    events: list[Progress] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    rows: int = 0
+    idle_run: str | None = None
+    sightings: OrderedDict[str, list[Sighting]] = field(default_factory=OrderedDict)
+
+    def add(self, event: Progress, offset: int) -> None:
+        if not self._repeats_idle(event):
+            self.events.append(event)
+            self.offsets.append(offset)
+
+    def _repeats_idle(self, event: Progress) -> bool:
+        """Of a stretch of idle triggers the first is kept: a quiet day must not push out the batches before it."""
+        repeats = event.idle and self.idle_run == event.run_id
+        self.idle_run = event.run_id if event.idle else None
+        return repeats
+
+    def build(self, log: str, keep: int) -> None:
+        self.chunks.append(record_batch(self.events, FILE, self.offsets, log))
+        self.rows += len(self.events)
+        self.events, self.offsets = [], []
+        while self.rows - len(self.chunks[0]) >= keep:
+            self.rows -= len(self.chunks.popleft())
+
+    def sight(self, run_id: str, sightings: Sequence[Sighting]) -> None:
+        self.sightings.setdefault(run_id, []).extend(sightings)
+        while len(self.sightings) > RUNS_KEPT:
+            self.sightings.popitem(last=False)
+
+
+class Store:
+    """Batches and sightings of every query of a session, the newest `keep` batches of each; safe for threads."""
+
+    def __init__(self, keep: int, log: str) -> None:
+        self.keep = keep
+        self.log = log
+        self.events = 0
+        self.bytes = 0
+        self.idle = 0
+        self.broken: deque[Broken] = deque(maxlen=BROKEN_KEPT)
+        self._queries: OrderedDict[str, _Query] = OrderedDict()
+        self._live: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._heard = 0
+
+    def add(self, event: Progress, size: int) -> None:
+        """Keep one event; of idle triggers in a row the first."""
+        with self._lock:
+            self.events += 1
+            self.bytes += size
+            self.idle += event.idle
+            query = self._query(event.id)
+            query.add(event, self._next())
+            if len(query.events) >= CHUNK:
+                query.build(self.log, self.keep)
+
+    def bad(self, reason: str) -> None:
+        """Count an event that could not be read."""
+        with self._lock:
+            number = self._next()
+            self.broken.append(Broken(FILE, number, number, reason))
+
+    def sight(self, id: str, run_id: str, told: Iterable[tuple[str, object, str]]) -> None:
+        """Keep facts of a run: (fact, value, source)."""
+        with self._lock:
+            offset = self._next()
+            seen = [
+                Sighting(id, run_id, self.log, fact, msgspec.json.encode(value).decode(), source, FILE, offset)
+                for fact, value, source in told
+            ]
+            self._query(id).sight(run_id, seen)
+
+    def began(self, id: str, run_id: str) -> None:
+        """A run is alive."""
+        with self._lock:
+            self._live[run_id] = id
+            self._query(id)
+
+    def ended(self, run_id: str) -> None:
+        """A run is over; its batches stay."""
+        with self._lock:
+            self._live.pop(run_id, None)
+            self._forget()
+
+    def live(self) -> dict[str, str]:
+        """Run id to query id of every run that is alive."""
+        with self._lock:
+            return dict(self._live)
+
+    def reading(self, id: str | None = None, newest: int | None = None) -> Reading:
+        """What is kept, of all queries or of one, at most the `newest` batches of each."""
+        with self._lock:
+            taken = [self._queries[id]] if id is not None else list(self._queries.values())
+            parts = [(list(one.chunks), list(one.events), list(one.offsets)) for one in taken]
+            seen = [row for one in taken for rows in one.sightings.values() for row in rows]
+            broken = tuple(self.broken)
+        limit = self.keep if newest is None else newest
+        chunks = [chunk for part in parts for chunk in _newest(self._whole(*part), limit)]
+        return Reading.of(pa.Table.from_batches(chunks, SCHEMA), _table(seen), broken=broken, size=self.bytes)
+
+    def memory_bytes(self) -> int:
+        """What the kept chunks of the table take."""
+        with self._lock:
+            return sum(chunk.nbytes for one in self._queries.values() for chunk in one.chunks)
+
+    def _query(self, id: str) -> _Query:
+        query = self._queries.setdefault(id, _Query())
+        self._queries.move_to_end(id)
+        return query
+
+    def _forget(self) -> None:
+        alive = set(self._live.values())
+        ended = [id for id in self._queries if id not in alive]
+        for id in ended[: max(0, len(ended) - QUERIES_KEPT)]:
+            del self._queries[id]
+
+    def _whole(self, chunks: list[pa.RecordBatch], events: list[Progress], offsets: list[int]) -> list[pa.RecordBatch]:
+        """The chunks with one of the events that still wait for theirs."""
+        return [*chunks, record_batch(events, FILE, offsets, self.log)] if events else chunks
+
+    def _next(self) -> int:
+        """The number of what was heard, in place of an offset in a file."""
+        self._heard += 1
+        return self._heard
+
+
+def _newest(chunks: list[pa.RecordBatch], limit: int) -> list[pa.RecordBatch]:
+    taken: list[pa.RecordBatch] = []
+    for chunk in reversed(chunks):
+        room = limit - sum(map(len, taken))
+        if room <= 0:
+            break
+        taken.append(chunk.slice(max(0, len(chunk) - room)))
+    return taken[::-1]
+
+
+def _table(rows: list[Sighting]) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else [()] * len(SIGHTINGS)
+    return pa.table([pa.array(c, kind.type) for c, kind in zip(columns, SIGHTINGS, strict=True)], schema=SIGHTINGS)

@@ -1,0 +1,113 @@
+"""One thread behind a bounded queue: takes work from callbacks, and is gone when there is none."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, Full, Queue
+from typing import Any, Final
+
+TICK_SECONDS: Final = 1.0
+"""How long it waits for work before it looks whether anyone still needs it."""
+
+
+class Worker:
+    """Does `handle(item)` for each item in order. `needed` says whether more is to come: without need it ends.
+
+    It starts by itself with the next item. Nothing that `handle` or `tick` raises gets out: `failed` hears it.
+    """
+
+    def __init__(
+        self,
+        handle: Callable[[Any], None],
+        needed: Callable[[], bool],
+        failed: Callable[[BaseException], None],
+        *,
+        tick: Callable[[], None] = lambda: None,
+        capacity: int = 10_000,
+    ) -> None:
+        self._handle, self._needed, self._failed, self._tick = handle, needed, failed, tick
+        self._queue: Queue[Any] = Queue(capacity)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self.capacity = capacity
+        self.dropped = 0
+        self.cpu_seconds = 0.0
+
+    @property
+    def thread(self) -> threading.Thread | None:
+        """The thread while there is one."""
+        return self._thread
+
+    def waiting(self) -> int:
+        """How many items wait."""
+        return self._queue.qsize()
+
+    def offer(self, item: Any) -> bool:
+        """Leave an item; never waits. False: the queue was full, and the item is dropped and counted."""
+        try:
+            self._queue.put_nowait(item)
+        except Full:
+            self.dropped += 1
+            return False
+        self._wake()
+        return True
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until everything offered so far is done; False when the time is over first."""
+        if threading.current_thread() is self._thread:
+            return True
+        done = threading.Event()
+        try:
+            self._queue.put(done, timeout=timeout)
+        except Full:
+            return False
+        self._wake()
+        return done.wait(timeout)
+
+    def join(self, timeout: float) -> None:
+        """Wait for the thread to end, which it does when nobody needs it."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+
+    def _wake(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="latency-advisor", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while not self._over():
+            self._do(self._next())
+
+    def _next(self) -> Any:
+        try:
+            return self._queue.get(timeout=TICK_SECONDS)
+        except Empty:
+            return None
+
+    def _over(self) -> bool:
+        with self._lock:
+            if not self._queue.empty() or self._needed():
+                return False
+            self._thread = None
+            return True
+
+    def _do(self, item: Any) -> None:
+        if isinstance(item, threading.Event):
+            item.set()
+            return
+        if item is None:
+            self._guarded(self._tick)
+            return
+        begin = time.thread_time()
+        self._guarded(lambda: self._handle(item))
+        self.cpu_seconds += time.thread_time() - begin
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:  # a listener must never disturb the query
+            self._failed(error)

@@ -1,0 +1,50 @@
+"""What the user wants of each query: from the options first, then from advisor.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from advisor import config
+from advisor.catalogue import Catalogue
+from advisor.engine import Silenced
+from advisor.facts import Run, parse_user_fact
+
+UserFact = tuple[str | None, str, Any]
+
+
+@dataclass(frozen=True)
+class UserWishes:
+    """Facts, silenced rules and levels by query; a query is named by its name, its id or a run's id."""
+
+    config: config.Config
+    given: Sequence[UserFact]
+
+    def facts(self, run: Run) -> Mapping[str, Any]:
+        """Facts that the user gives for this run; those for one query before those for all."""
+        everyone = {name: value for query, name, value in self.given if query is None}
+        this = {name: value for query, name, value in self.given if query is not None and query in _names(run)}
+        return {**self.config.query(*_names(run)).given, **everyone, **this}
+
+    def silenced(self, run: Run) -> list[Silenced]:
+        """Rules that are not to be judged for it, with reasons."""
+        meant = {entry.rule: entry for entry in self.config.ignore if self.config.ignored(entry.rule, *_names(run))}
+        return [Silenced(rule, e.reason, e.until.isoformat() if e.until else None) for rule, e in meant.items()]
+
+    def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
+        """Levels that replace those of a rule."""
+        return self.config.query(*_names(run)).levels
+
+
+def user_wishes(
+    set: Iterable[str], place: str | Path | None, beside: Iterable[str], catalogue: Catalogue
+) -> UserWishes:
+    """Wishes from `fact=value` texts and the advisor.yaml at `place`, or else the one beside these paths."""
+    found = Path(place) if place is not None else config.find(beside)
+    return UserWishes(config.load(found, catalogue.rules), [parse_user_fact(text) for text in set])
+
+
+def _names(run: Run) -> tuple[str | None, ...]:
+    return run.name, run.id, run.run_id

@@ -1,0 +1,276 @@
+"""The listener without Spark: the queue, the thread, the bounded tables, the history."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from advisor.redaction import REDACTED
+from advisor.sources import files
+from advisor.sources.listener.events import OfJava, recent
+from advisor.sources.listener.execution import separated, trigger
+from advisor.sources.listener.history import History
+from advisor.sources.listener.java import JavaListener
+from advisor.sources.listener.store import CHUNK, RUNS_KEPT
+from advisor.sources.listener.worker import Worker
+from tests.sources.sessions import QUERY, RUN, Made, batch, ended, idle, recorder, started, tell
+
+SECONDS = 30
+
+
+def facts(reading: Any, run_id: str = RUN) -> dict[str, Any]:
+    rows = reading.sightings.to_pylist()
+    return {row["fact"]: json.loads(row["value"]) for row in rows if row["run_id"] == run_id}
+
+
+def test_events_become_the_table_of_batches_and_facts_become_sightings() -> None:
+    listening = recorder(Made(facts=[("task_slots", 8, "session"), ("sink", "noop", "session")]))
+    tell(listening, ("started", started()), ("progress", batch(0)), ("progress", batch(1)))
+    reading = listening.reading()
+    assert reading.batches["batch_id"].to_pylist() == [0, 1]
+    assert set(reading.batches["log"].to_pylist()) == {"app-made"}
+    assert facts(reading) == {
+        "task_slots": 8, "sink": "noop", "query_name": "made", "start_time": "2026-03-01T02:00:00.000Z",
+    }  # fmt: skip
+    assert {row["source"] for row in reading.sightings.to_pylist()} == {"session"}
+
+
+def test_a_run_whose_start_was_not_heard_is_met_at_its_first_batch() -> None:
+    listening = recorder(Made(facts=[("task_slots", 8, "session")]))
+    tell(listening, ("progress", batch(7)))
+    assert facts(listening.reading())["task_slots"] == 8
+
+
+def test_a_late_listener_picks_up_what_runs_without_idle_entries_and_counts_no_batch_twice() -> None:
+    waiting = batch(9, triggerExecution=3).progress | {"durationMs": {"latestOffset": 2, "triggerExecution": 3}}
+    session = Made(running={RUN: [batch(7).progress, batch(8).progress, waiting]})
+    listening = recorder(session)
+    listening.pick_up()
+    tell(listening, ("progress", batch(8)), ("progress", batch(9)))
+    reading = listening.reading()
+    assert reading.batches["batch_id"].to_pylist() == [7, 8, 9]
+    assert reading.duplicates == 1
+
+
+def test_of_idle_triggers_in_a_row_the_first_is_kept_and_all_are_counted() -> None:
+    listening = recorder()
+    waits = [("idle", idle(second)) for second in range(6)]
+    tell(listening, ("progress", batch(0)), *waits[:5], ("progress", batch(1)), waits[5])
+    reading = listening.reading()
+    assert reading.batches["idle"].to_pylist() == [False, False, True, True]
+    assert listening.store.idle == 6
+
+
+def test_a_query_keeps_its_newest_batches_only() -> None:
+    listening = recorder(keep=100)
+    tell(listening, *[("progress", batch(number)) for number in range(2 * CHUNK + 7)])
+    kept = listening.reading().batches["batch_id"].to_pylist()
+    assert kept == list(range(2 * CHUNK + 7 - 100, 2 * CHUNK + 7))
+    assert listening.reading(QUERY, newest=3).batches["batch_id"].to_pylist() == kept[-3:]
+
+
+def test_memory_does_not_grow_with_time() -> None:
+    listening = recorder(keep=CHUNK, capacity=20 * CHUNK)
+    sizes = []
+    for stretch in range(4):
+        events = [("progress", batch(stretch * 4 * CHUNK + number)) for number in range(4 * CHUNK)]
+        tell(listening, *events)
+        listening.reading()
+        sizes.append(listening.store.memory_bytes())
+    assert sizes[1] == pytest.approx(sizes[3], rel=0.1)
+
+
+def test_a_query_that_restarts_for_ever_keeps_the_facts_of_its_last_runs() -> None:
+    listening = recorder(Made(facts=[("task_slots", 8, "session")]))
+    for number in range(RUNS_KEPT + 5):
+        run = f"{number:08}-0000-0000-0000-000000000000"
+        tell(listening, ("started", started(run)), ("ended", ended("boom", run)))
+    runs = {row["run_id"] for row in listening.reading().sightings.to_pylist()}
+    assert len(runs) == RUNS_KEPT
+    assert run in runs
+
+
+def test_a_hundred_queries_in_one_session() -> None:
+    listening = recorder()
+    for number in range(100):
+        ids = {"run_id": f"{number:08}-1111-0000-0000-000000000000", "id": f"{number:08}-0000-0000-0000-000000000000"}
+        tell(listening, ("started", started(**ids)), ("progress", batch(0, **ids)), ("progress", batch(1, **ids)))
+    assert len(listening.reading().batches) == 200
+    assert len(listening.store.live()) == 100
+
+
+def test_a_full_queue_drops_events_and_counts_them_and_nobody_waits() -> None:
+    busy, go_on = threading.Event(), threading.Event()
+
+    def handle(item: str) -> None:
+        busy.set()
+        assert go_on.wait(SECONDS)
+
+    worker = Worker(handle, lambda: False, pytest.fail, capacity=2)
+    worker.offer("taken")
+    assert busy.wait(SECONDS)
+    assert [worker.offer("a"), worker.offer("b"), worker.offer("c")] == [True, True, False]
+    assert worker.dropped == 1
+    go_on.set()
+    assert worker.flush(SECONDS)
+
+
+def test_the_thread_is_there_only_while_a_query_runs() -> None:
+    listening = recorder()
+    tell(listening, ("started", started()), ("progress", batch(0)))
+    listening.reading()
+    thread = listening.worker.thread
+    assert thread is not None
+    assert thread.daemon
+    tell(listening, ("ended", ended()))
+    thread.join(SECONDS)
+    assert not thread.is_alive()
+    assert listening.worker.thread is None
+    tell(listening, ("progress", batch(1)))
+    assert len(listening.reading().batches) == 2
+
+
+def test_the_thread_ends_with_the_session() -> None:
+    session = Made()
+    listening = recorder(session)
+    tell(listening, ("started", started()))
+    listening.reading()
+    thread = listening.worker.thread
+    assert thread is not None
+    session.over = True
+    thread.join(SECONDS)
+    assert not thread.is_alive()
+
+
+def test_nothing_that_goes_wrong_gets_out_and_all_of_it_is_told() -> None:
+    class Moody(Made):
+        def facts_at_start(self, run_id: str) -> list[tuple[str, Any, str]]:
+            raise RuntimeError("no answer from password=hunter2")
+
+    listening = recorder(Moody())
+    tell(listening, ("started", started()), ("progress", batch(0)), ("progress", SimpleNamespace(progress=7)))
+    reading = listening.reading()
+    assert len(reading.batches) == 1
+    assert listening.problems == {
+        f"RuntimeError: no answer from password={REDACTED}": 1,
+        "AttributeError: 'int' object has no attribute 'json'": 1,
+    }
+
+
+def test_an_event_that_is_none_is_a_broken_record() -> None:
+    listening = recorder()
+    tell(listening, ("progress", SimpleNamespace(progress={"id": "x"})), ("progress", batch(0)))
+    reading = listening.reading()
+    assert len(reading.batches) == 1
+    assert len(reading.broken) == 1
+
+
+def test_how_a_run_ended_is_a_fact_without_credentials() -> None:
+    listening = recorder()
+    error = (
+        "org.apache.spark.sql.streaming.StreamingQueryException: batch 12 doesn't exist, token=abc123secret\n"
+        "=== Streaming Query ==="
+    )
+    tell(listening, ("started", started()), ("ended", ended(error)))
+    found = facts(listening.reading())
+    assert found["terminated_error"] == f"batch 12 doesn't exist, token={REDACTED}"
+    assert found["missing_batch"] == 12
+
+
+def test_a_run_that_was_stopped_is_no_failure() -> None:
+    listening = recorder()
+    tell(listening, ("started", started()), ("ended", ended()))
+    assert facts(listening.reading())["conf:terminated"] is True
+
+
+def test_history_is_readable_while_it_is_written_and_after_rotation(tmp_path: Path) -> None:
+    history = History(tmp_path, rotate_bytes=20_000)
+    listening = recorder(history=history)
+    tell(listening, *[("progress", batch(number)) for number in range(100)])
+    live = listening.reading()
+    packed = list(tmp_path.glob("*.jsonl.gz"))
+    assert packed
+    assert gzip.decompress(packed[0].read_bytes()).count(b"\n") > 10
+    read = files.read([str(tmp_path)])
+    assert not read.broken
+    assert read.batches["batch_id"].to_pylist() == live.batches["batch_id"].to_pylist()
+
+
+def test_of_a_crash_at_most_the_last_line_is_lost(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    tell(listening := recorder(history=history), *[("progress", batch(number)) for number in range(5)])
+    listening.reading()
+    whole = history.path.read_bytes()
+    history.path.write_bytes(whole[:-40])
+    assert files.read([str(tmp_path)]).batches["batch_id"].to_pylist() == [0, 1, 2, 3]
+
+
+def test_a_history_that_cannot_be_written_disturbs_nothing(tmp_path: Path) -> None:
+    history = History(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    listening = recorder(history=history)
+    tell(listening, ("progress", batch(0)), ("progress", batch(1)))
+    assert len(listening.reading().batches) == 2
+    assert [words.partition(":")[0] for words in listening.problems] == ["history"]
+
+
+def test_after_the_end_java_reaches_nobody() -> None:
+    heard: list[str] = []
+    listener = JavaListener(lambda kind, _: heard.append(kind))
+    listener.onQueryStarted(None)
+    listener.onQueryProgress(None)
+    listener.onQueryIdle(None)
+    listener.onQueryTerminated(None)
+    listener.release()
+    listener.onQueryProgress(None)
+    assert heard == ["started", "progress", "idle", "ended"]
+
+
+class Java:
+    """An object of Java: every word is a call."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.__dict__ |= {name: (lambda answer=answer: answer) for name, answer in answers.items()}
+
+
+def test_events_of_java_are_read_in_few_words() -> None:
+    ids = {"id": Java(toString=QUERY), "runId": Java(toString=RUN)}
+    form = OfJava()
+    assert form.started(Java(**ids, name=None, timestamp="T")) == (QUERY, RUN, None, "T")
+    assert form.progress(Java(progress=Java(json="{}"))) == b"{}"
+    assert form.idle(Java(**ids, timestamp="T")) == (QUERY, RUN, "T")
+    assert form.ended(Java(**ids, exception=Java(isDefined=False))) == (QUERY, RUN, None)
+    assert form.ended(Java(**ids, exception=Java(isDefined=True, get="boom"))) == (QUERY, RUN, "boom")
+
+
+def test_recent_progress_is_a_dict_before_4_0_and_knows_its_json_since() -> None:
+    assert recent({"id": "x"}) == b'{"id": "x"}'
+    assert recent(SimpleNamespace(json='{"id":"y"}')) == b'{"id":"y"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ProcessingTimeTrigger(700)", {"trigger": "processing_time", "trigger_interval_ms": 700}),
+        ("ProcessingTimeTrigger(0)", {"trigger": "unspecified"}),
+        ("OneTimeTrigger", {"trigger": "once"}),
+        ("AvailableNowTrigger", {"trigger": "available_now"}),
+        ("ContinuousTrigger(1000)", {"trigger": "continuous"}),
+        ("RealTimeTrigger(5000)", {"trigger": "real_time"}),
+        ("SomethingElse", {}),
+    ],
+)
+def test_triggers_as_spark_prints_them(text: str, told: dict[str, Any]) -> None:
+    assert dict(trigger(text)) == told
+
+
+def test_a_map_of_scala_comes_in_one_piece() -> None:
+    made = SimpleNamespace(mkString=lambda between: between.join(["a -> 1", "b -> x -> y", "c -> "]))
+    assert separated(made) == {"a": "1", "b": "x -> y", "c": ""}
+    assert separated(SimpleNamespace(mkString=lambda between: "")) == {}

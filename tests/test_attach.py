@@ -1,0 +1,342 @@
+"""The advisor of a session without Spark: the same judge, the watch over findings, and what shows itself."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from advisor.attach import attach
+from advisor.attach.judging import Judging
+from advisor.attach.watch import THRICE, TWICE, Watch
+from advisor.batches import Reading
+from advisor.catalogue import Catalogue, load
+from advisor.errors import UsageError
+from advisor.report import assemble
+from advisor.sources.listener.events import OfPython
+from tests.made import events, table
+from tests.sources.sessions import QUERY, RUN, batch, ended, idle, started
+
+pytest.importorskip("pyspark")
+live = importlib.import_module("advisor.attach.live")
+
+
+@pytest.fixture(autouse=True)
+def _no_rest_for_the_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge whenever enough batches are new, whatever the time."""
+    monkeypatch.setattr(live, "CPU_SHARE", 1e9)
+
+
+SLOW = {"triggerExecution": 100, "walCommit": 25, "commitOffsets": 25, "addBatch": 40, "queryPlanning": 10}
+
+
+class Streams:
+    """The part of a session that knows its listeners."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Any] = []
+        self.active: list[Any] = []
+
+    def addListener(self, listener: Any) -> None:  # noqa: N802
+        self.listeners.append(listener)
+
+    def removeListener(self, listener: Any) -> None:  # noqa: N802
+        self.listeners.remove(listener)
+
+
+def session(key: str = "made") -> Any:
+    """A session as far as attaching asks; what only a JVM could tell is missing, and stays unknown."""
+    context = SimpleNamespace(applicationId="app-made", _jsc=object())
+    java = SimpleNamespace(sessionUUID=lambda: key)
+    return SimpleNamespace(streams=Streams(), version="4.3.0", sparkContext=context, _jsparkSession=java)
+
+
+def run(advisor: Any, batches: int, first: int = 0) -> None:
+    if not first:
+        advisor.onQueryStarted(started())
+    for number in range(first, batches):
+        advisor.onQueryProgress(batch(number))
+
+
+def test_the_report_is_what_the_same_judge_says_of_the_same_events() -> None:
+    with attach(session(), set=["stateful=false"]) as advisor:
+        run(advisor, 60)
+        entry = advisor.report().queries[0]
+    assert [finding["rule"] for finding in entry["findings"]][:1] == ["LG001"]
+    assert entry["facts"]["spark_version"] == {"value": "4.3.0", "from": "session"}
+    assert entry["facts"]["stateful"] == {"value": False, "from": "user"}
+    judged = assemble(advisor.recorder.store.reading(), load(), advisor.judging._asked).queries[0]
+    assert judged == entry
+
+
+def test_attached_twice_is_attached_once_and_the_later_wishes_count() -> None:
+    spark = session()
+    with attach(spark) as advisor:
+        assert attach(spark, set=["latency_target_ms=50"]) is advisor
+        assert spark.streams.listeners == [advisor]
+        run(advisor, 30)
+        assert advisor.report().queries[0]["facts"]["latency_target_ms"]["value"] == 50
+
+
+def test_sessions_have_advisors_of_their_own() -> None:
+    one, other = session("one"), session("other")
+    with attach(one) as first, attach(other) as second:
+        run(first, 3)
+        assert len(first.progress()) == 3
+        assert len(second.progress()) == 0
+
+
+def test_after_detaching_nothing_is_left_and_what_was_heard_can_still_be_asked_for() -> None:
+    spark = session()
+    advisor = attach(spark)
+    run(advisor, 30)
+    advisor.detach()
+    advisor.detach()
+    assert spark.streams.listeners == []
+    assert advisor.recorder.worker.thread is None
+    assert len(advisor.progress()) == 30
+    assert not advisor.overhead()["attached"]
+    again = attach(spark)
+    assert again is not advisor
+    again.detach()
+
+
+def test_a_session_that_is_gone_is_no_hindrance() -> None:
+    spark = session()
+    advisor = attach(spark)
+    spark.streams = None
+    advisor.detach()
+    assert advisor.recorder.worker.thread is None
+
+
+def test_where_the_lean_way_is_refused_the_public_one_is_taken_and_told() -> None:
+    spark = session()
+    spark.streams.addListener = lambda listener: (listener._jlistener, spark.streams.listeners.append(listener))
+    # Without a JVM neither way works, but the first failure must lead to the second.
+    with pytest.raises(AttributeError):
+        attach(spark)
+    refusals = iter([RuntimeError("method is not whitelisted, token=abc")])
+
+    def add(listener: Any) -> None:
+        for refusal in refusals:
+            raise refusal
+        spark.streams.listeners.append(listener)
+
+    spark.streams.addListener = add
+    with attach(spark) as advisor:
+        found = advisor.overhead()
+        assert found["way"] == "public"
+        assert "not whitelisted" in found["because"]
+        assert "abc" not in found["because"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [({"keep": 0}, "keep=0"), ({"capacity": -1}, "capacity=-1"), ({"set": ["statefull=1"]}, "did you mean")],
+)
+def test_what_is_asked_wrongly_is_told_before_anything_is_attached(wrong: dict[str, Any], words: str) -> None:
+    spark = session()
+    with pytest.raises(UsageError, match=words):
+        attach(spark, **wrong)
+    assert spark.streams.listeners == []
+
+
+def test_what_is_no_session_is_refused() -> None:
+    with pytest.raises(UsageError, match="no Spark session"):
+        attach("spark")
+
+
+def test_on_finding_hears_of_a_finding_once(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[Any] = []
+    with attach(session(), on_finding=heard.append) as advisor:
+        run(advisor, 200)
+        advisor.report()
+    assert [(notice.change, notice.finding["rule"]) for notice in heard].count(("appeared", "LG001")) == 1
+    assert "made" in str(heard[0])
+
+
+def test_without_on_finding_a_line_goes_through_logging(caplog: pytest.LogCaptureFixture) -> None:
+    with attach(session()) as advisor, caplog.at_level(logging.INFO, logger="advisor"):
+        run(advisor, 100)
+        advisor.report()
+    assert any("LG001" in record.message for record in caplog.records)
+
+
+def test_a_callback_that_raises_is_told_in_the_report_and_disturbs_nothing() -> None:
+    def fail(notice: Any) -> None:
+        raise ValueError("my own mistake")
+
+    with attach(session(), on_finding=fail) as advisor:
+        run(advisor, 100)
+        report = advisor.report()
+    problems = [entry["problem"] for entry in report.data["session"]["problems"]]
+    assert "on_finding: ValueError: my own mistake" in problems
+    assert report.queries[0]["batches"] == 100
+
+
+def test_a_callback_may_ask_for_the_report() -> None:
+    asked: list[int] = []
+    with attach(session(), on_finding=lambda notice: asked.append(len(advisor.report().queries))) as advisor:
+        run(advisor, 100)
+        advisor.report()
+    assert asked
+    assert set(asked) == {1}
+
+
+def test_a_rule_that_fails_is_told_and_the_others_are_judged() -> None:
+    class Failing:
+        id = "XX001"
+
+        def __getattr__(self, name: str) -> Any:
+            raise RuntimeError("a rule with a fault")
+
+    good = load()
+    troubles: list[str] = []
+    judging = Judging(Catalogue({"XX001": Failing(), **good.rules}, good.steps), _Nothing(), troubles.append)  # type: ignore[dict-item]
+    reading = Reading.of(table(events([SLOW] * 60)))
+    assert judging.report(reading).queries[0]["findings"]
+    assert judging.report(reading).queries[0]["findings"]
+    assert troubles == ["rule XX001: RuntimeError: a rule with a fault"]
+
+
+class _Nothing:
+    def facts(self, run: Any) -> dict[str, Any]:
+        return {}
+
+    def silenced(self, run: Any) -> list[Any]:
+        return []
+
+    def levels(self, run: Any) -> dict[str, Any]:
+        return {}
+
+
+def seen(level: str | None, rule: str = "LG001", explained_by: str | None = None) -> dict[str, Any]:
+    finding = {"rule": rule, "title": "T", "says": "S", "level": level, "explained_by": explained_by}
+    return {"name": "q", "id": "i", "run_id": "r", "findings": [finding] if level else []}
+
+
+def told(levels: list[str | None], **others: Any) -> list[str]:
+    watch = Watch()
+    return [notice.change for level in levels for notice in watch.see(seen(level, **others))]
+
+
+def test_a_finding_counts_when_judgements_agree() -> None:
+    assert told(["high"] * (TWICE - 1)) == []
+    assert told(["high"] * TWICE) == ["appeared"]
+    assert told(["high"] * 20) == ["appeared"]
+
+
+def test_a_finding_that_comes_and_goes_is_not_told_of() -> None:
+    assert told(["high", None] * 10) == []
+
+
+def test_a_finding_is_gone_after_several_judgements_without_it() -> None:
+    assert told(["low"] * TWICE + [None] * (THRICE - 1) + ["low"] * 5) == ["appeared"]
+    assert told(["low"] * TWICE + [None] * THRICE) == ["appeared", "gone"]
+
+
+def test_a_finding_worsens_and_a_lower_level_is_taken_without_a_word() -> None:
+    assert told(["low"] * TWICE + ["high"] * TWICE) == ["appeared", "worse"]
+    assert told(["high"] * TWICE + ["low", "high"] * 10) == ["appeared"]
+    assert told(["high"] * TWICE + ["low"] * THRICE + ["high"] * TWICE) == ["appeared", "worse"]
+
+
+def test_what_another_finding_explains_is_not_told_of() -> None:
+    assert told(["high"] * 5, explained_by="LG002") == []
+
+
+def test_of_a_run_that_died_one_judgement_is_enough() -> None:
+    assert [notice.change for notice in Watch().see(seen("high"), final=True)] == ["appeared"]
+
+
+def test_a_query_without_any_event_has_no_data_and_a_waiting_one_is_idle() -> None:
+    other = "33333333-3333-3333-3333-333333333333"
+    with attach(session()) as advisor:
+        advisor.onQueryStarted(started())
+        advisor.onQueryStarted(started(other, "44444444-4444-4444-4444-444444444444"))
+        advisor.onQueryIdle(idle(run_id=other, id="44444444-4444-4444-4444-444444444444"))
+        verdicts = {entry["run_id"]: entry["verdict"] for entry in advisor.report().queries}
+    assert verdicts[RUN] == "Nothing to judge: no progress event."
+    assert "idle" in verdicts[other]
+
+
+def test_a_restart_is_compared_with_the_run_before() -> None:
+    after = "33333333-3333-3333-3333-333333333333"
+    with attach(session()) as advisor:
+        run(advisor, 60)
+        advisor.onQueryTerminated(ended())
+        advisor.onQueryStarted(started(after))
+        for number in range(60, 130):
+            quick = {"triggerExecution": 50, "walCommit": 0, "commitOffsets": 0}
+            advisor.onQueryProgress(batch(number, after, **quick))
+        entries = {entry["run_id"]: entry for entry in advisor.report().queries}
+    assert entries[RUN]["state"] == "stopped"
+    assert entries[after]["runs"] == 2
+    changed = entries[after]["changed"]
+    assert changed["because"] == "restart"
+    medians = [changed[side]["metrics"]["trigger_execution_ms"]["p50"] for side in ("before", "after")]
+    assert medians == [100, 50]
+
+
+def test_tidy_tables() -> None:
+    with attach(session()) as advisor:
+        run(advisor, 60)
+        report = advisor.report()
+    frame = report.to_frame()
+    one = frame[(frame["metric"] == "trigger_execution_ms") & (frame["stat"] == "p50")]
+    assert one[["query", "value", "unit"]].to_dict("records") == [{"query": "made", "value": 100.0, "unit": "ms"}]
+    assert "LG001" in set(report.findings["rule"])
+
+
+def test_it_shows_itself_as_text_and_as_html_in_which_nothing_is_markup() -> None:
+    evil = "<script>alert(1)</script>&\x1b[31m"
+    with attach(session()) as advisor:
+        advisor.onQueryStarted(SimpleNamespace(id=QUERY, runId=RUN, name=evil, timestamp="2026-03-01T02:00:00.000Z"))
+        for number in range(60):
+            named = batch(number)
+            named.progress["name"] = evil
+            advisor.onQueryProgress(named)
+        html, text = advisor._repr_html_(), repr(advisor)
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+    assert "\x1b" not in html + text
+    assert "asyncProgressTrackingEnabled" in html
+    assert "Best step" in html
+    assert "walCommit" in text
+
+
+def test_an_advisor_without_a_query_shows_itself_too() -> None:
+    with attach(session()) as advisor:
+        assert "No query has been seen yet" in advisor._repr_html_()
+        assert repr(advisor)
+
+
+def test_what_listening_costs_is_told() -> None:
+    with attach(session(), history=None) as advisor:
+        run(advisor, 10)
+        advisor.report()
+        found = advisor.overhead()
+    assert found["way"] == "lean"
+    assert found["events"] == {"started": 1, "progress": 10}
+    assert found["dropped"] == found["waiting"] == 0
+    assert found["cpu_ms_per_event"] > 0
+    assert found["kept_per_query"] == 10_000
+
+
+def test_history_is_what_analyze_reads(tmp_path: Path) -> None:
+    from advisor import analyze  # noqa: PLC0415
+
+    with attach(session(), history=tmp_path) as advisor:
+        run(advisor, 60)
+        live = advisor.report().queries[0]
+    logged = analyze(tmp_path).queries[0]
+    assert logged["metrics"] == live["metrics"]
+    assert logged["budget"] == live["budget"]
+
+
+def test_forms_of_events_are_those_of_pyspark() -> None:
+    assert OfPython().started(started()) == (QUERY, RUN, "made", "2026-03-01T02:00:00.000Z")
