@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from advisor import batches, catalogue, config
-from advisor.engine import Silenced
+from advisor import batches, catalogue
 from advisor.errors import UsageError
-from advisor.facts import Run, parse_user_fact
 from advisor.report import Asked, Report, assemble
 from advisor.sources import files
-
-if TYPE_CHECKING:
-    from advisor.catalogue import Catalogue
-    from advisor.config import Config
-
-UserFact = tuple[str | None, str, Any]
+from advisor.wishes import user_wishes
 
 
 def analyze(
@@ -44,7 +35,7 @@ def analyze(
     given = _listed(paths)
     judges = catalogue.load([Path(place) for place in rules] or None)
     asked = Asked(
-        wishes=_Wishes(_config(config, given, judges), [parse_user_fact(text) for text in set]),
+        wishes=user_wishes(set, config, given, judges),
         last=_duration(last),
         since=_instant("since", since),
         until=_instant("until", until),
@@ -71,37 +62,8 @@ def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     return frame
 
 
-@dataclass(frozen=True)
-class _Wishes:
-    """What the user wants of each query: from the options first, then from advisor.yaml."""
-
-    config: Config
-    given: Sequence[UserFact]
-
-    def facts(self, run: Run) -> Mapping[str, Any]:
-        everyone = {name: value for query, name, value in self.given if query is None}
-        this = {name: value for query, name, value in self.given if query is not None and query in _names(run)}
-        return {**self.config.query(*_names(run)).given, **everyone, **this}
-
-    def silenced(self, run: Run) -> list[Silenced]:
-        meant = {entry.rule: entry for entry in self.config.ignore if self.config.ignored(entry.rule, *_names(run))}
-        return [Silenced(rule, e.reason, e.until.isoformat() if e.until else None) for rule, e in meant.items()]
-
-    def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
-        return self.config.query(*_names(run)).levels
-
-
-def _names(run: Run) -> tuple[str | None, ...]:
-    return run.name, run.id, run.run_id
-
-
 def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
     return [str(paths)] if isinstance(paths, str | Path) else [str(path) for path in paths]
-
-
-def _config(given: str | Path | None, paths: list[str], judges: Catalogue) -> Config:
-    place = Path(given) if given is not None else config.find(paths)
-    return config.load(place, judges.rules)
 
 
 def _duration(text: str | None) -> pd.Timedelta | None:
