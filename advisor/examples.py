@@ -51,7 +51,7 @@ def progress(example: Example) -> list[dict[str, Any]]:
         scale = 1.0 if short.count == 1 else 1 + chance.uniform(-JITTER, JITTER)
         if short.batch_id + number not in short.missing_ids:
             events.append(_event(example, number, row, scale) | _timing(example, row, at, gap))
-        gap = _interval(example, row, scale)
+        gap = _interval(example, row, scale) + chance.choice((-1, 0, 1))
         at += gap
     return events
 

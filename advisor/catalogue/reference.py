@@ -107,11 +107,17 @@ def _evidence(rule: Rule) -> str:
 
 def _step(step: Step) -> str:
     lines = [f"### {step.id}\n", f"{step.do}. Takes {_TAKES[step.takes]}.\n"]
-    lines += _lines("Meant when", step.when) + _lines("Not meant when", step.unless) + _lines("Legal when", step.legal)
+    lines += _lines("Meant when", step.when) + _lines("Not meant when", step.unless) + _legal(step)
     lines.append(f"- Saves: {_promise(step)}")
     undo = step.undo if isinstance(step.undo, str) else f"[{step.undo.id}](#{step.undo.id})"
     lines += [f"- Costs: {step.costs}", f"- Undo: {undo}", f"- Check: {step.check}"]
     return "\n".join(lines) + "\n"
+
+
+def _legal(step: Step) -> list[str]:
+    if not step.legal:
+        return ["- Legal: always"]
+    return ["- Legal when", *(f"  - {_condition(line)}. Otherwise: {line.else_}" for line in step.legal)]
 
 
 def _promise(step: Step) -> str:
@@ -119,6 +125,8 @@ def _promise(step: Step) -> str:
         return "not known"
     low, expected, high = step.saves.share
     metric = f"`{step.saves.metric}`" + (f" ({step.saves.stat})" if step.saves.stat else "")
+    if step.saves.share == (1, 1, 1):
+        return metric
     if step.saves.low:
         safe = step.saves.low
         return f"at least {safe.share:g} x `{safe.metric}`, expected {expected}, at most {high:g} x {metric}"

@@ -1,0 +1,273 @@
+"""Rule files: read, checked as a whole, resolved; what is generated from them is up to date."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from advisor.catalogue import Catalogue, Step, load, reference, rules_directory, schema
+from advisor.catalogue.ids import RETIRED
+from advisor.catalogue.reference import drifted, write
+from advisor.errors import CatalogueError
+
+STEP: dict[str, Any] = {
+    "id": "do-it",
+    "do": "Do it",
+    "legal": [{"fact": "spark_version", "at_least": "3.5", "else": "It came with Spark 3.5"}],
+    "change": {"conf": {"spark.key": "{advised_interval_ms}"}},
+    "takes": "restart",
+    "saves": {"metric": "add_batch_ms", "stat": "typical", "share": [0, None, 1]},
+    "costs": "Nothing.",
+    "undo": "Remove it.",
+    "check": "addBatch.",
+}
+RULE: dict[str, Any] = {
+    "id": "XX001",
+    "slug": "own-rule",
+    "title": "A rule of our own",
+    "status": "experimental",
+    "measure": {"metric": "add_batch_share", "stat": "typical"},
+    "levels": {"low": 0.1, "medium": 0.2, "high": 0.4},
+    "requires": [{"fact": "stateful", "is": False}],
+    "says": "{add_batch_ms} of {trigger_execution_ms}.",
+    "why": "Because.",
+    "steps": [STEP],
+    "references": ["measured: by us"],
+    "examples": [
+        {"name": verdict, "batches": {"count": 3, "row": {"triggerExecution": 9}}, "expect": {"verdict": verdict}}
+        for verdict in ("fires", "quiet", "skipped")
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load()
+
+
+def own(folder: Path, rule: dict[str, Any], name: str = "XX001-own-rule.yaml") -> Path:
+    """A directory of a team's own rules that holds this one."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(yaml.safe_dump(rule, sort_keys=False), encoding="utf-8")
+    return folder
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The rule above with the value at `path` replaced; None takes the key away."""
+    rule = copy.deepcopy(RULE)
+    *way, last = (int(part) if part.isdigit() else part for part in path.split("."))
+    place: Any = rule
+    for part in way:
+        place = place[part]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return rule
+
+
+def wrong(folder: Path, rule: dict[str, Any], name: str = "XX001-own-rule.yaml") -> list[str]:
+    """What `load` says about it, a line per problem."""
+    with pytest.raises(CatalogueError) as caught:
+        load([own(folder, rule, name)])
+    return str(caught.value).splitlines()
+
+
+def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogue: Catalogue) -> None:
+    loaded = load([own(tmp_path / "own", RULE)])
+    assert loaded.rules.keys() == catalogue.rules.keys() | {"XX001"}
+    rule = loaded.rules["XX001"]
+    assert (rule.file, rule.steps[0].home) == ("own/XX001-own-rule.yaml", "XX001")
+    assert rule.requires[0].operator == "is"
+    assert rule.requires[0].operand is False
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("mesure", {}, "mesure: no key 'mesure' here; did you mean 'measure'?"),
+        (
+            "measure.metric",
+            "ad_batch_share",
+            "measure.metric: no metric 'ad_batch_share'; did you mean 'add_batch_share'?",
+        ),
+        ("measure.stat", "p42", "measure.stat: input should be 'typical', 'total'"),
+        (
+            "measure",
+            {"metric": "add_batch_share"},
+            "measure.stat: 'add_batch_share' has one value per batch; give one of",
+        ),
+        (
+            "measure",
+            {"metric": "fixed_cost_share", "stat": "p50"},
+            "measure.stat: 'fixed_cost_share' is one value of the",
+        ),
+        ("levels", {"low": 0.2, "medium": 0.1, "high": 0.4}, "levels: rise or fall from low to high"),
+        ("levels", {}, "levels: gives at least one of low, medium, high"),
+        ("levels", None, "'levels' go with 'measure'"),
+        ("says", None, "says: is missing"),
+        (
+            "says",
+            "{ofset_log_ms} is lost.",
+            "says: '{ofset_log_ms}' is neither a metric nor a fact; did you mean 'offset_log_ms'?",
+        ),
+        ("id", "XX1", "id: string should match pattern"),
+        ("explains", ["TR999"], "explains.0: no rule 'TR999'"),
+        ("requires.0.fact", "statefull", "requires.0: no fact 'statefull'; did you mean 'stateful'?"),
+        ("requires.0.is", "no", "requires.0: 'stateful' cannot be 'no'"),
+        (
+            "requires.0",
+            {"fact": "sink", "in": ["kafka", "kafkaa"]},
+            "requires.0: 'sink' cannot be 'kafkaa'; one of kafka,",
+        ),
+        (
+            "requires.0",
+            {"fact": "stateful", "at_least": 3},
+            "requires.0: 'stateful' is a bool and cannot be compared by",
+        ),
+        ("requires.0", {"fact": "stateful", "is": True, "known": True}, "requires.0: takes exactly one of is, in,"),
+        ("requires.0", {"is": True}, "requires.0: asks about one fact or one metric"),
+        (
+            "requires.0",
+            {"metric": "add_batch_ms", "stat": "p50", "is": True},
+            "requires.0: a metric is compared by at_least",
+        ),
+        (
+            "requires.0",
+            {"metric": "add_batch_ms", "stat": "p50", "below": "3"},
+            "requires.0: below of a metric is a number",
+        ),
+        ("steps.0.legal.0.at_least", 3.5, "'spark_version' is a version; write it in quotes, as \"3.5\""),
+        ("steps.0.legal.0.else", None, "steps.0.legal.0.else: is missing"),
+        ("steps.0.legal.0.spark", "4.x", "steps.0.legal.0.spark: string should match pattern"),
+        ("steps.0.costs", None, "steps.0.costs: is missing"),
+        ("steps.0.undo", None, "steps.0.undo: is missing"),
+        ("steps.0.change", None, "steps.0: gives the 'change' to make"),
+        ("steps.0.change", {"confs": {}}, "steps.0.change.confs: no key 'confs' here; did you mean 'conf'?"),
+        ("steps.0.change.conf", {"a": True}, "steps.0.change.conf.a: input should be a valid string, not True"),
+        ("steps.0.takes", "stages", "steps.0: 'stages' and 'takes: stages' go together"),
+        ("steps.0.undo", {"use": "no-step"}, "steps.0.undo.use: no step 'no-step'"),
+        ("steps.0", {"use": "async-progres"}, "steps.0.use: no step 'async-progres'; did you mean 'async-progress'?"),
+        ("steps.0.saves.metric", "state_commit_task_ms", "'state_commit_task_ms' is no wall time in ms"),
+        ("steps.0.saves.share", [0.5, 0.2, 1], "steps.0.saves.share: is [low, expected, high]"),
+        ("steps.0.id", "async-progress", "id: step 'async-progress' stands in rules/steps/async-progress.yaml already"),
+        ("examples", RULE["examples"][:2], "examples: none with the verdict 'skipped'"),
+        ("examples.0.facts", {"statefull": True}, "examples.0.facts: no fact 'statefull'"),
+        ("examples.0.facts", {"task_slots": 0}, "examples.0.facts: 'task_slots' cannot be 0"),
+        (
+            "examples.0.batches.row",
+            {"adBatch": 3},
+            "examples.0.batches.row: no 'adBatch' there; did you mean 'addBatch'?",
+        ),
+        ("examples.0.expect.steps", {"do-itt": "yes"}, "examples.0.expect: no 'do-itt' there; did you mean 'do-it'?"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_key(tmp_path: Path, path: str, value: Any, said: str) -> None:
+    lines = wrong(tmp_path / "own", changed(path, value))
+    assert any(line.startswith("own/XX001-own-rule.yaml: ") and said in line for line in lines), lines
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    first = changed("measure.metric", "nothing_like_it")
+    first["explains"] = ["ZZ999"]
+    own(tmp_path / "own", first)
+    (tmp_path / "own" / "other.yaml").write_text("title: [", encoding="utf-8")
+    (tmp_path / "own" / "list.yaml").write_text("- 1", encoding="utf-8")
+    lines = wrong(tmp_path / "own", first)
+    assert len(lines) == 4
+    assert lines[0].startswith("own/list.yaml: holds no rule")
+    assert lines[1].startswith("own/other.yaml: while parsing")
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "folder", "said"),
+    [
+        ({}, "XX001.yaml", "own", "id: the file of this rule is called XX001-own-rule.yaml"),
+        ({"id": "LG009"}, "LG009-own-rule.yaml", "state", "id: rules LG… lie in the folder log"),
+        ({"id": "LG001"}, "LG001-own-rule.yaml", "own", "slug: LG001 stands for 'offset-log-on-critical-path'"),
+        ({"id": "LG001"}, "LG001-own-rule.yaml", "own", "id: rule 'LG001' stands in rules/log/LG001-"),
+    ],
+)
+def test_ids_names_and_folders(tmp_path: Path, change: dict[str, Any], name: str, folder: str, said: str) -> None:
+    assert any(said in line for line in wrong(tmp_path / folder, RULE | change, name))
+
+
+def test_a_retired_id_is_never_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RETIRED, "XX001", "old-meaning")
+    assert "XX001 was used for 'old-meaning' and is never used again" in wrong(tmp_path / "own", RULE)[0]
+
+
+def test_yaml_hides_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "twice.yaml").write_text("id: XX001\nid: XX002\n", encoding="utf-8")
+    with pytest.raises(CatalogueError, match=r"own/twice\.yaml: the key 'id' stands twice"):
+        load([folder])
+
+
+def test_yes_and_no_are_words(tmp_path: Path) -> None:
+    text = yaml.safe_dump(changed("examples.0.expect.steps", {"do-it": "yes"})).replace("'yes'", "yes")
+    (tmp_path / "XX001-own-rule.yaml").write_text(text, encoding="utf-8")
+    rule = load([tmp_path]).rules["XX001"]
+    assert {answer for example in rule.examples for answer in example.expect.steps.values()} == {"yes"}
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError, match="nowhere: no such directory"):
+        load([tmp_path / "nowhere"])
+
+
+def test_falling_levels_mean_that_less_is_worse(tmp_path: Path) -> None:
+    rule = changed("levels", {"low": 10, "medium": 5, "high": 1})
+    assert load([own(tmp_path / "own", rule)]).rules["XX001"].falling
+    assert not load().rules["LG001"].falling
+
+
+def test_a_step_is_borrowed_with_its_own_conditions(catalogue: Catalogue) -> None:
+    borrowed = next(step for step in catalogue.rules["CF002"].steps if step.id == "async-progress")
+    assert borrowed == catalogue.rules["LG001"].steps[0] == catalogue.steps["async-progress"]
+    assert borrowed.home == "steps"
+
+
+def test_an_undo_is_a_step_and_its_own_undo_a_sentence(catalogue: Catalogue) -> None:
+    undo = catalogue.steps["async-progress"].undo
+    assert isinstance(undo, Step)
+    assert undo.id == "async-progress-off"
+    assert len(undo.stages) == 2
+    assert undo.undo == "Track progress asynchronously."
+
+
+def test_a_rule_cannot_be_changed(catalogue: Catalogue) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        catalogue.rules["LG001"].title = "other"
+
+
+def test_every_rule_has_its_place_in_the_reference(catalogue: Catalogue) -> None:
+    page = reference(catalogue)
+    assert all(f"## {rule.id} {rule.slug}" in page for rule in catalogue.rules.values())
+    assert all(f"### {step}\n" in page for step in catalogue.steps)
+    assert "`offset_log_share` (share, typical): low from 0.1, medium from 0.2, high from 0.4" in page
+
+
+def test_the_schema_knows_the_words_of_the_grammar() -> None:
+    defined = json.loads(json.dumps(schema()))["$defs"]
+    assert {"is", "in", "else", "spark", "platform"} <= defined["Condition"]["properties"].keys()
+    assert defined["Rule"]["additionalProperties"] is False
+    assert "step" in defined["SharedStep"]["required"]
+
+
+def test_what_is_generated_is_up_to_date(catalogue: Catalogue) -> None:
+    assert drifted(catalogue, rules_directory()) == [], "run `make rules`"
+
+
+def test_drift_is_seen(tmp_path: Path, catalogue: Catalogue) -> None:
+    assert drifted(catalogue, tmp_path) == ["README.md", "schema.json"]
+    write(catalogue, tmp_path)
+    assert drifted(catalogue, tmp_path) == []
+    (tmp_path / "README.md").write_text("edited", encoding="utf-8")
+    assert drifted(catalogue, tmp_path) == ["README.md"]
