@@ -185,4 +185,4 @@ def test_the_demonstration_without_spark() -> None:
     result = run("demo", "--no-spark")
     assert result.exit_code == 0, result.output
     assert "LG001" in result.output
-    assert "2. No stream of your own: it was not asked for." in result.output
+    assert "2. No stream runs here: it was not asked for." in result.output

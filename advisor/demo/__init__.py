@@ -41,7 +41,7 @@ def run(
     show(analyze([str(sample())]))
     missing = "it was not asked for" if no_spark else spark_missing()
     if missing:
-        say(f"\n2. No stream of your own: {missing}.")
+        say(f"\n2. No stream runs here: {missing}.")
     else:
         say(f"\n2. The same kind of stream, here, for {seconds} s.\n")
         _live(say, show, advance, seconds)

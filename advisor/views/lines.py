@@ -98,7 +98,7 @@ def _before_after(query: Data, changed: Data) -> list[str]:
     for metric in before:
         for stat in ("typical", "p50", "p99"):
             old, new = (before[metric] or {}).get(stat), (after.get(metric) or {}).get(stat)
-            if old is not None and new is not None:
+            if old is not None and new is not None and old != new:
                 unit = (query["metrics"].get(metric) or {}).get("unit") or ("ms" if metric.endswith("_ms") else None)
                 name = text.metric(metric) + ("" if stat == "typical" else f" {stat}")
                 parts.append(f"{name} {text.amount(old, unit)} → {text.amount(new, unit)}")
