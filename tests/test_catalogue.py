@@ -150,6 +150,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
         ("steps.0.change", None, "steps.0: gives the 'change' to make"),
         ("steps.0.change", {"confs": {}}, "steps.0.change.confs: no key 'confs' here; did you mean 'conf'?"),
         ("steps.0.change.conf", {"a": True}, "steps.0.change.conf.a: input should be a valid string, not True"),
+        ("steps.0", {"use": 3}, "steps.0.use: input should be a valid string, not 3"),
         ("steps.0.takes", "stages", "steps.0: 'stages' and 'takes: stages' go together"),
         ("steps.0.undo", {"use": "no-step"}, "steps.0.undo.use: no step 'no-step'"),
         ("steps.0", {"use": "async-progres"}, "steps.0.use: no step 'async-progres'; did you mean 'async-progress'?"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,6 +10,11 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
+
+try:  # libyaml is ten times as fast, and a wheel without it is rare
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:
+    from yaml import SafeLoader  # type: ignore[assignment]
 
 from advisor.catalogue.condition import Condition
 from advisor.catalogue.example import Batches, Every, Example, Expect, SourceShort
@@ -66,7 +72,7 @@ def suggestion(name: str, known: Any) -> str:
 
 
 def _problem(file: str, error: Any) -> Problem:
-    place = [str(part) for part in error["loc"] if part not in _TAGS]
+    place = list(_place(error["loc"]))
     key = ".".join(place)
     if error["type"] == "extra_forbidden":
         return Problem(file, key, f"no key '{place[-1]}' here" + suggestion(place[-1], _KEYS))
@@ -77,7 +83,14 @@ def _problem(file: str, error: Any) -> Problem:
     return Problem(file, key, said[:1].lower() + said[1:] + found)
 
 
-class _Loader(yaml.SafeLoader):
+def _place(loc: tuple[str | int, ...]) -> Iterator[str]:
+    """The keys of a place without the kinds of step and undo that pydantic puts in between."""
+    for before, part in zip((None, *loc), loc, strict=False):
+        if not (part in _TAGS and (isinstance(before, int) or before == "undo")):
+            yield str(part)
+
+
+class _Loader(SafeLoader):
     """Refuses a key that stands twice, and reads only true and false as booleans (YAML 1.2): `yes` stays a word."""
 
 
@@ -94,5 +107,5 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool" or first in "tTfF"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()
 }
