@@ -11,7 +11,7 @@ Made = dict[str, Any]
 MAIN, FOUR, THREE = "4.3.0", "4.0.0", "3.5.9"
 
 RATE = {"format": "rate-micro-batch", "rowsPerBatch": "1000", "numPartitions": "2"}
-MANY_ROWS = {**RATE, "rowsPerBatch": "1100000"}
+MANY_ROWS = {**RATE, "rowsPerBatch": "800000"}
 KAFKA = {"format": "kafka", "feed": {"kind": "kafka", "rows_per_second": 1000}}
 HEAVY = {"name": "work_on_rows", "rounds": 3}
 NOOP = {"format": "noop"}
@@ -368,20 +368,20 @@ SETTINGS = (
 HEALTHY = (
     Case(
         "healthy/foreachbatch-to-delta",
-        "foreachBatch appends to a Delta table every 8 seconds; the work is the rows'",
+        "foreachBatch appends to a Delta table every 10 seconds; the work is the rows'",
         sparks=(FOUR,),
         source=MANY_ROWS,
         shape=HEAVY,
         sink={"foreach_batch": "append_once"},
-        trigger="8 seconds",
+        trigger="10 seconds",
         conf=DELTA,
-        runs=until(14),
+        runs=until(11),
         needs=("delta",),
     ),
     Case(
         "healthy/long-trigger",
         "a batch every 8 seconds, well within its interval",
-        source=MANY_ROWS,
+        source={**MANY_ROWS, "rowsPerBatch": "1100000"},
         shape=HEAVY,
         trigger="8 seconds",
         runs=until(14),
@@ -391,8 +391,8 @@ HEALTHY = (
         "the same query started twice on its checkpoint, in two applications; both runs are well",
         source=MANY_ROWS,
         shape=HEAVY,
-        trigger="8 seconds",
-        runs=(Run(10, 120), Run(20, 120)),
+        trigger="10 seconds",
+        runs=(Run(9, 150), Run(18, 150)),
     ),
     Case(
         "healthy/idle-night",
@@ -411,9 +411,9 @@ HEALTHY = (
         source=MANY_ROWS,
         shape={"name": "count_by_key", "rounds": 3, "keys": 20000},
         output_mode="update",
-        trigger="8 seconds",
+        trigger="10 seconds",
         conf=CHANGELOG,
-        runs=until(14),
+        runs=until(11),
     ),
     Case(
         "healthy/async-progress",
@@ -428,16 +428,16 @@ HEALTHY = (
         "rows of the last 10 seconds are kept once, in two state partitions",
         source=MANY_ROWS,
         shape={"name": "without_duplicates", "rounds": 3},
-        trigger="8 seconds",
-        runs=until(14),
+        trigger="10 seconds",
+        runs=until(11),
     ),
     Case(
         "healthy/stream-stream-join",
         "a stream joined with itself over 2 seconds, in two state partitions",
-        source={**MANY_ROWS, "rowsPerBatch": "600000"},
+        source={**MANY_ROWS, "rowsPerBatch": "500000"},
         shape={"name": "joined", "rounds": 3},
-        trigger="8 seconds",
-        runs=until(14),
+        trigger="10 seconds",
+        runs=until(11),
     ),
     Case(
         "healthy/structured-log",
@@ -445,18 +445,18 @@ HEALTHY = (
         sparks=(FOUR,),
         source=MANY_ROWS,
         shape=HEAVY,
-        trigger="8 seconds",
+        trigger="10 seconds",
         keep=("structured",),
-        runs=until(14),
+        runs=until(11),
     ),
     Case(
         "healthy/each-event-twice",
         "a healthy query whose logger has two appenders on one file: every line stands twice",
         source=MANY_ROWS,
         shape=HEAVY,
-        trigger="8 seconds",
+        trigger="10 seconds",
         keep=("again",),
-        runs=until(13),
+        runs=until(11),
     ),
 )
 

@@ -28,6 +28,7 @@ AWS = "software.amazon.awssdk"
 S3A_JARS = ("org.apache.hadoop:hadoop-aws:3.4.1", "org.apache.spark:spark-hadoop-cloud_2.13:4.0.0")
 S3A_JARS_WITH_ALL = tuple(f"{AWS}:{module}:2.25.53" for module in ("s3", "s3-transfer-manager", "sts", "kms"))
 BROKER_JARS_WITH_ALL = ("org.apache.kafka:kafka_2.13:4.1.0",)
+OWN = ("org.slf4j", "io.netty")
 BROKER_SPARK = "4.0.0"
 TOOLS = ["moto[server]"]
 
@@ -85,7 +86,7 @@ class Lab:
     def _fetch(
         self, name: str, alone: list[str] | tuple[str, ...], with_all: list[str] | tuple[str, ...], version: str
     ) -> list[Path]:
-        """Spark's own resolver puts what it fetched below `jars` of its directory."""
+        """Spark's resolver fetches them; what Spark has itself stays away: a second SLF4J would silence its log."""
         target = self.root / "jars" / name
         if not (target / "ready").exists():
             shutil.rmtree(target, ignore_errors=True)
@@ -95,4 +96,4 @@ class Lab:
                 command, check=True, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, stdout=subprocess.DEVNULL
             )
             (target / "ready").touch()
-        return sorted((target / "jars").glob("*.jar"))
+        return sorted(jar for jar in (target / "jars").glob("*.jar") if not jar.name.startswith(OWN))

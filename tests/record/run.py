@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--rule", action="append", default=[], help="all cases of a rule (LG001), or healthy; may be repeated"
     )
-    made.add_argument("--all", action="store_true", help="every case (about half an hour on two cores)")
+    made.add_argument("--all", action="store_true", help="every case (about an hour on two cores)")
     made.add_argument("--list", action="store_true", help="name the cases and end; so does a call without any case")
     made.add_argument("--spark", help="record with this version of PySpark instead of the case's own")
     made.add_argument(
