@@ -8,6 +8,7 @@ from advisor.batches import Reading
 from advisor.catalogue import Catalogue
 from advisor.report import Asked, Report, assemble
 from advisor.report.assemble import Wishes
+from advisor.report.comparing import Compared, compare_readings
 
 
 class Judging:
@@ -22,6 +23,10 @@ class Judging:
             return assemble(reading, self._catalogue, self._asked)
         except Exception:  # found below, rule by rule
             return self._without_failing(reading)
+
+    def compare(self, reading: Reading) -> Compared:
+        """Each query's newest window against the one before it; InputError where none has two."""
+        return compare_readings(reading, None, self._catalogue, self._asked)
 
     def _without_failing(self, reading: Reading) -> Report:
         assemble(reading, Catalogue({}, self._catalogue.steps), self._asked)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from advisor.catalogue import Catalogue
+    from advisor.report.comparing import Compared
 
 FIRST_JUDGEMENT: Final = 20
 """New batches of a run after which its findings are judged (again)."""
@@ -119,6 +120,14 @@ class LiveAdvisor(SessionListener):
         report = self.judging.report(self.recorder.reading())
         report.data["session"] = self.overhead()
         return Shown(report.data)
+
+    def compare(self) -> Compared:
+        """Each query's newest run, or what it has been since it changed, against what was before.
+
+        Says of every step that was made what it promised, what was measured, and whether that is enough to tell.
+        Raises InputError where no query has two windows.
+        """
+        return self.judging.compare(self.recorder.reading())
 
     def progress(self) -> pd.DataFrame:
         """The table of batches, columns as `advisor.batches.COLUMNS` explains them."""

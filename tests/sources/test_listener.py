@@ -183,6 +183,17 @@ def test_how_a_run_ended_is_a_fact_without_credentials() -> None:
     assert found["missing_batch"] == 12
 
 
+def test_of_an_error_in_python_the_exception_is_told() -> None:
+    listening = recorder()
+    error = (
+        "py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: "
+        'Traceback (most recent call last):\n  File "a.py", line 1, in fail\n    raise x\nValueError: no such table\n\n'
+        "=== Streaming Query ==="
+    )
+    tell(listening, ("started", started()), ("ended", ended(error)))
+    assert facts(listening.reading())["terminated_error"] == "ValueError: no such table"
+
+
 def test_a_run_that_was_stopped_is_no_failure() -> None:
     listening = recorder()
     tell(listening, ("started", started()), ("ended", ended()))

@@ -150,7 +150,7 @@ class Recorder:
 
     def _idle(self, heard: _Heard) -> None:
         idle: Idle = heard.form.idle(heard.event)
-        event = Progress(idle.id, idle.run_id, idle.at, Durations())
+        event = Progress(id=idle.id, run_id=idle.run_id, timestamp=idle.at, duration_ms=Durations())
         self._meet(event)
         self.store.add(event, 0)
 
@@ -174,9 +174,16 @@ class Recorder:
 def _end(end: Ended) -> list[Told]:
     if not end.error:
         return [("conf:terminated", True, "session")]
-    first = end.error.strip().partition("\n")[0]
-    first = first.removeprefix("org.apache.spark.sql.streaming.StreamingQueryException: ")
+    first = _said(end.error)
     return [(told.fact, _safe(told.value), "session") for told in read_error(first, end.error)]
+
+
+def _said(error: str) -> str:
+    """The line of an error that says what happened; of one from Python the exception, not its traceback's heading."""
+    first, *others = error.strip().splitlines()
+    if first.endswith("Traceback (most recent call last):"):
+        first = next((line for line in others if line and not line[0].isspace()), first)
+    return first.removeprefix("org.apache.spark.sql.streaming.StreamingQueryException: ")
 
 
 def _safe(value: Any) -> Any:

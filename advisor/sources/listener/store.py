@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, SIGHTINGS, Broken, Reading, record_batch
+from advisor.batches import SCHEMA, SIGHTINGS, Broken, Place, Reading, build
 from advisor.facts import Sighting
 from advisor.progress import Progress
 
@@ -30,7 +30,7 @@ FILE: Final = "session"
 class _Query:
     """What is kept of one query: whole chunks, events that wait for theirs, facts by run."""
 
-    chunks: deque[pa.RecordBatch] = field(default_factory=deque)
+    chunks: deque[pa.Table] = field(default_factory=deque)
     events: list[Progress] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     rows: int = 0
@@ -49,7 +49,7 @@ class _Query:
         return repeats
 
     def build(self, log: str, keep: int) -> None:
-        self.chunks.append(record_batch(self.events, FILE, self.offsets, log))
+        self.chunks.append(_chunk(self.events, self.offsets, log))
         self.rows += len(self.events)
         self.events, self.offsets = [], []
         while self.rows - len(self.chunks[0]) >= keep:
@@ -129,7 +129,9 @@ class Store:
             broken = tuple(self.broken)
         limit = self.keep if newest is None else newest
         chunks = [chunk for part in parts for chunk in _newest(self._whole(*part), limit)]
-        return Reading.of(pa.Table.from_batches(chunks, SCHEMA), _table(seen), broken=broken, size=self.bytes)
+        return Reading.of(
+            pa.concat_tables([SCHEMA.empty_table(), *chunks]), _table(seen), broken=broken, size=self.bytes
+        )
 
     def memory_bytes(self) -> int:
         """What the kept chunks of the table take."""
@@ -147,9 +149,9 @@ class Store:
         for id in ended[: max(0, len(ended) - QUERIES_KEPT)]:
             del self._queries[id]
 
-    def _whole(self, chunks: list[pa.RecordBatch], events: list[Progress], offsets: list[int]) -> list[pa.RecordBatch]:
+    def _whole(self, chunks: list[pa.Table], events: list[Progress], offsets: list[int]) -> list[pa.Table]:
         """The chunks with one of the events that still wait for theirs."""
-        return [*chunks, record_batch(events, FILE, offsets, self.log)] if events else chunks
+        return [*chunks, _chunk(events, offsets, self.log)] if events else chunks
 
     def _next(self) -> int:
         """The number of what was heard, in place of an offset in a file."""
@@ -157,8 +159,12 @@ class Store:
         return self._heard
 
 
-def _newest(chunks: list[pa.RecordBatch], limit: int) -> list[pa.RecordBatch]:
-    taken: list[pa.RecordBatch] = []
+def _chunk(events: list[Progress], offsets: list[int], log: str) -> pa.Table:
+    return build(events, [Place(FILE, offset, log) for offset in offsets])
+
+
+def _newest(chunks: list[pa.Table], limit: int) -> list[pa.Table]:
+    taken: list[pa.Table] = []
     for chunk in reversed(chunks):
         room = limit - sum(map(len, taken))
         if room <= 0:

@@ -1,0 +1,40 @@
+"""One Spark for all tests that need one in this process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def settings(place: Path) -> dict[str, str]:
+    """What keeps a Spark of these tests small, quiet and in its own directory."""
+    return {
+        "spark.master": "local[2]",
+        "spark.app.name": "advisor-tests",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(place / "tmp"),
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.noDataProgressEventInterval": "200",
+    }
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    pyspark_sql = pytest.importorskip("pyspark.sql")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.delenv("SPARK_HOME", raising=False)
+        builder = pyspark_sql.SparkSession.builder
+        for key, value in settings(tmp_path_factory.mktemp("spark")).items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()

@@ -1,0 +1,309 @@
+"""Attached to queries of a real Spark."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor import analyze
+from advisor.attach import attach
+from tests.spark.queries import SECONDS, Heard, entry, known, rows, writer
+
+pytestmark = pytest.mark.spark
+
+ASYNC = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "1000"}
+
+
+@pytest.fixture
+def advisor(spark: Any) -> Iterator[Any]:
+    with attach(spark) as attached:
+        yield attached
+    for query in spark.streams.active:
+        query.stop()
+
+
+@pytest.fixture
+def heard(advisor: Any) -> Heard:
+    return Heard(advisor)
+
+
+def test_a_stateless_query(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
+    query = writer(rows(spark), "plain", tmp_path, password="hunter2").start()
+    heard.batches(query, 5)
+    found = entry(advisor, query)
+    assert found["state"] == "running"
+    assert found["name"] == "plain"
+    assert found["facts"]["spark_version"] == {"value": spark.version, "from": "session"}
+    assert known(found, "trigger", "sink", "source", "task_slots", "async_progress", "stateful", "output_mode") == {
+        "trigger": "unspecified", "sink": "noop", "source": "rate_micro_batch", "task_slots": 2,
+        "async_progress": False, "stateful": False, "output_mode": "append",
+    }  # fmt: skip
+    assert known(found, "platform", "checkpoint_scheme", "checkpoint_manager", "ignored_async_setting") == {
+        "platform": "open_source", "checkpoint_scheme": "file", "checkpoint_manager": "rename",
+        "ignored_async_setting": None,
+    }  # fmt: skip
+    assert "hunter2" not in advisor.report().to_json()
+    told = advisor.overhead()
+    assert (told["way"], told["dropped"], told["broken"], told["problems"]) == ("lean", 0, 0, [])
+    query.stop()
+    heard.end(query)
+    assert entry(advisor, query)["state"] == "stopped"
+    advisor.recorder.worker.join(SECONDS)
+    assert advisor.recorder.worker.thread is None
+
+
+def test_a_stateful_query_is_known_before_its_first_batch(
+    spark: Any, advisor: Any, heard: Heard, tmp_path: Path
+) -> None:
+    counts = rows(spark).groupBy("value").count()
+    query = writer(counts, "counts", tmp_path).outputMode("update").trigger(processingTime="100 milliseconds").start()
+    heard.batches(query, 3)
+    told = {row["fact"]: row["value"] for row in advisor.recorder.store.reading().sightings.to_pylist()}
+    assert told["stateful"] == "true"
+    found = entry(advisor, query)
+    assert known(found, "stateful", "trigger", "trigger_interval_ms", "output_mode", "state_store") == {
+        "stateful": True, "trigger": "processing_time", "trigger_interval_ms": 100, "output_mode": "update",
+        "state_store": "hdfs",
+    }  # fmt: skip
+    assert known(found, "shuffle_partitions", "watermarked") == {"shuffle_partitions": 2, "watermarked": False}
+
+
+def test_what_the_checkpoint_pins_and_what_the_session_wants(
+    spark: Any, advisor: Any, heard: Heard, tmp_path: Path
+) -> None:
+    def start() -> Any:
+        return writer(rows(spark).groupBy("value").count(), "pinned", tmp_path).outputMode("update").start()
+
+    first = start()
+    heard.batches(first, 2)
+    first.stop()
+    spark.conf.set("spark.sql.shuffle.partitions", "7")
+    try:
+        second = start()
+        heard.batches(second, 2)
+        found = entry(advisor, second)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
+    assert found["facts"]["shuffle_partitions"] == {"value": 2, "from": "checkpoint"}
+    conflict = next(each for each in found["conflicts"] if each["fact"] == "shuffle_partitions")
+    assert {"value": 7, "from": "session"} in conflict["values"]
+
+
+def test_a_query_that_fails(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
+    def fail(batch: Any, number: int) -> None:
+        raise ValueError("no such table, token=abc123")
+
+    query = rows(spark).writeStream.foreachBatch(fail).option("checkpointLocation", tmp_path.as_uri()).start()
+    heard.end(query)
+    found = entry(advisor, query)
+    assert found["state"] == "dead"
+    assert "no such table" in found["terminated"]["error"]
+    assert "abc123" not in found["terminated"]["error"]
+    assert known(found, "sink") == {"sink": "foreach_batch"}
+
+
+def test_a_restart_with_the_advised_option_is_a_run_of_the_same_query(
+    spark: Any, advisor: Any, heard: Heard, tmp_path: Path
+) -> None:
+    first = writer(rows(spark), "again", tmp_path).start()
+    heard.batches(first, 15)
+    first.stop()
+    second = writer(rows(spark), "again", tmp_path, **ASYNC).start()
+    heard.batches(second, 15)
+    before, after = entry(advisor, first), entry(advisor, second)
+    assert before["id"] == after["id"]
+    assert (before["state"], after["state"]) == ("stopped", "running")
+    assert known(after, "async_progress", "async_progress_interval_ms", "async_progress_before") == {
+        "async_progress": True, "async_progress_interval_ms": 1000, "async_progress_before": False,
+    }  # fmt: skip
+    assert after["changed"]["because"] == "restart"
+
+
+def test_an_option_that_spark_does_not_know_is_seen(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
+    query = writer(rows(spark), "misspelt", tmp_path, asyncProgressTrackingEnable="true").start()
+    heard.batches(query, 2)
+    assert (
+        "asyncprogresstracking"
+        in known(entry(advisor, query), "ignored_async_setting")["ignored_async_setting"].lower()
+    )
+
+
+def test_sessions_have_listeners_of_their_own_and_one_advisor_can_serve_several(
+    spark: Any, advisor: Any, heard: Heard, tmp_path: Path
+) -> None:
+    other = spark.newSession()
+    with attach(other) as second:
+        assert second is not advisor
+        ours = writer(rows(spark), "ours", tmp_path / "a").start()
+        theirs = writer(rows(other), "theirs", tmp_path / "b").start()
+        heard.batches(ours, 2)
+        Heard(second).batches(theirs, 1)
+        assert {found["name"] for found in advisor.report().queries} == {"ours"}
+        assert {found["name"] for found in second.report().queries} == {"theirs"}
+    other.streams.addListener(advisor)
+    heard.batches(theirs, 2)
+    assert {found["name"] for found in advisor.report().queries} == {"ours", "theirs"}
+    other.streams.removeListener(advisor)
+    theirs.stop()
+
+
+def test_continuous_processing_has_no_data_and_is_not_idle(spark: Any, advisor: Any, tmp_path: Path) -> None:
+    stream = spark.readStream.format("rate").load()
+    query = writer(stream, "continuous", tmp_path).trigger(continuous="100 milliseconds").start()
+    found = entry(advisor, query)
+    query.stop()
+    assert known(found, "trigger") == {"trigger": "continuous"}
+    assert found["state"] == "no_data"
+    assert "no progress event" in found["verdict"]
+
+
+def test_a_query_that_waits_for_data_is_idle(spark: Any, advisor: Any, tmp_path: Path) -> None:
+    from pyspark.sql.streaming.listener import StreamingQueryListener  # noqa: PLC0415
+
+    waits = threading.Event()
+
+    class Waiting(StreamingQueryListener):
+        def onQueryStarted(self, event: Any) -> None: ...  # noqa: N802
+        def onQueryProgress(self, event: Any) -> None: ...  # noqa: N802
+        def onQueryTerminated(self, event: Any) -> None: ...  # noqa: N802
+        def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+            waits.set()
+
+    listener = Waiting()
+    spark.streams.addListener(listener)  # after the advisor: what it hears, the advisor has heard
+    (tmp_path / "in").mkdir()
+    stream = spark.readStream.schema("value string").text(str(tmp_path / "in"))
+    query = writer(stream, "idle", tmp_path / "checkpoint").start()
+    assert waits.wait(SECONDS)
+    spark.streams.removeListener(listener)
+    found = entry(advisor, query)
+    assert "idle" in found["verdict"]
+    assert advisor.overhead()["events"]["idle"] >= 1
+
+
+def test_attached_late(spark: Any, tmp_path: Path) -> None:
+    query = writer(rows(spark), "late", tmp_path).start()
+    with attach(spark) as first:
+        Heard(first).batches(query, 5)
+    with attach(spark) as advisor:
+        Heard(advisor).batches(query, 1)
+        found = entry(advisor, query)
+        query.stop()
+    assert found["batches"] >= 6
+    assert known(found, "task_slots", "trigger") == {"task_slots": 2, "trigger": "unspecified"}
+    assert not advisor.progress()["idle"].any()
+
+
+def test_starting_a_query_waits_for_nothing(spark: Any, advisor: Any, tmp_path: Path) -> None:
+    go_on, asked = threading.Event(), threading.Event()
+    session = advisor.recorder._session
+    slow = session.facts_at_start
+
+    def ask(run_id: str) -> Any:
+        asked.set()
+        assert go_on.wait(SECONDS)
+        return slow(run_id)
+
+    session.facts_at_start = ask
+    query = writer(rows(spark), "quick", tmp_path).start()  # returns although nobody answers
+    assert asked.wait(SECONDS)
+    go_on.set()
+    assert known(entry(advisor, query), "task_slots") == {"task_slots": 2}
+
+
+def test_no_spark_job_is_ours(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
+    tracker = spark.sparkContext.statusTracker()
+    before = tracker.getJobIdsForGroup(None)
+    query = writer(rows(spark), "jobs", tmp_path).start()
+    heard.batches(query, 3)
+    entry(advisor, query)
+    assert len(tracker.getJobIdsForGroup(str(query.runId))) >= 3
+    assert tracker.getJobIdsForGroup(None) == before
+
+
+def test_detached_under_load_the_queries_go_on(spark: Any, tmp_path: Path) -> None:
+    advisor = attach(spark)
+    heard = Heard(advisor)
+    queries = [writer(rows(spark), f"load{number}", tmp_path / str(number)).start() for number in range(3)]
+    for query in queries:
+        heard.batches(query, 2)
+    thread = advisor.recorder.worker.thread
+    advisor.detach()
+    assert thread is not None
+    assert not thread.is_alive()
+    assert advisor._lean is not None
+    assert advisor._lean._hear is None
+    with attach(spark) as again:
+        later = Heard(again)
+        for query in queries:
+            later.batches(query, 1)
+            assert query.isActive
+            query.stop()
+    assert len(advisor.report().queries) == 3
+
+
+def test_a_callback_that_raises(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from advisor.attach import live  # noqa: PLC0415
+
+    monkeypatch.setattr(live, "CPU_SHARE", 1e9)
+    monkeypatch.setattr(live, "FIRST_JUDGEMENT", 1)
+    called = threading.Event()
+
+    def fail(notice: Any) -> None:
+        called.set()
+        raise ValueError("my own mistake")
+
+    # Logs that take any share at all are worth a word here: what is tested is the callback, not the level.
+    (tmp_path / "advisor.yaml").write_text(
+        "queries:\n  noisy:\n    levels: {LG001: {low: 0.001, medium: 0.9, high: 0.95}}\n"
+    )
+    with attach(spark, on_finding=fail, config=tmp_path / "advisor.yaml") as advisor:
+        query = writer(rows(spark), "noisy", tmp_path / "checkpoint").start()
+        assert called.wait(SECONDS)
+        Heard(advisor).batches(query, 1)
+        assert query.isActive
+        problems = [each["problem"] for each in advisor.report().data["session"]["problems"]]
+        query.stop()
+    assert problems == ["on_finding: ValueError: my own mistake"]
+
+
+def test_history_of_a_real_query(spark: Any, tmp_path: Path) -> None:
+    with attach(spark, history=tmp_path / "history") as advisor:
+        query = writer(rows(spark), "kept", tmp_path / "checkpoint").start()
+        Heard(advisor).batches(query, 3)
+        query.stop()
+        numbers = list(advisor.progress()["batch_id"])
+    assert analyze(tmp_path / "history").queries[0]["batches"] >= len(numbers)
+
+
+def test_the_public_way_hears_the_same(spark: Any, tmp_path: Path) -> None:
+    from advisor.attach import live  # noqa: PLC0415
+
+    with attach(spark) as lean, live.LiveAdvisor(spark, _session_of(spark), lean._options) as public:
+        public.fall_back(RuntimeError("refused"))
+        spark.streams.addListener(public)
+        query = writer(rows(spark), "both", tmp_path).start()
+        Heard(public).batches(query, 3)
+        query.stop()
+        shared = [
+            "batch_id",
+            "timestamp",
+            "trigger_execution_ms",
+            "wal_commit_ms",
+            "add_batch_ms",
+            "input_rows",
+            "sink",
+        ]
+        one, other = lean.progress()[shared].head(3), public.progress()[shared].head(3)
+        assert one.to_dict("records") == other.to_dict("records")
+        assert public.overhead()["way"] == "public"
+
+
+def _session_of(spark: Any) -> Any:
+    from advisor.sources.listener.session import Classic  # noqa: PLC0415
+
+    return Classic(spark)

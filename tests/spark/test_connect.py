@@ -1,0 +1,108 @@
+"""Attached to queries of a real Spark Connect server."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.attach import attach
+from tests.spark.queries import Heard, entry, known, rows, writer
+
+pytestmark = [
+    pytest.mark.connect,
+    # gRPC's and Spark's own generated modules and channels.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:google"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),
+]
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a Spark Connect server of its own process listens."""
+    pytest.importorskip("grpc")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "tests.spark.connect_server", str(port), str(tmp_path_factory.mktemp("server"))]
+    environment = {key: value for key, value in os.environ.items() if key != "SPARK_HOME"}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:  # fmt: skip
+        assert server.stdout is not None
+        assert any(line.strip() == "ready" for line in server.stdout), "the server did not start"
+        yield f"sc://127.0.0.1:{port}"
+        server.communicate()
+
+
+@pytest.fixture(scope="module")
+def remote(url: str) -> Iterator[Any]:
+    from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - a classic session may run here, too
+
+    session = SparkSession.builder.remote(url).create()
+    yield session
+    session.stop()
+
+
+def test_the_same_report_from_a_client(remote: Any, tmp_path: Path) -> None:
+    with attach(remote) as advisor:
+        assert attach(remote) is advisor
+        query = writer(rows(remote), "remote", tmp_path).start()
+        Heard(advisor).batches(query, 5)
+        found = entry(advisor, query)
+        told = advisor.overhead()
+        query.stop()
+    assert found["name"] == "remote"
+    assert found["facts"]["spark_version"] == {"value": remote.version, "from": "session"}
+    assert known(found, "sink", "source", "stateful") == {
+        "sink": "noop", "source": "rate_micro_batch", "stateful": False,
+    }  # fmt: skip
+    assert found["facts"]["async_progress"]["value"] is None, "a client cannot know the writer's options"
+    assert found["budget"]
+    assert (told["way"], told["dropped"], told["problems"]) == ("connect", 0, [])
+
+
+def test_attached_late(remote: Any, tmp_path: Path) -> None:
+    query = writer(rows(remote), "late", tmp_path).start()
+    with attach(remote) as first:
+        Heard(first).batches(query, 5)
+    with attach(remote) as advisor:
+        Heard(advisor).batches(query, 1)
+        assert entry(advisor, query)["batches"] >= 6
+        query.stop()
+
+
+def test_a_query_that_ends(remote: Any, tmp_path: Path) -> None:
+    with attach(remote) as advisor:
+        heard = Heard(advisor)
+        query = writer(rows(remote), "ends", tmp_path).start()
+        heard.batches(query, 2)
+        query.stop()
+        heard.end(query)
+        assert entry(advisor, query)["state"] == "stopped"
+    assert advisor.recorder.worker.thread is None
+
+
+def test_a_listener_that_a_broken_stream_of_events_lost_comes_back(remote: Any, tmp_path: Path) -> None:
+    with attach(remote) as advisor:
+        heard = Heard(advisor)
+        query = writer(rows(remote), "broken", tmp_path).start()
+        heard.batches(query, 2)
+        back = threading.Event()
+        advisor.recorder.tick, look_after = lambda: (look_after(), back.set()), advisor.recorder.tick
+        remote.streams.removeListener(advisor)
+        assert back.wait(60)
+        heard.batches(query, 4)
+        problems = advisor.overhead()["problems"]
+        query.stop()
+    assert [each["problem"] for each in problems] == ["the stream of events broke, the listener was added again"]
