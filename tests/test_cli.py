@@ -77,6 +77,15 @@ def test_the_report_goes_into_a_file(tmp_path: Path) -> None:
     assert json.loads(target.read_text(encoding="utf-8"))["input"]["files"] == 1
 
 
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    assert run("analyze", LOG, "--output", str(pipe)).exit_code == 0
+    assert b"LG001" in reader.communicate()[0]
+    assert pipe.is_fifo()
+
+
 def test_a_log_comes_through_standard_input() -> None:
     text = gzip.decompress(Path(LOG).read_bytes())
     assert "LG001" in run("analyze", "-", input=text).output
@@ -169,16 +178,27 @@ def test_facts_are_listed_with_their_values() -> None:
     assert max(len(line) for line in result.output.splitlines()) < 130
 
 
-def test_rules_are_listed_shown_and_checked(tmp_path: Path) -> None:
+def test_rules_are_listed_and_shown() -> None:
     assert "LG001  Every batch waits for the offset and commit logs\n" in run("rules", "list").output
     page = run("rules", "show", "lg001").output
     assert page.startswith("## LG001 ") and "### async-progress\n" in page
+
+
+def test_rules_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("advisor.cli.checking.run", lambda rule: told)
     assert "are in order" in run("rules", "check").output
+    told.append("LG001, an example: expected level high, got low")
+    result = run("rules", "check")
+    assert result.exit_code == 2 and told[0] in result.stderr
+
+
+def test_all_that_is_wrong_with_a_teams_rules_is_said(tmp_path: Path) -> None:
     (tmp_path / "LG999-x.yaml").write_text("id: LG999\ntitel: x\n", encoding="utf-8")
     result = run("rules", "check", str(tmp_path))
     assert result.exit_code == 2
     assert all(line.startswith("latency-advisor: ") for line in result.stderr.splitlines()[:1])
-    assert "did you mean 'title'?" in result.stderr
+    assert "did you mean 'title'?" in result.stderr and "says: is missing" in result.stderr
 
 
 def test_the_demonstration_without_spark() -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from advisor.catalogue import load as load_rules
 from advisor.cli import main
+from advisor.config import load
 from advisor.demo import sample
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +44,13 @@ def test_readme_names_options_that_exist() -> None:
         for option in re.findall(r" (--[a-z-]+)", line)
     }
     assert used and used <= known
+
+
+def test_the_configuration_in_readme_is_read(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(ignore:.*?)```", README, re.S)
+    (tmp_path / "advisor.yaml").write_text(example, encoding="utf-8")
+    config = load(tmp_path / "advisor.yaml", load_rules().rules)
+    assert config.ignore and config.queries
 
 
 def test_ci_runs_the_test_command_of_readme() -> None:

@@ -8,6 +8,7 @@ import click
 
 import advisor
 from advisor.cli.analyze import analyze
+from advisor.cli.comparing import compare
 from advisor.cli.exits import CodedGroup
 from advisor.cli.rules import rules
 
@@ -19,12 +20,13 @@ Start with a driver log, an event log or a file of progress events:
   latency-advisor analyze driver.log
   latency-advisor analyze logs/ --last 30m --set task_slots=32
   kubectl logs my-driver | latency-advisor analyze -
+  latency-advisor compare before.log after.log
   latency-advisor demo
 
 \b
 Exit codes:
   0    done
-  1    --fail-on: a finding of that level or a higher one
+  1    --fail-on: a finding of that level or a higher one; --fail-if-slower: slower than that
   2    something in the command or the input is wrong; one line says what
   130  stopped with Ctrl-C
 
@@ -39,6 +41,7 @@ def main() -> None:
 
 
 main.add_command(analyze)
+main.add_command(compare)
 main.add_command(rules)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,16 +87,22 @@ def fails(worst: str | None, level: str | None) -> bool:
 def _write(report: Report, options: dict[str, Any]) -> None:
     from advisor.cli.printing import show
 
-    if options["output"] in (None, "-"):
-        show(_rendered(report, options))
+    to_file = options["output"] not in (None, "-")
+    words = _rendered(report, options, to_file)
+    if not to_file:
+        show(words)
         return
-    with click.open_file(options["output"], "w", encoding="utf-8", atomic=True) as file:
-        file.write(_rendered(report, options, to_file=True))
+    # What was there stays until the new report is whole; but a device or a pipe must not be replaced by a file.
+    atomic = Path(options["output"]).is_file()
+    with click.open_file(options["output"], "w", encoding="utf-8", atomic=atomic) as file:
+        file.write(words)
 
 
-def _rendered(report: Report, options: dict[str, Any], to_file: bool = False) -> str:
+def _rendered(report: Report, options: dict[str, Any], to_file: bool) -> str:
     if options["form"] == "json":
-        return report.to_json().rstrip("\n") + "\n"
+        from advisor.views.clean import ascii_json
+
+        return ascii_json(report.to_json().rstrip("\n") + "\n")
     if options["form"] == "markdown":
         from advisor.views.markdown import render as markdown
 

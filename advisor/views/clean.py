@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -31,3 +33,11 @@ def _shown(char: str) -> str:
     if unicodedata.category(char) not in _UNSAFE:
         return char
     return " " if char == "\t" else char.encode("unicode_escape", "replace").decode("ascii")
+
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7e]")
+
+
+def ascii_json(words: str) -> str:
+    """The same JSON with everything beyond ASCII escaped: no terminal obeys it, and every encoding can write it."""
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0]).strip('"').replace("\x7f", "\\u007f"), words)

@@ -28,7 +28,7 @@ def version(query: Data) -> str:
 
 
 def budget(query: Data) -> list[tuple[str, float, float]]:
-    """Each phase of a typical batch as (key, ms, share of the batch), the longest first; what is next to nothing is left out."""
+    """Each phase of a typical batch as (key, ms, share of the batch), the longest first, without what is negligible."""
     phases = {key: value for key, value in (query.get("budget") or {}).items() if value}
     total = sum(phases.values())
     ordered = sorted(phases.items(), key=lambda item: -item[1])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from advisor.views import text
-from advisor.views.clean import clean, clean_all
+from advisor.views.clean import ascii_json, clean, clean_all
 from advisor.views.paste import interval, parts, pastes
 from tests.views.reports import OFF, STORAGE
 
@@ -134,3 +136,10 @@ def test_stages_have_their_headings() -> None:
     assert parts({"stages": [{"do": "Stop the query", "change": None, "until": None}]}) == [
         ("Stage 1: Stop the query", None)
     ]
+
+
+def test_json_is_the_same_in_ascii() -> None:
+    data = {"name": "é字\x7f\x9b\u202e\ud800😀\x1b\n"}
+    words = ascii_json(json.dumps(data, ensure_ascii=False, indent=2))
+    assert words.isascii() and "\x7f" not in words
+    assert json.loads(words) == data

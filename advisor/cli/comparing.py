@@ -1,0 +1,78 @@
+"""`latency-advisor compare`: two logs or runs, by how much they differ, and whether a promise was kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from advisor.cli.exits import FAILED_ON
+from advisor.errors import UsageError
+
+if TYPE_CHECKING:
+    from advisor.report.comparing import Compared
+
+_HELP = """Compare the run in AFTER with that in BEFORE: phases, record latency, settings, and whether what was promised
+from BEFORE was kept. Without AFTER: the newest run of each query in BEFORE with the one before it.
+
+BEFORE and AFTER are what `analyze` takes. Queries are matched by id, then by name; where each holds one query, these
+are compared. Of several runs of a query the newest counts.
+
+\b
+Examples:
+  latency-advisor compare yesterday.log today.log
+  latency-advisor compare driver.log --query orders-enricher
+  latency-advisor compare main.log branch.log --fail-if-slower 5
+  latency-advisor compare old/ new/ --set trigger=processing_time --format markdown
+"""
+
+
+@click.command(help=_HELP)
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="[AFTER]", required=False)
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--fail-if-slower",
+    type=click.FloatRange(min=0),
+    metavar="PERCENT",
+    help="Exit with 1 if a typical batch is slower by more than that, the low end of the interval included; with 2 if "
+    "that cannot be judged.",
+)
+@click.option("--set", "given", multiple=True, metavar="FACT=VALUE", help="A fact that you know. Repeatable.")
+@click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
+@click.option("--rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable.")
+@click.option("--query", metavar="NAME", help="Compare only the query with that name or id.")
+@click.option("--before-run", metavar="ID", help="Beginning of the id of BEFORE's run.")
+@click.option("--after-run", metavar="ID", help="Beginning of the id of AFTER's run.")
+@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
+def compare(before: str, after: str | None, **options: Any) -> int:
+    """Compare what the paths hold and print it."""
+    from advisor.api import compare as compared
+    from advisor.cli.printing import show
+
+    chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run")}
+    found = compared(before, after, set=options["given"], **chosen)
+    show(_rendered(found, options))
+    return _exit(found, options["fail_if_slower"])
+
+
+def _exit(found: Compared, percent: float | None) -> int:
+    """The exit code; UsageError where a limit was given that cannot be judged."""
+    if percent is None:
+        return 0
+    if found.slower_by_more_than(percent):
+        return FAILED_ON
+    if found.undecided:
+        raise UsageError("--fail-if-slower", found.undecided[0].rstrip("."), "compare longer runs at the same load")
+    return 0
+
+
+def _rendered(found: Compared, options: dict[str, Any]) -> str:
+    if options["form"] == "json":
+        return found.to_json() + "\n"
+    from advisor.cli.printing import terminal
+    from advisor.views import comparison
+
+    if options["form"] == "markdown":
+        return comparison.markdown(found.data)
+    return comparison.render(found.data, **terminal(plain=options["no_color"]))
