@@ -33,6 +33,11 @@ S3A = {
     "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
     "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
 }
+PURGE_INLINE = {
+    "spark.sql.streaming.asyncLogPurge.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+}
+ABORTABLE_MANAGER = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
 DATABRICKS_ASYNC_STATE = {"spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled": "true"}
 
 
@@ -146,11 +151,17 @@ LOGS = (
         "a checkpoint on S3A whose old log entries are purged inside every offset write, as asyncLogPurge is off",
         sparks=(FOUR,),
         expect=("LG003",),
-        conf={
-            **S3A,
-            "spark.sql.streaming.asyncLogPurge.enabled": "false",
-            "spark.sql.streaming.minBatchesToRetain": "2",
-        },
+        conf={**S3A, **PURGE_INLINE},
+        keep=("text", "eventlog"),
+        runs=until(160),
+        needs=("s3a",),
+    ),
+    Case(
+        "LG003/purge-inline-abortable-manager",
+        "the same where log entries are streamed to S3A without a rename, so that the purge weighs more",
+        sparks=(FOUR,),
+        expect=("LG003",),
+        conf={**S3A, **PURGE_INLINE, "spark.sql.streaming.checkpointFileManagerClass": ABORTABLE_MANAGER},
         keep=("text", "eventlog"),
         runs=until(160),
         needs=("s3a",),
