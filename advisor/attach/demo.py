@@ -19,6 +19,7 @@ from advisor.views.text import ms, saving
 
 if TYPE_CHECKING:
     from advisor.attach.live import LiveAdvisor
+    from advisor.attach.watch import Notice
     from advisor.report import Report
 
 BATCHES: Final = 80
@@ -67,10 +68,14 @@ def live_demo(
         raise UsageError(f"workload {workload!r}", "there is no such workload", f"take one of {', '.join(WORKLOADS)}")
     place = Path(mkdtemp(prefix="latency-advisor-demo-"))
     try:
-        with _session(place) as spark, attach(spark) as advisor:
+        with _session(place) as spark, attach(spark, on_finding=_silent) as advisor:
             return _Loop(spark, advisor, WORKLOADS[workload], place, batches, advance).run(say, show)
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _silent(_: Notice) -> None:
+    """The report is shown as a whole."""
 
 
 @dataclass
@@ -186,19 +191,21 @@ def _applicable(step: Mapping[str, Any]) -> bool:
 def _session(place: Path) -> Iterator[Any]:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
+    (place / "log4j2.properties").write_text("rootLogger.level = off\n")
     builder = SparkSession.builder
     for key, value in {
         "spark.master": "local[2]",
         "spark.app.name": "latency-advisor-demo",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={place / 'log4j2.properties'}",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(place / "tmp"),
         "spark.sql.warehouse.dir": str(place / "warehouse"),
     }.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
     try:
         yield spark
     finally:

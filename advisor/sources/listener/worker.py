@@ -34,6 +34,7 @@ class Worker:
         self.capacity = capacity
         self.dropped = 0
         self.cpu_seconds = 0.0
+        self.wall_seconds = 0.0
 
     @property
     def thread(self) -> threading.Thread | None:
@@ -102,9 +103,10 @@ class Worker:
         if item is None:
             self._guarded(self._tick)
             return
-        begin = time.thread_time()
+        wall, cpu = time.perf_counter(), time.thread_time()
         self._guarded(lambda: self._handle(item))
-        self.cpu_seconds += time.thread_time() - begin
+        self.wall_seconds += time.perf_counter() - wall
+        self.cpu_seconds += time.thread_time() - cpu
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
