@@ -77,18 +77,11 @@ def _promised(saves: Saves, window: Window) -> Promise | Missing:
         return value
     low, expected, high = saves.share
     promise = Promise(
-        _safe_low(saves, window, low * value.low),
+        low * value.low,
         None if expected is None or value.value is None else expected * value.value,
         high * value.high,
     )
     return _possible(promise, window, saves)
-
-
-def _safe_low(saves: Saves, window: Window, low: float) -> float:
-    if saves.low is None:
-        return low
-    safe = measure(window, saves.low.metric, saves.low.stat)
-    return saves.low.share * safe.low if isinstance(safe, Estimate) else low
 
 
 def _possible(promise: Promise, window: Window, saves: Saves) -> Promise:

@@ -38,6 +38,12 @@ class UserWishes:
         return self.config.query(*_names(run)).levels
 
 
+    def notes(self, run: Run) -> tuple[str, ...]:
+        """Silences whose last day is over: they are not applied any more."""
+        over = (self.config.expired(entry.rule, *_names(run)) for entry in self.config.ignore)
+        return tuple(f"Ignoring {e.rule} ended on {e.until} ({e.reason}): it is judged again." for e in over if e)
+
+
 def user_wishes(
     set: Iterable[str], place: str | Path | None, beside: Iterable[str], catalogue: Catalogue
 ) -> UserWishes:

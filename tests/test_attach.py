@@ -210,6 +210,9 @@ class _Nothing:
     def silenced(self, run: Any) -> list[Any]:
         return []
 
+    def notes(self, run: Any) -> tuple[str, ...]:
+        return ()
+
     def levels(self, run: Any) -> dict[str, Any]:
         return {}
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
+from advisor.api import analyze
 from advisor.batches import SIGHTINGS, Reading
 from advisor.catalogue import Catalogue, load
 from advisor.engine import Silenced
@@ -27,7 +30,8 @@ FINDING = {
     "rule", "slug", "title", "level", "confidence", "says", "measure", "evidence", "explained_by", "steps",
 }  # fmt: skip
 STEP = {
-    "id", "do", "legal", "because", "change", "takes", "semantics", "saves_ms", "saves_latency_ms", "costs", "undo", "check",
+    "id", "do", "legal", "because", "change", "takes", "semantics", "saves_ms", "saves_latency_ms", "costs", "undo",
+    "check",
 }  # fmt: skip
 
 
@@ -49,6 +53,9 @@ class Wanted:
 
     def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
         return {}
+
+    def notes(self, run: Run) -> tuple[str, ...]:
+        return ()
 
 
 def reported(
@@ -112,10 +119,8 @@ def test_runs_of_one_query_are_compared(catalogue: Catalogue) -> None:
 
 def died(text: str) -> list[Sighting]:
     rows = [("terminated_error", text), ("missing_batch", 12)]
-    return [
-        Sighting("11111111-1111-1111-1111-111111111111", "44444444-4444-4444-4444-444444444444", "made.log", fact, json.dumps(value), "log", "made.log", 10**6)
-        for fact, value in rows
-    ]  # fmt: skip
+    one, run, place = "11111111-1111-1111-1111-111111111111", "44444444-4444-4444-4444-444444444444", "made.log"
+    return [Sighting(one, run, place, fact, json.dumps(value), "log", place, 10**6) for fact, value in rows]
 
 
 def test_a_run_that_died_at_once_is_a_query_too(catalogue: Catalogue) -> None:
@@ -139,6 +144,15 @@ def test_silenced_rules_are_listed_with_their_reason(catalogue: Catalogue) -> No
     (query,) = reported(catalogue, events([BATCH] * 60), asked=asked).queries
     assert query["suppressed"] == [{"rule": "LG001", "reason": "accepted until the move", "until": "2026-12-01"}]
     assert query["findings"] == []
+
+
+def test_a_silence_that_is_over_is_told_and_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "progress.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events([BATCH] * 60)))
+    ignore = {"rule": "LG001", "reason": "until the move", "until": "2026-01-31"}
+    (tmp_path / "advisor.yaml").write_text(yaml.safe_dump({"ignore": [ignore]}))
+    (query,) = analyze(tmp_path / "progress.jsonl").queries
+    assert "LG001" in {finding["rule"] for finding in query["findings"]}
+    assert any("LG001 ended on 2026-01-31 (until the move)" in said for said in query["limits"])
 
 
 def test_only_the_time_asked_for(catalogue: Catalogue) -> None:

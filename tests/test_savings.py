@@ -67,14 +67,6 @@ def test_the_commit_log_is_written_after_the_result_is_visible() -> None:
     assert found.expected == 0
 
 
-def test_the_safe_low_end_is_another_metric() -> None:
-    saves = Saves.model_validate(
-        {"metric": "offset_log_ms", "stat": "typical", "share": [0.9, 1.25, 1.4], "low": {"metric": "commit_offsets_ms", "share": 2}}
-    )  # fmt: skip
-    found = per_batch(saves, window([BATCH] * 10))
-    assert found == Promise(40, 62.5, 70)
-
-
 def test_no_promise_without_the_number_that_it_stands_on() -> None:
     state = [{"operatorName": "s", "commitTimeMs": 100, "numShufflePartitions": 10}]
     saves = Saves.model_validate({"metric": "state_waves_excess_ms", "stat": "typical", "share": [0.6, 0.8, 0.9]})

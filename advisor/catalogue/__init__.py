@@ -5,7 +5,7 @@ from advisor.catalogue.example import Example
 from advisor.catalogue.load import Catalogue, load, rules_directory
 from advisor.catalogue.reference import reference, schema
 from advisor.catalogue.rule import LEVELS, Level, Measure, Rule, Seen
-from advisor.catalogue.step import Change, SafeLow, Saves, Stage, Step, Trigger
+from advisor.catalogue.step import Change, Saves, Stage, Step, Trigger
 
 __all__ = [
     "LEVELS",
@@ -17,7 +17,6 @@ __all__ = [
     "Measure",
     "Operator",
     "Rule",
-    "SafeLow",
     "Saves",
     "Seen",
     "Stage",

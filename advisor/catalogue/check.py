@@ -12,7 +12,7 @@ from advisor.catalogue.example import Example
 from advisor.catalogue.ids import FAMILIES, RETIRED, SLUGS
 from advisor.catalogue.read import Problem, Written, suggestion
 from advisor.catalogue.rule import RuleBody, WrittenRule
-from advisor.catalogue.step import SafeLow, Saves, SharedStep, Use, WrittenStep
+from advisor.catalogue.step import Saves, SharedStep, Use, WrittenStep
 from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers
 from advisor.metrics import METRICS, STATS, Metric
 from advisor.progress import Operator
@@ -114,13 +114,11 @@ def _step(step: WrittenStep, steps: set[str]) -> Found:
         yield from _placeholders(key, getattr(step, key))
 
 
-def _promise(key: str, saves: Saves | SafeLow) -> Found:
+def _promise(key: str, saves: Saves) -> Found:
     yield from _metric(key, saves.metric, saves.stat)
     metric = METRICS.get(saves.metric)
     if metric and not metric.promises_ms:
         yield f"{key}.metric", f"'{metric.name}' is no wall time in ms, so it cannot promise milliseconds"
-    if isinstance(saves, Saves) and saves.low:
-        yield from _promise(f"{key}.low", saves.low)
 
 
 def _metric(key: str, name: str, stat: str | None) -> Found:

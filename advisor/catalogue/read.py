@@ -19,11 +19,11 @@ except ImportError:
 from advisor.catalogue.condition import Condition
 from advisor.catalogue.example import Batches, Every, Example, Expect, SourceShort
 from advisor.catalogue.rule import Measure, Seen, WrittenRule
-from advisor.catalogue.step import Change, SafeLow, Saves, SharedStep, Stage, Trigger, Use
+from advisor.catalogue.step import Change, Saves, SharedStep, Stage, Trigger, Use
 
 _TAGS = ("step", "use", "text")  # what pydantic adds to a place for the kind of a step
 _MODELS: tuple[type[BaseModel], ...] = (
-    WrittenRule, SharedStep, Condition, Measure, Seen, Change, SafeLow, Saves, Stage, Trigger, Use,
+    WrittenRule, SharedStep, Condition, Measure, Seen, Change, Saves, Stage, Trigger, Use,
     Batches, Every, Example, Expect, SourceShort,
 )  # fmt: skip
 _KEYS = sorted({field.alias or name for model in _MODELS for name, field in model.model_fields.items()} | {"id"})

@@ -127,9 +127,6 @@ def _promise(step: Step) -> str:
     metric = f"`{step.saves.metric}`" + (f" ({step.saves.stat})" if step.saves.stat else "")
     if step.saves.share == (1, 1, 1):
         return metric
-    if step.saves.low:
-        safe = step.saves.low
-        return f"at least {safe.share:g} x `{safe.metric}`, expected {expected}, at most {high:g} x {metric}"
     return f"{low:g} to {high:g} x {metric}" + ("" if expected is None else f", expected {expected:g}")
 
 

@@ -21,14 +21,6 @@ def _check_share(share: Share) -> Share:
     return share
 
 
-class SafeLow(Model):
-    """Another metric for the low end of a promise: `share` x that metric may be relied on."""
-
-    metric: str
-    stat: Stat | None = None
-    share: float = Field(gt=0)
-
-
 class Saves(Model):
     """A promise: share [low, expected, high] of one metric; expected is null until somebody has measured it."""
 
@@ -36,7 +28,6 @@ class Saves(Model):
     stat: Stat | None = None
     share: Share
     per_batches: int = Field(1, ge=1)
-    low: SafeLow | None = None
 
     _ordered = field_validator("share")(_check_share)
 

@@ -54,8 +54,8 @@ def _cannot_fit(window: Window) -> Missing | None:
     rows = window.batches["input_rows"]
     if rows.quantile(0.9) < ROWS_MUST_VARY * max(rows.quantile(0.1), 1):
         return Missing("the row counts do not vary")
-    correlation = rows.rank().corr(window.batches["interval_ms"].rank())
-    if correlation > ROWS_FOLLOW_BATCH:
+    interval = window.batches["interval_ms"]
+    if interval.nunique() > 1 and rows.rank().corr(interval.rank()) > ROWS_FOLLOW_BATCH:
         return Missing("the row counts follow the length of the batch before")
     return None
 
@@ -116,7 +116,8 @@ def advised_interval_ms(window: Window) -> Windowed:
         return Missing("there are no steady batches")
     shortest = shortest_stable_interval_ms(window)
     p95 = float(window.batches["trigger_execution_ms"].quantile(0.95))
-    advised = rounded_up(SAFETY * (shortest.safe if isinstance(shortest, Estimate) else p95))
+    # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
+    advised = rounded_up(max(1.0, SAFETY * (shortest.safe if isinstance(shortest, Estimate) else p95)))
     return Estimate(advised, advised, advised)
 
 

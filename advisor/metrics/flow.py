@@ -176,11 +176,11 @@ def trend(at: np.ndarray, values: np.ndarray) -> Estimate | Missing:
     at, values = at[known], values[known]
     if len(at) < FEWEST_FOR_TREND:
         return Missing(f"a trend needs {FEWEST_FOR_TREND} batches, there are {len(at)}")
-    if values.max() == values.min():
-        return Estimate(0.0, 0.0, 0.0)
     groups = np.array_split(np.arange(len(at)), min(MOST_POINTS, len(at)))
     x = np.array([np.median(at[group]) for group in groups])
     y = np.array([np.median(values[group]) for group in groups])
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Estimate(0.0, 0.0, 0.0)
     if abs(pd.Series(x).rank().corr(pd.Series(y).rank())) * math.sqrt(len(x) - 1) < MAY_BE_TREND:
         return Estimate(0.0, 0.0, 0.0)
     from scipy import stats  # noqa: PLC0415 - takes as long to import as all else, and most windows are even

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import advisor
-from advisor.batches import Reading
+from advisor.batches import SCHEMA, Reading
 from advisor.catalogue import Catalogue
 from advisor.engine import Silenced, judge
 from advisor.facts import Evidence, Facts, Known, Run, computed, settle
@@ -22,6 +22,8 @@ from advisor.report.query import Judged, query, state
 from advisor.window import Window, latest_regime, run_window
 
 SCHEMA_VERSION = 1
+NARROW = ["id", "run_id", "name", "batch_id", "timestamp", "idle", "file", "offset", "log"]
+"""The columns that are looked at in every event of a run; of the others its last batches are enough."""
 _NEVER = pd.Timestamp(0, tz="UTC")
 LOOKED_AT = 200  # batches of a run that are asked for facts: these do not change within a run
 
@@ -37,6 +39,9 @@ class Wishes(Protocol):
 
     def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
         """Levels that replace those of a rule, by rule id."""
+
+    def notes(self, run: Run) -> tuple[str, ...]:
+        """What the report has to say of the wishes themselves."""
 
 
 @dataclass(frozen=True)
@@ -89,23 +94,61 @@ def assemble(
     judged: Callable[[int, int], None] | None = None,
 ) -> Report:
     """The report on everything that was read. `judged` hears how many of how many runs are done."""
-    court = _Court(reading, catalogue, asked or Asked())
+    tables, narrow = run_tables(reading.batches), reading.batches.select(NARROW)
+    entries = judge_runs(tables, narrow, reading.sightings, catalogue, asked or Asked(), judged)
+    return report_on(reading, entries)
+
+
+def judge_runs(
+    tables: Mapping[str, pa.Table],
+    narrow: pa.Table,
+    sightings: pa.Table,
+    catalogue: Catalogue,
+    asked: Asked,
+    judged: Callable[[int, int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """One entry per run, in order of time.
+
+    `tables`: for each run the batches that can be judged, in order of time; `narrow`: NARROW of every event of every
+    run, sorted by run and time. A run is judged alike beside any others, as long as all runs are there that share its
+    logs or its query.
+    """
+    court = _Court(tables, narrow, sightings, catalogue, asked)
     entries = []
     for done, run in enumerate(court.runs, 1):
         entries.append(query(court.judged(run)))
         if judged is not None:
             judged(done, len(court.runs))
+    return entries
+
+
+def report_on(reading: Reading, entries: Iterable[dict[str, Any]]) -> Report:
+    """The report of these entries, with the counts of the reading."""
     return Report(_plain(reading, entries))
+
+
+def judged_runs(reading: Reading, catalogue: Catalogue, asked: Asked | None = None) -> list[Judged]:
+    """Every run that was read, judged, in order of time."""
+    tables, narrow = run_tables(reading.batches), reading.batches.select(NARROW)
+    court = _Court(tables, narrow, reading.sightings, catalogue, asked or Asked())
+    return [court.judged(run) for run in court.runs]
 
 
 class _Court:
     """Judges runs in order of time, so that each can be compared with the run of its query before it."""
 
-    def __init__(self, reading: Reading, catalogue: Catalogue, asked: Asked) -> None:
+    def __init__(
+        self,
+        tables: Mapping[str, pa.Table],
+        narrow: pa.Table,
+        sightings: pa.Table,
+        catalogue: Catalogue,
+        asked: Asked,
+    ) -> None:
         self._catalogue, self._asked = catalogue, asked
-        self._tables = run_tables(reading.batches)
-        self._nothing = reading.batches.slice(0, 0)
-        self._evidence = Evidence(reading.sightings.to_pandas(), _narrow(reading.batches))
+        self._tables = tables
+        self._nothing = SCHEMA.empty_table()
+        self._evidence = Evidence(sightings.to_pandas(), narrow.to_pandas())
         self.runs = sorted(self._evidence.runs.values(), key=_started)
         self._facts = {run.run_id: self._settled(run) for run in self.runs}
         self._runs_of = Counter(run.id for run in self.runs)
@@ -124,7 +167,8 @@ class _Court:
         judgement = judge(window, self._catalogue, silenced, levels)
         later = self._runs_of[run.id] - self._seen[run.id]
         how = state(run, window.facts, later, self._died[run.id])
-        return Judged(run, self._runs_of[run.id], window, before, since, how, judgement)
+        notes = wishes.notes(run) if wishes else ()
+        return Judged(run, self._runs_of[run.id], window, before, since, how, judgement, notes)
 
     def _settled(self, run: Run) -> Facts:
         table = self._tables.get(run.run_id)
@@ -153,12 +197,6 @@ def run_tables(table: pa.Table) -> dict[str, pa.Table]:
 
 def _dense(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-
-
-def _narrow(table: pa.Table) -> pd.DataFrame:
-    names = ["id", "run_id", "name", "batch_id", "timestamp", "idle", "file", "offset", "log"]
-    frame: pd.DataFrame = table.select(names).to_pandas()
-    return frame
 
 
 def _looked_at(table: pa.Table) -> pd.DataFrame:
@@ -203,7 +241,7 @@ def _limited(table: pa.Table, asked: Asked) -> pa.Table:
     return table.filter(keep)
 
 
-def _plain(reading: Reading, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _plain(reading: Reading, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "advisor_version": advisor.__version__,

@@ -31,6 +31,7 @@ class Judged:
     since: str
     state: str
     judgement: Judgement
+    notes: tuple[str, ...] = ()
 
 
 def query(judged: Judged) -> dict[str, Any]:
@@ -183,7 +184,7 @@ def limits(judged: Judged) -> list[str]:
     trigger = facts.get("trigger")
     if trigger is not None and trigger.source == "inferred":
         said.append(f"The trigger ({trigger.value}) was inferred from the batches' timestamps: --set trigger=...")
-    return said
+    return [*said, *judged.notes]
 
 
 def state(run: Run, facts: Facts, later_runs: int, died: int) -> str:
