@@ -4,17 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from advisor.api import analyze, read_progress, read_sightings
-    from advisor.report import Report
+    from advisor.api import analyze, compare, read_progress, read_sightings
+    from advisor.report import Compared, Report
 
 __version__ = "0.1.0"
 
-__all__ = ["Report", "__version__", "analyze", "read_progress", "read_sightings"]
+__all__ = ["Compared", "Report", "__version__", "analyze", "compare", "read_progress", "read_sightings"]
 
 _HOMES = {
     "analyze": "advisor.api",
+    "compare": "advisor.api",
     "read_progress": "advisor.api",
     "read_sightings": "advisor.api",
+    "Compared": "advisor.report",
     "Report": "advisor.report",
 }
 

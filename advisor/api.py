@@ -9,7 +9,7 @@ import pandas as pd
 
 from advisor import batches, catalogue
 from advisor.errors import UsageError
-from advisor.report import Asked, Report, assemble
+from advisor.report import Asked, Compared, Report, Wanted, assemble, compare_readings
 from advisor.sources import files
 from advisor.wishes import user_wishes
 
@@ -41,6 +41,30 @@ def analyze(
         until=_instant("until", until),
     )
     return assemble(files.read(given, progress=progress), judges, asked)
+
+
+def compare(
+    before: str | Path | Iterable[str | Path],
+    after: str | Path | Iterable[str | Path] | None = None,
+    *,
+    set: Iterable[str] = (),
+    config: str | Path | None = None,
+    rules: Iterable[str | Path] = (),
+    query: str | None = None,
+    before_run: str | None = None,
+    after_run: str | None = None,
+) -> Compared:
+    """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
+
+    Paths, `set`, `config` and `rules` as for `analyze`; `query` is a name or id, the runs are beginnings of run ids.
+    Differences are milliseconds, AFTER less BEFORE, with 95 % intervals. Raises InputError where there is nothing to
+    read or to pair, UsageError and CatalogueError for what was asked wrongly.
+    """
+    old, new = _listed(before), None if after is None else _listed(after)
+    judges = catalogue.load([Path(place) for place in rules] or None)
+    asked = Asked(wishes=user_wishes(set, config, [*old, *(new or ())], judges))
+    wanted = Wanted(query, before_run, after_run)
+    return compare_readings(files.read(old), None if new is None else files.read(new), judges, asked, wanted)
 
 
 def read_progress(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:

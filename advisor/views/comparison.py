@@ -171,5 +171,9 @@ def _promises(entry: Data) -> Iterator[tuple[str, str]]:
         measured = f"measured {text.ms(saved['value'])} ({_interval(saved)}); " if saved else ""
         yield (
             kept["verdict"],
-            f"{kept['do']}, {of}: promised {text.saving(kept['predicted_ms'])}; {measured}{kept['because']}",
+            f"{kept['do']}, {of}: promised {_promised(kept['predicted_ms'])}; {measured}{kept['because']}",
         )
+
+
+def _promised(saves: Data) -> str:
+    return text.saving(saves) if saves["expected"] is not None else f"at most {text.ms(saves['high'])}"

@@ -1,0 +1,25 @@
+"""Two windows: what changed, by how much, was the promise kept."""
+
+from advisor.comparison.bootstrap import Level
+from advisor.comparison.changes import Change, changes
+from advisor.comparison.compare import Comparison, compare
+from advisor.comparison.effect import Effect
+from advisor.comparison.interleaved import Trial, interleaved, order
+from advisor.comparison.levels import levels
+from advisor.comparison.load import Load
+from advisor.comparison.promises import Kept
+
+__all__ = [
+    "Change",
+    "Comparison",
+    "Effect",
+    "Kept",
+    "Level",
+    "Load",
+    "Trial",
+    "changes",
+    "compare",
+    "interleaved",
+    "levels",
+    "order",
+]

@@ -1,0 +1,157 @@
+"""Compare two windows: the effects, what stands behind them, and the verdict in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from advisor.comparison.changes import Change, changes
+from advisor.comparison.effect import Effect, effect
+from advisor.comparison.levels import FEWEST, REST, TOTAL, Levels, levels
+from advisor.comparison.load import Load, at_same_load, load
+from advisor.comparison.promises import OF, Kept, judged, made
+from advisor.engine import Advice
+from advisor.metrics import Missing
+from advisor.metrics.words import milliseconds
+from advisor.window import PHASES, Window
+
+Verdict = Literal["slower", "faster", "no difference", "not comparable", "too few batches"]
+WITHIN_RUNS = (
+    "The intervals hold how batches vary within these two windows, not how one start of a query varies from the next: "
+    "repeat both runs to be sure."
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """AFTER against BEFORE. `effects` is empty where one side has too few batches; the first is the typical batch."""
+
+    verdict: Verdict
+    says: str
+    load: Load | None
+    effects: tuple[Effect, ...]
+    changed: tuple[Change, ...]
+    promises: tuple[Kept, ...]
+    limits: tuple[str, ...]
+
+    def slower_by_more_than(self, percent: float) -> bool:
+        """Whether a typical batch is slower by more than so many percent, the interval's low end included."""
+        share = self.effects[0].share if self.effects else None
+        return self.verdict == "slower" and share is not None and share.low * 100 > percent
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data (README, "A comparison as JSON")."""
+        return {
+            "verdict": self.verdict,
+            "says": self.says,
+            "load": self.load.to_dict() if self.load else None,
+            "effects": [one.to_dict() for one in self.effects],
+            "changed": [one.to_dict() for one in self.changed],
+            "promises": [one.to_dict() for one in self.promises],
+            "limits": list(self.limits),
+        }
+
+
+def compare(
+    before: Window, after: Window, steps: Iterable[Advice] = (), on_the_mean: Collection[str] = ()
+) -> Comparison:
+    """How AFTER differs from BEFORE: phases, typical and mean batch, record latency, settings, promises.
+
+    `steps`: what was advised from BEFORE; `on_the_mean`: ids of those that promise milliseconds of the mean batch, not
+    of the typical one. Differences are AFTER less BEFORE, with 95 % intervals of a moving-block bootstrap that gives
+    the same numbers for the same windows.
+    """
+    changed = changes(before.facts, after.facts)
+    taken = made(steps, changed, after.facts)
+    if (missing := FEWEST - min(len(before), len(after))) > 0:
+        return _too_few(before, after, missing, changed, taken)
+    weighed, shift = load(before, after)
+    old, new = levels(before, 0), levels(after, 1)
+    effects = tuple(_effects(old, at_same_load(new, shift)))
+    verdict = _verdict(effects[0], weighed)
+    return Comparison(
+        verdict=verdict,
+        says=_says(verdict, effects[0], weighed),
+        load=weighed,
+        effects=effects,
+        changed=changed,
+        promises=tuple(_promises(taken, effects, on_the_mean, min(len(before), len(after)), weighed)),
+        limits=tuple(_limits(old, new)),
+    )
+
+
+def _effects(old: Levels, new: Levels) -> Iterator[Effect]:
+    yield effect(TOTAL, "typical", old.typical[TOTAL], new.typical[TOTAL])
+    yield effect(TOTAL, "mean", old.mean, new.mean)
+    nothing = old.typical[TOTAL] - old.typical[TOTAL]
+    for name in (*PHASES.values(), *REST):
+        if name in old.typical or name in new.typical:
+            yield effect(name, "typical", old.typical.get(name, nothing), new.typical.get(name, nothing))
+    if not isinstance(old.latency, Missing) and not isinstance(new.latency, Missing):
+        for stat in old.latency:
+            yield effect("record latency", stat, old.latency[stat], new.latency[stat])
+
+
+def _verdict(total: Effect, weighed: Load) -> Verdict:
+    slower = total.difference.low > 0
+    comparable = weighed.kind in ("same", "adjusted")
+    # More rows never make a batch faster, nor fewer make it slower: such a difference stands at any load.
+    if not comparable and not (weighed.kind == "differs" and total.told and slower != weighed.grown):
+        return "not comparable"
+    return ("slower" if slower else "faster") if total.told else "no difference"
+
+
+def _says(verdict: Verdict, total: Effect, weighed: Load) -> str:
+    went = f"{milliseconds(total.before)} -> {milliseconds(total.after)}"
+    share = total.share
+    percent = "" if share is None else f", {share.low * 100:+.0f} to {share.high * 100:+.0f} %"
+    if verdict == "not comparable":
+        return f"Not comparable: a typical batch went {went} {weighed.says}."
+    if verdict == "no difference":
+        return f"No difference that can be told: a typical batch went {went}{percent}, {weighed.says}."
+    by = abs(total.difference.value or 0.0)
+    ends = sorted((abs(total.difference.low), abs(total.difference.high)))
+    words = f"{milliseconds(by)} {verdict} ({milliseconds(ends[0])} to {milliseconds(ends[1])})"
+    return f"A typical batch is {words}: {went}{percent}, {weighed.says}."
+
+
+def _promises(
+    taken: list[Advice], effects: tuple[Effect, ...], on_the_mean: Collection[str], batches: int, weighed: Load
+) -> Iterator[Kept]:
+    found = {(one.name, one.stat): one for one in effects}
+    for step in taken:
+        doubt = _doubt(step, taken, weighed)
+        stat = "mean" if step.id in on_the_mean else "typical"
+        for of, measured in zip(OF, (found[TOTAL, stat], found.get(("record latency", "p50"))), strict=True):
+            kept = judged(step, of, measured, batches, doubt)
+            if kept is not None:
+                yield kept
+
+
+def _doubt(step: Advice, taken: list[Advice], weighed: Load) -> str | None:
+    others = [other.do for other in taken if other.id != step.id and (other.saves or other.saves_latency)]
+    if others:
+        return f"made together with: {'; '.join(others)}"
+    return None if weighed.kind in ("same", "adjusted") else weighed.says
+
+
+def _limits(old: Levels, new: Levels) -> Iterator[str]:
+    yield WITHIN_RUNS
+    for side, at in (("BEFORE", old), ("AFTER", new)):
+        if isinstance(at.latency, Missing):
+            yield f"No record latency for {side}: {at.latency.reason}."
+
+
+def _too_few(
+    before: Window, after: Window, missing: int, changed: tuple[Change, ...], taken: list[Advice]
+) -> Comparison:
+    words = f"{missing} more steady batches are needed"
+    says = f"Too few batches: {len(before)} steady ones before and {len(after)} after; {words}."
+    promises = (judged(step, of, None, 0, words) for step in taken for of in OF)
+    kept = tuple(_with_more(one, missing) for one in promises if one is not None)
+    return Comparison("too few batches", says, None, (), changed, kept, ())
+
+
+def _with_more(kept: Kept, more: int) -> Kept:
+    return Kept(kept.step, kept.do, kept.of, kept.predicted, None, kept.verdict, kept.because, more)

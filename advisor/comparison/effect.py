@@ -1,0 +1,57 @@
+"""By how much one number differs between two windows, with its interval."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from advisor.comparison.bootstrap import Level
+from advisor.metrics import Estimate
+
+
+@dataclass(frozen=True)
+class Effect:
+    """AFTER less BEFORE of one number in ms: positive is slower. `stat` as in metrics, `share` of BEFORE, or None.
+
+    `difference` and `share` hold the value and its 95 % interval, at the same load where that could be adjusted.
+    """
+
+    name: str
+    stat: str
+    before: float
+    after: float
+    difference: Estimate
+    share: Estimate | None
+
+    @property
+    def told(self) -> bool:
+        """Whether there is a difference that can be told from noise."""
+        return self.difference.low > 0 or self.difference.high < 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: ms to a hundredth, shares to a tenth of a percent."""
+        return {
+            "name": self.name,
+            "stat": self.stat,
+            "before_ms": round(self.before, 2),
+            "after_ms": round(self.after, 2),
+            "difference_ms": plain(self.difference, 2),
+            "difference_share": plain(self.share, 3) if self.share else None,
+            "told": self.told,
+        }
+
+
+def effect(name: str, stat: str, before: Level, after: Level) -> Effect:
+    """The effect between two levels; no share where BEFORE is not above 0."""
+    ratio = after.over(before)
+    change = Level(ratio.value - 1, ratio.draws - 1)
+    sound = math.isfinite(change.value) and (before.draws > 0).mean() > 0.99
+    difference = (after - before).interval()
+    return Effect(name, stat, before.value, after.value, difference, change.interval() if sound else None)
+
+
+def plain(estimate: Estimate, digits: int) -> dict[str, float | None]:
+    """An estimate as plain data."""
+    value = None if estimate.value is None else round(estimate.value, digits)
+    return {"low": round(estimate.low, digits), "value": value, "high": round(estimate.high, digits)}

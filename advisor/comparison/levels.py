@@ -1,0 +1,123 @@
+"""The levels of a window that are compared: triggerExecution, its phases, record latency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from advisor.comparison.bootstrap import Blocks, Level, blocks
+from advisor.metrics import Missing, Quantiles, measured
+from advisor.metrics.latency import Mixture, mixture
+from advisor.metrics.phases import unaccounted_ms
+from advisor.window import PHASES, Window
+
+TOTAL = "triggerExecution"
+REST = ("other", "unaccounted")
+LATENCIES = {"p50": 0.50, "p99": 0.99}
+_KNOTS = 400  # points at which the distribution of the record latency is held
+FEWEST = 10  # steady batches without which nothing is said
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of one window in ms. `typical` by Spark's name of the phase; the phases add up to triggerExecution.
+
+    `mean`: triggerExecution over all batches, rare slow ones too. `latency`: p50 and p99, or why there are none.
+    """
+
+    typical: dict[str, Level]
+    mean: Level
+    latency: dict[str, Level] | Missing
+
+
+def levels(window: Window, stream: int) -> Levels:
+    """The levels of a window of at least FEWEST batches; `stream` must differ between windows that are compared."""
+    window = window.only(window.batches["trigger_execution_ms"].notna(), window.because)
+    parts = _parts(window)
+    cut = blocks(parts[TOTAL].to_numpy(dtype=float), stream)
+    found = typical(parts, cut, window.middle.to_numpy())
+    return Levels(found, _mean(parts[TOTAL].to_numpy(dtype=float), cut), _latencies(window, cut))
+
+
+def typical(parts: pd.DataFrame, cut: Blocks, inside: np.ndarray) -> dict[str, Level]:
+    """The mean of each column over the batches between p25 and p75 of triggerExecution: those marked `inside`.
+
+    A window that drifts has a long memory, so that few blocks are drawn and the level is as uncertain as it moves.
+    """
+    values = parts.to_numpy(dtype=float)
+    total = values[:, parts.columns.get_loc(TOTAL)]
+    order = np.argsort(total, kind="stable")
+    drawn = np.concatenate([middle(weights[:, order]) @ values[order] for weights in cut.weights()])
+    seen = values[inside].mean(axis=0)
+    return {str(name): cut.around(float(seen[i]), drawn[:, i]) for i, name in enumerate(parts)}
+
+
+def _mean(total: np.ndarray, cut: Blocks) -> Level:
+    drawn = np.concatenate([weights @ total / weights.sum(axis=1) for weights in cut.weights()])
+    return cut.around(float(total.mean()), drawn)
+
+
+def _parts(window: Window) -> pd.DataFrame:
+    frame = window.batches
+    phases = frame[list(PHASES)].fillna(0).rename(columns=PHASES)
+    rest = {REST[0]: frame["other_phases_ms"], REST[1]: unaccounted_ms(window)}
+    parts: pd.DataFrame = pd.concat([frame["trigger_execution_ms"].rename(TOTAL), phases, pd.DataFrame(rest)], axis=1)
+    return parts[[name for name in parts if name == TOTAL or (parts[name] != 0).any()]]
+
+
+def middle(weights: np.ndarray) -> np.ndarray:
+    """The weight of each batch in the mean of the middle half; batches in order of length, one row per draw."""
+    drawn = np.cumsum(weights, axis=1)
+    quarter = drawn[:, -1:] / 4
+    inside = np.clip(drawn, quarter, 3 * quarter)
+    inside[:, 1:] -= inside[:, :-1].copy()
+    inside[:, :1] -= quarter
+    kept: np.ndarray = inside / (2 * quarter)
+    return kept
+
+
+@dataclass(frozen=True)
+class _Latency:
+    """The distribution of the record latency: below[i, k] of the rows of batch i waited at most knots[k] ms."""
+
+    knots: np.ndarray
+    below: np.ndarray
+    rows: np.ndarray
+    known: np.ndarray
+
+    @classmethod
+    def of(cls, window: Window) -> _Latency | None:
+        mixed = mixture(window)
+        if not isinstance(mixed, Mixture):
+            return None
+        width = np.maximum(mixed.width, 1e-9)
+        ends = np.concatenate([mixed.start, mixed.start + width])
+        knots = np.unique(np.quantile(ends, np.linspace(0, 1, _KNOTS)))
+        below = np.clip((knots - mixed.start[:, None]) / width[:, None], 0, 1) * mixed.rows[:, None]
+        return cls(knots, below, mixed.rows, mixed.known)
+
+    def quantiles(self, weights: np.ndarray) -> np.ndarray:
+        weights = weights[:, self.known]
+        reached = weights @ self.below / np.maximum(weights @ self.rows, 1e-9)[:, None]
+        return np.column_stack([self._where(reached, wanted) for wanted in LATENCIES.values()])
+
+    def _where(self, reached: np.ndarray, wanted: float) -> np.ndarray:
+        above = np.clip((reached < wanted).sum(axis=1), 1, len(self.knots) - 1)
+        draw = np.arange(len(reached))
+        low, high = reached[draw, above - 1], reached[draw, above]
+        part = np.clip((wanted - low) / np.maximum(high - low, 1e-12), 0, 1)
+        found: np.ndarray = self.knots[above - 1] + part * (self.knots[above] - self.knots[above - 1])
+        return found
+
+
+def _latencies(window: Window, cut: Blocks) -> dict[str, Level] | Missing:
+    seen, distribution = measured(window, "record_latency_ms"), _Latency.of(window)
+    if distribution is None or not isinstance(seen, Quantiles):
+        return seen if isinstance(seen, Missing) else Missing("there are no steady batches")
+    drawn = np.concatenate([distribution.quantiles(weights) for weights in cut.weights()])
+    return {
+        name: cut.around(value, drawn[:, i])
+        for i, (name, value) in enumerate(zip(LATENCIES, (seen.p50, seen.p99), strict=True))
+    }

@@ -1,0 +1,143 @@
+"""Whether two windows ran at the same load, and what the difference of load costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from advisor.comparison.bootstrap import DRAWS, SEED, Level
+from advisor.comparison.levels import TOTAL, Levels
+from advisor.metrics import Estimate, Missing
+from advisor.metrics.cost import fit
+from advisor.metrics.latency import ONE_SHOT
+from advisor.metrics.words import number
+from advisor.window import Window
+
+EVEN_RATIO = 1.1  # loads that differ by less are the same
+BEYOND = 1.5  # a fit is not stretched further than this beyond the rows it has seen
+_NORMAL_95 = 2 * 1.96  # standard errors in a 95 % interval
+
+Kind = Literal["same", "adjusted", "differs", "unknown"]
+
+
+@dataclass(frozen=True)
+class Load:
+    """How the loads compare: `same`, `adjusted` by the fitted cost of rows, `differs` and why, or `unknown`.
+
+    `rows` and `per_second` are means of (BEFORE, AFTER); `shift_ms` is what was taken off AFTER for its other load,
+    `grown`: whether AFTER has more.
+    """
+
+    kind: Kind
+    says: str
+    rows: tuple[float, float]
+    per_second: tuple[float | None, float | None]
+    shift_ms: float = 0.0
+    grown: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, by the comparison's contract."""
+        return {
+            "kind": self.kind,
+            "says": self.says,
+            "rows_per_batch": {"before": _whole(self.rows[0]), "after": _whole(self.rows[1])},
+            "rows_per_second": {"before": _whole(self.per_second[0]), "after": _whole(self.per_second[1])},
+            "adjusted_ms": round(self.shift_ms, 2),
+        }
+
+
+def load(before: Window, after: Window) -> tuple[Load, Level | None]:
+    """(how the loads compare, what to take off AFTER's levels so that they stand at BEFORE's load, or None).
+
+    Equal rows per second are the same load whatever the rows per batch: with the default trigger these follow the
+    length of the batch, and a longer interval fills batches by design. Equal rows per batch are the same load too:
+    where a limit fills every batch alike, the rate follows from the length of the batch. A one-shot trigger reads what
+    is there: its load is rows per batch alone.
+    """
+    rows = (_mean_rows(before), _mean_rows(after))
+    one_shot = any(_trigger(window) in ONE_SHOT for window in (before, after))
+    per_second = (None, None) if one_shot else (_rate(before), _rate(after))
+    units = {"rows per second": per_second, "rows per batch": rows}
+    known = {unit: (old, new) for unit, (old, new) in units.items() if old and new and old > 0 and new > 0}
+    if not known:
+        return Load("unknown", "at a load that is not known", rows, per_second), None
+    unit, (old, new) = min(known.items(), key=lambda item: max(item[1]) / min(item[1]))
+    found = Load("same", f"at the same load ({_went(old, new)} {unit})", rows, per_second, grown=new > old)
+    return (found, None) if max(old, new) <= EVEN_RATIO * min(old, new) else _adjusted(before, after, found)
+
+
+def _adjusted(before: Window, after: Window, found: Load) -> tuple[Load, Level | None]:
+    old, new = found.per_second
+    if old is None or new is None:
+        old, new = found.rows
+        shift: Level | Missing = Missing("rows per second are not known, or the trigger takes what is there")
+    else:
+        shift = _shift(before, after, found.rows, new / old)
+    unit = "rows per batch" if found.per_second[0] is None else "rows per second"
+    other = replace(found, kind="differs", says=f"while the load went from {_went(old, new)} {unit}", grown=new > old)
+    if isinstance(shift, Missing):
+        return replace(other, says=f"{other.says}, which cannot be taken off: {shift.reason}"), None
+    words = f"at the load of before, by the fitted cost of rows (it went from {_went(old, new)} {unit})"
+    return replace(other, kind="adjusted", says=words, shift_ms=shift.value), shift
+
+
+def _went(old: float, new: float) -> str:
+    words = number(old, "count"), number(new, "count")
+    return words[0] if words[0] == words[1] else " to ".join(words)
+
+
+def at_same_load(levels: Levels, shift: Level | None) -> Levels:
+    """The levels with the cost of more rows taken off: of the whole, of addBatch, and of the record latency."""
+    if shift is None:
+        return levels
+    typical = {name: at - shift if name in (TOTAL, "addBatch") else at for name, at in levels.typical.items()}
+    latency = levels.latency
+    if not isinstance(latency, Missing):
+        latency = {name: at - shift for name, at in latency.items()}
+    return replace(levels, typical=typical, mean=levels.mean - shift, latency=latency)
+
+
+def _shift(before: Window, after: Window, rows: tuple[float, float], ratio: float) -> Level | Missing:
+    """Cost per row x the rows that AFTER's batches hold beyond those that BEFORE's load would give them."""
+    beyond = rows[1] * (1 - 1 / ratio)
+    newer = fit(after)
+    if not isinstance(newer, Missing) and _seen(after, rows[1] - beyond):
+        return _cost(newer[1], beyond)
+    older = fit(before)
+    if isinstance(older, Missing):
+        return newer if isinstance(newer, Missing) else Missing("AFTER has seen no batch nearly as small or large")
+    if not _seen(before, rows[0] * ratio):
+        return Missing("BEFORE has seen no batch nearly as small or large")
+    return _cost(older[1], beyond)
+
+
+def _cost(per_row: Estimate, rows: float) -> Level:
+    likely = per_row.safe
+    error = (per_row.high - per_row.low) / _NORMAL_95
+    drawn = np.random.default_rng([SEED, 2]).normal(likely, error, DRAWS).clip(min=0)
+    return Level(likely * rows, drawn * rows)
+
+
+def _seen(window: Window, rows: float) -> bool:
+    seen = window.batches["input_rows"]
+    return bool(seen.quantile(0.05) / BEYOND <= rows <= seen.quantile(0.95) * BEYOND)
+
+
+def _mean_rows(window: Window) -> float:
+    return float(window.batches["input_rows"].mean())
+
+
+def _rate(window: Window) -> float | None:
+    frame = window.batches[window.batches["interval_ms"].notna()]
+    passed = float(frame["interval_ms"].sum())
+    return float(frame["input_rows"].sum()) / passed * 1000 if passed > 0 else None
+
+
+def _trigger(window: Window) -> str:
+    return str(window.facts.value("trigger"))
+
+
+def _whole(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else round(value, 1)

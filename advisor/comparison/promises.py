@@ -1,0 +1,141 @@
+"""Was a prediction kept? The promise of a step that was made between two windows, against what was measured."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from advisor.comparison.changes import Change
+from advisor.comparison.effect import Effect, plain
+from advisor.engine import Advice
+from advisor.facts import FACTS, Facts, from_conf, from_writer_options
+from advisor.facts.confs import ASYNC_ENABLED
+from advisor.metrics import Estimate
+from advisor.metrics.words import milliseconds
+from advisor.savings import Promise
+
+SLACK = 0.02  # of the batch before: a saving this close below the promise counts as kept
+MOST_MORE = 100_000  # more batches than this are as good as never
+_UNITS = {"millisecond": 1, "second": 1000, "minute": 60_000, "hour": 3_600_000}
+_INTERVAL = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(millisecond|second|minute|hour)s?\s*", re.IGNORECASE)
+
+Verdict = Literal["kept", "broken", "cannot say yet"]
+Of = Literal["batch", "record"]
+OF: tuple[Of, ...] = ("batch", "record")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One step that was made: what it promised, what was measured, in ms saved of a batch or of a record's latency.
+
+    `more`: batches that are still needed on each side for an answer; None where there is one, or where none can come.
+    """
+
+    step: str
+    do: str
+    of: Of
+    predicted: Promise
+    measured: Estimate | None
+    verdict: Verdict
+    because: str
+    more: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, by the comparison's contract."""
+        return {
+            "step": self.step,
+            "do": self.do,
+            "of": self.of,
+            "predicted_ms": self.predicted.to_dict(),
+            "measured_ms": plain(self.measured, 1) if self.measured else None,
+            "verdict": self.verdict,
+            "because": self.because,
+            "more_batches": self.more,
+        }
+
+
+def made(steps: Iterable[Advice], changed: Iterable[Change], after: Facts) -> list[Advice]:
+    """The steps whose change is among what changed: one of its settings became what the step advises, none differs."""
+    became = {change.fact: change.after.value for change in changed if change.after is not None}
+    wanted = {step.id: (step, _wanted(step)) for step in steps}
+    return [step for step, facts in wanted.values() if _is_made(facts, became, after)]
+
+
+def judged(
+    step: Advice,
+    of: Of,
+    measured: Effect | None,
+    batches: int,
+    doubt: str | None = None,
+) -> Kept | None:
+    """Whether the step's promise was kept by this effect; None where it promised nothing of the kind.
+
+    Kept: the saving is at least the low end, but for 2 % of the batch, with the whole interval. Broken: the whole
+    interval lies below it. `batches`: the fewer of both sides. `doubt`: why nothing can be concluded anyway.
+    """
+    promise = step.saves if of == "batch" else step.saves_latency
+    if promise is None:
+        return None
+    if measured is None or doubt:
+        return Kept(step.id, step.do, of, promise, None, "cannot say yet", doubt or "there is nothing measured")
+    saved = Estimate(-measured.difference.high, -(measured.difference.value or 0.0), -measured.difference.low)
+    verdict, because, more = _verdict(promise, saved, SLACK * measured.before, batches)
+    return Kept(step.id, step.do, of, promise, saved, verdict, because, more)
+
+
+def _verdict(promise: Promise, saved: Estimate, slack: float, batches: int) -> tuple[Verdict, str, int | None]:
+    enough = promise.low - slack
+    if saved.low >= enough:
+        return "kept", _how_kept(promise, saved), None
+    if saved.high < promise.low:
+        return "broken", f"at most {milliseconds(saved.high)} were saved", None
+    needed = _needed(saved, enough, promise.low, batches)
+    if needed is None:
+        return "cannot say yet", "the batches vary so much that the saving lies on both sides of the promise", None
+    return "cannot say yet", f"{needed:,} more batches on each side are needed", needed
+
+
+def _how_kept(promise: Promise, saved: Estimate) -> str:
+    if saved.low > promise.high:
+        return "it saved more than was promised"
+    return "only a most was promised" if promise.expected is None else "it saved what was promised"
+
+
+def _needed(saved: Estimate, enough: float, low: float, batches: int) -> int | None:
+    """More batches until the interval, which shrinks with the square root, lies on one side."""
+    value = saved.safe
+    apart = max((value - enough) / max(value - saved.low, 1e-9), (low - value) / max(saved.high - value, 1e-9))
+    if apart <= 0:
+        return None
+    needed = math.ceil(batches / apart**2) - batches
+    return max(needed, 1) if needed <= MOST_MORE else None
+
+
+def _wanted(step: Advice) -> dict[str, Any]:
+    """Facts that hold once the step is made, as far as its settings tell; of stages the last one's."""
+    change: Mapping[str, Any] = step.stages[-1]["change"] if step.stages else step.change
+    pairs = [pair for key, text in (change.get("conf") or {}).items() for pair in from_conf(key, str(text))]
+    options = change.get("writer_option") or {}
+    if ASYNC_ENABLED in options:
+        pairs += from_writer_options(options)
+    pairs += _of_trigger(change.get("trigger") or {})
+    return {fact: value for fact, value in pairs if value is not None and (fact in FACTS or ":" in fact)}
+
+
+def _of_trigger(trigger: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    for kind, value in trigger.items():
+        interval = _INTERVAL.fullmatch(str(value))
+        if interval is None:
+            return [("trigger", kind)]
+        length = float(interval[1]) * _UNITS[interval[2].lower()]
+        return [("trigger", kind), *([("trigger_interval_ms", round(length))] if kind == "processing_time" else [])]
+    return []
+
+
+def _is_made(wanted: Mapping[str, Any], became: Mapping[str, Any], after: Facts) -> bool:
+    hit = any(fact in became and str(became[fact]) == str(value) for fact, value in wanted.items())
+    known = {fact: after.value(fact) for fact in wanted if fact in after}
+    return hit and not any(str(value) != str(wanted[fact]) for fact, value in known.items())

@@ -1,0 +1,175 @@
+"""Two readings, query by query: which windows are compared, and the comparison as plain data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import advisor
+from advisor.batches import Reading
+from advisor.catalogue import Catalogue
+from advisor.comparison import Comparison, compare
+from advisor.engine import Advice
+from advisor.errors import InputError, UsageError
+from advisor.report.assemble import Asked, judged_runs
+from advisor.report.budget import moment
+from advisor.report.query import Judged
+from advisor.window import Window
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which runs are compared: the query by name or id, and runs by the beginning of their run id; None means any."""
+
+    query: str | None = None
+    before_run: str | None = None
+    after_run: str | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What `compare` gives: `data` is the whole as plain data (README, "A comparison as JSON")."""
+
+    data: dict[str, Any] = field(repr=False)
+    comparisons: tuple[Comparison, ...] = ()
+
+    def to_json(self) -> str:
+        """The comparison as JSON text."""
+        return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
+
+    def slower_by_more_than(self, percent: float) -> bool:
+        """Whether a typical batch of any query is slower by more than so many percent, sure to 97.5 %."""
+        return any(one.slower_by_more_than(percent) for one in self.comparisons)
+
+    @property
+    def undecided(self) -> list[str]:
+        """Why queries could not be compared, a sentence each; empty when all could."""
+        return [one.says for one in self.comparisons if one.verdict in ("not comparable", "too few batches")]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One window to compare, with the run that it is of."""
+
+    judged: Judged
+    window: Window
+
+
+def compare_readings(
+    before: Reading, after: Reading | None, catalogue: Catalogue, asked: Asked, wanted: Wanted | None = None
+) -> Compared:
+    """Every query of `before` against the same in `after`: by id, by name, or because each side holds only one.
+
+    Of several runs the newest with steady batches counts, its latest regime. Without `after`, each query's newest
+    window is compared with the one before it. Raises InputError where nothing can be paired, UsageError for a run or
+    a query that is not there.
+    """
+    wanted = wanted or Wanted()
+    old = _runs(before, catalogue, asked, wanted)
+    if after is None:
+        pairs = list(_within(old, wanted))
+    else:
+        pairs = list(_across(old, _runs(after, catalogue, asked, wanted), wanted))
+    if not pairs:
+        raise InputError("compare", "there are no two windows of one query", _would_do(after is None))
+    on_the_mean = _on_the_mean(catalogue)
+    found = tuple(compare(one.window, other.window, _advised(one), on_the_mean) for one, other in pairs)
+    entries = [_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True)]
+    version = {"schema_version": SCHEMA_VERSION, "advisor_version": advisor.__version__}
+    return Compared(version | {"comparisons": entries}, found)
+
+
+def _would_do(alone: bool) -> str:
+    if alone:
+        return "give two logs, or one with two runs of a query or a change within a run"
+    return "name the query with --query, or compare logs of the same query"
+
+
+def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) -> list[Judged]:
+    runs = judged_runs(reading, catalogue, asked)
+    chosen = [one for one in runs if wanted.query in (None, *_names(one))]
+    if wanted.query and not chosen:
+        near = ", ".join(sorted({str(one.run.name or one.run.id) for one in runs})) or "no query"
+        raise UsageError("--query", f"no query {wanted.query!r}", f"there is: {near}")
+    return [one for one in chosen if len(one.window)]
+
+
+def _names(one: Judged) -> tuple[str | None, ...]:
+    return one.run.name, one.run.id, one.run.run_id
+
+
+def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]:
+    if wanted.before_run or wanted.after_run:
+        newer = _chosen(runs, wanted.after_run, "--after-run")
+        older = [one for one in runs if wanted.before_run or one not in newer]
+        yield from _paired(_chosen(older, wanted.before_run, "--before-run"), newer)
+        return
+    for newest in _newest(runs):
+        earlier = [one for one in runs if one.run.id == newest.run.id and one is not newest]
+        if newest.since == "change_point" and newest.before is not None:
+            yield _Side(newest, newest.before), _Side(newest, newest.window)
+        elif earlier:
+            yield _Side(earlier[-1], earlier[-1].window), _Side(newest, newest.window)
+
+
+def _across(old: list[Judged], new: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]:
+    return _paired(_chosen(old, wanted.before_run, "--before-run"), _chosen(new, wanted.after_run, "--after-run"))
+
+
+def _chosen(runs: list[Judged], run_id: str | None, option: str) -> list[Judged]:
+    if run_id is None:
+        return runs
+    chosen = [one for one in runs if one.run.run_id.startswith(run_id)]
+    if not chosen:
+        there = ", ".join(one.run.run_id for one in runs) or "none"
+        raise UsageError(option, f"no run {run_id!r} with steady batches", f"there are: {there}")
+    return chosen
+
+
+def _newest(runs: Sequence[Judged]) -> list[Judged]:
+    """The last run of each query; `runs` are in order of time."""
+    return list({one.run.id or one.run.run_id: one for one in runs}.values())
+
+
+def _paired(old: list[Judged], new: list[Judged]) -> Iterator[tuple[_Side, _Side]]:
+    before, after = _newest(old), _newest(new)
+    if len(before) == len(after) == 1:
+        yield _Side(before[0], before[0].window), _Side(after[0], after[0].window)
+        return
+    for other in after:
+        same = [one for one in before if one.run.id == other.run.id]
+        same = same or [one for one in before if one.run.name and one.run.name == other.run.name]
+        if same:
+            yield _Side(same[-1], same[-1].window), _Side(other, other.window)
+
+
+def _advised(side: _Side) -> list[Advice]:
+    return [step for finding in side.judged.judgement.findings for step in finding.steps]
+
+
+def _on_the_mean(catalogue: Catalogue) -> set[str]:
+    steps = [step for rule in catalogue.rules.values() for step in rule.steps]
+    return {step.id for step in steps if step.saves and step.saves.stat in ("mean", "total")}
+
+
+def _entry(before: _Side, after: _Side, result: Comparison) -> dict[str, Any]:
+    run = after.judged.run
+    names = {"query": run.name or run.id, "before": _side(before), "after": _side(after)}
+    return names | result.to_dict()
+
+
+def _side(side: _Side) -> dict[str, Any]:
+    times = side.window.batches["timestamp"]
+    return {
+        "id": side.judged.run.id,
+        "run_id": side.judged.run.run_id,
+        "spark_version": side.window.facts.value("spark_version"),
+        "first": moment(times.iloc[0]),
+        "last": moment(times.iloc[-1]),
+        "batches": len(side.window),
+        "because": side.window.because,
+    }

@@ -1,0 +1,190 @@
+"""Two windows: load, changed settings, promises, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from advisor.catalogue import load as load_catalogue
+from advisor.comparison import Comparison, compare
+from advisor.engine import Advice, judge
+from advisor.window import Window
+from tests.made import window
+
+SYNC = {"walCommit": 28, "addBatch": 33, "commitOffsets": 30, "queryPlanning": 5, "latestOffset": 2}
+ASYNC = {"walCommit": 0, "addBatch": 22, "commitOffsets": 0, "queryPlanning": 4, "latestOffset": 2}
+LEGAL: dict[str, Any] = {
+    "stateful": False, "sink": "kafka", "trigger": "unspecified", "platform": "open_source", "spark_version": "4.3.0",
+}  # fmt: skip
+
+
+def run(
+    phases: Mapping[str, float],
+    count: int = 120,
+    seed: int = 0,
+    noise: float = 0.1,
+    rows: float | None = None,
+    **how: Any,
+) -> Window:
+    """Batches of these phases, noisy; rows follow the batch at 1000 a second unless they are given."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(count):
+        scale = max(0.3, 1 + noise * rng.normal())
+        row = {name: round(ms * scale) for name, ms in phases.items()}
+        length = sum(row.values()) + 3
+        made.append(row | {"triggerExecution": length, "numInputRows": rows or length})
+    return window(made, **how)
+
+
+def effect(found: Comparison, name: str, stat: str = "typical") -> Any:
+    return next(one for one in found.effects if (one.name, one.stat) == (name, stat))
+
+
+def advised(before: Window) -> list[Advice]:
+    found = judge(before, load_catalogue(None)).findings
+    return [step for finding in found for step in finding.steps]
+
+
+def test_a_faster_run_is_told_with_its_phases_and_its_latency() -> None:
+    found = compare(run(SYNC, **LEGAL), run(ASYNC, seed=1, **LEGAL))
+    assert found.verdict == "faster"
+    total = effect(found, "triggerExecution")
+    assert total.difference.low < -70 < total.difference.high
+    assert effect(found, "commitOffsets").difference.value == pytest.approx(-30, abs=1.5)
+    phases = sum(one.difference.value for one in found.effects if one.name in {*SYNC, "unaccounted"})
+    assert phases == pytest.approx(total.difference.value, abs=0.1)
+    assert effect(found, "record latency", "p99").told
+    assert found.says.startswith("A typical batch is ")
+
+
+def test_the_same_settings_give_no_difference() -> None:
+    found = compare(run(SYNC, **LEGAL), run(SYNC, seed=7, **LEGAL))
+    assert found.verdict == "no difference"
+    assert not found.slower_by_more_than(0)
+    assert found.changed == ()
+
+
+def test_two_comparisons_of_the_same_windows_are_equal() -> None:
+    one, other = (compare(run(SYNC), run(ASYNC, seed=1)).to_dict() for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize(("percent", "fails"), [(0, True), (5, True), (60, False)])
+def test_slower_by_more_than_counts_the_low_end_of_the_interval(percent: float, fails: bool) -> None:
+    slower = {name: 1.4 * ms for name, ms in SYNC.items()}
+    found = compare(run(SYNC, **LEGAL), run(slower, seed=1, **LEGAL))
+    assert found.slower_by_more_than(percent) is fails
+    assert not compare(run(slower, **LEGAL), run(SYNC, seed=1, **LEGAL)).slower_by_more_than(percent)
+
+
+def test_too_few_batches_say_how_many_more() -> None:
+    found = compare(run(SYNC, count=6), run(SYNC))
+    assert found.verdict == "too few batches" and found.effects == ()
+    assert "4 more steady batches" in found.says
+
+
+def loaded(rows: float, count: int = 100, seed: int = 0, interval_ms: float = 1000, **how: Any) -> Window:
+    """A trigger with an interval whose batches cost 50 ms and a tenth of a ms per row."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(count):
+        taken = round(rows * (1 + 0.3 * rng.uniform(-1, 1)))
+        length = round(50 + 0.1 * taken + rng.normal())
+        made.append({"addBatch": length - 5, "triggerExecution": length, "numInputRows": taken})
+    return window(made, interval_ms=interval_ms, **how)
+
+
+def test_more_rows_are_taken_off_by_the_fitted_cost() -> None:
+    known = {"trigger": "processing_time"}
+    found = compare(loaded(1000, **known), loaded(1400, seed=1, **known))
+    assert found.load is not None and found.load.kind == "adjusted"
+    assert found.load.shift_ms == pytest.approx(40, rel=0.1)
+    assert found.verdict == "no difference"
+    assert abs(found.effects[0].difference.value or 0) < 3
+
+
+def test_an_effect_at_another_load_is_the_effect_of_the_change_alone() -> None:
+    before = loaded(1000, trigger="processing_time")
+    after = run({"addBatch": 150}, rows=1400, noise=0.02, seed=1, interval_ms=1000, trigger="processing_time")
+    found = compare(before, after)  # AFTER's rows do not vary, so BEFORE's fit is used: 150 + 3 - 40 against 150
+    assert found.load is not None and found.load.kind == "adjusted"
+    assert found.effects[0].after == pytest.approx(113, abs=3)
+    assert found.verdict == "faster"
+
+
+def test_without_a_fit_another_load_is_not_comparable() -> None:
+    found = compare(loaded(1000), loaded(1400, seed=1))
+    assert found.verdict == "not comparable"
+    assert "the trigger is not known" in found.says
+    assert not found.slower_by_more_than(0)
+
+
+def test_a_batch_that_is_faster_with_more_rows_is_faster() -> None:
+    found = compare(run(SYNC, rows=100, interval_ms=200), run(ASYNC, rows=150, seed=1, interval_ms=200))
+    assert found.load is not None and found.load.kind == "differs"
+    assert found.verdict == "faster"
+
+
+def test_rows_that_only_follow_the_batch_are_the_same_load() -> None:
+    found = compare(run(SYNC), run(ASYNC, seed=1))
+    assert found.load is not None and found.load.kind == "same"
+    assert "1,000" in found.says and "rows per second" in found.says
+
+
+def test_batches_that_a_limit_fills_are_the_same_load() -> None:
+    found = compare(run(SYNC, rows=500), run(ASYNC, rows=500, seed=1))
+    assert found.load is not None and found.load.says == "at the same load (500 rows per batch)"
+
+
+def test_what_changed_and_what_only_one_side_tells() -> None:
+    before = run(SYNC, async_progress=False, sink="kafka", application="yesterday")
+    after = run(SYNC, async_progress=True, sink="kafka", output_mode="append", application="today")
+    changed = compare(before, after).changed
+    assert [(one.fact, one.sure) for one in changed] == [("async_progress", True), ("output_mode", False)]
+    assert changed[0].to_dict()["after"] == {"value": True, "from": "user"}
+
+
+def test_a_promise_is_kept() -> None:
+    before = run(SYNC, async_progress=False, **LEGAL)
+    after = run(ASYNC, seed=1, async_progress=True, async_progress_interval_ms=1000, **LEGAL)
+    kept = {one.of: one for one in compare(before, after, advised(before)).promises if one.step == "async-progress"}
+    assert {of: one.verdict for of, one in kept.items()} == {"batch": "kept", "record": "kept"}
+    assert kept["batch"].measured is not None
+    assert kept["batch"].predicted.low - 3 < kept["batch"].measured.low
+
+
+def test_a_promise_is_broken() -> None:
+    before = run(SYNC, async_progress=False, **LEGAL)
+    after = run(SYNC | {"walCommit": 20}, seed=1, async_progress=True, **LEGAL)
+    kept = compare(before, after, advised(before)).promises
+    assert [one.verdict for one in kept if one.step == "async-progress"] == ["broken", "broken"]
+
+
+def test_a_promise_that_cannot_be_judged_yet_says_how_many_batches_more() -> None:
+    before = run(SYNC, count=25, noise=0.6, async_progress=False, **LEGAL)
+    after = run(ASYNC | {"addBatch": 30}, count=25, noise=0.6, seed=1, async_progress=True, **LEGAL)
+    kept = compare(before, after, advised(before)).promises
+    assert {one.verdict for one in kept} <= {"cannot say yet", "kept", "broken"}
+    few = compare(before, run(ASYNC, count=4, async_progress=True, **LEGAL), advised(before)).promises
+    assert [(one.verdict, one.more) for one in few if one.of == "batch"] == [("cannot say yet", 6)]
+
+
+def test_a_step_that_was_not_made_has_no_promise_to_keep() -> None:
+    before = run(SYNC, async_progress=False, **LEGAL)
+    assert compare(before, run(ASYNC, async_progress=False, **LEGAL), advised(before)).promises == ()
+    other_trigger = LEGAL | {"trigger": "processing_time"}
+    assert compare(before, run(ASYNC, async_progress=False, **other_trigger), advised(before)).promises == ()
+
+
+def test_a_trigger_that_became_what_was_advised_is_a_step_made() -> None:
+    known = {"trigger": "processing_time", "trigger_interval_ms": 5000, "latency_target_ms": 1000}
+    before = loaded(5000, interval_ms=5000, **known)
+    step = next(step for step in advised(before) if step.id == "interval-no-longer-than-needed")
+    advised_ms = int(step.change["trigger"]["processing_time"].split()[0])
+    after = loaded(advised_ms, seed=1, interval_ms=advised_ms, **known | {"trigger_interval_ms": advised_ms})
+    kept = compare(before, after, [step]).promises
+    assert [(one.step, one.of, one.verdict) for one in kept] == [(step.id, "record", "kept")]
