@@ -145,6 +145,12 @@ def test_what_is_asked_wrongly_is_told_before_anything_is_attached(wrong: dict[s
     assert spark.streams.listeners == []
 
 
+def test_a_history_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UsageError, match="history"):
+        attach(session(), history=tmp_path / "file")
+
+
 def test_what_is_no_session_is_refused() -> None:
     with pytest.raises(UsageError, match="no Spark session"):
         attach("spark")
@@ -310,6 +316,7 @@ def test_it_shows_itself_as_text_and_as_html_in_which_nothing_is_markup() -> Non
     assert "asyncProgressTrackingEnabled" in html
     assert "Best step" in html
     assert "walCommit" in text
+    assert text.startswith("a session, ")
 
 
 def test_an_advisor_without_a_query_shows_itself_too() -> None:
@@ -331,7 +338,7 @@ def test_what_listening_costs_is_told() -> None:
 
 
 def test_history_is_what_analyze_reads(tmp_path: Path) -> None:
-    from advisor import analyze  # noqa: PLC0415
+    from advisor import analyze
 
     with attach(session(), history=tmp_path) as advisor:
         run(advisor, 60)

@@ -36,6 +36,8 @@ JUDGED: Final = 1000
 """Batches, the newest, on which the watch judges; `report()` takes all that are kept."""
 CPU_SHARE: Final = 0.02
 """The part of one core that the watch may take: after a judgement it waits until that holds."""
+WATCHED: Final = 1000
+"""Queries of which it is remembered what was told."""
 STOP_SECONDS: Final = 30.0
 
 _log = logging.getLogger("advisor")
@@ -101,11 +103,11 @@ class LiveAdvisor(SessionListener):
         return advisor
 
     def __init__(self, spark: Any, session: Session, options: Options) -> None:
-        history = History(options.history) if options.history is not None else None
+        history = _history(options.history) if options.history is not None else None
         recorder = Recorder(session, keep=options.keep, capacity=options.capacity, history=history)
         super().__init__(recorder, "connect" if is_connect(spark) else "lean")
         self._sparkSession = spark
-        self._key = session.key
+        self._session = session
         self._options = options
         self._watches: dict[str, Watch] = {}
         self._new: dict[str, int] = {}
@@ -166,7 +168,7 @@ class LiveAdvisor(SessionListener):
         if self.recorder.detached:
             return
         try:
-            self._sparkSession.streams.removeListener(self)
+            self._session.remove(self)
         except Exception as error:  # the session may be gone, and its listeners with it
             _log.debug("detach: %s", error)
         self._let_go()
@@ -184,20 +186,19 @@ class LiveAdvisor(SessionListener):
         return self.report()._repr_html_()
 
     def _attach(self) -> None:
-        streams = self._sparkSession.streams
         try:
-            streams.addListener(self)
+            self._session.add(self)
         except Exception as error:
             if self.way != "lean":
                 raise
             self.fall_back(error)
-            streams.addListener(self)
+            self._session.add(self)
         self.recorder.pick_up()
 
     def _let_go(self) -> None:
         with _LOCK:
-            if _ATTACHED.get(self._key) is self:
-                del _ATTACHED[self._key]
+            if _ATTACHED.get(self._session.key) is self:
+                del _ATTACHED[self._session.key]
         self.release()
         self.recorder.stop(STOP_SECONDS)
 
@@ -208,12 +209,9 @@ class LiveAdvisor(SessionListener):
 
     def _look_after(self) -> None:
         """Spark Connect drops every listener when its stream of events breaks: come back."""
-        if self.way != "connect" or self.recorder.detached:
-            return
-        streams = self._sparkSession.streams
-        if self not in streams._sqlb._listener_bus:
+        if not self.recorder.detached and self._session.lost(self):
             self.recorder.trouble("the stream of events broke, the listener was added again")
-            streams.addListener(self)
+            self._session.add(self)
 
     def _changed(self, id: str, run_id: str, ended: bool) -> None:
         self._new[run_id] = self._new.get(run_id, 0) + 1
@@ -232,6 +230,8 @@ class LiveAdvisor(SessionListener):
     def _watch(self, id: str, run_id: str, ended: bool) -> None:
         report = self.judging.report(self.recorder.store.reading(id, JUDGED))
         watch = self._watches.setdefault(id, Watch())
+        while len(self._watches) > WATCHED:
+            self._watches.pop(next(iter(self._watches)))
         for entry in report.queries:
             if entry["run_id"] == run_id:
                 self._tell(watch.see(entry, final=ended and entry["terminated"] is not None))
@@ -245,6 +245,13 @@ class LiveAdvisor(SessionListener):
             (self._options.on_finding or _logged)(notice)
         except Exception as error:  # the caller's own code
             self.recorder.trouble(f"on_finding: {type(error).__name__}: {error}")
+
+
+def _history(directory: Path) -> History:
+    try:
+        return History(directory)
+    except OSError as error:
+        raise UsageError(f"history={directory}", str(error), "give a directory that can be written") from None
 
 
 def _logged(notice: Notice) -> None:

@@ -127,7 +127,8 @@ def read(report: Data) -> str:
         text.plural(found["duplicates"], "duplicate dropped", "duplicates dropped") if found["duplicates"] else "",
         f"{len(found['broken']):,} not readable" if found["broken"] else "",
     ]
-    return f"{text.plural(found['files'], 'file')}, {text.size(found['bytes'])}: " + ", ".join(filter(None, extras))
+    where = "a session" if "session" in report else text.plural(found["files"], "file")
+    return f"{where}, {text.size(found['bytes'])}: " + ", ".join(filter(None, extras))
 
 
 _TAKES = {

@@ -1,7 +1,7 @@
 """What listening costs: ratios in one run to PySpark's own listener with empty callbacks, and to no listener.
 
 `python tests/bench/listener.py [--batches 500] [--only events|query|day]` needs Java. Events: wall and CPU time
-of this process per event, decode and table included, on the same batches of the same query. Query: medians of
+of this process per event, decode and table included, on turns of the same query. Query: medians of
 triggerExecution with no listener, with ours, with PySpark's, in turns, with 95 % intervals of a bootstrap over the
 turns. Day: 86,400 events.
 """
@@ -127,14 +127,18 @@ def per_event(spark: Any, place: Path, stateful: bool, batches: int) -> None:
 
     cost = Cost()
     theirs = pysparks(cost)
-    spark.streams.addListener(theirs)
     with attach(spark, on_finding=lambda notice: None) as advisor:
         query = start(spark, place, stateful)
-        wait(query, batches)
+        for _ in range(-(-batches // TURN)):
+            wait(query, TURN)
+            spark.streams.removeListener(advisor)
+            spark.streams.addListener(theirs)
+            wait(query, TURN)
+            spark.streams.removeListener(theirs)
+            spark.streams.addListener(advisor)
         query.stop()
         advisor.progress()
         mine = ours(advisor)
-    spark.streams.removeListener(theirs)
     kind = "RocksDB aggregation" if stateful else "stateless"
     wall, cpu = (
         (mine.wall / mine.events) / (cost.wall / cost.events),

@@ -27,6 +27,13 @@ class Made:
     def stopped(self) -> bool:
         return self.over
 
+    def add(self, listener: Any) -> None: ...
+
+    def remove(self, listener: Any) -> None: ...
+
+    def lost(self, listener: Any) -> bool:
+        return False
+
     def active(self) -> list[tuple[str, str, str | None]]:
         return [(QUERY, run_id, "made") for run_id in self.running]
 

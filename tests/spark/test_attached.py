@@ -162,7 +162,7 @@ def test_continuous_processing_has_no_data_and_is_not_idle(spark: Any, advisor: 
 
 
 def test_a_query_that_waits_for_data_is_idle(spark: Any, advisor: Any, tmp_path: Path) -> None:
-    from pyspark.sql.streaming.listener import StreamingQueryListener  # noqa: PLC0415
+    from pyspark.sql.streaming.listener import StreamingQueryListener
 
     waits = threading.Event()
 
@@ -247,7 +247,7 @@ def test_detached_under_load_the_queries_go_on(spark: Any, tmp_path: Path) -> No
 
 
 def test_a_callback_that_raises(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from advisor.attach import live  # noqa: PLC0415
+    from advisor.attach import live
 
     monkeypatch.setattr(live, "CPU_SHARE", 1e9)
     monkeypatch.setattr(live, "FIRST_JUDGEMENT", 1)
@@ -281,7 +281,7 @@ def test_history_of_a_real_query(spark: Any, tmp_path: Path) -> None:
 
 
 def test_the_public_way_hears_the_same(spark: Any, tmp_path: Path) -> None:
-    from advisor.attach import live  # noqa: PLC0415
+    from advisor.attach import live
 
     with attach(spark) as lean, live.LiveAdvisor(spark, _session_of(spark), lean._options) as public:
         public.fall_back(RuntimeError("refused"))
@@ -304,6 +304,6 @@ def test_the_public_way_hears_the_same(spark: Any, tmp_path: Path) -> None:
 
 
 def _session_of(spark: Any) -> Any:
-    from advisor.sources.listener.session import Classic  # noqa: PLC0415
+    from advisor.sources.listener.session import Classic
 
     return Classic(spark)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from advisor.facts import from_confs
 from advisor.redaction import redact
 from advisor.sources.listener.events import recent
 from advisor.sources.listener.execution import of_batch, of_start, separated, slots
+
+LEAVING_SECONDS: Final = 30.0
 
 Told = tuple[str, Any, str]
 
@@ -21,6 +23,15 @@ class Session(Protocol):
 
     def stopped(self) -> bool:
         """Whether the session is gone."""
+
+    def add(self, listener: Any) -> None:
+        """Register a listener."""
+
+    def remove(self, listener: Any) -> None:
+        """Take it away again; nothing calls it afterwards."""
+
+    def lost(self, listener: Any) -> bool:
+        """Whether the session has dropped the listener by itself."""
 
     def active(self) -> Iterable[tuple[str, str, str | None]]:
         """(id, run id, name) of each query that runs."""
@@ -47,6 +58,18 @@ class Classic:
         """Whether the Spark context was stopped in this process; asks nobody."""
         return self._spark.sparkContext._jsc is None
 
+    def add(self, listener: Any) -> None:
+        """Register a listener."""
+        self._spark.streams.addListener(listener)
+
+    def remove(self, listener: Any) -> None:
+        """Take it away again."""
+        self._spark.streams.removeListener(listener)
+
+    def lost(self, listener: Any) -> bool:  # noqa: ARG002
+        """Never: Spark keeps a listener for as long as the session lives."""
+        return False
+
     def active(self) -> list[tuple[str, str, str | None]]:
         """(id, run id, name) of each query that runs."""
         return [(str(query.id), str(query.runId), query.name) for query in self._spark.streams.active]
@@ -59,13 +82,15 @@ class Classic:
     def facts_at_start(self, run_id: str) -> list[Told]:
         """What session and execution tell of a run that has just started."""
         execution = self._execution(run_id)
-        own = [] if execution is None else of_start(execution)
-        return [*_application(self._spark, self._confs), *_attempt(self._slots), *own]
+        if execution is None:  # it is over already, or of another session whose settings are not these
+            return [*_version(self._spark), *_attempt(self._slots)]
+        return [*_application(self._spark, self._confs), *_attempt(self._slots), *of_start(execution)]
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
-        """What the checkpoint pins against what the session has now."""
+        """What the checkpoint pins against what the session has now; the slots again, for executors that came late."""
         execution = self._execution(run_id)
-        return [] if execution is None else of_batch(execution, self._confs())
+        own = [] if execution is None else of_batch(execution, self._confs())
+        return [*_attempt(self._slots), *own]
 
     def _execution(self, run_id: str) -> Any:
         """Spark's own object of the run; None when it does not run any more."""
@@ -91,6 +116,39 @@ class Connect:
         """Whether the client was closed."""
         return bool(self._spark.is_stopped)
 
+    def add(self, listener: Any) -> None:
+        """Register a listener."""
+        self._spark.streams.addListener(listener)
+
+    def remove(self, listener: Any) -> None:
+        """Take it away again.
+
+        Not by PySpark's removeListener: for the last listener that waits, with a lock in hand, for the thread of events
+        to end, which waits for the same lock as soon as one more event comes (4.0 to 4.3).
+        """
+        bus = self._spark.streams._sqlb
+        with bus._lock:
+            there = listener in bus._listener_bus
+            bus._listener_bus[:] = [other for other in bus._listener_bus if other is not listener]
+            events = None if bus._listener_bus else bus._execution_thread
+        if there and events is not None:
+            self._end(bus, events)
+
+    def _end(self, bus: Any, events: Any) -> None:
+        from pyspark.sql.connect import proto  # noqa: PLC0415 - needs gRPC
+
+        command = proto.Command()
+        command.streaming_query_listener_bus_command.remove_listener_bus_listener = True
+        self._spark.client.execute_command(command)
+        events.join(LEAVING_SECONDS)
+        with bus._lock:
+            if bus._execution_thread is events:
+                bus._execution_thread = None
+
+    def lost(self, listener: Any) -> bool:
+        """Whether a broken stream of events has cost the client its listeners."""
+        return listener not in self._spark.streams._sqlb._listener_bus
+
     def active(self) -> list[tuple[str, str, str | None]]:
         """(id, run id, name) of each query of this session."""
         return [(str(query.id), str(query.runId), query.name) for query in self._spark.streams.active]
@@ -115,8 +173,13 @@ def is_connect(spark: Any) -> bool:
 
 
 def _application(spark: Any, confs: Callable[[], dict[str, str]]) -> list[Told]:
-    told: list[Told] = [("spark_version", str(spark.version), "session")]
-    return told + _attempt(lambda: [(fact, *known) for fact, known in from_confs(confs(), "session").items()])
+    return _version(spark) + _attempt(
+        lambda: [(fact, *known) for fact, known in from_confs(confs(), "session").items()]
+    )
+
+
+def _version(spark: Any) -> list[Told]:
+    return [("spark_version", str(spark.version), "session")]
 
 
 def _attempt(ask: Callable[[], list[Told]]) -> list[Told]:

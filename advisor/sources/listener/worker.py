@@ -91,10 +91,17 @@ class Worker:
 
     def _over(self) -> bool:
         with self._lock:
-            if not self._queue.empty() or self._needed():
+            if not self._queue.empty() or self._is_needed():
                 return False
             self._thread = None
             return True
+
+    def _is_needed(self) -> bool:
+        try:
+            return self._needed()
+        except Exception as error:  # a session that does not answer is gone
+            self._failed(error)
+            return False
 
     def _do(self, item: Any) -> None:
         if isinstance(item, threading.Event):
