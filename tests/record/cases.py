@@ -76,6 +76,7 @@ class Case:
     runs: tuple[Run, ...] = (Run(),)
     needs: tuple[str, ...] = ()
     rotated_into: int = 0
+    submitted: bool = False
 
     @property
     def folder(self) -> str:
@@ -101,7 +102,7 @@ LOGS = (
     ),
     Case(
         "LG001/structured-log",
-        "a stateless query whose batches consist mostly of writing the two logs, in Spark's structured JSON log",
+        "a stateless query whose batches consist mostly of writing the two logs, in a structured JSON log",
         sparks=(FOUR,),
         expect=("LG001",),
         keep=("structured",),
@@ -458,6 +459,7 @@ HEALTHY = (
         shape=HEAVY,
         trigger="10 seconds",
         keep=("structured",),
+        submitted=True,
         runs=until(11),
     ),
     Case(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import feeds
 import queries
@@ -33,6 +34,7 @@ appender.structured.fileName = {raw}/structured.log
 appender.structured.layout.type = JsonTemplateLayout
 appender.structured.layout.eventTemplateUri = classpath:org/apache/spark/SparkLayout.json
 """
+SUBMITTED = "LATENCY_ADVISOR_RECORDER_SUBMITTED"
 LAYOUTS = {"text": LOG4J, "again": AGAIN, "structured": STRUCTURED}
 
 
@@ -40,7 +42,9 @@ def main() -> None:
     """Start the query, wait for its batches, stop it."""
     case = json.loads(Path(sys.argv[1]).read_text())
     run, work = case["runs"][int(sys.argv[2])], Path(sys.argv[3])
-    spark = session(case, run, work)
+    if case["submitted"] and SUBMITTED not in os.environ:
+        submit(settings(case, run, work), work)
+    spark = session(settings(case, run, work))
     if case["bootstrap"] and sys.argv[2] == "0":
         feeds.make_topics(case["bootstrap"])
     query = start(spark, case, run, work)
@@ -53,8 +57,24 @@ def main() -> None:
     spark.stop()
 
 
-def session(case: dict[str, Any], run: dict[str, Any], work: Path) -> SparkSession:
-    """A local session that logs into WORK/raw and keeps every path below WORK."""
+def submit(conf: dict[str, str], work: Path) -> NoReturn:
+    """Start this script again with spark-submit: only so does Spark fill the context of its structured log."""
+    (work / "spark.conf").write_text("".join(f"{key} {value}\n" for key, value in conf.items()))
+    os.environ[SUBMITTED] = "yes"
+    command = [str(Path(sys.executable).parent / "spark-submit"), "--properties-file", str(work / "spark.conf")]
+    os.execv(command[0], [*command, *sys.argv])
+
+
+def session(conf: dict[str, str]) -> SparkSession:
+    """A session with these settings."""
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def settings(case: dict[str, Any], run: dict[str, Any], work: Path) -> dict[str, str]:
+    """A local Spark that logs into WORK/raw and keeps every path below WORK; an empty value leaves Spark's default."""
     java = f"-Dlog4j2.configurationFile={log4j(case, work)} -Duser.name=spark -Djava.io.tmpdir={work}/tmp"
     conf = {
         "spark.master": "local[2]",
@@ -68,11 +88,7 @@ def session(case: dict[str, Any], run: dict[str, Any], work: Path) -> SparkSessi
         **appended(case, work),
         **{key: value.replace("{s3}", str(case["s3"])) for key, value in (case["conf"] | run["conf"]).items()},
     }
-    builder = SparkSession.builder
-    for key, value in conf.items():
-        if value:
-            builder = builder.config(key, value)
-    return builder.getOrCreate()
+    return {key: value for key, value in conf.items() if value}
 
 
 def appended(case: dict[str, Any], work: Path) -> dict[str, str]:
