@@ -282,7 +282,11 @@ def test_a_restart_is_compared_with_the_run_before() -> None:
         for number in range(60, 130):
             quick = {"triggerExecution": 50, "walCommit": 0, "commitOffsets": 0}
             advisor.onQueryProgress(batch(number, after, **quick))
-        entries = {entry["run_id"]: entry for entry in advisor.report().queries}
+        report = advisor.report()
+        html = advisor._repr_html_()
+        entries = {entry["run_id"]: entry for entry in report.queries}
+    assert [entry["after"]["run_id"] for entry in report.data["comparisons"]] == [after]
+    assert "Measured: A typical batch is 50 ms faster" in html
     assert entries[RUN]["state"] == "stopped"
     assert entries[after]["runs"] == 2
     changed = entries[after]["changed"]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from advisor.attach import attach
 from advisor.errors import AdvisorError, UsageError
 from advisor.views.paste import interval, pastes
+from advisor.views.promises import told
 from advisor.views.screen import best_step
-from advisor.views.text import ms, saving
+from advisor.views.text import saving
 
 if TYPE_CHECKING:
     from advisor.attach.live import LiveAdvisor
@@ -161,17 +162,6 @@ class _Enough:
             self.seen += not ended
             self._news.notify_all()
         self._inner(id, run_id, ended)
-
-
-def told(comparison: Mapping[str, Any]) -> Iterator[str]:
-    """A comparison in lines: what was measured, then each promise beside its measurement."""
-    yield f"Measured: {comparison['says']}"
-    for kept in comparison["promises"]:
-        measured = kept["measured_ms"]
-        found = f"measured {ms(measured['value'])}" if measured else "nothing measured"
-        more = f" ({kept['more_batches']} more batches)" if kept["more_batches"] else ""
-        of = "per batch" if kept["of"] == "batch" else "in record latency"
-        yield f"{kept['do']}, {of}: promised {saving(kept['predicted_ms'])}; {found}: {kept['verdict']}{more}"
 
 
 def _applies(step: Mapping[str, Any]) -> str:

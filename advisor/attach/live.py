@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from advisor import batches, catalogue
 from advisor.attach.judging import Judging
 from advisor.attach.watch import Notice, Watch
-from advisor.errors import UsageError
+from advisor.errors import InputError, UsageError
 from advisor.facts import version_at_least
 from advisor.redaction import redact
 from advisor.sources.listener.callbacks import SessionListener
@@ -27,6 +27,7 @@ from advisor.wishes import UserWishes, user_wishes
 if TYPE_CHECKING:
     import pandas as pd
 
+    from advisor.batches import Reading
     from advisor.catalogue import Catalogue
     from advisor.report.comparing import Compared
 
@@ -118,8 +119,15 @@ class LiveAdvisor(SessionListener):
         recorder.tick = self._look_after
 
     def report(self) -> Shown:
-        """The report on everything that is kept, by the same judge as `analyze`."""
-        report = self.judging.report(self.recorder.reading())
+        """The report on everything that is kept, by the same judge as `analyze`.
+
+        Beside what `analyze` gives, `data["comparisons"]` compares each query that changed with what it was before, and
+        `data["session"]` is `overhead()`.
+        """
+        reading = self.recorder.reading()
+        report = self.judging.report(reading)
+        again = any(entry["changed"] for entry in report.queries)
+        report.data["comparisons"] = self._compared(reading) if again else []
         report.data["session"] = self.overhead()
         return Shown(report.data)
 
@@ -130,6 +138,13 @@ class LiveAdvisor(SessionListener):
         Raises InputError where no query has two windows.
         """
         return self.judging.compare(self.recorder.reading())
+
+    def _compared(self, reading: Reading) -> list[dict[str, Any]]:
+        try:
+            found: list[dict[str, Any]] = self.judging.compare(reading).data["comparisons"]
+        except InputError:
+            return []
+        return found
 
     def progress(self) -> pd.DataFrame:
         """The table of batches, columns as `advisor.batches.COLUMNS` explains them."""

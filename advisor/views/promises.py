@@ -1,0 +1,19 @@
+"""A comparison of two runs in a few lines: what was measured, and what became of each promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from advisor.views.text import ms, saving
+
+
+def told(comparison: Mapping[str, Any]) -> Iterator[str]:
+    """What was measured, then each promise beside its measurement, a line each."""
+    yield f"Measured: {comparison['says']}"
+    for kept in comparison["promises"]:
+        measured = kept["measured_ms"]
+        found = f"measured {ms(measured['value'])}" if measured else "nothing measured"
+        more = f": {kept['more_batches']} more batches" if kept["more_batches"] else ""
+        of = "per batch" if kept["of"] == "batch" else "in record latency"
+        yield f"{kept['do']}, {of}: promised {saving(kept['predicted_ms'])}; {found}; {kept['verdict']}{more}"
