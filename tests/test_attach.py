@@ -105,6 +105,15 @@ def test_after_detaching_nothing_is_left_and_what_was_heard_can_still_be_asked_f
     again.detach()
 
 
+def test_the_advisor_of_a_stopped_session_is_forgotten() -> None:
+    spark = session("stopped")
+    advisor = attach(spark)
+    spark.sparkContext._jsc = None
+    attach(session("next")).detach()
+    assert "classic:stopped" not in live._ATTACHED
+    advisor.detach()
+
+
 def test_a_session_that_is_gone_is_no_hindrance() -> None:
     spark = session()
     advisor = attach(spark)

@@ -63,7 +63,8 @@ def live_demo(
 
     Comes back with the comparison as plain data, None where the advice held no step that can be applied here. Needs
     PySpark and Java. `say` takes a line of text, `show` the first report, `advance` what a run has done and the part of
-    it that is over. Nothing is left behind, also on Ctrl-C. Raises UsageError for an unknown workload.
+    it that is over. Nothing is left behind, also on Ctrl-C. Raises UsageError for an unknown
+    workload, and where a Spark session runs already.
     """
     if workload not in WORKLOADS:
         raise UsageError(f"workload {workload!r}", "there is no such workload", f"take one of {', '.join(WORKLOADS)}")
@@ -181,6 +182,8 @@ def _applicable(step: Mapping[str, Any]) -> bool:
 def _session(place: Path) -> Iterator[Any]:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
+    if SparkSession.getActiveSession() is not None:
+        raise UsageError("demo", "a Spark session runs here already", "run it in a process of its own")
     (place / "log4j2.properties").write_text("rootLogger.level = off\n")
     builder = SparkSession.builder
     for key, value in {

@@ -90,8 +90,10 @@ class LiveAdvisor(SessionListener):
         """The advisor of this session: a new one, or the one that it has, with these options."""
         session = _session(spark)
         with _LOCK:
+            for key in [key for key, old in _ATTACHED.items() if old._session.stopped()]:
+                del _ATTACHED[key]
             known = _ATTACHED.get(session.key)
-            if known is not None and not session.stopped():
+            if known is not None:
                 known._take(options)
                 return known
             advisor = cls(spark, session, options)
