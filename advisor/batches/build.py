@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from msgspec import Raw
 from msgspec.structs import astuple
 
+from advisor.batches.collect import Counts, Maps, Values, Words, flattened
 from advisor.batches.columns import CUSTOM, OPERATOR, PHASES, SCHEMA, SOURCE, TIME
-from advisor.batches.offsets import Offsets, rows_between
-from advisor.progress import ABSENT, Durations, EventTime, Operator, Progress, Sink, Source
-from advisor.redaction import redact
+from advisor.batches.offsets import Offsets, rows_between, rows_per_step
+from advisor.progress import ABSENT, Durations, EventTime, Progress, Sink, as_instant
 
-_NO_TIMES = astuple(EventTime())
-_NO_SINK = astuple(Sink())
-_MAP_OF_PHASES = SCHEMA.field("other_phases").type
-_METRICS = SOURCE.field("metrics").type
+_INT, _FLOAT, _TEXT = pa.int64(), pa.float64(), pa.string()
+_NO_TIMES, _NO_SINK = EventTime(), Sink()
+_ADD_BATCH = Durations.__struct_fields__.index("add_batch")
+assert [f"{name}_ms" for name in Durations.__struct_fields__[:-1]] == [column.name for column in PHASES]
 
 
 class Place(NamedTuple):
@@ -31,134 +28,145 @@ class Place(NamedTuple):
 
 
 def build(events: Sequence[Progress], places: Sequence[Place]) -> pa.Table:
-    """The table of batches, in the order of the events; raises pa.ArrowInvalid for a timestamp that is none."""
-    return pa.Table.from_batches([record_batch(events, places)] if events else [], SCHEMA)
+    """The table of batches, in the order of the events; a timestamp that is none is null."""
+    if not events:
+        return SCHEMA.empty_table()
+    rows = Rows()
+    rows.add(events)
+    files, starts, logs = zip(*places, strict=True)
+    where = [pa.array(files, _TEXT), pa.array(starts, _INT), pa.array(logs, _TEXT)]
+    return pa.Table.from_arrays([*rows.arrays(), *where], schema=SCHEMA)
 
 
-def record_batch(events: Sequence[Progress], places: Sequence[Place]) -> pa.RecordBatch:
-    """The same as one chunk of a table. There is at least one event."""
-    (ids, runs, times, durations, numbers, spans, rows, arriving, processed, names, event_times, operators, sources,
-     sinks, metrics, latencies) = zip(*map(astuple, events), strict=True)  # fmt: skip
-    phases = list(zip(*map(astuple, durations), strict=True))
-    files, offsets, logs = zip(*places, strict=True)
-    columns = [
-        _texts(ids), _texts(runs), _texts(_redacted(names)), _ints(numbers), pa.array(times, pa.string()).cast(TIME),
-        pa.array([duration is None for duration in phases[_ADD_BATCH]], pa.bool_()),
-        _ints(rows), _floats(arriving), _floats(processed), _ints(spans), *map(_ints, phases[:-1]),
-        _maps(phases[-1], _MAP_OF_PHASES), *_event_times(event_times), *_sinks(sinks), _operators(operators),
-        _sources(sources),
-        _real_time(metrics, latencies),
-        _texts(files), _ints(offsets), _texts(logs),
-    ]  # fmt: skip
-    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+def record_batch(rows: Rows, file: str, starts: Sequence[int], log: str) -> pa.RecordBatch:
+    """A chunk of the table: rows of one file, and where in it their events begin."""
+    where = [pa.repeat(file, len(starts)), pa.array(starts, _INT), pa.repeat(log, len(starts))]
+    return pa.RecordBatch.from_arrays([*rows.arrays(), *where], schema=SCHEMA)
 
 
-_ADD_BATCH = Durations.__struct_fields__.index("add_batch")
-assert [f"{name}_ms" for name in Durations.__struct_fields__[:-1]] == [column.name for column in PHASES]
+class Rows:
+    """Takes events apart while they are fresh, and makes columns of many.
+
+    An event is some fifty objects. Kept alive by the thousand they fall out of the processor's cache before anything
+    is made of them, which costs more than all the rest; so `add` wants about a hundred at a time.
+    """
+
+    def __init__(self) -> None:
+        self._words = Words(4)
+        self._times = Values(1, _TEXT)
+        self._event_times = Values(4, _TEXT)
+        self._numbers = Values(4 + len(PHASES), _INT)
+        self._rates = Values(2, _FLOAT)
+        self._other: list[Any] = []
+        self._real_time: list[bool] = []
+        self._operators = _Operators()
+        self._sources = _Sources()
+
+    def add(self, events: Iterable[Progress]) -> None:
+        """Take some events (at least one) more."""
+        (ids, runs, times, names, numbers, rows, spans, arriving, processed, phases, event_times, operators, sources,
+         sinks, rtm, latencies) = zip(*map(astuple, events), strict=True)  # fmt: skip
+        *durations, other = _fields(phases)
+        sink_names, sink_rows = _fields([sink or _NO_SINK for sink in sinks])
+        self._words.add(ids, runs, names, sink_names)
+        self._times.add(times)
+        if event_times.count(None) == len(times):
+            self._event_times.add_none(len(times))
+        else:
+            self._event_times.add(*_fields([time or _NO_TIMES for time in event_times]))
+        self._numbers.add(numbers, rows, spans, [None if n == -1 else n for n in sink_rows], *durations)
+        self._rates.add(arriving, processed)
+        self._other += other
+        self._real_time += _any_present(rtm, latencies)
+        self._operators.add(operators)
+        self._sources.add(sources)
+
+    def arrays(self) -> list[pa.Array]:
+        """All columns but those of the place."""
+        ids, runs, names, sinks = self._words.columns()
+        (times,) = map(_instants, self._times.columns())
+        number, rows, span, sink_rows, *durations = self._numbers.columns()
+        other = Maps(SCHEMA.field("other_phases").type)
+        other.add(self._other)
+        return [
+            ids, runs, names, number, times, durations[_ADD_BATCH].is_null(), rows, *self._rates.columns(), span,
+            *durations, other.column(), *map(_instants, self._event_times.columns()), sinks, sink_rows,
+            self._operators.column(), self._sources.column(), pa.array(self._real_time, pa.bool_()),
+        ]  # fmt: skip
 
 
-def _ints(values: Iterable[int | None]) -> pa.Array:
-    return pa.array(values, pa.int64())
+class _Operators:
+    """The column of lists of state operators."""
+
+    def __init__(self) -> None:
+        self._counts = Counts()
+        self._names = Words(1)
+        self._numbers = Values(len(OPERATOR) - 2, _INT)
+        self._custom = Maps(CUSTOM)
+
+    def add(self, groups: Sequence[Sequence[Any]]) -> None:
+        self._counts.add(groups)
+        if flat := flattened(groups):
+            names, *numbers, custom = _fields(flat)
+            self._names.add(names)
+            self._numbers.add(*numbers)
+            self._custom.add(custom)
+
+    def column(self) -> pa.Array:
+        members = [*self._names.columns(), *self._numbers.columns(), self._custom.column()]
+        return pa.ListArray.from_arrays(
+            self._counts.starts(), pa.StructArray.from_arrays(members, fields=list(OPERATOR))
+        )
 
 
-def _floats(values: Iterable[float | None]) -> pa.Array:
-    return pa.array(values, pa.float64())
+class _Sources:
+    """The column of lists of sources."""
+
+    def __init__(self) -> None:
+        self._counts = Counts()
+        self._names = Words(1)
+        self._rows = Values(1, _INT)
+        self._rates = Values(2, _FLOAT)
+        self._offsets = Offsets()
+        self._metrics = Maps(SOURCE.field("metrics").type)
+
+    def add(self, groups: Sequence[Sequence[Any]]) -> None:
+        self._counts.add(groups)
+        if flat := flattened(groups):
+            names, start, end, latest, rows, arriving, processed, metrics = _fields(flat)
+            self._names.add(names)
+            self._offsets.add(start, end, latest)
+            self._rows.add(rows)
+            self._rates.add(arriving, processed)
+            self._metrics.add(metrics)
+
+    def column(self) -> pa.Array:
+        start, end, latest = self._offsets.columns()
+        (names,) = self._names.columns()
+        steps = rows_per_step(names)
+        members = [
+            names, start.texts, end.texts, latest.texts, *self._rows.columns(), *self._rates.columns(),
+            rows_between(start, end, steps), rows_between(end, latest, steps), self._metrics.column(),
+        ]  # fmt: skip
+        return pa.ListArray.from_arrays(self._counts.starts(), pa.StructArray.from_arrays(members, fields=list(SOURCE)))
 
 
-def _texts(values: Iterable[str | None]) -> pa.Array:
-    return pa.array(values, pa.string())
+def _any_present(*columns: Sequence[Any]) -> list[bool]:
+    """For each event whether any of the columns has something."""
+    size = len(columns[0])
+    if all(column.count(ABSENT) == size for column in columns):
+        return [False] * size
+    return [any(each is not ABSENT for each in row) for row in zip(*columns, strict=True)]
 
 
-_redact = lru_cache(maxsize=4096)(redact)
+def _fields(records: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Columns of at least one record."""
+    return list(zip(*map(astuple, records), strict=True))
 
 
-def _redacted(values: Iterable[str | None]) -> list[str | None]:
-    return [None if value is None else _redact(value) for value in values]
-
-
-def _real_time(*columns: Sequence[Raw]) -> pa.Array:
-    return pa.array([any(raw is not ABSENT for raw in row) for row in zip(*columns, strict=True)], pa.bool_())
-
-
-def _event_times(times: Sequence[EventTime | None]) -> list[pa.Array]:
-    if not any(times):
-        return [pa.nulls(len(times), TIME)] * 4
-    columns = zip(*(_NO_TIMES if time is None else astuple(time) for time in times), strict=True)
-    return [_instants(column) for column in columns]
-
-
-def _instants(values: Sequence[str | None]) -> pa.Array:
-    texts = _texts(values)
+def _instants(texts: pa.Array) -> pa.Array:
+    """Times; null where a text is none. Watermarks may lie beyond the end of time."""
     try:
         return texts.cast(TIME)
     except pa.ArrowInvalid:
-        return pa.array([_instant(text) for text in texts], TIME)
-
-
-def _instant(text: pa.StringScalar) -> pa.Scalar | None:
-    """A watermark may lie beyond the end of time; then there is none."""
-    try:
-        return text.cast(TIME).as_py()
-    except (pa.ArrowInvalid, ValueError, OverflowError):
-        return None
-
-
-def _sinks(sinks: Sequence[Sink | None]) -> list[pa.Array]:
-    names, rows = zip(*(_NO_SINK if sink is None else astuple(sink) for sink in sinks), strict=True)
-    return [_texts(_redacted(names)), _ints([None if count == -1 else count for count in rows])]
-
-
-def _starts(groups: Iterable[Sequence[Any] | dict[str, Any]]) -> pa.Array:
-    return pa.array([0, *accumulate(map(len, groups))], pa.int32())
-
-
-def _operators(groups: Sequence[list[Operator]]) -> pa.Array:
-    flat = list(chain.from_iterable(groups))
-    *columns, custom = zip(*map(astuple, flat), strict=True) if flat else [()] * len(OPERATOR)
-    names, *numbers = columns
-    members = pa.StructArray.from_arrays([_texts(names), *map(_ints, numbers), _custom(custom)], fields=list(OPERATOR))
-    return pa.ListArray.from_arrays(_starts(groups), members)
-
-
-def _custom(metrics: Sequence[dict[str, float] | None]) -> pa.Array:
-    """Metrics of state stores as maps. A tuple of names, which comes back batch for batch, is numbered once."""
-    filled = [metric or {} for metric in metrics]
-    numbers: dict[str, int] = {}
-    known: dict[tuple[str, ...], list[int]] = {}
-    codes: list[int] = []
-    for metric in filled:
-        names = tuple(metric)
-        code = known.get(names)
-        if code is None:
-            code = known[names] = [numbers.setdefault(name, len(numbers)) for name in names]
-        codes += code
-    keys = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(list(numbers), pa.string()))
-    values = _floats(list(chain.from_iterable(metric.values() for metric in filled)))
-    return pa.MapArray.from_arrays(_starts(filled), keys, values, type=CUSTOM)
-
-
-def _maps(mappings: Sequence[dict[str, Any] | None], kind: pa.DataType) -> pa.Array:
-    if not any(mappings):
-        return pa.nulls(len(mappings), kind)
-    filled = [mapping or {} for mapping in mappings]
-    keys = _texts(list(chain.from_iterable(filled)))
-    items = pa.array(list(chain.from_iterable(mapping.values() for mapping in filled)), kind.item_type)
-    return pa.MapArray.from_arrays(_starts(filled), keys, items, type=kind)
-
-
-def _sources(groups: Sequence[list[Source]]) -> pa.Array:
-    flat = list(chain.from_iterable(groups))
-    names, start, end, latest, *numbers, metrics = zip(*map(astuple, flat), strict=True) if flat else [()] * 8
-    read = Offsets().read
-    starts, ends, latests = read(start), read(end), read(latest)
-    members = [
-        _texts(_redacted(names)),
-        *(_texts([offset.text for offset in column]) for column in (starts, ends, latests)),
-        _ints(numbers[0]),
-        _floats(numbers[1]),
-        _floats(numbers[2]),
-        _ints(list(map(rows_between, starts, ends, names))),
-        _ints(list(map(rows_between, ends, latests, names))),
-        _maps(metrics, _METRICS),
-    ]
-    return pa.ListArray.from_arrays(_starts(groups), pa.StructArray.from_arrays(members, fields=list(SOURCE)))
+        return pa.array([as_instant(text) for text in texts.to_pylist()], _TEXT).cast(TIME)

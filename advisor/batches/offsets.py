@@ -7,95 +7,128 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 
-_RATE = re.compile(r"^RateStream(?:V2|Source)?\[.*?rowsPerSecond=(\d+), rampUpTimeSeconds=0\b")
-_LONGEST_COUNT = 2**63 - 1
+Places = tuple[str, ...]
+"""What an offset counts: `topic/partition`; "" for a plain number."""
+
+_PLAIN: Places = ("",)
+_LONGEST_PLAIN = 18
+_HIGHEST = 2**62
+_RATE = re.compile(r"RateStream(?:V2|Source)?\[.*?rowsPerSecond=(\d{1,9}), rampUpTimeSeconds=0\b", re.DOTALL)
 
 
 class Offset(NamedTuple):
-    """One offset: compact JSON, and its counters by place (`topic/partition`; "" for a plain number)."""
+    """One offset: compact JSON, the places that it counts (None: it counts no rows), and the sum of their counters."""
 
     text: str | None
-    counts: dict[str, int] | None
+    places: Places | None = None
+    total: int = 0
 
 
-NONE = Offset(None, None)
+class OffsetColumn(NamedTuple):
+    """Offsets of many batches: `texts`, a number for the places that each counts, and the sum there."""
+
+    texts: pa.Array
+    places: np.ndarray
+    totals: np.ndarray
+
+
+_NOTHING, _PLAIN_PLACE = -1, 0
+"""Numbers that stand for no places, and for those of a plain number."""
 
 
 class Offsets:
-    """Reads offsets, each distinct one once: a batch starts where the one before it ended."""
+    """Collects columns of offsets. Each distinct one is read once: a batch starts where the one before it ended."""
 
     def __init__(self) -> None:
-        self._read: dict[bytes, Offset] = {}
+        self._known: dict[bytes, int] = {}
+        self._codes: tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]] = ([], [], [])
 
-    def read(self, raws: Iterable[msgspec.Raw | None]) -> list[Offset]:
-        """The offsets of one column."""
-        return [NONE if raw is None else self._of(bytes(raw)) for raw in raws]
+    def add(self, *columns: Iterable[msgspec.Raw]) -> None:
+        """Take some more of start, end and latest offsets."""
+        known = self._known
+        for codes, column in zip(self._codes, columns, strict=True):
+            codes.append(np.array([known.setdefault(raw, len(known)) for raw in map(bytes, column)], dtype=np.int32))
 
-    def _of(self, raw: bytes) -> Offset:
-        found = self._read.get(raw)
-        if found is None:
-            found = self._read[raw] = parse(raw)
-        return found
+    def columns(self) -> list[OffsetColumn]:
+        """The columns of start, end and latest offsets."""
+        offsets = [parse(raw) for raw in self._known]
+        numbers: dict[Places | None, int] = {None: _NOTHING, _PLAIN: _PLAIN_PLACE}
+        texts = pa.array([offset.text for offset in offsets], pa.string())
+        places = np.array([numbers.setdefault(offset.places, len(numbers)) for offset in offsets], dtype=np.int64)
+        totals = np.array([offset.total for offset in offsets], dtype=np.int64)
+        codes = [np.concatenate([np.zeros(0, dtype=np.int32), *pieces]) for pieces in self._codes]
+        return [OffsetColumn(texts.take(pa.array(code)), places[code], totals[code]) for code in codes]
+
+
+def rows_between(start: OffsetColumn, end: OffsetColumn, steps: np.ndarray) -> pa.Array:
+    """Rows from each offset to a later one; null where offsets do not count rows, or not the same partitions.
+
+    `steps`: what one step of a plain number is worth in rows, 0 when unknown.
+    """
+    worth = np.where(start.places == _PLAIN_PLACE, steps, 1)
+    rows = end.totals - start.totals
+    known = (start.places == end.places) & (start.places != _NOTHING) & (worth > 0) & (rows >= 0)
+    known &= rows <= _HIGHEST // np.maximum(worth, 1)
+    return pa.array(np.where(known, rows * np.where(known, worth, 0), 0), pa.int64(), mask=~known)
+
+
+def rows_per_step(descriptions: pa.Array) -> np.ndarray:
+    """For each source what one step of a plain number is worth: a row of a socket, a second of the rate source."""
+    coded = descriptions.dictionary_encode(null_encoding="encode")
+    steps = [_rows_per_step(description or "") for description in coded.dictionary.to_pylist()]
+    each: np.ndarray = np.array(steps, dtype=np.int64)[np.asarray(coded.indices)]
+    return each
+
+
+def _rows_per_step(description: str) -> int:
+    if description.startswith("TextSocket"):
+        return 1
+    rate = _RATE.match(description)
+    return int(rate[1]) if rate else 0
 
 
 def parse(raw: bytes) -> Offset:
     """The offset in JSON text; in an event log the JSON stands inside a JSON string."""
+    if raw.isdigit() and len(raw) <= _LONGEST_PLAIN:
+        return Offset(raw.decode(), _PLAIN, int(raw))
     if raw[:1] == b'"':
         raw = _inside(raw)
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError):
-        return Offset(raw.decode("utf-8", "replace"), None)
+        return Offset(raw.decode("utf-8", "replace"))
     if value is None:
-        return NONE
-    return Offset(msgspec.json.format(raw, indent=-1).decode("utf-8", "replace"), _counts(value))
+        return Offset(None)
+    return Offset(msgspec.json.format(raw, indent=-1).decode("utf-8", "replace"), *_counts(value))
 
 
 def _inside(raw: bytes) -> bytes:
     text: str = msgspec.json.decode(raw, type=str)
-    return text.encode() if _is_json(text) else raw
-
-
-def _is_json(text: str) -> bool:
     try:
         msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
+        return raw
+    return text.encode()
 
 
-def _counts(value: Any) -> dict[str, int] | None:
-    if isinstance(value, int):
-        return _if_counters({"": value})
-    if not isinstance(value, dict) or not value:
-        return None
-    if isinstance(value.get("offset"), int) and value.keys() <= {"offset", "timestamp"}:
-        return _if_counters({"offset": value["offset"]})
+def _counts(value: Any) -> tuple[Places | None, int]:
+    if type(value) is int:
+        return _sum({"": value})
+    if not isinstance(value, dict):
+        return None, 0
+    if "offset" in value and value.keys() <= {"offset", "timestamp"}:
+        return _sum({"offset": value["offset"]})
     if not all(isinstance(partitions, dict) for partitions in value.values()):
-        return None
-    return _if_counters({f"{topic}/{n}": at for topic, partitions in value.items() for n, at in partitions.items()})
+        return None, 0
+    return _sum({f"{topic}/{n}": at for topic, partitions in value.items() for n, at in partitions.items()})
 
 
-def _if_counters(counts: dict[str, Any]) -> dict[str, int] | None:
-    """The counters, if each is a number of a row: negative ones stand for earliest and latest."""
-    fits = all(type(count) is int and 0 <= count <= _LONGEST_COUNT for count in counts.values())
-    return counts if fits and counts else None
-
-
-def rows_between(start: Offset, end: Offset, description: str | None) -> int | None:
-    """Rows from one offset to a later one; None where these offsets do not count rows, or not the same partitions."""
-    old, new = start.counts, end.counts
-    if old is None or new is None or old.keys() != new.keys():
-        return None
-    rows = sum(new.values()) - sum(old.values())
-    scale = _rows_per_step(description or "") if "" in new else 1
-    return rows * scale if rows >= 0 and rows * scale <= _LONGEST_COUNT and scale else None
-
-
-def _rows_per_step(description: str) -> int:
-    """What one step of a plain number is worth: a row of a socket, a second of the rate source; 0 when unknown."""
-    if description.startswith("TextSocket"):
-        return 1
-    rate = _RATE.match(description)
-    return int(rate[1]) if rate else 0
+def _sum(counts: dict[str, Any]) -> tuple[Places | None, int]:
+    """The sum of the counters, if each is a number of rows: negative ones stand for earliest and latest."""
+    if not counts or not all(type(count) is int and count >= 0 for count in counts.values()):
+        return None, 0
+    total = sum(counts.values())
+    return (tuple(sorted(counts)), total) if total <= _HIGHEST else (None, 0)

@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 
 from advisor.batches.columns import SCHEMA, SIGHTINGS
 
+_SHORTEST_PIECE = 32
+"""Rows; a table of shorter pieces is better copied."""
+
 
 @dataclass(frozen=True)
 class Broken:
@@ -73,7 +76,7 @@ def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:
     """(rows with distinct (id, run_id, batch_id, timestamp), sorted by run and time; how many rows were dropped).
 
     Runs stand in the order of their first trigger. Of equal rows the first stays. A table that is in order already
-    comes back as it is.
+    comes back as it is, one that consists of long pieces in order is put together from them without a copy.
     """
     if len(table) < 2:
         return table, 0
@@ -82,27 +85,35 @@ def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:
     ordered = [key[order] for key in keys]
     same = np.logical_and.reduce([key[1:] == key[:-1] for key in ordered])
     kept = order[np.concatenate([[True], ~same])]
-    if len(kept) == len(table) and bool((np.diff(kept) == 1).all()):
-        return table, 0
-    return table.take(pa.array(kept)), len(table) - len(kept)
+    return _rows(table, kept), len(table) - len(kept)
+
+
+def _rows(table: pa.Table, kept: np.ndarray) -> pa.Table:
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(kept) != 1]))
+    if len(starts) == 1 and len(kept) == len(table):
+        return table
+    if len(starts) > max(64, len(kept) // _SHORTEST_PIECE):
+        return table.combine_chunks().take(pa.array(kept))  # chunked lists are taken one by one
+    lengths = np.diff(np.append(starts, len(kept)))
+    return pa.concat_tables([table.slice(kept[start], length) for start, length in zip(starts, lengths, strict=True)])
 
 
 def _keys(table: pa.Table) -> list[np.ndarray]:
-    """What rows are sorted by, first things first: the run's first trigger, run, time, batch, query."""
+    """What rows are sorted by, first things first: the run and its first trigger, time, batch, query."""
     run, query = _codes(table["run_id"]), _codes(table["id"])
     time = _numbers(table["timestamp"].cast(pa.int64()))
     first = np.full(int(run.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, run, time)
-    return [first[run], run, time, _numbers(table["batch_id"]), query]
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return [rank[run], time, _numbers(table["batch_id"]), query]
 
 
 def _codes(column: pa.ChunkedArray) -> np.ndarray:
-    codes = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return _numbers(codes.indices)
+    """A number for each value; equal ones have equal numbers."""
+    unique = pc.unique(column)
+    return _numbers(pc.index_in(column, value_set=unique))
 
 
-def _numbers(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
-    filled: np.ndarray = pc.fill_null(column, -1).to_numpy(
-        **({} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False})
-    )
-    return filled
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    return np.asarray(pc.fill_null(column, -1))

@@ -89,19 +89,19 @@ class Sink(Struct, gc=False, rename="camel"):
     num_output_rows: Int | None = None
 
 
-class Progress(Struct, gc=False, rename="camel"):
+class Progress(Struct, gc=False, rename="camel", kw_only=True):
     """One decoded progress event; None where the event says nothing."""
 
     id: str
     run_id: str
     timestamp: str
-    duration_ms: Durations
+    name: str | None = None
     batch_id: Int | None = None
-    batch_duration: Int | None = None
     num_input_rows: Int | None = None
+    batch_duration: Int | None = None
     input_rows_per_second: float | None = None
     processed_rows_per_second: float | None = None
-    name: str | None = None
+    duration_ms: Durations
     event_time: EventTime | None = None
     state_operators: list[Operator] = []
     sources: list[Source] = []

@@ -6,14 +6,15 @@ import bisect
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
 import pyarrow as pa
 
-from advisor.batches import Broken, Place, record_batch
-from advisor.progress import Broken as NotAnEvent
-from advisor.progress import Progress, as_instant
+from advisor.batches import Broken, Rows, record_batch
+from advisor.progress import Progress
 from advisor.sources.runs import Runs
 
-EVENTS_PER_CHUNK = 2048
+EVENTS_PER_CHUNK = 4096
+FRESH_EVENTS = 128
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file; a file with more is no log."""
 
@@ -55,8 +56,9 @@ class Harvest:
         self.chunks: list[pa.RecordBatch] = []
         self.broken: list[Broken] = []
         self.found = 0
-        self._events: list[Progress] = []
+        self._fresh: list[Progress] = []
         self._starts: list[int] = []
+        self._rows = Rows()
         self._window = Window(b"", 0, 0, False)
         self._base = 0
         self._origin: Callable[[int], int] | None = None
@@ -65,7 +67,7 @@ class Harvest:
     @property
     def anything(self) -> bool:
         """Whether anything was found, broken or not."""
-        return bool(self.found or self._events or self.broken)
+        return bool(self.found or self._starts or self.broken)
 
     def move(self, window: Window) -> None:
         """From now on positions are those in `window`."""
@@ -76,13 +78,26 @@ class Harvest:
 
     def add(self, event: Progress, start: int, end: int) -> None:
         """Keep an event that stands at [start, end) of the window."""
-        self._events.append(event)
-        start += self._base
+        self.add_many([event], [start], [end])
+
+    def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
+        """Keep events that stand at [start, end) of the window, in order; about a hundred at a time are best."""
+        base = self._base
         if self.runs is not None:
-            self.runs.saw(event.run_id, start, end + self._base)
-        self._starts.append(self._origin(start) if self._origin else start)
-        if len(self._events) >= EVENTS_PER_CHUNK:
-            self.flush()
+            for event, start, end in zip(events, starts, ends, strict=True):
+                self.runs.saw(event.run_id, base + start, base + end)
+        self._fresh += events
+        places = [base + start for start in starts] if base else starts
+        self._starts += map(self._origin, places) if self._origin else places
+        if len(self._fresh) >= FRESH_EVENTS:
+            self._take_apart()
+            if len(self._starts) >= EVENTS_PER_CHUNK:
+                self.flush()
+
+    def _take_apart(self) -> None:
+        if self._fresh:
+            self._rows.add(self._fresh)
+            self._fresh = []
 
     def add_broken(self, start: int, reason: str) -> None:
         """Note a broken record at `start` of the window."""
@@ -93,45 +108,30 @@ class Harvest:
             self.broken.append(Broken(self.file, place, line, reason))
 
     def flush(self) -> None:
-        """Turn the events so far into a chunk of the table."""
-        events, starts = self._events, self._starts
-        self._events, self._starts = [], []
-        if not events:
+        """Turn the events so far into a chunk of the table; those whose timestamp is none are broken."""
+        self._take_apart()
+        if not self._starts:
             return
-        try:
-            self._keep(events, starts)
-        except (pa.ArrowException, UnicodeEncodeError, OverflowError):
-            self._keep_one_by_one(events, starts)
-
-    def _keep(self, events: Sequence[Progress], starts: Sequence[int]) -> None:
-        self.chunks.append(record_batch(events, [Place(self.file, start, self.log) for start in starts]))
-        self.found += len(events)
-
-    def _keep_one_by_one(self, events: Sequence[Progress], starts: Sequence[int]) -> None:
-        for event, start in zip(events, starts, strict=True):
-            try:
-                self._keep([checked(event)], [start])
-            except NotAnEvent as broken:
-                self.add_broken(start - self._base, broken.reason)
-            except (pa.ArrowException, UnicodeEncodeError, OverflowError):
-                self.add_broken(start - self._base, "a value that no column can hold")
+        chunk = record_batch(self._rows, self.file, self._starts, self.log)
+        self._rows, self._starts = Rows(), []
+        if chunk["timestamp"].null_count:
+            for place in chunk.filter(chunk["timestamp"].is_null())["offset"].to_pylist():
+                self.add_broken(place - self._base, "timestamp: no point in time")
+            chunk = chunk.filter(chunk["timestamp"].is_valid())
+        self.chunks.append(_by_run(chunk))
+        self.found += len(chunk)
 
 
-def checked(event: Progress) -> Progress:
-    """The event with its timestamp as Spark writes it; Broken when that is no point in time."""
-    instant = as_instant(event.timestamp)
-    if instant is None:
-        raise NotAnEvent("timestamp: no point in time")
-    event.timestamp = instant
-    return event
+def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:
+    """The chunk with the rows of a run together, in order; whole stretches of it can then be put in order."""
+    runs = np.asarray(chunk["run_id"].dictionary_encode().indices)
+    return chunk if (runs == runs[:1]).all() else chunk.take(pa.array(np.argsort(runs, kind="stable")))
 
 
 class _Lines:
     """Counts lines up to a position, each byte once, and only when a broken record asks for it."""
 
     def __init__(self) -> None:
-        self._passed = 0
-        self._at = 0
         self._marks: list[tuple[int, int]] = [(0, 1)]
 
     def leave(self, buffer: Buffer, base: int, until: int) -> None:

@@ -12,6 +12,7 @@ from advisor.sources.harvest import Buffer, Harvest, Window
 from advisor.sources.secondlook import Memory, SecondLook
 
 HEAD = 64 << 10
+A_PIECE = "a piece of an event: it holds no durations"
 
 Reader = Callable[[Buffer, int, bool, Harvest], int]
 
@@ -61,7 +62,7 @@ class Scan:
         if not self.harvest.anything:
             piece = loose.piece(window.buffer)
             if piece >= 0:
-                self.harvest.add_broken(piece, "a piece of an event: it holds no durations")
+                self.harvest.add_broken(piece, A_PIECE)
 
 
 def reader_for(head: bytes) -> Reader:

@@ -13,10 +13,10 @@ from advisor.sources.sightings import Repeats, sight, sight_event_log
 
 AFTER_THE_LAST = 1 << 20
 _AROUND_A_NAME = 8 << 10
-_NAMED = b"[id = "
-_MENTIONS = 50
+NAMED = b"[id = "
+MENTIONS = 50
 _PLANS = 3
-_TURNS = re.compile(rb"Starting |erminat|rror|Exception|Stream")
+TURNS = re.compile(rb"Starting |erminat|rror|Exception|Stream")
 _TELLING = re.compile(
     rb'\{"Event":"(?:SparkListener(?:LogStart|EnvironmentUpdate|ApplicationStart|ExecutorAdded|ExecutorRemoved)'
     rb'|org\.apache\.spark\.sql\.(?:streaming\.[^"]{0,60}\$Query(?:Started|Terminated)Event'
@@ -33,6 +33,16 @@ class Memory:
         self.repeats = Repeats()
         self.plans: Counter[bytes] = Counter()
         self.mentions: Counter[bytes] = Counter()
+
+    def is_new_plan(self, run: bytes) -> bool:
+        """Whether this plan is one of the first few of the run."""
+        self.plans[run] += 1
+        return self.plans[run] <= _PLANS
+
+    def is_worth_a_look(self, name: bytes, turn: bool) -> bool:
+        """Whether the mention of a run is one of the first, or tells of a turn."""
+        self.mentions[name] += 1
+        return turn or self.mentions[name] <= MENTIONS
 
 
 class SecondLook:
@@ -59,7 +69,7 @@ class SecondLook:
     def at_event_log(self, window: Window, resume: int) -> None:
         """Look at the telling lines of an event log."""
         self._memory.runs.take()
-        for start, line in self._telling_lines(window, resume):
+        for start, line, _ in self.telling_lines(window, resume):
             self._keep(sight_event_log(line, log=self._log, file=self._file, base=window.base + start))
 
     def _keep(self, sightings: Iterable[Sighting]) -> None:
@@ -67,14 +77,14 @@ class SecondLook:
 
     def _mentions(self, window: Window, resume: int) -> Iterator[tuple[int, int]]:
         """Stretches around lines that name a run; where every line does, around those that tell of a turn."""
-        buffer, counted = window.buffer, self._memory.mentions
-        position = buffer.find(_NAMED, window.begin, resume)
+        buffer = window.buffer
+        position = buffer.find(NAMED, window.begin, resume)
         while position >= 0:
             name = bytes(buffer[position + 6 : position + 42])
-            counted[name] += 1
-            if counted[name] <= _MENTIONS or _TURNS.search(buffer[max(0, position - 100) : position + 400]):
-                yield position - _AROUND_A_NAME, position + _AROUND_A_NAME
-            position = buffer.find(_NAMED, position + 1, resume)
+            turn = TURNS.search(buffer[max(0, position - 100) : position + 400])
+            if self._memory.is_worth_a_look(name, bool(turn)):
+                yield around(position)
+            position = buffer.find(NAMED, position + 1, resume)
 
     def _ends(self, window: Window) -> list[tuple[int, int]]:
         """What follows the last event; of a file without events its beginning and its end."""
@@ -83,22 +93,25 @@ class SecondLook:
             return [(last, last + AFTER_THE_LAST)]
         return [(0, BEFORE_A_RUN), (size - AFTER_THE_LAST, size)]
 
-    def _telling_lines(self, window: Window, resume: int) -> Iterator[tuple[int, bytes]]:
+    def telling_lines(self, window: Window, resume: int) -> Iterator[tuple[int, bytes, bytes]]:
+        """(where it begins, the line, the run whose plan it tells or nothing) for each line of an event log that tells.
+
+        Plans are long and the same in each batch: the first few of a run are enough.
+        """
         buffer = window.buffer
         for match in _TELLING.finditer(buffer, window.begin, resume):  # type: ignore[call-overload]
             start = match.start()
             stop = buffer.find(b"\n", start)
             line = bytes(buffer[start : stop if stop >= 0 else len(buffer)])
-            if not match[0].endswith(b'SQLExecutionStart"') or self._is_new_plan(line):
-                yield start, line
+            if not match[0].endswith(b'SQLExecutionStart"'):
+                yield start, line, b""
+            elif (run := _RUN.search(line)) and self._memory.is_new_plan(run[1]):
+                yield start, line, run[1]
 
-    def _is_new_plan(self, line: bytes) -> bool:
-        """Plans are long and the same in each batch: the first few of a run are enough."""
-        run = _RUN.search(line)
-        if run is None:
-            return False
-        self._memory.plans[run[1]] += 1
-        return self._memory.plans[run[1]] <= _PLANS
+
+def around(position: int) -> tuple[int, int]:
+    """The stretch around a line that names a run."""
+    return position - _AROUND_A_NAME, position + _AROUND_A_NAME
 
 
 def _whole_lines(window: Window, start: int, end: int) -> tuple[int, bytes]:

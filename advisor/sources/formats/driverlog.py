@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from advisor.progress import UNUSUAL, Broken, decode_usual
+from advisor.progress import UNUSUAL, Broken, Progress, decode_usual
 from advisor.sources.formats import structured
 from advisor.sources.formats.loose import CUT_OFF, LONGEST_EVENT, find_events, has_anchor
-from advisor.sources.harvest import Buffer, Harvest
+from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
 
 MARKER = b"made progress:"
+_MARKER_SIZE = len(MARKER)
 _MARGIN = 64
 _OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|[{"'])""")
 
@@ -27,36 +28,46 @@ def marks_events(buffer: Buffer, begin: int) -> bool:
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest the events in `buffer` from `begin` on; where to go on once more of the file is there."""
-    find, add = buffer.find, harvest.add
-    likely = 0
-    position = find(MARKER, begin)
-    while position >= 0:
-        start = position + len(MARKER)
-        stop = _end(buffer, start, likely)
-        try:
-            event = decode_usual(buffer[start:stop]) if stop - start <= LONGEST_EVENT else None
-        except UNUSUAL:
-            event = None
-        if event is not None:
-            add(event, position, stop)
-            likely = min(likely + _MARGIN // 2, stop - start - _MARGIN)
-        else:
-            likely = 0
-            stop = _read_unusual(buffer, position, final, harvest)
-            if stop < 0:
-                return _line_start(buffer, position, begin)
-        position = find(MARKER, stop)
+    resume = begin
+    while resume >= 0:
+        at, resume = resume, _read_usual(buffer, resume, harvest)
+        if resume >= 0:
+            at, resume = resume, _read_unusual(buffer, resume, final, harvest)
+            if resume < 0:
+                return _line_start(buffer, at, begin)
     return len(buffer) if final else max(begin, _last_line(buffer))
 
 
-def _end(buffer: Buffer, start: int, likely: int) -> int:
-    """Where the event that begins at `start` ends, if it has the usual shape.
-
-    Pretty JSON ends with a bracket in column 0, and is seldom much shorter than the event before it was.
-    """
-    if buffer[start + 1 : start + 3] == b'{"':
-        return buffer.find(b"\n", start, start + LONGEST_EVENT)
-    return buffer.find(b"\n}", start + max(0, likely), start + LONGEST_EVENT) + 2
+def _read_usual(buffer: Buffer, begin: int, harvest: Harvest) -> int:
+    """Harvest events until the end, which is -1, or until one is not of the usual shape: where its marker stands."""
+    find = buffer.find
+    events: list[Progress] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    likely = 0
+    position = find(MARKER, begin)
+    while position >= 0:
+        start = position + _MARKER_SIZE
+        if buffer[start + 1 : start + 3] == b'{"':
+            stop = find(b"\n", start, start + LONGEST_EVENT)
+        else:  # pretty JSON ends with a bracket in column 0, and is seldom much shorter than the event before it was
+            stop = find(b"\n}", start + likely, start + LONGEST_EVENT) + 2
+        try:
+            event = decode_usual(buffer[start:stop])
+        except UNUSUAL:
+            break
+        events.append(event)
+        starts.append(position)
+        ends.append(stop)
+        if len(events) == FRESH_EVENTS:
+            harvest.add_many(events, starts, ends)
+            events, starts, ends = [], [], []
+        length = stop - start - _MARGIN
+        likely = length if length < likely else likely + _MARGIN // 2
+        position = find(MARKER, stop)
+    if events:
+        harvest.add_many(events, starts, ends)
+    return position
 
 
 def _read_unusual(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> int:

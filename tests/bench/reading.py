@@ -1,0 +1,189 @@
+"""How fast progress is read: ratios, in one run, to the limit of the machine and to a plain loop over lines.
+
+`python tests/bench/reading.py [--megabytes 500] [--memory-gigabytes 0]` builds logs from recorded events in a temporary
+folder, at two densities: about 7 % progress, as Spark at INFO writes it, and progress only. Times are CPU seconds of
+one thread, the best of some rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import itertools
+import json
+import mmap
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import msgspec
+
+from advisor.progress import Progress
+from advisor.sources import files
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_progress"
+MARKER = b"made progress:"
+EVENT = re.compile(rb"(?m)^[^\n]*made progress: \{\n.*?\n\}\n", re.DOTALL)
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+TARGETS = {"limit": 0.6, "lines": 1.3, "limit, with sightings": 0.3, "lines, with sightings": 1.0}
+
+
+def recorded() -> tuple[list[bytes], bytes]:
+    """(events as they stand in recorded driver logs, all that stands between them)."""
+    logs = [_text(path) for path in sorted(SAMPLES.glob("*/*/driver.log*"))]
+    events = [event for log in logs for event in EVENT.findall(log)]
+    if not events:
+        sys.exit(f"no recorded driver logs under {SAMPLES}")
+    return events, b"".join(EVENT.sub(b"", log) for log in logs)
+
+
+def _text(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def write_log(path: Path, size: int, density: float) -> None:
+    """A log of `size` bytes: recorded events, each with a batch id and a time of its own, and recorded lines between."""
+    events, text = recorded()
+    mean = sum(map(len, events)) / len(events)
+    between = _pieces(text, round(mean / density - mean)) if density < 1 else itertools.repeat(b"")
+    with path.open("wb") as file:
+        for number, event in zip(itertools.count(), itertools.cycle(events)):
+            file.write(next(between))
+            if file.write(_renumbered(event, number)) and file.tell() >= size:
+                return
+
+
+def _pieces(text: bytes, size: int) -> Iterator[bytes]:
+    lines = text.splitlines(keepends=True)
+    piece: list[bytes] = []
+    length = 0
+    for line in itertools.cycle(lines):
+        piece.append(line)
+        length += len(line)
+        if length >= size:
+            yield b"".join(piece)
+            piece, length = [], 0
+
+
+def _renumbered(event: bytes, number: int) -> bytes:
+    moment = (START + timedelta(seconds=number)).strftime("%Y-%m-%dT%H:%M:%S.000Z").encode()
+    event = re.sub(rb'("timestamp" : ")[^"]*', rb"\g<1>" + moment, event, count=1)
+    return re.sub(rb'("batchId" : )\d+', rb"\g<1>%d" % number, event, count=1)
+
+
+def limit(path: Path) -> int:
+    """Search in the mapped file for the marker and the end of each event, and its typed decode: no table, no errors."""
+    decode = msgspec.json.Decoder(Progress).decode
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as log:
+        count, at = 0, log.find(MARKER)
+        while at >= 0:
+            end = log.find(b"\n}", at) + 2
+            decode(log[at + len(MARKER) : end])
+            count, at = count + 1, log.find(MARKER, end)
+    return count
+
+
+def line_loop(path: Path) -> int:
+    """What one writes in ten minutes: a loop over lines and json.loads."""
+    count = 0
+    lines: list[str] = []
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if lines:
+                lines.append(line)
+                if line.startswith("}"):
+                    json.loads("".join(lines))
+                    count, lines = count + 1, []
+            elif "made progress: {" in line:
+                lines = ["{"]
+    return count
+
+
+def ours(path: Path) -> int:
+    """The reading as `read_progress` does it."""
+    return files.read([path], sightings=False).events
+
+
+def ours_with_sightings(path: Path) -> int:
+    """The reading as `analyze` does it."""
+    return files.read([path]).events
+
+
+def best(work: Callable[[Path], int], path: Path, rounds: int) -> tuple[float, int]:
+    """(fewest CPU seconds, events)."""
+    seconds, count = [], 0
+    for _ in range(rounds):
+        start = time.process_time()
+        count = work(path)
+        seconds.append(time.process_time() - start)
+    return min(seconds), count
+
+
+def compare(path: Path, rounds: int) -> bool:
+    """Print the speeds and ratios for one log; whether all targets are met."""
+    size = path.stat().st_size
+    results = {work.__name__: best(work, path, rounds) for work in (limit, line_loop, ours, ours_with_sightings)}
+    assert len({count for _, count in results.values()}) == 1, "not all read the same events"
+    for name, (seconds, count) in results.items():
+        print(f"  {name:<20} {size / seconds / 1e6:8,.0f} MB/s {seconds / count * 1e6:8.1f} us/event")
+    time_of = {name: seconds for name, (seconds, _) in results.items()}
+    ratios = {
+        "limit": time_of["limit"] / time_of["ours"],
+        "lines": time_of["line_loop"] / time_of["ours"],
+        "limit, with sightings": time_of["limit"] / time_of["ours_with_sightings"],
+        "lines, with sightings": time_of["line_loop"] / time_of["ours_with_sightings"],
+    }
+    for name, ratio in ratios.items():
+        print(f"  {ratio:5.2f} x {name} (target {TARGETS[name]}){'' if ratio >= TARGETS[name] else '  MISSED'}")
+    return all(ratio >= TARGETS[name] for name, ratio in ratios.items())
+
+
+_PEAK = """
+import re, sys, threading, time
+from pathlib import Path
+from advisor.sources import files
+peak, done = 0, False
+def watch():
+    global peak
+    while not done:
+        peak = max(peak, int(re.search(r"RssAnon:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]))
+        time.sleep(0.02)
+watcher = threading.Thread(target=watch)
+watcher.start()
+reading = files.read([sys.argv[1]])
+done = True
+watcher.join()
+print(f"  {reading.bytes / 1e9:.1f} GB, {reading.events:,} events: peak of anonymous memory {peak / 1024:.0f} MB (target 400)")
+"""
+
+
+def main() -> int:
+    """Exit code 1 when a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--megabytes", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--memory-gigabytes", type=float, default=0.0, help="also read a log of that size for its memory"
+    )
+    parser.add_argument("--folder", help="where to build the logs (default: a temporary folder)")
+    asked = parser.parse_args()
+    met = True
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+        for words, density in (("INFO log, 7 % progress", 0.07), ("progress only", 1.0)):
+            path = Path(folder) / "driver.log"
+            write_log(path, asked.megabytes * 1_000_000, density)
+            print(f"{words}, {asked.megabytes} MB")
+            met &= compare(path, asked.rounds)
+        if asked.memory_gigabytes:
+            write_log(path, int(asked.memory_gigabytes * 1e9), 0.07)
+            subprocess.run([sys.executable, "-c", _PEAK, str(path)], check=True)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
