@@ -116,6 +116,7 @@ class LiveAdvisor(SessionListener):
         self._new: dict[str, int] = {}
         self._rest_until = 0.0
         self._watch_cpu_seconds = 0.0
+        self._watch_wall_seconds = 0.0
         self.judging = Judging(options.catalogue, options.wishes, recorder.trouble)
         recorder.changed = self._changed
         recorder.tick = self._look_after
@@ -236,12 +237,13 @@ class LiveAdvisor(SessionListener):
         if not ended and (self._new[run_id] < FIRST_JUDGEMENT or not rested):
             return
         self._new.pop(run_id) if ended else self._new.update({run_id: 0})
-        begin = time.thread_time()
+        wall, cpu = time.perf_counter(), time.thread_time()
         try:
             self._watch(id, run_id, ended)
         finally:
-            took = time.thread_time() - begin
+            took = time.thread_time() - cpu
             self._watch_cpu_seconds += took
+            self._watch_wall_seconds += time.perf_counter() - wall
             self._rest_until = time.monotonic() + took / CPU_SHARE
 
     def _watch(self, id: str, run_id: str, ended: bool) -> None:

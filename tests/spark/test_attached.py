@@ -63,7 +63,8 @@ def test_a_stateful_query_is_known_before_its_first_batch(
     query = writer(counts, "counts", tmp_path).outputMode("update").trigger(processingTime="100 milliseconds").start()
     heard.batches(query, 3)
     told = {row["fact"]: row["value"] for row in advisor.recorder.store.reading().sightings.to_pylist()}
-    assert told["stateful"] == "true"
+    # Before 4.0 the plan does not mark what streams: not known then, and never wrong.
+    assert told.get("stateful") == (None if spark.version.startswith("3.") else "true")
     found = entry(advisor, query)
     assert known(found, "stateful", "trigger", "trigger_interval_ms", "output_mode", "state_store") == {
         "stateful": True, "trigger": "processing_time", "trigger_interval_ms": 100, "output_mode": "update",

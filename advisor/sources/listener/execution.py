@@ -121,5 +121,7 @@ def _manager(execution: Any) -> list[tuple[str, Any]]:
 def _plan(execution: Any) -> list[tuple[str, Any]]:
     """State operators and a watermark, before any batch has run."""
     text = execution.analyzedPlan().toString()
+    if "~" not in text:  # before 4.0 nothing marks what streams, and so nothing tells what keeps state
+        return []
     line = Line(f"{MARK}\n{text}", "\n", 0, logger="MicroBatchExecution")
     return [(told.fact, told.value) for told in read_plan(line) if told.fact in ("stateful", "watermarked")]

@@ -31,6 +31,7 @@ class Worker:
         self._queue: Queue[Any] = Queue(capacity)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._last: threading.Thread | None = None  # one that is about to end is no longer `_thread`
         self.capacity = capacity
         self.dropped = 0
         self.cpu_seconds = 0.0
@@ -69,14 +70,14 @@ class Worker:
 
     def join(self, timeout: float) -> None:
         """Wait for the thread to end, which it does when nobody needs it."""
-        thread = self._thread
+        thread = self._last
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
     def _wake(self) -> None:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="latency-advisor", daemon=True)
+                self._thread = self._last = threading.Thread(target=self._run, name="latency-advisor", daemon=True)
                 self._thread.start()
 
     def _run(self) -> None:
