@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any, Literal
 
 import pandas as pd
 
-from advisor import batches, catalogue
+from advisor import batches, catalogue, fleet
 from advisor.errors import UsageError
 from advisor.report import Asked, Compared, Report, Wanted, assemble, compare_readings
+from advisor.report.assemble import report_on
 from advisor.sources import files
 from advisor.wishes import user_wishes
 
@@ -24,23 +26,73 @@ def analyze(
     since: str | None = None,
     until: str | None = None,
     progress: Callable[[int], None] | None = None,
+    engine: Engine = "auto",
+    spark: Any = None,
 ) -> Report:
     """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
 
     `set`: facts as `fact=value` or `QUERY:fact=value`. `config`: an advisor.yaml; without it, the one beside the logs.
     `rules`: directories with a team's own rules. `last` ("30m") counts back from each run's newest batch; `since` and
-    `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. Raises
+    `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With a session
+    as `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
     InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
     given = _listed(paths)
     judges = catalogue.load([Path(place) for place in rules] or None)
-    asked = Asked(
-        wishes=user_wishes(set, config, given, judges),
-        last=_duration(last),
-        since=_instant("since", since),
-        until=_instant("until", until),
-    )
-    return assemble(files.read(given, progress=progress), judges, asked)
+    asked = _asked(set, config, given, judges, last, since, until)
+    if not on_cluster(engine, spark):
+        return assemble(files.read(given, progress=progress), judges, asked)
+    from advisor.sources import spark as cluster  # noqa: PLC0415 - only who has a cluster waits for it
+
+    with cluster.session(spark) as session:
+        judged = cluster.judge(session, given, judges, asked, progress=progress)
+    return report_on(judged.reading, judged.entries)
+
+
+def analyze_fleet(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    set: Iterable[str] = (),
+    config: str | Path | None = None,
+    rules: Iterable[str | Path] = (),
+    last: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    engine: Engine = "auto",
+    spark: Any = None,
+    save_table: str | Path | None = None,
+    incremental: bool = False,
+) -> dict[str, Any]:
+    """The fleet's report as plain data (`advisor.fleet.report`): queries and changes ranked over all runs in `paths`.
+
+    Parameters as for `analyze`. On a cluster the driver gets a few kilobytes per run. `save_table` (on a cluster only)
+    is a directory for batches and findings as Parquet by day; with `incremental` what stands there is extended, and
+    only files and ends of files are read that are new since.
+    """
+    given = _listed(paths)
+    judges = catalogue.load([Path(place) for place in rules] or None)
+    asked = _asked(set, config, given, judges, last, since, until)
+    if not on_cluster(engine, spark):
+        if save_table is not None or incremental:
+            raise UsageError("save_table", "tables are written by a cluster", "use engine='spark'")
+        data = assemble(files.read(given, progress=progress), judges, asked).data
+        return fleet.report(map(fleet.summary, data["queries"]), data["input"], version=data["advisor_version"])
+    from advisor.sources import spark as cluster  # noqa: PLC0415
+
+    place = None if save_table is None else cluster.Table(str(save_table), incremental)
+    with cluster.session(spark) as session:
+        judged = cluster.judge(session, given, judges, asked, shape=fleet.summary, progress=progress, table=place)
+    read = report_on(judged.reading, []).data
+    return fleet.report(judged.entries, read["input"], version=read["advisor_version"])
+
+
+Engine = Literal["auto", "local", "spark"]
+
+
+def on_cluster(engine: Engine, spark: Any) -> bool:
+    """Whether a cluster does it: where one is asked for, or a session is given and nothing else is asked for."""
+    return engine == "spark" or (engine == "auto" and spark is not None)
 
 
 def compare(
@@ -67,11 +119,16 @@ def compare(
     return compare_readings(files.read(old), None if new is None else files.read(new), judges, asked, wanted)
 
 
-def read_progress(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
+def read_progress(paths: str | Path | Iterable[str | Path], *, spark: Any = None) -> pd.DataFrame | Any:
     """The table of batches: one row per progress event, columns as `advisor.batches.COLUMNS` explains them.
 
-    Duplicates are dropped, idle triggers are marked in `idle`. Raises InputError where nothing can be read.
+    Duplicates are dropped, idle triggers are marked in `idle`. Raises InputError where nothing can be read. With a
+    session as `spark` a Spark data frame with the same rows, read on the cluster when it is asked for.
     """
+    if spark is not None:
+        from advisor.sources import spark as cluster  # noqa: PLC0415
+
+        return cluster.read(spark, _listed(paths))
     frame: pd.DataFrame = batches.to_pandas(files.read(_listed(paths), sightings=False).batches)
     return frame
 
@@ -84,6 +141,23 @@ def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     """
     frame: pd.DataFrame = files.read(_listed(paths)).sightings.to_pandas()
     return frame
+
+
+def _asked(
+    set: Iterable[str],
+    config: str | Path | None,
+    given: list[str],
+    judges: catalogue.Catalogue,
+    last: str | None,
+    since: str | None,
+    until: str | None,
+) -> Asked:
+    return Asked(
+        wishes=user_wishes(set, config, given, judges),
+        last=_duration(last),
+        since=_instant("since", since),
+        until=_instant("until", until),
+    )
 
 
 def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:

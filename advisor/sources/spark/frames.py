@@ -1,0 +1,102 @@
+"""The tables as Spark data frames, and back to the rows that tasks hand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.batches import SIGHTINGS
+from advisor.sources.spark.part import named_pairs
+from advisor.sources.spark.rows import DDL, Row, as_plain, batches_of, packed, plain_schema, rows_of, unpacked
+
+KEY = ("id", "run_id", "batch_id", "timestamp")
+"""What makes two rows of the table of batches the same batch."""
+_NUMBER = "file_number"
+_ROWS = 4096
+_TIME = pa.timestamp("us", "UTC")
+
+
+def _for_spark(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_type(_TIME) if pa.types.is_timestamp(field.type) else field for field in schema])
+
+
+BATCHES = _for_spark(plain_schema())
+TOLD = _for_spark(SIGHTINGS)
+
+
+def batches_frame(rows: Any) -> Any:
+    """The table of batches of rows of batches, each batch once: of equal ones the first file's."""
+    schema = BATCHES.append(pa.field(_NUMBER, pa.int64()))
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for row in rows_of(batches):
+            table = as_plain(unpacked(row.payload)).cast(BATCHES)
+            numbered = table.append_column(_NUMBER, pa.repeat(pa.scalar(row.number, pa.int64()), len(table)))
+            yield from numbered.to_batches(_ROWS)
+
+    frame = rows.filter("kind = 'batches'").mapInArrow(run, _struct(schema))
+    return _first(frame).drop(_NUMBER)
+
+
+def _first(frame: Any) -> Any:
+    from pyspark.sql import Window, functions  # noqa: PLC0415
+
+    alike = Window.partitionBy(*KEY).orderBy(_NUMBER, "offset")
+    return frame.withColumn("nth", functions.row_number().over(alike)).filter("nth = 1").drop("nth")
+
+
+def sightings_frame(rows: Any) -> Any:
+    """The table of sightings of rows of sightings."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for row in rows_of(batches):
+            yield from unpacked(row.payload).cast(TOLD).to_batches(_ROWS)
+
+    return rows.mapInArrow(run, _struct(TOLD))
+
+
+def batch_rows(frame: Any) -> Any:
+    """Rows of batches again, by run."""
+    return _packed(frame, "batches", "run_id", plain_schema())
+
+
+def sighting_rows(frame: Any) -> Any:
+    """Rows of sightings again, by log."""
+    return _packed(frame, "sightings", "log", SIGHTINGS)
+
+
+def _packed(frame: Any, kind: str, key: str, schema: pa.Schema) -> Any:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches_of(row for table in _gathered(batches, schema) for row in _by_key(table, kind, key))
+
+    return frame.select(*schema.names).repartition(key).mapInArrow(run, DDL)
+
+
+def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Small batches together."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += len(batch)
+        if size >= _ROWS:
+            yield pa.Table.from_batches(held).cast(schema)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held).cast(schema)
+
+
+def _by_key(table: pa.Table, kind: str, key: str) -> Iterator[Row]:
+    for value in table[key].unique().to_pylist():
+        part = table.filter(pc.equal(table[key], value))
+        note = named_pairs(zip(part["id"].to_pylist(), part["run_id"].to_pylist(), strict=True))
+        yield Row(kind, value, rows=len(part), note=note if kind == "sightings" else "", payload=packed(part))
+
+
+def _struct(schema: pa.Schema) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
+
+    return from_arrow_schema(schema)

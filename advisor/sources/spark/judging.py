@@ -1,0 +1,69 @@
+"""Judges runs where their rows are: only the report's entries leave the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from advisor.batches import SCHEMA, SIGHTINGS, deduplicate
+from advisor.catalogue import Catalogue
+from advisor.report.assemble import NARROW, Asked, judge_runs
+from advisor.sources.spark.rows import Row, unpacked
+from advisor.sources.spark.trimming import Summary, as_text
+
+Shape = Callable[[dict[str, Any]], dict[str, Any]]
+_LAST = 1 << 62
+"""Where runs stand that have no time."""
+
+
+def judge_groups(rows: Iterable[Row], catalogue: Catalogue, asked: Asked, shape: Shape) -> Iterator[Row]:
+    """One row per run, its entry of the report as JSON; `rows` come group by group (runs that share a log or query).
+
+    `start` is the time of the run's first event, for order.
+    """
+    for group, members in groupby(rows, key=lambda row: row.key):
+        for first, entry in _entries(list(members), catalogue, asked):
+            text = msgspec.json.encode(shape(entry))
+            yield Row("entry", group, start=first, note=entry["run_id"], payload=text)
+
+
+def _entries(rows: list[Row], catalogue: Catalogue, asked: Asked) -> Iterator[tuple[int, dict[str, Any]]]:
+    places = _places([row for row in rows if row.kind == "narrow"])
+    sightings = [unpacked(row.payload) for row in rows if row.kind == "sightings"]
+    told = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
+    firsts = _firsts(places)
+    for entry in judge_runs(_Tables(rows), places, told, catalogue, asked):
+        yield firsts.get(entry["run_id"], _LAST), entry
+
+
+def _places(rows: Iterable[Row]) -> pa.Table:
+    empty = SCHEMA.empty_table().select(NARROW)
+    return deduplicate(pa.concat_tables([empty, *(as_text(unpacked(row.payload)) for row in rows)]))[0]
+
+
+def _firsts(places: pa.Table) -> dict[str, int]:
+    """Time of each run's first event in milliseconds."""
+    found = places.select(["run_id", "timestamp"]).group_by("run_id").aggregate([("timestamp", "min")])
+    times = found["timestamp_min"].cast(pa.int64()).to_pylist()
+    return dict(zip(found["run_id"].to_pylist(), times, strict=True))
+
+
+class _Tables(Mapping[str, pa.Table]):
+    """The last batches of each run, unpacked when they are asked for."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        runs = [row for row in rows if row.kind == "run"]
+        self._packed = {msgspec.json.decode(row.note, type=Summary).run_id: row.payload for row in runs}
+
+    def __getitem__(self, run_id: str) -> pa.Table:
+        return unpacked(self._packed[run_id])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)

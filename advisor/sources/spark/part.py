@@ -1,0 +1,303 @@
+"""Reads one unit: the rows of the table in it, and what a second look at its log will need."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.batches import SCHEMA, Broken
+from advisor.errors import InputError
+from advisor.facts.sighting import Sighting
+from advisor.progress import Progress
+from advisor.sources.codecs import Torn
+from advisor.sources.files import table_of
+from advisor.sources.formats import driverlog, lines, loose
+from advisor.sources.harvest import Harvest, Window
+from advisor.sources.opening import read_windows
+from advisor.sources.runs import Runs
+from advisor.sources.scan import Reader, Scan
+from advisor.sources.secondlook import MENTIONS, NAMED, TURNS, Memory, SecondLook
+from advisor.sources.sightings import sight_event_log
+from advisor.sources.spark.places import opened
+from advisor.sources.spark.rows import Done, Row, broken_row, done_row, packed, packed_object
+from advisor.sources.spark.units import File, Unit
+
+LOOK_BACK = 1 << 20
+"""Bytes before a range in which the event that reaches into it is looked for, and the beginning of a line."""
+SLACK = 256 << 10
+"""Bytes behind a range that are read with it, so that its last event is whole; doubled while it is not."""
+LINE_UNKNOWN = -1
+_LONGEST_NAME = 4096
+
+_READERS: dict[str | None, Reader] = {
+    "text": driverlog.read,
+    "json_lines": lines.read_json_lines,
+    "event_log": lines.read_event_log,
+}
+
+
+class Marks(msgspec.Struct):
+    """What is found in one range of a log: events (number of the run, [start, end)), and where lines name a run."""
+
+    path: str
+    size: int
+    runs: list[str] = msgspec.field(default_factory=list)
+    events: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
+    mentions: list[tuple[bytes, int, bool]] = msgspec.field(default_factory=list)
+
+
+class Plans(msgspec.Struct):
+    """Telling lines of an event log in order: the run whose plan it is or nothing, and its sightings."""
+
+    lines: list[tuple[bytes, list[Sighting]]] = msgspec.field(default_factory=list)
+
+
+def read_unit(unit: Unit, sightings: bool = True) -> Iterator[Row]:
+    """The rows of a unit: chunks of batches by run, sightings or what they are made from, broken records, counts."""
+    was_on = gc.isenabled()
+    gc.disable()  # events hold no cycles
+    try:
+        yield from _whole(unit, sightings) if unit.kind is None else _divided(unit, sightings)
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _whole(unit: Unit, sightings: bool) -> Iterator[Row]:
+    """A log, file by file, as it is read where there is no cluster."""
+    memory = Memory() if sightings else None
+    done = Done()
+    for file in unit.files:
+        scan = Scan(file.path, unit.log, memory)
+        failed = _fed(file.path, scan, done, history=sightings)
+        yield from chunks(scan.harvest, file, 0)
+        if scan.sightings:
+            yield sightings_row(unit.log, file.number, scan.sightings)
+        if row := broken_row([*failed, *scan.harvest.broken], file.number, 0):
+            yield row
+        done.files += 1
+        done.events += scan.harvest.found
+    yield done_row(done)
+
+
+def _fed(path: str, scan: Scan, done: Done, history: bool) -> list[Broken]:
+    try:
+        done.bytes += read_windows(path, scan.feed, history=history)
+    except Torn as torn:
+        scan.harvest.flush()
+        return [Broken(path, scan.position, 0, str(torn))]
+    except (OSError, InputError) as error:
+        return [Broken(path, 0, 0, _words(error))]
+    return []
+
+
+def _words(error: OSError | InputError) -> str:
+    return error.found if isinstance(error, InputError) else error.strerror or type(error).__name__
+
+
+def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
+    """A range of a plain file, or a compressed event log by itself."""
+    file = unit.files[0]
+    part = _Part(unit, sightings)
+    done = Done(number=file.number, files=int(unit.start == file.begin))
+    failed: list[Broken] = []
+    try:
+        done.bytes = part.read_stream() if unit.stream else part.read_range()
+    except Torn as torn:
+        failed = [Broken(file.path, part.position, 0, str(torn))]
+    except (OSError, InputError) as error:
+        failed = [Broken(file.path, 0, 0, _words(error))]
+    part.harvest.flush()
+    done.events, done.anything, done.piece = part.harvest.found, part.harvest.anything, part.piece
+    yield from chunks(part.harvest, file, unit.start)
+    yield from part.looked()
+    if row := broken_row([*failed, *part.harvest.broken], file.number, unit.start):
+        yield row
+    yield done_row(done)
+
+
+class _Kept(NamedTuple):
+    start: int
+    end: int
+
+    def holds(self, position: int) -> bool:
+        return self.start <= position < self.end
+
+
+class _RangeHarvest(Harvest):
+    """Keeps what begins in its range; the lines of broken records are counted later, by who reads the file's head."""
+
+    def __init__(self, file: str, log: str, runs: Runs | None, kept: _Kept) -> None:
+        super().__init__(file, log, runs)
+        self._kept = kept
+        self._at = 0
+
+    def move(self, window: Window) -> None:
+        self._at = window.base
+        super().move(window)
+
+    def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
+        kept = [row for row in zip(events, starts, ends, strict=True) if self._kept.holds(row[1] + self._at)]
+        if kept:
+            super().add_many(*map(list, zip(*kept, strict=True)))
+
+    def add_broken(self, start: int, reason: str) -> None:
+        if self._kept.holds(start + self._at):
+            self.broken.append(Broken(self.file, start + self._at, LINE_UNKNOWN, reason))
+
+
+class _Seen(Runs):
+    """Keeps every event's place."""
+
+    def __init__(self, marks: Marks) -> None:
+        super().__init__()
+        self._marks = marks
+        self._numbers: dict[str, int] = {}
+
+    def saw(self, run_id: str, start: int, end: int) -> None:
+        number = self._numbers.setdefault(run_id, len(self._numbers))
+        if number == len(self._marks.runs):
+            self._marks.runs.append(run_id)
+        self._marks.events.append((number, start, end))
+
+
+class _Part:
+    """Reads a unit that is not a whole log."""
+
+    def __init__(self, unit: Unit, sightings: bool) -> None:
+        self._unit = unit
+        self._sightings = sightings
+        self._reader = _READERS[unit.kind]
+        file = unit.files[0]
+        self._marks = Marks(file.path, file.size)
+        self._plans = Plans()
+        self._look = SecondLook(file.path, unit.log, Memory())
+        kept = _Kept(unit.start, 1 << 62 if unit.stream else unit.end)
+        runs = _Seen(self._marks) if sightings and unit.kind != "event_log" else None
+        self.harvest: Harvest = (
+            Harvest(file.path, unit.log) if unit.stream else _RangeHarvest(file.path, unit.log, runs, kept)
+        )
+        self.position = 0
+        self.piece = -1
+
+    def read_stream(self) -> int:
+        """Read a compressed event log; how many bytes it held."""
+        return read_windows(self._unit.files[0].path, self._feed_stream, history=False)
+
+    def _feed_stream(self, window: Window) -> int:
+        self.harvest.move(window)
+        self.position = window.base + len(window.buffer)
+        resume = self._reader(window.buffer, window.begin, window.final, self.harvest)
+        self._tell(window, resume, resume)
+        return resume
+
+    def read_range(self) -> int:
+        """Read [start, end) of a plain file, and on to the end of the event that begins last in it."""
+        start, end = self._unit.start, self._unit.end
+        with opened(self._unit.files[0].path) as place:
+            size = min(place.size, self._unit.files[0].size)
+            if not start and end >= size:
+                return self._read_file(place.read(0, size))
+            low, slack = max(0, start - LOOK_BACK), SLACK
+            high = min(size, end + slack)
+            buffer = place.read(low, high)
+            begin = _begin(buffer, start - low, self._unit.kind)
+            self._mention(buffer, low)
+            while True:
+                window = Window(buffer, low, begin, final=high >= size)
+                self.harvest.move(window)
+                resume = low + self._reader(buffer, begin, window.final, self.harvest)
+                self._tell(window, resume - low, end - low)
+                if window.final or resume >= end:
+                    self._note_a_piece(buffer)
+                    return end - start
+                begin, slack = resume - low, slack * 2
+                high = min(size, high + slack)
+                buffer += place.read(low + len(buffer), high)
+
+    def _read_file(self, buffer: bytes) -> int:
+        """Read a file that lies in the range as a whole, as it is read where there is no cluster."""
+        scan = Scan(self.harvest.file, self.harvest.log)
+        scan.harvest = self.harvest
+        self._mention(buffer, 0)
+        window = Window(buffer, 0, 0, final=True)
+        scan.feed(window)
+        self._tell(window, len(buffer), len(buffer))
+        return len(buffer)
+
+    def _note_a_piece(self, buffer: bytes) -> None:
+        """Where text begins that can only be a piece of an event; it counts if the whole file holds nothing."""
+        if not self._unit.start and not self.harvest.anything:
+            self.piece = loose.piece(buffer)
+
+    def _mention(self, buffer: bytes, base: int) -> None:
+        """Note where lines of the range name a run, at most some of each name unless they tell of a turn."""
+        if not self._sightings or self._unit.kind == "event_log":
+            return
+        counted: dict[bytes, int] = {}
+        stop = self._unit.end - base + len(NAMED) - 1
+        position = buffer.find(NAMED, self._unit.start - base, stop)
+        while position >= 0:
+            name = buffer[position + 6 : position + 42]
+            counted[name] = count = counted.get(name, 0) + 1
+            turn = bool(TURNS.search(buffer[max(0, position - 100) : position + 400]))
+            if turn or count <= MENTIONS:
+                self._marks.mentions.append((name, position + base, turn))
+            position = buffer.find(NAMED, position + 1, stop)
+
+    def _tell(self, window: Window, resume: int, end: int) -> None:
+        """Note what the telling lines of an event log say that have been read and begin before `end`."""
+        if not self._sightings or self._unit.kind != "event_log":
+            return
+        file, log = self.harvest.file, self.harvest.log
+        for start, line, run in self._look.telling_lines(window, min(resume, end + _LONGEST_NAME)):
+            if start < end:
+                self._plans.lines.append((run, sight_event_log(line, log=log, file=file, base=window.base + start)))
+
+    def looked(self) -> Iterator[Row]:
+        """What the second look at the log will need."""
+        file, start = self._unit.files[0], self._unit.start
+        if not self._sightings:
+            return
+        if self._unit.kind == "event_log":
+            yield Row("plans", self._unit.log, file.number, start, payload=packed_object(self._plans))
+        else:
+            yield Row("marks", self._unit.log, file.number, start, payload=packed_object(self._marks))
+
+
+def _begin(buffer: bytes, start: int, kind: str | None) -> int:
+    """Where to read from: the event before, which may reach into the range, or the first line that begins in it."""
+    if not start:
+        return 0
+    if kind == "text":
+        before = buffer.rfind(driverlog.MARKER, 0, start + len(driverlog.MARKER) - 1)
+        return before if before >= 0 else start
+    line = buffer.find(b"\n", start - 1)
+    return len(buffer) if line < 0 else line + 1
+
+
+def chunks(harvest: Harvest, file: File, start: int) -> Iterator[Row]:
+    """The events of a harvest by run, as rows."""
+    if not harvest.chunks:
+        return
+    table = pa.Table.from_batches(harvest.chunks, SCHEMA)
+    runs = table["run_id"].unique().to_pylist()
+    for run_id in runs:
+        part = table if len(runs) == 1 else table.filter(pc.equal(table["run_id"], run_id))
+        yield Row("batches", run_id, file.number, start, len(part), payload=packed(part))
+
+
+def named_pairs(pairs: Iterable[tuple[str | None, str | None]]) -> str:
+    """JSON of the pairs (query, run) that are named, each once."""
+    return msgspec.json.encode(sorted({(one or "", run or "") for one, run in pairs if one or run})).decode()
+
+
+def sightings_row(log: str, number: int, sightings: list[Sighting]) -> Row:
+    """Sightings of one file as a row; the note names the queries and runs that they speak of."""
+    note = named_pairs((one.id, one.run_id) for one in sightings)
+    return Row("sightings", log, number, 0, len(sightings), note, packed(table_of(sightings)))

@@ -1,0 +1,135 @@
+"""Spark sessions: the one that is given, or one of our own; and how its workers get this package."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import advisor
+from advisor.errors import UsageError
+
+_OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+_NO_SPARK = "PySpark is not installed here"
+_SHIPPED = "spark.latencyAdvisor.shipped"
+
+
+def active_session() -> Any:
+    """The session that runs in this process, None without one."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError:
+        return None
+    return SparkSession.getActiveSession()
+
+
+@contextmanager
+def session(given: Any = None, master: str | None = None) -> Iterator[Any]:
+    """The session that is given, or that runs already; else one at `master`, ended afterwards.
+
+    Without a master it is as spark-submit or the defaults say, else all local cores. Raises UsageError without PySpark
+    or Java.
+    """
+    found = given if given is not None else active_session()
+    if found is not None:
+        yield found
+        return
+    spark = _started(master)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _started(master: str | None) -> Any:
+    try:
+        from pyspark.errors import PySparkException  # noqa: PLC0415
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError:
+        raise UsageError("--engine spark", _NO_SPARK, "pip install 'streaming-latency-advisor[spark]'") from None
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("latency-advisor")
+    for name, value in _OWN.items():
+        builder = builder.config(name, value)
+    try:
+        return (builder.master(master) if master else builder).getOrCreate()
+    except (PySparkException, OSError) as error:
+        words = str(error).strip().split("\n")[0][:200]
+        raise UsageError("--engine spark", f"Spark does not start: {words}", "it needs Java 17 or newer") from None
+
+
+def is_connect(spark: Any) -> bool:
+    """Whether this is a session of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def described(spark: Any) -> str:
+    """Version and master of a session, in words."""
+    where = "Spark Connect" if is_connect(spark) else spark.sparkContext.master
+    return f"Spark {spark.version}, {where}"
+
+
+def parallelism(spark: Any) -> int:
+    """Tasks that can run at once, as far as the session tells."""
+    if is_connect(spark):
+        return 16
+    return max(1, int(spark.sparkContext.defaultParallelism))
+
+
+def ship(spark: Any) -> None:
+    """Give the workers this package, once per session; workers on this machine's own driver have it."""
+    if is_connect(spark) or spark.sparkContext.master.split("[")[0] == "local":
+        return
+    context = spark.sparkContext
+    if context.getLocalProperty(_SHIPPED) == advisor.__version__:
+        return
+    context.addPyFile(archive(tempfile.mkdtemp(prefix="latency-advisor-")))
+    context.setLocalProperty(_SHIPPED, advisor.__version__)
+
+
+def archive(folder: str | Path) -> str:
+    """This package as a zip file in a folder, as `--py-files` takes it; where it stands."""
+    home = Path(advisor.__file__).parent
+    if home.parent.suffix in (".zip", ".whl", ".egg"):
+        return str(home.parent)
+    staged = Path(folder) / "staged"
+    shutil.copytree(home, staged / "advisor", ignore=shutil.ignore_patterns("__pycache__"))
+    found = shutil.make_archive(str(Path(folder) / "advisor"), "zip", staged)
+    shutil.rmtree(staged)
+    return found
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turns what Spark raises when workers lack a library into a UsageError."""
+    try:
+        yield
+    except Exception as error:
+        lacks = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", str(error))
+        if lacks is None:
+            raise
+        raise UsageError("the cluster's workers", f"have no Python module '{lacks[1]}'", _REMEDY) from None
+
+
+_REMEDY = "install streaming-latency-advisor there, or send an environment along with --archives"
+
+
+@contextmanager
+def settings(spark: Any, wanted: Mapping[str, str]) -> Iterator[None]:
+    """The session with these settings, as it was before afterwards."""
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            with suppress(Exception):  # a session that was stopped meanwhile
+                spark.conf.unset(name) if value is None else spark.conf.set(name, value)
