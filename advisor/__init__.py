@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.api import analyze, compare, read_progress, read_sightings
+    from advisor.bench import trial
     from advisor.report import Compared, Report
 
 __version__ = "0.1.0"
 
-__all__ = ["Compared", "Report", "__version__", "analyze", "compare", "read_progress", "read_sightings"]
+__all__ = ["Compared", "Report", "__version__", "analyze", "compare", "read_progress", "read_sightings", "trial"]
 
 _HOMES = {
     "analyze": "advisor.api",
     "compare": "advisor.api",
     "read_progress": "advisor.api",
     "read_sightings": "advisor.api",
+    "trial": "advisor.bench",
     "Compared": "advisor.report",
     "Report": "advisor.report",
 }

@@ -11,6 +11,7 @@ from advisor.cli.analyze import analyze
 from advisor.cli.comparing import compare
 from advisor.cli.exits import CodedGroup
 from advisor.cli.rules import rules
+from advisor.cli.trial import trial
 
 _HELP = """Reads what Spark says about each micro-batch and tells which change is legal for a streaming query, what it
 saves, what it costs and how to undo it.
@@ -43,6 +44,7 @@ def main() -> None:
 main.add_command(analyze)
 main.add_command(compare)
 main.add_command(rules)
+main.add_command(trial)
 
 
 @main.command()

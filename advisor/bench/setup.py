@@ -1,0 +1,67 @@
+"""What the function that builds a query is given, and what one side of a trial sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Options = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """What the user vouches for: a sink that acts nowhere else, a source from which reading takes nothing."""
+
+    sink: bool = False
+    source: bool = False
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The settings of one side. `code`: ids of steps that the building function itself makes."""
+
+    writer_option: Options = field(default_factory=dict)
+    reader_option: Options = field(default_factory=dict)
+    conf: Options = field(default_factory=dict)
+    trigger: Mapping[str, Any] = field(default_factory=dict)
+    code: frozenset[str] = frozenset()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without what is not set."""
+        kinds = {name: dict(getattr(self, name)) for name in ("writer_option", "reader_option", "conf", "trigger")}
+        found: dict[str, Any] = {name: options for name, options in kinds.items() if options}
+        return found | ({"code": sorted(self.code)} if self.code else {})
+
+
+class Setup:
+    """One run, for the function that builds its query.
+
+    `spark`: a session of this run alone, with its settings. `name`: nobody else's. `reader_options`: to be passed to
+    readStream. Whatever the query writes goes to `path(...)` or `topic(...)`: both are thrown away.
+    """
+
+    def __init__(self, spark: Any, name: str, place: str, variant: Variant) -> None:
+        self.spark = spark
+        self.name = name
+        self.place = place
+        self.variant = variant
+        self.asked: set[str] = set()
+
+    @property
+    def reader_options(self) -> dict[str, str]:
+        """Options for readStream that are on trial."""
+        return dict(self.variant.reader_option)
+
+    def path(self, name: str) -> str:
+        """A directory of this run."""
+        return f"{self.place}/{name}"
+
+    def topic(self, name: str) -> str:
+        """The name of a Kafka topic of this run; the trial neither makes nor removes topics."""
+        return f"{self.name}-{name}"
+
+    def makes(self, step: str) -> bool:
+        """Whether the query is to be built with a step that is code, such as persist-in-foreach-batch."""
+        self.asked.add(step)
+        return step in self.variant.code

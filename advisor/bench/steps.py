@@ -1,0 +1,110 @@
+"""From steps as the user names them to the settings of the candidate, with what each of them promises."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from advisor.bench.setup import Variant
+from advisor.catalogue import Catalogue, Step
+from advisor.engine import Advice
+from advisor.engine.sentences import change_of, sentence
+from advisor.errors import UsageError
+from advisor.savings import Promise, per_batch, per_record
+from advisor.window import Window
+
+Given = str | Mapping[str, Any]
+
+_KINDS: Final = ("writer_option", "reader_option", "conf", "trigger")
+_UNFILLED: Final = re.compile(r"<[^<>]+>")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is on trial: the settings, and the catalogue's steps among them."""
+
+    variant: Variant
+    steps: tuple[Step, ...]
+
+    def advised(self, window: Window) -> list[Advice]:
+        """The catalogue's steps with what they promise of these batches."""
+        return [_advice(step, window) for step in self.steps]
+
+
+def known(given: Sequence[Given], catalogue: Catalogue) -> None:
+    """Return if every step can be on trial; UsageError otherwise. Needs no Spark."""
+    if not given:
+        raise UsageError("trial", "there is no step", "name one, such as async-progress")
+    for one in given:
+        _check_change(one) if isinstance(one, Mapping) else _check_step(one, catalogue)
+
+
+def candidate(given: Iterable[Given], catalogue: Catalogue, window: Window) -> Candidate:
+    """All steps as one candidate; numbers that a step needs come from the baseline's `window`."""
+    variant, steps = Variant(), []
+    for one in given:
+        if isinstance(one, Mapping):
+            variant = _and(variant, one)
+            continue
+        step = catalogue.steps[one]
+        steps.append(step)
+        change = change_of(step.change, window)
+        variant = _and(variant, {**change, "code": {one} if "code" in change else set()}, one)
+    return Candidate(variant, tuple(steps))
+
+
+def _and(variant: Variant, change: Mapping[str, Any], step: str = "") -> Variant:
+    found = {kind: {key: str(value) for key, value in (change.get(kind) or {}).items()} for kind in _KINDS}
+    for key, value in (pair for options in found.values() for pair in options.items()):
+        if _UNFILLED.search(value):
+            raise UsageError(step, f"the baseline's batches do not tell {key}", "give the change with its value")
+    merged = {kind: {**getattr(variant, kind), **options} for kind, options in found.items()}
+    return Variant(**merged, code=variant.code | frozenset(change.get("code") or ()))
+
+
+def _check_change(change: Mapping[str, Any]) -> None:
+    wrong = sorted(change.keys() - set(_KINDS))
+    if wrong or not change:
+        raise UsageError("trial", f"a change cannot set {', '.join(wrong) or 'nothing'}", f"use {', '.join(_KINDS)}")
+    _check_trigger("trial", change.get("trigger"))
+
+
+def _check_step(id: str, catalogue: Catalogue) -> None:
+    step = catalogue.steps.get(id)
+    if step is None:
+        near = difflib.get_close_matches(id, catalogue.steps, 1)
+        raise UsageError("trial", f"no step {id!r}", f"did you mean {near[0]}?" if near else "see rules/README.md")
+    change = step.change.model_dump(exclude_none=True, exclude_defaults=True) if step.change else {}
+    if step.stages or "package" in change or not change:
+        raise UsageError(id, "is more than settings of one query", "try its parts by hand, then `compare` the logs")
+    _check_trigger(id, change.get("trigger"))
+
+
+def _check_trigger(place: str, trigger: Mapping[str, Any] | None) -> None:
+    if trigger and set(trigger) != {"processing_time"}:
+        found = f"batches of trigger {next(iter(trigger))} cannot be compared with those of the baseline"
+        raise UsageError(place, found, "a trial takes processing_time")
+
+
+def _advice(step: Step, window: Window) -> Advice:
+    saves, latency = per_batch(step.saves, window), per_record(step.saves, window)
+    return Advice(
+        id=step.id,
+        do=sentence(step.do, window),
+        legal="if",
+        because="Spark itself says in a trial",
+        unknown=(),
+        change=change_of(step.change, window),
+        stages=(),
+        takes=step.takes,
+        semantics=step.semantics,
+        status=step.status,
+        saves=saves if isinstance(saves, Promise) else None,
+        saves_latency=latency if isinstance(latency, Promise) else None,
+        costs=sentence(step.costs, window),
+        undo="",
+        check=sentence(step.check, window),
+    )

@@ -1,0 +1,283 @@
+"""A trial: baseline and candidate in turns, and what can be said afterwards."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import advisor
+from advisor import catalogue
+from advisor.bench import steps as on_trial
+from advisor.bench.effects import MEASURED, TOTAL, Counted, counted, effects, found
+from advisor.bench.place import throw_away
+from advisor.bench.run import SMALLER_STATE, Bounds, Run, Runner
+from advisor.bench.setup import Permissions, Setup, Variant
+from advisor.bench.steps import Candidate
+from advisor.comparison import Effect, Kept, Trial, order
+from advisor.comparison.levels import FEWEST
+from advisor.comparison.promises import judged
+from advisor.engine import Advice
+from advisor.errors import UsageError
+from advisor.metrics.words import milliseconds
+from advisor.report.budget import moment
+from advisor.savings import Promise
+from advisor.sources.listener.session import is_connect
+
+SCHEMA_VERSION: Final = 1
+SAME_LOAD: Final = 1.1  # rows per batch, or rows per second, that differ by less are the same load
+WARM_UP: Final = "warm-up"
+MORE_RUNS: Final = "more runs could tell"
+Verdict = Literal["faster", "slower", "no difference", "refused", "cannot say"]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a trial gives: `data` is the whole as plain data."""
+
+    data: dict[str, Any] = field(repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """faster, slower, no difference (that can be told), refused (by Spark), cannot say."""
+        verdict: Verdict = self.data["verdict"]
+        return verdict
+
+    def to_json(self) -> str:
+        """The result as JSON text."""
+        return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        from advisor.views.trial import render  # noqa: PLC0415
+
+        return render(self.data)
+
+
+class Bench:
+    """Carries a trial out."""
+
+    def __init__(self, runner: Runner, place: str | None, say: Callable[[str], None]) -> None:
+        self.runner, self.place, self.say = runner, place, say
+        self.bounds = runner.bounds
+
+    @classmethod
+    def of(
+        cls,
+        spark: Any,
+        build: Callable[[Setup], Any],
+        bounds: Bounds,
+        permissions: Permissions,
+        place: str | None,
+        latency: Any,
+        rules: Iterable[str | Path],
+        say: Callable[[str], None] | None,
+    ) -> Bench:
+        """A bench on this session, or on the active one; UsageError for bounds and sessions that will not do."""
+        order(bounds.runs)
+        if bounds.batches < FEWEST or bounds.seconds <= 0:
+            raise UsageError(
+                "trial", "is too short to say anything", f"give at least {FEWEST} batches and some seconds"
+            )
+        judges = catalogue.load([Path(rule) for rule in rules] or None)
+        session = _session(spark)
+        return cls(Runner(session, build, bounds, permissions, latency, judges), place, say or _silent)
+
+    def tried(self, given: Sequence[on_trial.Given]) -> Tried:
+        """The whole trial; nothing is left behind."""
+        on_trial.known(given, self.runner.catalogue)
+        with throw_away(self.runner.spark, self.place) as place:
+            return self._tried(given, place)
+
+    def _tried(self, given: Sequence[on_trial.Given], place: str) -> Tried:
+        first = self._run(WARM_UP, Variant(), place)
+        if first.refused:
+            raise UsageError("trial", f"the baseline itself fails: {first.refused}", "give a query that runs")
+        candidate = on_trial.candidate(given, self.runner.catalogue, first.window)
+        runs = list(self._runs(candidate, place))
+        return _Result(candidate, runs, self.bounds).told()
+
+    def _runs(self, candidate: Candidate, place: str) -> Iterator[Run]:
+        """The runs in turns; a refusal ends them."""
+        arms = order(self.bounds.runs)
+        for number, arm in enumerate(arms, 1):
+            words = f"{number} of {len(arms)}, {'baseline' if arm == 'A' else 'candidate'}"
+            yield (run := self._run(words, candidate.variant if arm == "B" else Variant(), place))
+            if run.refused:
+                return
+
+    def _run(self, words: str, variant: Variant, place: str) -> Run:
+        name = f"trial-{uuid.uuid4().hex[:12]}"
+        self.say(f"run {words}")
+        return self.runner.run(variant, name, f"{place}/{name}", warms_up=words == WARM_UP)
+
+
+class _Result:
+    """From the runs to what is said of them."""
+
+    def __init__(self, candidate: Candidate, runs: Sequence[Run], bounds: Bounds) -> None:
+        self.candidate, self.runs, self.bounds = candidate, runs, bounds
+        self.arms = order(bounds.runs)[: len(runs)]
+        self.trials: list[Trial] = []
+
+    def told(self) -> Tried:
+        refused = next((run.refused for run in self.runs if run.refused), None)
+        if refused or self._too_few():
+            verdict, says = self._nothing_measured(refused)
+        else:
+            self.counted = self._counted()
+            self.trials = effects(self.counted)
+            verdict, says = self._verdict()
+        return Tried(self._data(verdict, says))
+
+    def _too_few(self) -> bool:
+        return any(len(run.window) < FEWEST for run in self.runs)
+
+    def _nothing_measured(self, refused: str | None) -> tuple[Verdict, str]:
+        if refused and self.runs[-1].variant is not self.candidate.variant:
+            return "cannot say", f"The baseline itself failed: {refused}"
+        if refused:
+            return "refused", f"Spark refuses it: {refused}"
+        fewest = min(len(run.window) for run in self.runs)
+        if self.bounds.state_rows:
+            return "cannot say", f"Cannot say for your state's size: {fewest} steady batches had reached it in time."
+        found = f"Cannot say: a run had {fewest} steady batches in {self.bounds.seconds:g} s; {FEWEST} are needed."
+        return "cannot say", found
+
+    def _counted(self) -> list[Counted]:
+        pairs = enumerate(zip(self.arms, self.runs, strict=True))
+        return [counted(arm, run.window, dict(run.latency), number) for number, (arm, run) in pairs]
+
+    def _verdict(self) -> tuple[Verdict, str]:
+        total = self.trials[0].effect
+        words = _measured(total)
+        if self._stateful() and not self.bounds.state_rows:
+            size = max(run.state_rows for run in self.runs)
+            return "cannot say", f"Cannot say for your state's size; with {size:,.0f} rows of state: {words}"
+        if not total.told:
+            return "no difference", f"No difference that can be told: {words}"
+        return ("slower" if total.difference.low > 0 else "faster"), words[0].upper() + words[1:]
+
+    def _stateful(self) -> bool:
+        return any(run.facts.value("stateful") is True for run in self.runs)
+
+    def _data(self, verdict: Verdict, says: str) -> dict[str, Any]:
+        slots = self.runs[0].facts.value("task_slots")
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "advisor_version": advisor.__version__,
+            "verdict": verdict,
+            "says": says,
+            "steps": [step.id for step in self.candidate.steps],
+            "change": self.candidate.variant.to_dict(),
+            "spark_version": self.runs[0].facts.value("spark_version"),
+            "task_slots": slots,
+            "effects": [one.effect.to_dict() for one in self.trials],
+            "drift_ms": round(self.trials[0].drift_ms, 2) if self.trials else None,
+            "promises": [kept.to_dict() for kept in self._promises()],
+            "runs": [self._entry(number) for number in range(len(self.runs))],
+            "limits": list(self._limits(verdict)),
+        }
+
+    def _entry(self, number: int) -> dict[str, Any]:
+        run = self.runs[number]
+        times = run.window.batches["timestamp"]
+        return {
+            "side": "baseline" if self.arms[number] == "A" else "candidate",
+            "run_id": run.run_id,
+            "batches": len(run.window),
+            "because": run.window.because,
+            "first": moment(times.iloc[0]) if len(times) else None,
+            "last": moment(times.iloc[-1]) if len(times) else None,
+            "typical_ms": round(self.counted[number].levels.typical[TOTAL].value, 2) if self.trials else None,
+            "state_rows": run.state_rows,
+            "latency_ms": {name: round(value, 2) for name, value in run.latency.items()},
+            "refused": run.refused,
+        }
+
+    def _promises(self) -> Iterator[Kept]:
+        """What the catalogue promised from the baseline's own batches, beside what was measured."""
+        if not self.trials:
+            return
+        doubt = "several steps were made together" if len(self.candidate.steps) > 1 else None
+        batches = min(len(run.window) for run in self.runs)
+        for step in self._advised():
+            for kept in (
+                judged(step, "batch", found(self.trials, TOTAL, "typical"), batches, doubt),
+                judged(step, "record", found(self.trials, MEASURED, "p50") or self._estimated(), batches, doubt),
+            ):
+                if kept is not None:
+                    yield replace(kept, because=MORE_RUNS, more=None) if kept.more else kept
+
+    def _estimated(self) -> Effect | None:
+        return found(self.trials, "record latency", "p50")
+
+    def _advised(self) -> list[Advice]:
+        """The steps with the mean of what each baseline run promises."""
+        of_runs = [
+            self.candidate.advised(run.window) for run, arm in zip(self.runs, self.arms, strict=True) if arm == "A"
+        ]
+        return [_mean(list(same)) for same in zip(*of_runs, strict=True)]
+
+    def _limits(self, verdict: Verdict) -> Iterator[str]:
+        if self._stateful() and self.bounds.state_rows is None and self.trials:
+            yield "The query keeps state, and a throw-away checkpoint begins without any: give state_rows."
+        elif self.bounds.state_rows and self.trials:
+            yield f"Batches count from {SMALLER_STATE:.0%} of {self.bounds.state_rows:,} rows of state on."
+        if self.trials:
+            yield from self._loads()
+        if verdict != "refused":
+            yield "The interval holds how one start of the query varies from the next, on this cluster, at this load."
+
+    def _loads(self) -> Iterator[str]:
+        sides = {arm: [run.window.batches for run in self.counted if run.arm == arm] for arm in ("A", "B")}
+        ratios = []
+        for column in ("input_rows", "input_rows_per_second"):
+            means = [sum(float(one[column].mean()) for one in of) / len(of) for of in sides.values()]
+            ratios.append(max(means) / max(min(means), 1e-9))
+        if min(ratios) > SAME_LOAD:
+            yield "The two sides had different loads, per batch and per second: the effect holds that difference, too."
+
+
+def _mean(same: Sequence[Advice]) -> Advice:
+    batch, record = ([getattr(one, kind) for one in same] for kind in ("saves", "saves_latency"))
+    return replace(same[0], saves=_mean_promise(batch), saves_latency=_mean_promise(record))
+
+
+def _mean_promise(promises: Sequence[Promise | None]) -> Promise | None:
+    given = [promise for promise in promises if promise is not None]
+    if not given or len(given) < len(promises):
+        return None
+    expected = [promise.expected for promise in given if promise.expected is not None]
+    return Promise(
+        sum(promise.low for promise in given) / len(given),
+        sum(expected) / len(expected) if len(expected) == len(given) else None,
+        sum(promise.high for promise in given) / len(given),
+    )
+
+
+def _measured(total: Effect) -> str:
+    went = f"a typical batch went {milliseconds(total.before)} -> {milliseconds(total.after)}"
+    ends = f"{total.difference.low:+,.0f} to {total.difference.high:+,.0f} ms"
+    share = total.share
+    percent = "" if share is None else f", {share.low * 100:+.0f} to {share.high * 100:+.0f} %"
+    return f"{went} ({ends}{percent})."
+
+
+def _session(spark: Any) -> Any:
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+
+    session = spark or SparkSession.getActiveSession()
+    if session is None:
+        raise UsageError("trial", "there is no Spark session", "start one, or give it with spark=")
+    if is_connect(session):
+        raise UsageError(
+            "trial", "a Spark Connect client cannot look into a query before it starts", "use a classic session"
+        )
+    return session
+
+
+def _silent(_: str) -> None:
+    """Nobody listens."""

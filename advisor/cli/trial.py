@@ -1,0 +1,114 @@
+"""`latency-advisor trial`: measure steps on real Spark, baseline and candidate in turns."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from advisor.errors import UsageError
+
+_HELP = """Run the query that MODULE:FUNCTION builds with and without a change, in turns on throw-away checkpoints, and
+say what the change does to the batch, its phases and the record latency.
+
+FUNCTION takes a setup and returns the writer of a stream that is not started. What the query writes has to go to
+setup.path("...") or setup.topic("..."); readers take setup.reader_options.
+
+\b
+Examples:
+  latency-advisor trial pipeline:build --step async-progress
+  latency-advisor trial advisor.bench.workloads:rate_to_noop --step async-progress --runs 4
+  latency-advisor trial pipeline:build --conf spark.sql.shuffle.partitions=4 --state-rows 2000000
+"""
+_PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
+
+
+@click.command(help=_HELP)
+@click.argument("function", metavar="MODULE:FUNCTION")
+@click.option("--step", "steps", multiple=True, metavar="ID", help="A step of the catalogue. Repeatable.")
+@click.option("--writer-option", help="An option of writeStream that is on trial. Repeatable.", **_PAIR)
+@click.option("--reader-option", help="An option of readStream that is on trial. Repeatable.", **_PAIR)
+@click.option("--conf", help="A setting of the session that is on trial. Repeatable.", **_PAIR)
+@click.option("--trigger", metavar="INTERVAL", help="A processing-time trigger that is on trial, such as '2 seconds'.")
+@click.option("--spark", help="A setting with which Spark starts, for both sides. Repeatable.", **_PAIR)
+@click.option("--runs", default=8, show_default=True, help="A multiple of 4; half of them with the change.")
+@click.option("--batches", default=40, show_default=True, help="Steady batches of each run.")
+@click.option("--seconds", default=60.0, show_default=True, help="A run ends then, whatever it has.")
+@click.option("--place", metavar="DIR", help="Where the whole cluster can write; all of it is removed afterwards.")
+@click.option("--state-rows", type=click.IntRange(min=1), help="Rows of state from which on batches count.")
+@click.option("--safe-sink", is_flag=True, help="The sink (foreach, foreachBatch) acts nowhere else: my word.")
+@click.option("--safe-source", is_flag=True, help="Reading takes nothing from others: my word.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
+def trial(function: str, **options: Any) -> None:
+    """Carry the trial out and print what it says."""
+    from advisor.bench import trial as tried
+    from advisor.cli.printing import show, terminal
+    from advisor.views.trial import render
+
+    build, steps = _function(function), _steps(options)
+    names = ("runs", "batches", "seconds", "place", "state_rows", "safe_sink", "safe_source")
+    chosen = {name: options[name] for name in names}
+    with _session(_pairs("--spark", options["spark"])) as session:
+        found = tried(build, steps, spark=session, say=lambda words: click.echo(words, err=True), **chosen)
+    show(
+        found.to_json() + "\n"
+        if options["form"] == "json"
+        else render(found.data, **terminal(plain=options["no_color"]))
+    )
+
+
+def _steps(options: dict[str, Any]) -> list[Any]:
+    kinds = ("writer_option", "reader_option", "conf")
+    change: dict[str, Any] = {kind: _pairs(f"--{kind.replace('_', '-')}", options[kind]) for kind in kinds}
+    change["trigger"] = {"processing_time": options["trigger"]} if options["trigger"] else {}
+    own = {kind: values for kind, values in change.items() if values}
+    steps = [*options["steps"], *([own] if own else [])]
+    if not steps:
+        raise UsageError(
+            "trial", "nothing is on trial", "give --step, --conf, --writer-option, --reader-option or --trigger"
+        )
+    return steps
+
+
+def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    for text in texts:
+        if "=" not in text:
+            raise UsageError(option, f"{text!r} has no value", "write KEY=VALUE")
+    return dict(text.split("=", 1) for text in texts)
+
+
+def _function(named: str) -> Callable[[Any], Any]:
+    module, _, name = named.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(
+            named, str(error), "name a function as MODULE:FUNCTION, from the directory of its module"
+        ) from None
+    return found
+
+
+@contextmanager
+def _session(settings: dict[str, str]) -> Iterator[Any]:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise UsageError(
+            "trial", "PySpark is not installed", "pip install 'streaming-latency-advisor[spark]'"
+        ) from None
+    builder = SparkSession.builder.appName("latency-advisor-trial")
+    for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    try:
+        yield session
+    finally:
+        session.stop()
