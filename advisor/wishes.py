@@ -37,7 +37,6 @@ class UserWishes:
         """Levels that replace those of a rule."""
         return self.config.query(*_names(run)).levels
 
-
     def notes(self, run: Run) -> tuple[str, ...]:
         """Silences whose last day is over: they are not applied any more."""
         over = (self.config.expired(entry.rule, *_names(run)) for entry in self.config.ignore)

@@ -16,8 +16,8 @@ from advisor.window import Window, run_window
 
 START = datetime(2026, 3, 1, 2, 0, tzinfo=timezone.utc)
 PHASES = (
-    "latestOffset", "getOffset", "getBatch", "queryPlanning", "walCommit", "addBatch", "commitOffsets", "triggerExecution",
-    "commitBatch", "collectSourceMetrics",
+    "latestOffset", "getOffset", "getBatch", "queryPlanning", "walCommit", "addBatch", "commitOffsets",
+    "triggerExecution", "commitBatch", "collectSourceMetrics",
 )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def test_a_rule_fires_with_level_confidence_and_a_legal_step(catalogue: Catalogu
     assert isinstance(finding, Finding)
     assert (finding.level, finding.confidence) == ("high", "high")
     assert finding.says.startswith("In a typical batch, 58 ms of 100 ms (58.0 %)")
-    assert [(step.id, step.legal) for step in finding.steps][0] == ("async-progress", "yes")
+    assert next((step.id, step.legal) for step in finding.steps) == ("async-progress", "yes")
 
 
 def test_one_batch_is_judged_and_says_so(catalogue: Catalogue) -> None:
@@ -158,7 +158,10 @@ def test_falling_levels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("batches", "doubts", "sure"), [(30, [], "high"), (29, [], "medium"), (9, [], "low"), (30, [True, False], "medium"), (10, [True, True], "low")]
+    ("batches", "doubts", "sure"),
+    [
+        (30, [], "high"), (29, [], "medium"), (9, [], "low"), (30, [True, False], "medium"), (10, [True, True], "low"),
+    ],
 )  # fmt: skip
 def test_confidence(batches: int, doubts: list[bool], sure: str) -> None:
     assert confidence(batches, *doubts) == sure
@@ -176,8 +179,14 @@ OWN_RULE = {
     "says": "The median batch takes {trigger_execution_ms}.", "why": "The team wants a second.",
     "references": ["team handbook"],
     "examples": [
-        {"name": "slow", "batches": {"count": 40, "row": {"triggerExecution": 2000, "addBatch": 1900}}, "expect": {"verdict": "fires", "level": "high"}},
-        {"name": "fast", "batches": {"count": 40, "row": {"triggerExecution": 200, "addBatch": 190}}, "expect": {"verdict": "quiet"}},
+        {
+            "name": "slow", "expect": {"verdict": "fires", "level": "high"},
+            "batches": {"count": 40, "row": {"triggerExecution": 2000, "addBatch": 1900}},
+        },
+        {
+            "name": "fast", "expect": {"verdict": "quiet"},
+            "batches": {"count": 40, "row": {"triggerExecution": 200, "addBatch": 190}},
+        },
     ],
 }  # fmt: skip
 

@@ -262,7 +262,8 @@ def test_every_metric_says_what_it_is(metric: object) -> None:
 
 @pytest.mark.parametrize(
     ("number_", "unit", "words"),
-    [(0.4, "ms", "0.4 ms"), (23, "ms", "23 ms"), (1234, "ms", "1.2 s"), (547730, "ms", "9.1 min"), (0.0909, "share", "9.1 %"),
+    [(0.4, "ms", "0.4 ms"), (23, "ms", "23 ms"), (1234, "ms", "1.2 s"), (547730, "ms", "9.1 min"),
+     (0.0909, "share", "9.1 %"),
      (15500, "rows", "15,500 rows"), (2_500_000, "bytes", "2.5 MB")],
 )  # fmt: skip
 def test_numbers_in_words(number_: float, unit: str, words: str) -> None:

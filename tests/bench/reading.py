@@ -47,7 +47,7 @@ def _text(path: Path) -> bytes:
 
 
 def write_log(path: Path, size: int, density: float) -> None:
-    """A log of `size` bytes: recorded events, each with a batch id and a time of its own, and recorded lines between."""
+    """A log of `size` bytes: recorded events with batch ids and times of their own, recorded lines between."""
     events, text = recorded()
     mean = sum(map(len, events)) / len(events)
     between = _pieces(text, round(mean / density - mean)) if density < 1 else itertools.repeat(b"")
@@ -158,7 +158,8 @@ watcher.start()
 reading = files.read([sys.argv[1]])
 done = True
 watcher.join()
-print(f"  {reading.bytes / 1e9:.1f} GB, {reading.events:,} events: peak of anonymous memory {peak / 1024:.0f} MB (target 400)")
+megabytes = f"anonymous memory peaks at {peak / 1024:.0f} MB (target 400)"
+print(f"  {reading.bytes / 1e9:.1f} GB, {reading.events:,} events: {megabytes}")
 """
 
 
