@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from advisor.cli import fleet
 from advisor.cli.exits import FAILED_ON
+from advisor.cli.fleet import fleet_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +34,7 @@ Examples:
   latency-advisor analyze driver.log --set stateful=false --set sink=kafka
   latency-advisor analyze driver.log --set orders-enricher:latency_target_ms=500
   latency-advisor analyze logs/ --format json --output report.json --fail-on high
+  latency-advisor analyze s3://logs/drivers --fleet --master spark://host:7077 --save-table s3://tables/latency
 """
 
 
@@ -53,30 +56,39 @@ Examples:
 @click.option("--last", metavar="TIME", help="Judge the last 30m, 2h, 1d of each run.")
 @click.option("--since", metavar="TIME", help="Judge from then on, as 2026-03-01T10:58:00Z.")
 @click.option("--until", metavar="TIME", help="Judge up to then.")
+@fleet_options
 @click.option("--all", "everything", is_flag=True, help="Show every finding, reason, run and fact.")
 @click.option("--fail-on", type=click.Choice(LEVELS), help="Exit with 1 if a finding has this level or a higher one.")
 @click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
 def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""
-    report = _judged(paths, options)
-    _write(report, options)
-    return FAILED_ON if fails(report.worst_level(), options["fail_on"]) else 0
+    fleet.check(options)
+    worst = _fleet(paths, options) if options["fleet"] or options["save_table"] else _queries(paths, options)
+    return FAILED_ON if fails(worst, options["fail_on"]) else 0
 
 
-def _judged(paths: tuple[str, ...], options: dict[str, Any]) -> Report:
+def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:
     from advisor.api import analyze as judge
 
-    with _progress(paths) as progress:
-        return judge(
-            paths,
-            set=options["given"],
-            config=options["config"],
-            rules=options["rules"],
-            last=options["last"],
-            since=options["since"],
-            until=options["until"],
-            progress=progress,
-        )
+    with _wanted(paths, options) as wanted:
+        report = judge(paths, **wanted)
+    _write(lambda to_file: _rendered(report, options, to_file), options)
+    return report.worst_level()
+
+
+def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:
+    with _wanted(paths, options) as wanted:
+        report = fleet.fleet_report(paths, options, wanted)
+    _write(lambda _: fleet.rendered(report, options), options)
+    return fleet.worst_level(report)
+
+
+@contextmanager
+def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What the call takes besides the paths, the session of the engine and something that shows progress among it."""
+    named = {name: options[name] for name in ("config", "rules", "last", "since", "until", "engine")}
+    with fleet.session(options) as spark, fleet.counter() if spark else _progress(paths) as progress:
+        yield named | {"set": options["given"], "progress": progress, "spark": spark}
 
 
 def fails(worst: str | None, level: str | None) -> bool:
@@ -84,11 +96,11 @@ def fails(worst: str | None, level: str | None) -> bool:
     return bool(worst and level) and LEVELS.index(worst) >= LEVELS.index(level)
 
 
-def _write(report: Report, options: dict[str, Any]) -> None:
+def _write(render: Callable[[bool], str], options: dict[str, Any]) -> None:
     from advisor.cli.printing import show
 
     to_file = options["output"] not in (None, "-")
-    words = _rendered(report, options, to_file)
+    words = render(to_file)
     if not to_file:
         show(words)
         return

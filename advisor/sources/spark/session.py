@@ -59,10 +59,12 @@ def _started(master: str | None) -> Any:
     for name, value in _OWN.items():
         builder = builder.config(name, value)
     try:
-        return (builder.master(master) if master else builder).getOrCreate()
+        spark = (builder.master(master) if master else builder).getOrCreate()
     except (PySparkException, OSError) as error:
         words = str(error).strip().split("\n")[0][:200]
         raise UsageError("--engine spark", f"Spark does not start: {words}", "it needs Java 17 or newer") from None
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
 
 
 def is_connect(spark: Any) -> bool:

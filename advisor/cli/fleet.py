@@ -1,0 +1,109 @@
+"""The options of `analyze` for many logs: the engine, the fleet's report, saved tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from advisor.sources.spark.jobs import Progressed
+
+_OPTIONS = (
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "local", "spark"]),
+        default="auto",
+        show_default=True,
+        help="Where logs are read and judged; auto is spark where --master is given, else local.",
+    ),
+    click.option("--master", metavar="URL", help="The cluster: spark://host:7077, yarn, k8s://…, local[8]."),
+    click.option("--fleet", is_flag=True, help="Rank queries and changes over all logs, a line each."),
+    click.option(
+        "--save-table", metavar="DIR", help="With spark: write batches and findings as Parquet, by day."
+    ),
+    click.option("--incremental", is_flag=True, help="Extend what --save-table holds; read only what is new."),
+)
+
+
+def fleet_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check(options: dict[str, Any]) -> None:
+    """UsageError for options that do not go together; sets the engine that is meant."""
+    if options["engine"] == "auto":
+        options["engine"] = "spark" if options["master"] else "local"
+    if options["master"] and options["engine"] == "local":
+        raise click.UsageError("--master is for --engine spark")
+    if options["incremental"] and not options["save_table"]:
+        raise click.UsageError("--incremental needs --save-table DIR")
+    if options["save_table"] and options["engine"] == "local":
+        raise click.UsageError("--save-table needs --engine spark")
+
+
+@contextmanager
+def session(options: dict[str, Any]) -> Iterator[Any]:
+    """The session of the engine that is meant, after saying so; None for the local one."""
+    if options["engine"] == "local":
+        yield None
+        return
+    from advisor.sources.spark import described
+    from advisor.sources.spark import session as of_spark
+
+    with of_spark(master=options["master"]) as spark:
+        click.echo(f"latency-advisor: reading with {described(spark)}", err=True)
+        yield spark
+
+
+def fleet_report(paths: tuple[str, ...], options: dict[str, Any], judged: dict[str, Any]) -> dict[str, Any]:
+    """The fleet's report as plain data; `judged`: what `analyze` takes besides."""
+    from advisor.api import analyze_fleet
+
+    return analyze_fleet(paths, save_table=options["save_table"], incremental=options["incremental"], **judged)
+
+
+def rendered(report: dict[str, Any], options: dict[str, Any]) -> str:
+    """The fleet's report in the form that is asked for."""
+    if options["form"] == "json":
+        import json
+
+        return json.dumps(report, indent=2, allow_nan=False) + "\n"
+    from advisor.views import fleet
+
+    view = fleet.markdown if options["form"] == "markdown" else fleet.render
+    return view(report, everything=options["everything"])
+
+
+def worst_level(report: dict[str, Any]) -> str | None:
+    """The highest level of any finding of the fleet."""
+    levels = {finding["level"] for query in report["queries"] for finding in query["findings"]}
+    return next((level for level in ("high", "medium", "low") if level in levels), None)
+
+
+@contextmanager
+def counter() -> Iterator[Callable[[Progressed], None] | None]:
+    """A callback that shows on standard error what has been read on a cluster; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("reading")
+        yield lambda done: shown.update(task, description=words(done))
+
+
+def words(done: Progressed) -> str:
+    """`read 12 files, 1.2 GB, 3,400 events`."""
+    from advisor.views.text import plural, size
+
+    return f"read {plural(done.files, 'file')}, {size(done)}, {plural(done.events, 'event')}"
