@@ -94,24 +94,27 @@ def parse(raw: bytes) -> Offset:
     """The offset in JSON text; in an event log the JSON stands inside a JSON string."""
     if raw.isdigit() and len(raw) <= _LONGEST_PLAIN:
         return Offset(raw.decode(), _PLAIN, int(raw))
-    if raw[:1] == b'"':
-        raw = _inside(raw)
     try:
+        if raw[:1] == b'"':
+            raw = _inside(raw)
         value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except _NO_JSON:
         return Offset(raw.decode("utf-8", "replace"))
     if value is None:
         return Offset(None)
     return Offset(msgspec.json.format(raw, indent=-1).decode("utf-8", "replace"), *_counts(value))
 
 
+_NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 def _inside(raw: bytes) -> bytes:
     text: str = msgspec.json.decode(raw, type=str)
     try:
         msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except _NO_JSON:
         return raw
-    return text.encode()
+    return text.encode("utf-8", "replace")
 
 
 def _counts(value: Any) -> tuple[Places | None, int]:

@@ -86,9 +86,10 @@ def _instant(value: Any) -> str:
 
 
 def _durations(thing: Any) -> Durations:
-    read = {key: _duration(value, f"durationMs.{key}") for key, value in (thing or {}).items() if value is not None}
+    items = _mapping(thing, "durationMs").items()
+    read = {key: _duration(value, f"durationMs.{key}") for key, value in items if value is not None}
     named = {f.name: read.pop(f.encode_name, None) for f in msgspec.structs.fields(Durations) if f.encode_name}
-    return Durations(**named, other={_text(key, "durationMs") or "": value for key, value in read.items()} or None)
+    return Durations(**named, other=read or None)
 
 
 def _duration(value: Any, place: str) -> int:

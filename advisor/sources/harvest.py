@@ -56,6 +56,7 @@ class Harvest:
         self.chunks: list[pa.RecordBatch] = []
         self.broken: list[Broken] = []
         self.found = 0
+        self.spans: list[tuple[int, int]] | None = None
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
         self._rows = Rows()
@@ -83,6 +84,8 @@ class Harvest:
     def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
         """Keep events that stand at [start, end) of the window, in order; about a hundred at a time are best."""
         base = self._base
+        if self.spans is not None:
+            self.spans += zip(starts, ends, strict=True)
         if self.runs is not None:
             for event, start, end in zip(events, starts, ends, strict=True):
                 self.runs.saw(event.run_id, base + start, base + end)

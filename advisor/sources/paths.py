@@ -15,7 +15,9 @@ STDIN = "-"
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 _ROLLING = re.compile(r"(?:^|/)(eventlog_v2_[^/]+)/events_(\d+)_[^/]*$")
 _PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4|bz2)$")
-_ROTATED = re.compile(r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)$")
+_ROTATED = re.compile(
+    r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)(\.(?:log|txt|out|err))?$"
+)
 _SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
 
 
@@ -48,7 +50,7 @@ def log_of(path: str) -> str:
         return path[: rolling.end(1)]
     before = None
     while path != before:
-        before, path = path, _ROTATED.sub("", _PACKED.sub("", path))
+        before, path = path, _ROTATED.sub(r"\1", _PACKED.sub("", path))
     return path
 
 

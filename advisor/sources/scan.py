@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from advisor.facts.sighting import Sighting
 from advisor.progress import UNUSUAL, decode_usual
@@ -12,11 +12,13 @@ from advisor.sources.harvest import Buffer, Harvest, Window
 from advisor.sources.secondlook import Memory, SecondLook
 
 HEAD = 64 << 10
+MIXED = 16 << 20
+"""Bytes of a text that is searched for events without marker even though it has some with it."""
 A_PIECE = "a piece of an event: it holds no durations"
 
 Reader = Callable[[Buffer, int, bool, Harvest], int]
 
-_EVENT_LOG = re.compile(rb'\s*\{"Event":"')
+_EVENT_LOG = re.compile(rb'^\s*\{"Event":"', re.MULTILINE)
 
 
 class Scan:
@@ -55,7 +57,20 @@ class Scan:
         if reader is driverlog.read and not self._marked:
             self._marked = driverlog.marks_events(buffer, begin)
             reader = reader if self._marked else loose.read
-        return reader(buffer, begin, final, self.harvest)
+        if reader is not driverlog.read or window.base or not final or len(buffer) > MIXED:
+            return reader(buffer, begin, final, self.harvest)
+        return self._read_mixed(buffer)
+
+    def _read_mixed(self, buffer: Buffer) -> int:
+        """Read a short text, in which events may stand without the marker, too."""
+        self.harvest.spans = spans = []
+        resume = driverlog.read(buffer, 0, True, self.harvest)
+        self.harvest.spans = None
+        for begin, end in _between(spans, len(buffer)):
+            for found in loose.find_events(buffer, begin, end):
+                if found.event is not None:
+                    self.harvest.add(found.event, found.start, found.end)
+        return resume
 
     def _finish(self, window: Window) -> None:
         self.harvest.flush()
@@ -65,9 +80,15 @@ class Scan:
                 self.harvest.add_broken(piece, A_PIECE)
 
 
+def _between(spans: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int]]:
+    """The stretches of a text of that size that lie between spans."""
+    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), size]
+    return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
+
+
 def reader_for(head: bytes) -> Reader:
     """What reads a file that begins with `head`."""
-    if _EVENT_LOG.match(head):
+    if _EVENT_LOG.match(head) or (driverlog.MARKER not in head and _EVENT_LOG.search(head)):
         return lines.read_event_log
     first = head.lstrip().split(b"\n", 1)[0]
     return lines.read_json_lines if _is_event(first) else driverlog.read

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from advisor.facts.sighting import Sighting
+from advisor.sources.formats.wrapped import unwrapped
 from advisor.sources.harvest import Window
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log
@@ -63,8 +64,14 @@ class SecondLook:
             stretches += self._ends(window)
         for start, end in merged(stretches):
             region_start, region = _whole_lines(window, start, end)
-            base = window.base + region_start
-            self._keep(sight(region, log=self._log, file=self._file, base=base))
+            self._keep(self._sighted(region, window.base + region_start))
+
+    def _sighted(self, region: bytes, base: int) -> list[Sighting]:
+        lines = unwrapped(region, 0, len(region))
+        if lines is None:
+            return sight(region, log=self._log, file=self._file, base=base)
+        found = sight(lines.text, log=self._log, file=self._file, base=0)
+        return [each._replace(offset=base + lines.origin(each.offset)) for each in found]
 
     def at_event_log(self, window: Window, resume: int) -> None:
         """Look at the telling lines of an event log."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from advisor.progress import UNUSUAL, Broken, Progress, decode_usual
 from advisor.sources.formats import structured
 from advisor.sources.formats.loose import CUT_OFF, LONGEST_EVENT, find_events, has_anchor
+from advisor.sources.formats.wrapped import unwrapped
 from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
 
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
 _MARGIN = 64
+_FEW_LINES = 64 << 10
 _OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|[{"'])""")
 
 
@@ -95,21 +98,51 @@ def _read_odd(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> i
         return -1
     line_start = _line_start(buffer, position, 0)
     line_end = limit if line_end < 0 else line_end
-    if buffer.find(structured.KEY, line_start, line_end) >= 0:
+    whole = final or following >= 0 or limit - position >= LONGEST_EVENT
+    if (found := _in_envelopes(buffer, line_start, limit)) is not None:
+        event, end = found
+        harvest.add(event, position, end)
+        return max(start, end)
+    if structured.is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
         _read_structured(buffer, line_start, line_end, harvest)
         return line_end
-    whole = final or following >= 0 or limit - position >= LONGEST_EVENT
     return _read_loose(buffer, line_start, position, limit, whole, harvest)
+
+
+def _in_envelopes(buffer: Buffer, begin: int, limit: int) -> tuple[Progress, int] | None:
+    """The first event in lines that a collector wrapped, and the end of the line that ends it; None without one."""
+    size = _FEW_LINES
+    while True:
+        lines = unwrapped(buffer, begin, min(limit, begin + size))
+        if lines is None:
+            return None
+        found = _first_whole(lines.text)
+        if found is not None:
+            end = buffer.find(b"\n", lines.origin(found[1]), limit)
+            return found[0], limit if end < 0 else end
+        if begin + size >= limit:
+            return None
+        size *= 8
+
+
+def _first_whole(text: bytes) -> tuple[Progress, int] | None:
+    """(event, where its last line begins) of the first event in a text; None when it is not whole."""
+    first_line = text[: text.find(b"\n") + 1] or text
+    if structured.is_structured(first_line):
+        with suppress(Broken):
+            return structured.read_line(first_line), 0
+        return None
+    first = next(find_events(text, 0, len(text)), None)
+    return None if first is None or first.event is None else (first.event, first.end - 1)
 
 
 def _read_structured(buffer: Buffer, start: int, end: int, harvest: Harvest) -> None:
     try:
-        event = structured.read_line(buffer[start:end])
+        event = structured.read_line(bytes(buffer[start:end]))
     except Broken as broken:
         harvest.add_broken(start, broken.reason)
     else:
-        if event is not None:
-            harvest.add(event, start, end)
+        harvest.add(event, start, end)
 
 
 def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: bool, harvest: Harvest) -> int:

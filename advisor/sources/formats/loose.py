@@ -6,6 +6,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple
@@ -23,7 +24,11 @@ _ANCHORS_INSIDE = 8
 _DEEPEST = 4
 
 _WORDS = (b"durationM", b"triggerDetails")
+_RUN_KEY = b'"runId"'
 _ANCHOR = re.compile(rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"']|&quot;|&#34;|\xe2\x80\x9d)")
+_HEAD = re.compile(rb"""\{\s*(?:[#/*|]+\s*)*["']id["']\s*:""")
+_KEY = re.compile(rb"""\w+\\*["']?""")
+_BRACES_BACK = 8
 _TOKEN = re.compile(rb"""[{}]|"(?:[^"\\\n]+|\\.)*"?|(?<=[{\[,:( u])'(?:[^'\\\n]+|\\.)*'""", re.DOTALL)
 _PIECE = re.compile(rb"\\*[\"'](?:stateOperators|numInputRows|runId|triggerExecution|batchId)\\*[\"']\s*:")
 
@@ -43,13 +48,29 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     last = begin
     for found in find_events(buffer, begin, end):
         if found.event is not None:
+            _note_torn(buffer, last, found.start, harvest)
             harvest.add(found.event, found.start, found.end)
         elif not final and found.reason == CUT_OFF and end - found.start < LONGEST_EVENT:
             return found.start
         else:
             harvest.add_broken(found.start, found.reason)
         last = found.end
-    return end if final else max(last, end - _LOOK_BACK)
+    if not final:
+        return max(last, end - _LOOK_BACK)
+    _note_torn(buffer, last, end, harvest)
+    return end
+
+
+def _note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
+    """Note events in [begin, end) that end before the key by which others are found."""
+    at = buffer.find(_RUN_KEY, begin, end)
+    while at >= 0:
+        following = buffer.find(_RUN_KEY, at + 1, end)
+        limit = end if following < 0 else following
+        start, stop = _innermost(buffer, max(begin, at - _LOOK_BACK), at, min(limit, at + LONGEST_EVENT))
+        if stop < 0:
+            harvest.add_broken(start, CUT_OFF)
+        begin, at = limit, following
 
 
 def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterator[Found]:
@@ -108,7 +129,13 @@ def piece(buffer: Buffer) -> int:
 
 
 def _around(buffer: Buffer, begin: int, anchor: int, end: int, depth: int) -> Iterator[Found]:
-    """What stands around an anchor: the innermost object that holds it, read by itself."""
+    """What stands around an anchor: the object that begins like an event, else the innermost that holds the anchor."""
+    head = _head(buffer, begin, anchor)
+    if head >= 0:
+        start, stop = _innermost(buffer, head, anchor, end)
+        with suppress(Broken):
+            yield Found(start, stop, read_whole(bytes(buffer[start : max(stop, start)])))
+            return
     start, stop = _innermost(buffer, begin, anchor, end)
     if stop < 0:
         yield from _in_quoted_lines(buffer, begin, anchor, end, start, depth)
@@ -118,8 +145,25 @@ def _around(buffer: Buffer, begin: int, anchor: int, end: int, depth: int) -> It
         yield Found(start, stop, read_whole(raw))
     except Broken as broken:
         inside = _in_strings(raw, depth) if depth < _DEEPEST else []
-        for event, reason in inside or [(None, broken.reason)]:
-            yield Found(start, stop, event, reason)
+        yield from (Found(start, stop, event, reason) for event, reason in inside)
+        if not inside:  # whatever spoiled it may have moved its end: go on right behind the anchor
+            yield Found(start, _behind(buffer, anchor), None, broken.reason)
+
+
+def _head(buffer: Buffer, begin: int, anchor: int) -> int:
+    """Where the object opens that begins like an event, or -1; no matter what odd quotes stand before it."""
+    at = anchor
+    for _ in range(_BRACES_BACK):
+        at = buffer.rfind(b"{", begin, at)
+        if at < 0 or _HEAD.match(buffer[at : at + 200]):
+            return at
+    return -1
+
+
+def _behind(buffer: Buffer, anchor: int) -> int:
+    """Where the key ends that begins at an anchor, with its quote: strings are told by going from there."""
+    key = _KEY.match(buffer[anchor : anchor + 40])
+    return anchor + key.end() if key else anchor + 1
 
 
 def _innermost(buffer: Buffer, begin: int, anchor: int, end: int) -> tuple[int, int]:
@@ -141,11 +185,11 @@ def _innermost(buffer: Buffer, begin: int, anchor: int, end: int) -> tuple[int, 
 def _in_quoted_lines(buffer: Buffer, begin: int, anchor: int, end: int, start: int, depth: int) -> Iterator[Found]:
     """An event whose lines stand in quotes, as in program text; else what is left of a torn one."""
     lines = unquoted(buffer, begin, anchor, end) if depth < _DEEPEST else None
-    found = [each.event for each in find_events(lines.text, 0, len(lines.text), depth + 1)] if lines else []
-    if lines and found:
-        yield from (Found(lines.start, lines.end, event, "no whole event") for event in found)
+    found = list(find_events(lines.text, 0, len(lines.text), depth + 1)) if lines else []
+    if lines and any(each.event for each in found):
+        yield from (Found(lines.start, lines.end, each.event, each.reason) for each in found)
     else:
-        yield Found(start, anchor + 1, None, CUT_OFF)
+        yield Found(lines.start if lines else start, _behind(buffer, anchor), None, CUT_OFF)
 
 
 def _in_strings(raw: bytes, depth: int) -> list[tuple[Progress | None, str]]:

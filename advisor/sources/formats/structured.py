@@ -1,4 +1,4 @@
-"""Spark 4's structured logs: one JSON object per line, which holds the event twice."""
+"""Spark 4's structured logs: one JSON object per line, which may hold the event twice."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ class _Context(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    context: _Context
+    context: _Context = msgspec.field(default_factory=_Context)
+    msg: str = ""
 
 
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def read_line(line: bytes) -> Progress | None:
-    """The event in a line of a structured log, taken from its context; None when the line is no such line.
+def is_structured(line: bytes) -> bool:
+    """Whether a line is one of a structured log, whatever a progress bar or a collector put before it."""
+    return KEY in line or b'{"ts":' in line[:400]
 
-    Raises Broken when the event in it is none.
-    """
-    if KEY not in line:
-        return None
+
+def read_line(line: bytes) -> Progress:
+    """The event in a line of a structured log, from its context where that has it; Broken when there is none."""
     try:
-        text = _decode(line[line.rfind(b"\r", 0, line.find(b"{")) + 1 :].lstrip(b" ")).context.streaming_query_progress
+        read = _decode(line[max(0, line.find(b'{"')) :])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Broken("a line of a structured log that is no JSON") from None
-    return None if text is None else decode(text.encode("utf-8", "replace"))
+    text = read.context.streaming_query_progress or read.msg.partition("progress:")[2]
+    return decode(text.encode("utf-8", "replace"))

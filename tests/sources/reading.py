@@ -1,0 +1,40 @@
+"""Short ways to read a text in tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from advisor.batches import SCHEMA, Broken
+from advisor.sources.harvest import Window
+from advisor.sources.scan import Scan
+
+
+class Scanned(NamedTuple):
+    """Events in the order of the text, and what was broken."""
+
+    table: pa.Table
+    broken: list[Broken]
+
+    @property
+    def batch_ids(self) -> list[int]:
+        ids: list[int] = self.table["batch_id"].to_pylist()
+        return ids
+
+    @property
+    def reasons(self) -> list[str]:
+        return [broken.reason for broken in self.broken]
+
+
+def scanned(raw: bytes, step: int | None = None) -> Scanned:
+    """A text scanned in one piece, or in blocks of `step` bytes as a stream would be."""
+    scan = Scan("some.log", "some.log")
+    buffer, base, begin = b"", 0, 0
+    for at in range(0, len(raw) or 1, step or len(raw) or 1):
+        block = raw[at : at + (step or len(raw))]
+        buffer += block
+        resume = scan.feed(Window(buffer, base, begin, final=at + len(block) >= len(raw)))
+        buffer, base, begin = buffer[resume:], base + resume, 0
+    table = pa.Table.from_batches(scan.harvest.chunks, SCHEMA)
+    return Scanned(table.sort_by("offset"), scan.harvest.broken)

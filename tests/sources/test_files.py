@@ -1,0 +1,378 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from advisor.batches import SCHEMA, SIGHTINGS, Reading
+from advisor.errors import InputError
+from advisor.sources import codecs, files
+from advisor.sources.codecs import Source, Torn, blocks
+from advisor.sources.paths import log_of
+from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty
+
+LOGGER = "26/03/01 02:00:00 INFO MicroBatchExecution: "
+QUERY, RUN = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+
+
+START = f"{LOGGER}Starting made [id = {QUERY}, runId = {RUN}]. Use file:/data/c to store the query checkpoint.\n"
+
+
+def written(folder: Path, raw: bytes, name: str = "driver.log") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(raw)
+    return path
+
+
+def reading(folder: Path, raw: bytes, name: str = "driver.log", *, sightings: bool = True) -> Reading:
+    return files.read([written(folder, raw, name)], sightings=sightings)
+
+
+# Every form.
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_form_is_read(tmp_path: Path, name: str) -> None:
+    found = reading(tmp_path, VARIANTS[name])
+    assert found.events == 3
+    assert not found.broken
+    assert found.idle == 0
+    assert found.batches["trigger_execution_ms"].to_pylist() == [300] * 3
+    assert found.batches["wal_commit_ms"].to_pylist() == [30] * 3
+    assert found.batches["input_rows"].to_pylist() == [10] * 3
+    if not name.startswith("14"):
+        assert found.batches["batch_id"].to_pylist() == [10, 11, 12]
+        assert found.batches["add_batch_ms"].to_pylist() == [220] * 3
+        assert set(found.batches["run_id"].to_pylist()) == {RUN}
+        (source,) = found.batches["sources"][0].as_py()
+        assert (source["offset_rows"], source["backlog_rows"]) == (10, 1)
+        (operator,) = found.batches["operators"][0].as_py()
+        assert dict(operator["custom"]) == {"loadedMapCacheHitCount": 5, "rocksdbCommitFlushLatency": 12}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_event_tells_its_place(tmp_path: Path, name: str) -> None:
+    found = reading(tmp_path, VARIANTS[name])
+    offsets = found.batches["offset"].to_pylist()
+    assert offsets == sorted(offsets)
+    assert set(found.batches["file"].to_pylist()) == {str(tmp_path / "driver.log")}
+    assert max(offsets) < len(VARIANTS[name])
+
+
+def test_structured_logs_count_an_event_once(tmp_path: Path) -> None:
+    assert reading(tmp_path, VARIANTS["11 structured log"]).duplicates == 0
+
+
+def test_an_event_that_two_loggers_wrote_counts_once(tmp_path: Path) -> None:
+    found = reading(tmp_path, VARIANTS["10 Databricks driver, both loggers"])
+    assert (found.events, found.duplicates) == (3, 3)
+
+
+def test_the_order_in_the_file_does_not_matter(tmp_path: Path) -> None:
+    turned = glued(f"INFO Streaming query made progress: {pretty(event)}" for event in reversed(made()))
+    assert reading(tmp_path, turned).batches["batch_id"].to_pylist() == [10, 11, 12]
+
+
+# Compression.
+
+
+def lz4_blocks(raw: bytes, size: int = 500) -> bytes:
+    """As Java's LZ4BlockOutputStream writes it."""
+    parts = []
+    codec = pa.Codec("lz4_raw")
+    for at in range(0, len(raw), size):
+        plain = raw[at : at + size]
+        packed = codec.compress(plain, asbytes=True)
+        header = len(packed).to_bytes(4, "little") + len(plain).to_bytes(4, "little") + b"\0\0\0\0"
+        parts.append(b"LZ4Block\x26" + header + packed)
+    return b"".join(parts) + b"LZ4Block\x16" + bytes(12)
+
+
+def frames(raw: bytes, codec: str) -> bytes:
+    """Several frames one after another, as Spark flushes its event logs."""
+    parts = [raw[at : at + 700] for at in range(0, len(raw), 700)]
+    return b"".join(pa.compress(part, codec=codec, asbytes=True) for part in parts)
+
+
+PACKED = {
+    "gz": gzip.compress,
+    "gz in members": lambda raw: b"".join(gzip.compress(raw[at : at + 900]) for at in range(0, len(raw), 900)),
+    "gz, padded": lambda raw: gzip.compress(raw) + bytes(100),
+    "zstd": lambda raw: pa.compress(raw, codec="zstd", asbytes=True),
+    "zstd in frames": lambda raw: frames(raw, "zstd"),
+    "lz4 frame": lambda raw: pa.compress(raw, codec="lz4", asbytes=True),
+    "lz4 of Spark": lz4_blocks,
+    "lz4 of Spark, stored": lambda raw: b"LZ4Block\x16" + len(raw).to_bytes(4, "little") * 2 + bytes(4) + raw,
+    "bz2": bz2.compress,
+    "bz2 in streams": lambda raw: bz2.compress(raw[:1000]) + bz2.compress(raw[1000:]),
+}
+
+
+@pytest.mark.parametrize("pack", PACKED.values(), ids=PACKED)
+@pytest.mark.parametrize("raw", [log(), event_log()], ids=["driver log", "event log"])
+def test_compressed_files(tmp_path: Path, pack: object, raw: bytes) -> None:
+    plain = reading(tmp_path, raw, "driver.log")
+    found = reading(tmp_path, pack(raw), "driver.log.packed")  # type: ignore[operator]
+    assert found.batches.drop_columns(["file", "log"]).equals(plain.batches.drop_columns(["file", "log"]))
+    assert found.bytes == len(raw)
+    assert not found.broken
+
+
+@pytest.mark.parametrize("pack", [PACKED["gz"], PACKED["zstd"], PACKED["lz4 of Spark"], PACKED["bz2"]])
+def test_a_cut_compressed_file_gives_what_it_can(tmp_path: Path, pack: object) -> None:
+    raw = os.urandom(0) + b"".join(log() + os.urandom(3000).hex().encode() + b"\n" for _ in range(40))
+    packed = pack(raw)  # type: ignore[operator]
+    found = reading(tmp_path, packed[: len(packed) * 2 // 3], "driver.log.packed")
+    torn = [broken for broken in found.broken if "cut off" in broken.reason or "damaged" in broken.reason]
+    assert torn
+
+
+def test_a_cut_gzip_still_gives_its_events(tmp_path: Path) -> None:
+    raw = log() + os.urandom(50_000).hex().encode()
+    packed = gzip.compress(raw)
+    found = reading(tmp_path, packed[:-20_000], "driver.log.gz")
+    assert found.events == 3
+    assert "cut off" in found.broken[0].reason
+
+
+@pytest.mark.parametrize("flip", [30, 200, 400])
+def test_a_damaged_gzip_is_a_broken_entry(tmp_path: Path, flip: int) -> None:
+    packed = bytearray(gzip.compress(log()))
+    packed[flip] ^= 0xFF
+    found = reading(tmp_path, bytes(packed), "driver.log.gz")
+    assert found.broken
+
+
+def test_a_bomb_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codecs, "_GENEROUS", 20 << 20)
+    packer = zlib.compressobj(wbits=31)
+    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(100)) + packer.flush()
+    given = 0
+    with pytest.raises(Torn, match="times its size"):
+        for block in blocks(Source(io.BytesIO(bomb))):
+            given += len(block)
+            assert len(block) <= 4 << 20
+    assert given < 60 << 20
+    with pytest.raises(InputError):
+        files.read([written(tmp_path, bytes(1000))])
+
+
+def test_a_bomb_beside_a_log_costs_only_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codecs, "_GENEROUS", 8 << 20)
+    written(tmp_path, gzip.compress(bytes(64 << 20)), "bomb.gz")
+    written(tmp_path, log())
+    found = files.read([tmp_path])
+    assert found.events == 3
+    assert "times its size" in found.broken[0].reason
+
+
+# Paths.
+
+
+def test_directories_patterns_and_names(tmp_path: Path) -> None:
+    first, second, third = made()
+    for name, event in (("a/driver.log", first), ("a/b/more.json", second), ("c.txt", third)):
+        written(tmp_path, glued([compact(event)]), name)
+    written(tmp_path, b"\x00\x01binary", "a/picture.png")
+    written(tmp_path, b"crc", "a/.driver.log.crc")
+    written(tmp_path, b"", "a/appstatus_app-1")
+    assert files.read([tmp_path]).events == 3
+    assert files.read([str(tmp_path / "a" / "*.log"), str(tmp_path / "*.txt")]).events == 2
+    assert files.read([str(tmp_path / "**" / "*.json")]).events == 1
+    assert files.read([tmp_path / "c.txt", str(tmp_path / "c.txt")]).events == 1
+
+
+def test_a_rolling_event_log_is_one_log_in_order(tmp_path: Path) -> None:
+    lines = event_log().splitlines(keepends=True)
+    for number in range(len(lines)):
+        packed = pa.compress(lines[number], codec="zstd", asbytes=True)
+        written(tmp_path, packed, f"eventlog_v2_app-1/events_{number + 1}_app-1.zstd")
+    written(tmp_path, b"", "eventlog_v2_app-1/appstatus_app-1")
+    inputs = files.expand([tmp_path])
+    assert [int(one.path.split("events_")[1].split("_")[0]) for one in inputs] == list(range(1, len(lines) + 1))
+    found = files.read([tmp_path])
+    assert found.events == 3
+    assert set(found.batches["log"].to_pylist()) == {str(tmp_path / "eventlog_v2_app-1")}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/logs/driver.log", "/logs/driver.log"),
+        ("/logs/driver.log.3", "/logs/driver.log"),
+        ("/logs/driver.log.12.gz", "/logs/driver.log"),
+        ("/logs/log4j-2026-11-21-08.log.gz", "/logs/log4j.log"),
+        ("/logs/log4j-active.log", "/logs/log4j.log"),
+        ("/logs/app-20261121080000-0001.zstd", "/logs/app-20261121080000-0001"),
+        ("/logs/app-20261121080000-0002.inprogress", "/logs/app-20261121080000-0002"),
+        ("/e/eventlog_v2_app-1/events_12_app-1.zstd", "/e/eventlog_v2_app-1"),
+        ("-", "-"),
+    ],
+)
+def test_the_log_that_a_file_belongs_to(path: str, name: str) -> None:
+    assert log_of(path) == name
+
+
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for raw in (log(), gzip.compress(log()), VARIANTS["17 Python print"]):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(raw)))
+        found = files.read(["-"])
+        assert found.events == 3
+        assert set(found.batches["file"].to_pylist()) == {"-"}
+
+
+def test_a_pipe(tmp_path: Path) -> None:
+    path = written(tmp_path, log())
+    program = "from advisor.sources import files; print(files.read(['-']).events)"
+    with path.open("rb") as stdin:
+        done = subprocess.run([sys.executable, "-c", program], stdin=stdin, capture_output=True, check=True, text=True)
+    assert done.stdout == "3\n"
+
+
+def test_urls(tmp_path: Path) -> None:
+    path = written(tmp_path, log())
+    written(tmp_path, gzip.compress(event_log()), "more/app-1.gz")
+    assert files.read([f"file://{path}"]).events == 3
+    found = files.read([f"file://{tmp_path}"])
+    assert (found.events, found.duplicates, found.files) == (3, 3, 2)
+    assert all(name.startswith("file://") for name in found.batches["file"].to_pylist())
+
+
+def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
+    told: list[int] = []
+    first, second = written(tmp_path, log(), "a.log"), written(tmp_path, gzip.compress(log()), "b.log.gz")
+    files.read([first, second], progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 2 * len(log())
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize("path", ["missing.log", "no*such", "nosuch://bucket/logs", "file:///no/such/file"])
+def test_where_there_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as caught:
+        files.read([path])
+    assert caught.value.place == path
+    assert caught.value.would_do
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\n\n",
+        b"just text\n" * 1000,
+        os.urandom(100_000),
+        bytes(100_000),
+        b"{}",
+        b"[]",
+        b'{"Event":"SparkListenerLogStart"}',
+    ],
+    ids=["empty", "newlines", "text", "random", "zeros", "object", "array", "event log"],
+)
+def test_files_without_progress(tmp_path: Path, raw: bytes) -> None:
+    for sightings in (True, False):
+        with pytest.raises(InputError, match="no streaming progress in 1 file"):
+            reading(tmp_path, raw, sightings=sightings)
+
+
+def test_a_directory_without_progress(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no streaming progress in 0 files"):
+        files.read([tmp_path])
+
+
+def test_one_unreadable_file_costs_only_itself(tmp_path: Path) -> None:
+    written(tmp_path, log())
+    (tmp_path / "loop.log").symlink_to(tmp_path / "loop.log")
+    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
+    found = files.read([tmp_path])
+    assert found.events == 3
+    assert {Path(broken.file).name for broken in found.broken} == {"loop.log", "gone.log"}
+
+
+def test_a_run_that_died_before_any_batch_is_something(tmp_path: Path) -> None:
+    end = f"{LOGGER}Query made [id = {QUERY}, runId = {RUN}] terminated with error\njava.lang.X: no\n"
+    raw = START.encode() + end.encode()
+    found = reading(tmp_path, raw)
+    assert found.events == 0
+    assert RUN in found.sightings["run_id"].to_pylist()
+    with pytest.raises(InputError):
+        reading(tmp_path, raw, sightings=False)
+
+
+def test_only_broken_records_are_something(tmp_path: Path) -> None:
+    found = reading(tmp_path, log()[:700])
+    assert (found.events, len(found.broken)) == (0, 1)
+
+
+# Sightings.
+
+
+def with_start(raw: bytes) -> bytes:
+    return b"26/03/01 02:00:00 INFO SparkContext: Running Spark version 4.0.0\n" + START.encode() + raw
+
+
+def facts_of(found: Reading) -> dict[str, object]:
+    rows = found.sightings.to_pylist()
+    return {row["fact"]: json.loads(row["value"]) for row in rows}
+
+
+def test_what_a_log_reveals_besides(tmp_path: Path) -> None:
+    found = reading(tmp_path, with_start(log()))
+    assert found.sightings.schema == SIGHTINGS
+    assert facts_of(found)["spark_version"] == "4.0.0"
+    assert set(found.sightings["file"].to_pylist()) == {str(tmp_path / "driver.log")}
+    assert not len(reading(tmp_path, with_start(log()), sightings=False).sightings)
+
+
+def test_a_start_far_before_the_first_event(tmp_path: Path) -> None:
+    filler = b"26/03/01 02:00:00 INFO DAGScheduler: nothing of interest here\n" * 100_000
+    far = with_start(filler + log())
+    for name, raw in (("far.log", far), ("far.log.gz", gzip.compress(far, 1))):
+        found = reading(tmp_path, raw, name)
+        starts = [row for row in found.sightings.to_pylist() if row["run_id"] == RUN]
+        assert starts
+        assert facts_of(found)["async_progress"] is False
+
+
+def test_what_a_log_of_containers_reveals(tmp_path: Path) -> None:
+    lines = with_start(log()).decode().splitlines()
+    docker = glued(json.dumps({"log": line + "\n", "stream": "stdout", "time": "t"}) for line in lines)
+    plain, wrapped = reading(tmp_path, with_start(log())), reading(tmp_path, docker)
+    assert facts_of(wrapped) == facts_of(plain)
+    offsets = [row["offset"] for row in wrapped.sightings.to_pylist()]
+    assert all(docker[offset : offset + 7] == b'{"log":' for offset in offsets if offset)
+
+
+def test_a_second_file_of_a_log_repeats_nothing(tmp_path: Path) -> None:
+    first, second = with_start(log()), log().replace(b'"batchId" : 1', b'"batchId" : 2')
+    written(tmp_path, second, "driver.log")
+    written(tmp_path, first, "driver.log.1")
+    found = files.read([tmp_path])
+    assert found.events == 6
+    assert set(found.batches["log"].to_pylist()) == {str(tmp_path / "driver.log")}
+    assert found.sightings["fact"].to_pylist().count("spark_version") == 1
+
+
+# The result.
+
+
+def test_the_table_has_its_schema(tmp_path: Path) -> None:
+    found = reading(tmp_path, log())
+    assert found.batches.schema == SCHEMA
+    found.batches.validate(full=True)
+    assert (found.files, found.bytes) == (1, len(log()))
