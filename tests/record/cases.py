@@ -445,7 +445,7 @@ HEALTHY = (
         "healthy/stream-stream-join",
         "a stream joined with itself over 2 seconds, in two state partitions",
         source={**MANY_ROWS, "rowsPerBatch": "900000"},
-        shape={"name": "joined", "rounds": 3},
+        shape={"name": "joined", "rounds": 6},
         trigger="20 seconds",
         runs=until(10, 300),
     ),
