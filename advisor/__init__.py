@@ -7,13 +7,25 @@ if TYPE_CHECKING:
     from advisor.api import analyze, compare, read_progress, read_sightings
     from advisor.bench import trial
     from advisor.report import Compared, Report
+    from advisor.session import attach
 
 __version__ = "0.1.0"
 
-__all__ = ["Compared", "Report", "__version__", "analyze", "compare", "read_progress", "read_sightings", "trial"]
+__all__ = [
+    "Compared",
+    "Report",
+    "__version__",
+    "analyze",
+    "attach",
+    "compare",
+    "read_progress",
+    "read_sightings",
+    "trial",
+]
 
 _HOMES = {
     "analyze": "advisor.api",
+    "attach": "advisor.session",
     "compare": "advisor.api",
     "read_progress": "advisor.api",
     "read_sightings": "advisor.api",

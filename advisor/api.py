@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from advisor import batches, catalogue, fleet
 from advisor.errors import UsageError
-from advisor.report import Asked, Compared, Report, Wanted, assemble, compare_readings
+from advisor.report import Asked, Compared, Wanted, assemble, compare_readings
 from advisor.report.assemble import report_on
 from advisor.sources import files
 from advisor.wishes import user_wishes
+
+if TYPE_CHECKING:
+    from advisor.views.notebook import Shown
 
 
 def analyze(
@@ -28,7 +31,7 @@ def analyze(
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
     spark: Any = None,
-) -> Report:
+) -> Shown:
     """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
 
     `set`: facts as `fact=value` or `QUERY:fact=value`. `config`: an advisor.yaml; without it, the one beside the logs.
@@ -40,13 +43,15 @@ def analyze(
     given = _listed(paths)
     judges = catalogue.load([Path(place) for place in rules] or None)
     asked = _asked(set, config, given, judges, last, since, until)
+    from advisor.views.notebook import Shown  # noqa: PLC0415 - what shows a report is not needed before there is one
+
     if not on_cluster(engine, spark):
-        return assemble(files.read(given, progress=progress), judges, asked)
+        return Shown(assemble(files.read(given, progress=progress), judges, asked).data)
     from advisor.sources import spark as cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with cluster.session(spark) as session:
         judged = cluster.judge(session, given, judges, asked, progress=progress)
-    return report_on(judged.reading, judged.entries)
+    return Shown(report_on(judged.reading, judged.entries).data)
 
 
 def analyze_fleet(

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from advisor.attach import attach
-from advisor.attach.judging import Judging
-from advisor.attach.watch import THRICE, TWICE, Watch
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue, load
 from advisor.errors import UsageError
 from advisor.report import assemble
+from advisor.session import attach
+from advisor.session.judging import Judging
+from advisor.session.watch import THRICE, TWICE, Watch
 from advisor.sources.listener.events import OfPython
 from tests.made import events, table
 from tests.sources.sessions import QUERY, RUN, batch, ended, idle, started
 
 pytest.importorskip("pyspark")
-live = importlib.import_module("advisor.attach.live")
+live = importlib.import_module("advisor.session.live")
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from advisor.attach import attach
-from advisor.attach.live import LiveAdvisor
 from advisor.bench.guard import check
 from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.catalogue import Catalogue
@@ -20,6 +18,8 @@ from advisor.errors import UsageError
 from advisor.facts import Facts
 from advisor.redaction import redact
 from advisor.report.assemble import judged_runs
+from advisor.session import attach
+from advisor.session.live import LiveAdvisor
 from advisor.views.paste import interval
 from advisor.window import Window
 

@@ -22,9 +22,7 @@ _OPTIONS = (
     ),
     click.option("--master", metavar="URL", help="The cluster: spark://host:7077, yarn, k8s://…, local[8]."),
     click.option("--fleet", is_flag=True, help="Rank queries and changes over all logs, a line each."),
-    click.option(
-        "--save-table", metavar="DIR", help="With spark: write batches and findings as Parquet, by day."
-    ),
+    click.option("--save-table", metavar="DIR", help="With spark: write batches and findings as Parquet, by day."),
     click.option("--incremental", is_flag=True, help="Extend what --save-table holds; read only what is new."),
 )
 

@@ -38,8 +38,8 @@ def async_progress_saving_ms(window: Window) -> Windowed:
 
     Measured on five Sparks and two storages, a batch fell by its logs' own time and by 0.34 to 0.71 of the rest, since
     shorter batches contend less, together 1.20 to 1.38 x the logs. Expected is the lesser of 1.25 x logs and logs +
-    0.4 x rest, at most 1.4 x logs and logs + 0.75 x rest. What may be relied on is 2 x commitOffsets: walCommit also
-    holds source.commit() and a purge, which stay.
+    0.4 x rest, at most 1.4 x logs and logs + 0.75 x rest. What may be relied on is 2 x commitOffsets, since walCommit
+    also holds source.commit() and a purge, which stay, and at most 0.9 x logs: on a busy machine it was 0.92 x.
     """
     logs, commit, whole = (
         measure(window, name) for name in ("offset_log_ms", "commit_offsets_ms", "trigger_execution_ms")
@@ -49,7 +49,7 @@ def async_progress_saving_ms(window: Window) -> Windowed:
             return value
     own, rest = logs.safe, whole.safe - logs.safe  # type: ignore[union-attr]
     expected, most = min(1.25 * own, own + 0.4 * rest), min(1.4 * own, own + 0.75 * rest)
-    return Estimate(min(2 * commit.safe, own), expected, most)  # type: ignore[union-attr]
+    return Estimate(min(2 * commit.safe, 0.9 * own), expected, most)  # type: ignore[union-attr]
 
 
 @batch_metric("ms", phases=("add_batch_ms",))

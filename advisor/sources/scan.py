@@ -18,7 +18,7 @@ A_PIECE = "a piece of an event: it holds no durations"
 
 Reader = Callable[[Buffer, int, bool, Harvest], int]
 
-_EVENT_LOG = re.compile(rb'^\s*\{"Event":"', re.MULTILINE)
+_EVENT_LOG = re.compile(rb'^\s*\{"Event":"(?:SparkListener|org\.apache\.spark\.)', re.MULTILINE)
 
 
 class Scan:
@@ -63,7 +63,8 @@ class Scan:
 
     def _read_mixed(self, buffer: Buffer) -> int:
         """Read a short text, in which events may stand without the marker, too."""
-        self.harvest.spans = spans = []
+        spans: list[tuple[int, int]] = []
+        self.harvest.spans = spans
         resume = driverlog.read(buffer, 0, True, self.harvest)
         self.harvest.spans = None
         for begin, end in _between(spans, len(buffer)):

@@ -25,8 +25,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from advisor.attach.judging import Judging
 from advisor.catalogue import load
+from advisor.session.judging import Judging
 from advisor.sources.listener.events import OfPython
 from advisor.wishes import user_wishes
 from tests.made import event
@@ -122,7 +122,7 @@ def start(spark: Any, place: Path, stateful: bool) -> Any:
 
 
 def per_event(spark: Any, place: Path, stateful: bool, batches: int) -> None:
-    from advisor.attach import attach
+    from advisor.session import attach
 
     cost = Cost()
     theirs = pysparks(cost)
@@ -164,7 +164,7 @@ def number(execution: Any) -> int:
 
 
 def query_itself(spark: Any, place: Path, batches: int, seed: int) -> None:
-    from advisor.attach import attach
+    from advisor.session import attach
 
     order = np.random.default_rng(seed)
     query = start(spark, place, stateful=False)

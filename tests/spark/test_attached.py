@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from advisor import analyze
-from advisor.attach import attach
+from advisor.session import attach
 from tests.spark.queries import SECONDS, Heard, entry, known, rows, writer
 
 pytestmark = pytest.mark.spark
@@ -248,7 +248,7 @@ def test_detached_under_load_the_queries_go_on(spark: Any, tmp_path: Path) -> No
 
 
 def test_a_callback_that_raises(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from advisor.attach import live
+    from advisor.session import live
 
     monkeypatch.setattr(live, "CPU_SHARE", 1e9)
     monkeypatch.setattr(live, "FIRST_JUDGEMENT", 1)
@@ -282,7 +282,7 @@ def test_history_of_a_real_query(spark: Any, tmp_path: Path) -> None:
 
 
 def test_the_public_way_hears_the_same(spark: Any, tmp_path: Path) -> None:
-    from advisor.attach import live
+    from advisor.session import live
 
     with attach(spark) as lean, live.LiveAdvisor(spark, _session_of(spark), lean._options) as public:
         public.fall_back(RuntimeError("refused"))

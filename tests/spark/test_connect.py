@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from advisor.attach import attach
+from advisor.session import attach
 from tests.spark.queries import Heard, entry, known, rows, writer
 
 pytestmark = [

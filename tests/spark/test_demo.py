@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from advisor.attach import live_demo
 from advisor.errors import UsageError
+from advisor.session import live_demo
 
 LOOP = """
 import json
-from advisor.attach import live_demo
+from advisor.session import live_demo
 said, shown, done = [], [], []
 found = live_demo("stateless", said.append, shown.append, lambda words, part: done.append(part), batches=25)
 print(json.dumps({"said": said, "reports": len(shown), "done": done[-1], "found": found}))

@@ -101,7 +101,7 @@ def _read_odd(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> i
     whole = final or following >= 0 or limit - position >= LONGEST_EVENT
     if (found := _in_envelopes(buffer, line_start, limit)) is not None:
         event, end = found
-        harvest.add(event, position, end)
+        harvest.add(event, line_start, end)
         return max(start, end)
     if structured.is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
         _read_structured(buffer, line_start, line_end, harvest)

@@ -55,7 +55,7 @@ def _of_json(line: bytes) -> bytes | None:
         envelope = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    text = next((envelope[key] for key in _KEYS if isinstance(envelope.get(key), str)), None)
+    text: str | None = next((envelope[key] for key in _KEYS if isinstance(envelope.get(key), str)), None)
     if text is None:
         return None
     cut = "log" in envelope or text.endswith("\n")

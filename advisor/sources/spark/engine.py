@@ -96,6 +96,8 @@ class _Hearing:
         """Read, put together, judge."""
         size = split or _size(sum(log.size for log in self._logs), self._jobs.parallel)
         units = self._units(size)
+        if not self._saved:
+            self._jobs.spread = min(self._jobs.spread, max(1, len(units)))
         rows = self._jobs.read(tasks(units, size))
         sightings = rows.filter("kind = 'sightings'")
         if any(unit.kind for unit in units):

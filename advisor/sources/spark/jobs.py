@@ -56,6 +56,8 @@ class Jobs:
         self._progress = progress
         self._kept: list[Any] = []
         self.parallel = parallelism(spark)
+        self.spread = self.parallel * 4
+        """Tasks that rows are spread over; fewer where little was read."""
 
     def looks(self, asked: list[Asking]) -> list[tuple[str, Look]]:
         """What each of the ranges holds."""
@@ -93,13 +95,13 @@ class Jobs:
     def looked_again(self, rows: Any) -> Any:
         """Rows of sightings from the rows of marks and plans."""
         marks = rows.filter("kind in ('marks', 'plans')")
-        return self._keep(self._grouped(marks, self.parallel * 4, look_again))
+        return self._keep(self._grouped(marks, self.spread, look_again))
 
     def runs(self, rows: Any, asked: Asked) -> Any:
         """Two rows per run: its last batches, and the places of all its events."""
         until = asked.until
         return self._keep(
-            self._grouped(rows.filter("kind = 'batches'"), self.parallel * 4, lambda each: runs_of(each, until))
+            self._grouped(rows.filter("kind = 'batches'"), self.spread, lambda each: runs_of(each, until))
         )
 
     def judged(
@@ -109,7 +111,8 @@ class Jobs:
         groups = self._spark.createDataFrame(families, "family string, name string, group string").hint("broadcast")
         found = rows.selectExpr(*_FAMILY).join(groups, ["family", "name"])
         keyed = found.selectExpr("kind", "group as key", "number", "start", "rows", "note", "payload")
-        return self._grouped(keyed, self.parallel * 8, lambda each: judge_groups(each, catalogue, asked, shape))
+        partitions = min(self.parallel * 8, len({group for *_, group in families}))
+        return self._grouped(keyed, partitions, lambda each: judge_groups(each, catalogue, asked, shape))
 
     def forget(self) -> None:
         """Let go of all that was kept."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from advisor.attach.live import LiveAdvisor
-    from advisor.attach.watch import Notice
+    from advisor.session.live import LiveAdvisor
+    from advisor.session.watch import Notice
 
 __all__ = ["attach", "live_demo"]
 
@@ -32,7 +32,7 @@ def attach(
     A session has one advisor: attached again, the same one comes back, with the wishes of the new call. Raises
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
-    from advisor.attach.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
+    from advisor.session.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
 
     options = Options.of(
         set=set, config=config, rules=rules, history=history, on_finding=on_finding, keep=keep, capacity=capacity
@@ -41,7 +41,7 @@ def attach(
 
 
 def live_demo(*args: Any, **options: Any) -> Any:
-    """See `advisor.attach.demo.live_demo`."""
-    from advisor.attach.demo import live_demo as run  # noqa: PLC0415
+    """See `advisor.session.demo.live_demo`."""
+    from advisor.session.demo import live_demo as run  # noqa: PLC0415
 
     return run(*args, **options)

@@ -11,17 +11,17 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Final
 
-from advisor.attach import attach
 from advisor.errors import AdvisorError, UsageError
+from advisor.session import attach
 from advisor.views.paste import interval, pastes
 from advisor.views.promises import told
 from advisor.views.screen import best_step
 from advisor.views.text import saving
 
 if TYPE_CHECKING:
-    from advisor.attach.live import LiveAdvisor
-    from advisor.attach.watch import Notice
     from advisor.report import Report
+    from advisor.session.live import LiveAdvisor
+    from advisor.session.watch import Notice
 
 BATCHES: Final = 80
 """Batches of each run: enough to leave the warm-up behind and to say something of the rest."""
