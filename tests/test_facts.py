@@ -529,8 +529,12 @@ RECORDED: dict[str, dict[str, Any]] = {
     "LG005/switched-off-*": {"async_progress": False, "async_progress_before": True, "terminated_error": "batch"},
     "SK002/row-by-row-*": {"sink": "foreach_batch", "delta_snapshot_tasks": ...},
     "SK003/delta-sink-*": {"sink": "delta", "delta_snapshot_tasks": 50, "task_slots": 2},
-    "ST001/rocksdb-8-partitions-*": {"stateful": True, "task_slots": 2, "shuffle_partitions": 8, "changelog": False},
-    "ST002/rocksdb-without-changelog-*": {"state_store": "rocksdb", "changelog": False, "task_slots": 2},
+    "ST002/rocksdb-without-changelog-*": {
+        "stateful": True,
+        "state_store": "rocksdb",
+        "changelog": False,
+        "task_slots": 2,
+    },
     "ST005/8-partitions-on-2-slots-*": {"state_store": "hdfs", "changelog": ..., "task_slots": 2},
     "ST012/200-partitions-*": {"shuffle_partitions": 200, "state_operators": "stateStoreSave"},
     "CF001/async-state-checkpoint-*": {
