@@ -156,7 +156,7 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
     stop = position + len(MARKER)
     for found in find_events(buffer, begin, limit):
         if found.event is not None:
-            harvest.add(found.event, position, found.end)
+            harvest.add(found.event, min(position, found.start), found.end)
             return max(stop, found.end)
         if not whole and found.reason == CUT_OFF:
             return -1
