@@ -15,7 +15,7 @@ from advisor.catalogue import Catalogue
 from advisor.errors import InputError
 from advisor.report import Asked
 from advisor.sources.files import nothing_found
-from advisor.sources.paths import STDIN, Input, expand
+from advisor.sources.paths import STDIN, Input, expand, is_url
 from advisor.sources.spark.frames import batch_rows, batches_frame, sighting_rows
 from advisor.sources.spark.jobs import SETTINGS, Jobs, Progressed, families
 from advisor.sources.spark.judging import Shape
@@ -23,7 +23,7 @@ from advisor.sources.spark.places import sizes
 from advisor.sources.spark.planning import outcome, planned
 from advisor.sources.spark.rows import Row
 from advisor.sources.spark.saving import Saved, Table, changed, seen
-from advisor.sources.spark.session import explained, settings, ship
+from advisor.sources.spark.session import explained, is_local, settings, ship
 from advisor.sources.spark.trimming import Summary
 from advisor.sources.spark.units import Log, Unit, grown, logs, tasks
 
@@ -74,7 +74,7 @@ def read(spark: Any, paths: Paths, split: int | None = None) -> Any:
     jobs = Jobs(spark)
     ship(spark)
     with explained(), settings(spark, SETTINGS):
-        inputs = _inputs(paths)
+        inputs = _inputs(spark, paths)
         found = logs(inputs, sizes(one.path for one in inputs))
         size = split or _size(sum(log.size for log in found), jobs.parallel)
         return batches_frame(jobs.rows(tasks(planned(found, size, jobs.looks), size), sightings=False))
@@ -87,7 +87,7 @@ class _Hearing:
         self._jobs = jobs
         self._paths = paths
         self._asked = asked
-        self._inputs = _inputs(paths)
+        self._inputs = _inputs(spark, paths)
         self._saved = Saved(spark, table) if table else None
         self._logs = logs(self._inputs, sizes(one.path for one in self._inputs))
         self._known = self._saved.files() if self._saved else {}
@@ -141,11 +141,16 @@ class _Hearing:
         return Judged(reading, _in_order(entries.select("start", "note", "payload").collect()))
 
 
-def _inputs(paths: Paths) -> list[Input]:
-    inputs = expand(paths)
+def _inputs(spark: Any, paths: Paths) -> list[Input]:
+    """The files behind the paths, by names that mean the same in every worker's directory."""
+    inputs = expand(paths if is_local(spark) else [_absolute(os.fspath(path)) for path in paths])
     if any(one.path == STDIN for one in inputs):
         raise InputError(STDIN, "standard input cannot be read by a cluster", "use --engine local, or give files")
     return inputs
+
+
+def _absolute(path: str) -> str:
+    return path if is_url(path) or path == STDIN or path.startswith("dbfs:/") else os.path.abspath(path)  # noqa: PTH100
 
 
 def _size(total: int, parallel: int) -> int:

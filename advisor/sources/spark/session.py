@@ -85,9 +85,14 @@ def parallelism(spark: Any) -> int:
     return max(1, int(spark.sparkContext.defaultParallelism))
 
 
+def is_local(spark: Any) -> bool:
+    """Whether the workers are processes of the driver's, in its directory."""
+    return not is_connect(spark) and spark.sparkContext.master.split("[")[0] == "local"
+
+
 def ship(spark: Any) -> None:
-    """Give the workers this package, once per session; workers on this machine's own driver have it."""
-    if is_connect(spark) or spark.sparkContext.master.split("[")[0] == "local":
+    """Give the workers this package, once per session; the driver's own have it."""
+    if is_connect(spark) or is_local(spark):
         return
     context = spark.sparkContext
     if context.getLocalProperty(_SHIPPED) == advisor.__version__:

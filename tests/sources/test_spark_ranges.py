@@ -1,0 +1,86 @@
+"""Ranges, without Spark: every split of every form gives what one reading gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from advisor.batches import SCHEMA, Reading
+from advisor.errors import InputError
+from advisor.sources import files, scan
+from advisor.sources.spark import units
+from tests.sources.apart import read_apart
+from tests.sources.formats_made import FORMATS, write_all
+from tests.sources.variants import VARIANTS
+
+SAMPLES = Path(__file__).parents[2] / "sample_progress"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def divided() -> Iterator[None]:
+    """Short texts are divided too, and then only their marked events are found."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(units, "WHOLE", 0)
+        patch.setattr(scan, "MIXED", 0, raising=False)
+        yield
+
+
+NOTHING = Reading.of(SCHEMA.empty_table())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("formats")
+    write_all(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def variants(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("variants")
+    for number, content in enumerate(VARIANTS.values()):
+        (place / f"{number}.log").write_bytes(content)
+    return place
+
+
+def whole(paths: list[str]) -> Reading:
+    try:
+        return files.read(paths)
+    except InputError:
+        return NOTHING
+
+
+def assert_same(one: Reading, other: Reading) -> None:
+    assert one.batches.to_pylist() == other.batches.to_pylist()
+    assert one.sightings.to_pylist() == other.sightings.to_pylist()
+    assert sorted(map(repr, one.broken)) == sorted(map(repr, other.broken))
+    assert (one.files, one.bytes, one.events, one.idle, one.duplicates) == (
+        other.files, other.bytes, other.events, other.idle, other.duplicates,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(split=st.integers(300, 40_000))
+@example(split=61)
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_split_of_every_form(folder: Path, name: str, split: int) -> None:
+    path = str(folder / name)
+    one, other = read_apart([path], split), whole([path])
+    if other is NOTHING:
+        assert not one.events
+        assert not one.broken
+    else:
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(split=st.integers(5, 4_000))
+@example(split=211)
+@settings(max_examples=3)
+def test_every_split_of_every_variant(variants: Path, variant: str, split: int) -> None:
+    path = str(variants / f"{list(VARIANTS).index(variant)}.log")
+    assert_same(read_apart([path], split), files.read([path]))

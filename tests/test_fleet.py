@@ -1,0 +1,151 @@
+"""The fleet's report: what is ranked, how, and what both views print."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from advisor import fleet
+from advisor.views import fleet as view
+
+READ = {"files": 3, "bytes": 2_000_000, "events": 900, "idle": 0, "duplicates": 0, "broken": []}
+
+
+def step(name: str, expected: float | None, high: float, legal: str = "yes") -> dict[str, Any]:
+    saves = {"low": 0.0, "expected": expected, "high": high, "basis": "x"}
+    return {"id": name, "do": f"Do {name}", "legal": legal, "takes": "restart", "change": {}, "saves_ms": saves}
+
+
+def finding(rule: str, *steps: dict[str, Any], level: str = "high") -> dict[str, Any]:
+    return {
+        "rule": rule, "title": rule.title(), "level": level, "confidence": "high", "says": "It is so.",
+        "explained_by": None, "steps": list(steps),
+    }  # fmt: skip
+
+
+def entry(name: str, *findings: dict[str, Any], interval_ms: float | None = 1000.0, **more: Any) -> dict[str, Any]:
+    metrics = {"trigger_execution_ms": {"p50": 300.0}}
+    if interval_ms:
+        metrics["interval_ms"] = {"typical": interval_ms}
+    best = {"rule": findings[0]["rule"], "step": findings[0]["steps"][0]["id"]} if findings else None
+    return {
+        "id": f"id of {name}", "run_id": f"run of {name}", "name": name, "state": "running", "runs": 1, "batches": 300,
+        "first": "2026-03-01T00:00:00.000Z", "last": "2026-03-01T01:00:00.000Z", "spark_version": "4.0.0",
+        "facts": {"platform": {"value": "open_source", "from": "log"}}, "metrics": metrics, "window": {"batches": 300},
+        "verdict": f"{name}: do it.", "best_step": best, "findings": list(findings), "skipped": [],
+    } | more  # fmt: skip
+
+
+def report(*entries: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = fleet.report(map(fleet.summary, entries), READ, version="1")
+    return made
+
+
+def test_a_saving_counts_as_often_as_batches_run() -> None:
+    (query,) = report(entry("a", finding("LG001", step("async", 50.0, 80.0)), interval_ms=2000.0))["queries"]
+    assert query["batches_per_hour"] == 1800
+    assert query["recoverable"] == {"expected": 90_000.0, "at_most": 144_000.0}
+
+
+def test_queries_stand_in_the_order_of_what_they_win_not_of_the_share() -> None:
+    rare = entry("rare", finding("LG001", step("async", 500.0, 600.0)), interval_ms=60_000.0)
+    often = entry("often", finding("LG001", step("async", 20.0, 30.0)), interval_ms=100.0)
+    assert [query["name"] for query in report(rare, often)["queries"]] == ["often", "rare"]
+
+
+def test_a_change_adds_up_over_queries() -> None:
+    made = report(
+        entry("a", finding("LG001", step("async", 10.0, 20.0))),
+        entry("b", finding("LG001", step("async", 30.0, 40.0, legal="if"))),
+        entry("c", finding("ST001", step("changelog", 35.0, 35.0))),
+    )
+    first, second = made["changes"]
+    assert (first["step"], first["queries"], first["legal"]) == ("async", 2, {"yes": 1, "if": 1})
+    assert first["recoverable"] == {"expected": 144_000.0, "at_most": 216_000.0}
+    assert first["most_for"] == ["b", "a"]
+    assert second["step"] == "changelog"
+    assert made["recoverable"]["expected"] == 270_000.0
+
+
+def test_a_step_that_spark_refuses_is_no_change() -> None:
+    assert report(entry("a", finding("LG001", step("async", 10.0, 20.0, legal="no"))))["changes"] == []
+
+
+def test_a_step_of_two_findings_counts_once() -> None:
+    shared = step("async", 10.0, 20.0)
+    (change,) = report(entry("a", finding("LG001", shared), finding("TR002", shared)))["changes"]
+    assert (change["queries"], change["recoverable"]["expected"]) == (1, 36_000.0)
+
+
+def test_a_bound_is_no_promise() -> None:
+    (query,) = report(entry("a", finding("SK003", step("delta", None, 100.0))))["queries"]
+    assert query["recoverable"] == {"expected": 0.0, "at_most": 360_000.0}
+    assert view.per_hour(query["recoverable"]) == "at most 6.0 min an hour"
+
+
+def test_without_an_interval_nothing_is_known_per_hour() -> None:
+    (query,) = report(entry("a", finding("LG001", step("async", 10.0, 20.0)), interval_ms=None))["queries"]
+    assert (query["batches_per_hour"], query["recoverable"]) == (None, None)
+
+
+def test_only_the_newest_run_of_a_query_counts() -> None:
+    old = entry("a", finding("LG001", step("async", 10.0, 20.0)))
+    new = entry("a", run_id="newer", last="2026-03-02T00:00:00.000Z")
+    died = entry("a", run_id="died", last=None, state="dead")
+    assert [query["run_id"] for query in report(new, old)["queries"]] == ["newer"]
+    assert [query["run_id"] for query in report(new, died, old)["queries"]] == ["died"]
+
+
+def test_what_was_not_judged_is_told_with_its_reason() -> None:
+    silent = {"window": {"batches": 0}, "verdict": "Nothing to judge: no progress event."}
+    made = report(entry("a", **silent), entry("b", **silent), entry("c", skipped=[{"rule": "TR001", "reason": "why"}]))
+    assert made["not_judged"] == [
+        {"reason": "Nothing to judge: no progress event.", "queries": 2, "examples": ["a", "b"]}
+    ]
+    assert made["skipped"] == [{"rule": "TR001", "reason": "why", "queries": 1}]
+
+
+def test_versions_and_platforms_are_counted() -> None:
+    unknown = entry("b", spark_version=None, facts={"spark_version_at_least": {"value": "3.4", "from": "progress"}})
+    made = report(entry("a"), entry("c", id="c"), unknown)
+    assert made["versions"] == [{"value": "4.0.0", "queries": 2}, {"value": "3.4 or later", "queries": 1}]
+    assert made["platforms"] == [{"value": "open_source", "queries": 2}, {"value": "unknown", "queries": 1}]
+
+
+def test_the_report_is_json() -> None:
+    made = report(entry("a", finding("LG001", step("async", 10.0, 20.0))))
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
+
+
+TEXT = """\
+2 queries in 2 runs, 900 events from 3 files (2 MB). The best step of each query together: 36.0 s an hour of waiting. \
+Do async: helps 1 query, 36.0 s an hour.
+
+Changes, by what they win over all queries
+  change    queries  wins            legal  takes    most for
+  Do async  1        36.0 s an hour  1 yes  restart  a
+
+Queries, by what their best step wins
+  query  state    batch   batches/h  wins            what to do
+  a      running  300 ms  3,600      36.0 s an hour  a: do it.
+  b|c    running  300 ms  3,600      nothing         b|c: do it.
+
+Seen
+  Spark: 4.0.0 (2); platforms: open_source (2); states: running (2).
+"""
+
+
+def test_the_text() -> None:
+    assert view.render(report(entry("a", finding("LG001", step("async", 10.0, 20.0))), entry("b|c"))) == TEXT
+
+
+def test_markdown_holds_what_logs_named_as_text() -> None:
+    page = view.markdown(report(entry("b|c"), entry("<b>x</b>")))
+    assert "| b\\|c | running |" in page
+    assert "<b>" not in page
+
+
+def test_long_lists_are_cut_and_say_so() -> None:
+    made = report(*(entry(f"q{number}", id=str(number)) for number in range(30)))
+    assert "10 more: --all" in view.render(made)
+    assert "q29" in view.render(made, everything=True)
