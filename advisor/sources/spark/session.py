@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import advisor
 from advisor.errors import UsageError
@@ -97,18 +98,20 @@ def ship(spark: Any) -> None:
     context = spark.sparkContext
     if context.getLocalProperty(_SHIPPED) == advisor.__version__:
         return
-    context.addPyFile(archive(tempfile.mkdtemp(prefix="latency-advisor-")))
+    # a name of its own: Spark takes no second file of a name, and the user may have sent the package, too
+    name = f"advisor-{advisor.__version__}-{uuid4().hex[:8]}"
+    context.addPyFile(archive(tempfile.mkdtemp(prefix="latency-advisor-"), name))
     context.setLocalProperty(_SHIPPED, advisor.__version__)
 
 
-def archive(folder: str | Path) -> str:
+def archive(folder: str | Path, name: str = "advisor") -> str:
     """This package as a zip file in a folder, as `--py-files` takes it; where it stands."""
     home = Path(advisor.__file__).parent
     if home.parent.suffix in (".zip", ".whl", ".egg"):
         return str(home.parent)
     staged = Path(folder) / "staged"
     shutil.copytree(home, staged / "advisor", ignore=shutil.ignore_patterns("__pycache__"))
-    found = shutil.make_archive(str(Path(folder) / "advisor"), "zip", staged)
+    found = shutil.make_archive(str(Path(folder) / name), "zip", staged)
     shutil.rmtree(staged)
     return found
 

@@ -1,0 +1,169 @@
+"""The cluster gives what the local engine gives: over all samples, all forms, broken files and a growing table."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from advisor import api, catalogue
+from advisor.errors import InputError
+from advisor.report import Asked
+from advisor.report.assemble import report_on
+from advisor.sources import scan
+from advisor.sources.spark import judge, units
+from tests.sources.formats_made import driver_log, json_lines, write_all
+
+pytestmark = pytest.mark.spark
+
+SAMPLES = Path(__file__).parents[2] / "sample_progress"
+
+
+@pytest.fixture(scope="module")
+def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("formats")
+    (place / "marked").mkdir()
+    write_all(place / "marked")
+    for name in ("printed.txt", "comment.log"):  # their events are found only where a text is read as a whole
+        (place / "marked" / name).rename(place / name)
+    (place / "marked" / "vanished.log").symlink_to(place / "never.log")
+    return place
+
+
+@pytest.fixture
+def divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short texts are divided too, and then only their marked events are found."""
+    monkeypatch.setattr(units, "WHOLE", 0)
+    monkeypatch.setattr(scan, "MIXED", 0, raising=False)
+
+
+def plain(report: api.Report) -> Any:
+    return json.loads(report.to_json())
+
+
+def rows(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def test_all_samples_give_the_same_report(spark: Any) -> None:
+    one, other = plain(api.analyze(SAMPLES, spark=spark)), plain(api.analyze(SAMPLES))
+    assert one["input"] == other["input"]
+    for ours, theirs in zip(one["queries"], other["queries"], strict=True):
+        for key, value in theirs.items():
+            assert ours[key] == value, (theirs["name"], key)
+
+
+@pytest.mark.usefixtures("divided")
+def test_all_forms_give_the_same_report_from_small_ranges(spark: Any, formats: Path) -> None:
+    marked = formats / "marked"
+    found = judge(spark, [marked], catalogue.load(None), Asked(), split=6_000)
+    one, other = plain(report_on(found.reading, found.entries)), plain(api.analyze(marked))
+    assert one == other
+    assert {broken["reason"] for broken in one["input"]["broken"]} >= {"No such file or directory"}
+    assert len(one["input"]["broken"]) > 3
+
+
+@pytest.mark.parametrize("limits", [{"last": "2s"}, {"until": "2026-03-01T02:00:00.700Z"}, {"set": ["task_slots=3"]}])
+def test_what_is_asked_for_is_asked_on_the_cluster_too(spark: Any, formats: Path, limits: dict[str, Any]) -> None:
+    path = formats / "marked" / "driver.log"
+    assert plain(api.analyze(path, spark=spark, **limits)) == plain(api.analyze(path, **limits))
+
+
+def test_the_table_of_batches_has_the_same_rows(spark: Any, formats: Path) -> None:
+    frame = api.read_progress(formats, spark=spark)
+    local = api.read_progress(formats)
+    assert frame.columns == list(local.columns)
+    key = ["run_id", "batch_id", "timestamp", "file", "offset", "input_rows", "trigger_execution_ms"]
+    ours = {tuple(row) for row in frame.selectExpr("run_id", "batch_id", "unix_millis(timestamp)", *key[3:]).collect()}
+    times = local["timestamp"].dt.tz_convert(None).astype("datetime64[ms]").astype("int64")
+    assert ours == set(local.assign(timestamp=times)[key].itertuples(index=False, name=None))
+    assert frame.selectExpr("operators[0].custom['x']", "sources[0].end_offset").count() == len(local)
+
+
+def test_progress_is_told_and_settings_are_put_back(spark: Any, formats: Path) -> None:
+    told: list[Any] = []
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(name)
+    report = api.analyze(formats, spark=spark, progress=told.append)
+    assert told[-1] == report.data["input"]["bytes"]
+    assert told[-1].files == report.data["input"]["files"] == 18
+    assert told[-1].events > 0
+    assert spark.conf.get(name) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing at all\n"])
+def test_nothing_found_is_the_same_error(spark: Any, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.log").write_bytes(content)
+    with pytest.raises(InputError) as local:
+        api.analyze(tmp_path)
+    with pytest.raises(InputError) as cluster:
+        api.analyze(tmp_path, spark=spark)
+    assert str(cluster.value) == str(local.value)
+
+
+def test_standard_input_is_refused(spark: Any) -> None:
+    with pytest.raises(InputError, match="standard input"):
+        api.analyze("-", spark=spark)
+
+
+class TestSavedTable:
+    @pytest.fixture
+    def logs(self, tmp_path: Path) -> Path:
+        place = tmp_path / "logs"
+        place.mkdir()
+        whole = driver_log()
+        cut = whole.index(b"Streaming query made progress: {", len(whole) // 2) + 200
+        (place / "driver.log").write_bytes(whole[:cut])
+        return place
+
+    @pytest.fixture
+    def save(self, spark: Any, logs: Path, tmp_path: Path) -> Iterator[Any]:
+        table = tmp_path / "table"
+
+        def run() -> tuple[dict[str, Any], dict[str, int]]:
+            report = api.analyze_fleet(logs, spark=spark, save_table=table, incremental=True)
+            counts = {part: spark.read.parquet(f"{table}/{part}").count() for part in ("batches", "findings", "files")}
+            return report, counts
+
+        yield run
+        shutil.rmtree(table)
+
+    def test_a_second_run_over_the_same_logs_adds_nothing(self, save: Any) -> None:
+        first, counts = save()
+        second, counts_again = save()
+        assert counts_again == counts
+        assert (first["input"]["bytes"] > 0, second["input"]["bytes"]) == (True, 0)
+        assert second["queries"] == first["queries"]
+
+    def test_what_is_new_is_added(self, save: Any, logs: Path) -> None:
+        _, before = save()
+        (logs / "driver.log").write_bytes(driver_log())
+        (logs / "other.jsonl").write_bytes(json_lines().replace(b"33333333", b"44444444"))
+        report, after = save()
+        local = api.analyze_fleet(logs)
+        assert after["batches"] == local["input"]["events"] > before["batches"]
+        assert report["input"]["bytes"] < len(driver_log()) + len(json_lines())
+        assert [(q["run_id"], q["batches"], q["verdict"]) for q in report["queries"]] == [
+            (q["run_id"], q["batches"], q["verdict"]) for q in local["queries"]
+        ]
+
+    def test_a_rotated_log_adds_only_what_it_has_grown(self, save: Any, logs: Path) -> None:
+        save()
+        (logs / "driver.log").rename(logs / "driver.log.1")
+        (logs / "driver.log").write_bytes(driver_log()[(logs / "driver.log.1").stat().st_size - 200 :])
+        _, after = save()
+        assert after["batches"] == api.analyze_fleet(logs)["input"]["events"]
+
+    def test_rows_stand_in_a_folder_for_each_day(self, save: Any, tmp_path: Path) -> None:
+        save()
+        assert [path.name for path in (tmp_path / "table" / "batches").glob("day=*")] == ["day=2026-03-01"]
+
+
+def test_the_fleet_is_ranked_alike(spark: Any) -> None:
+    one, other = (api.analyze_fleet(SAMPLES / "LG001", spark=each) for each in (spark, None))
+    assert json.loads(json.dumps(one)) == json.loads(json.dumps(other))
