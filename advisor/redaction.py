@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 REDACTED: Final = "*********(redacted)"
@@ -44,6 +45,7 @@ _ESCAPE: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=2048)  # logs say the same things again and again
 def redact(text: str) -> str:
     """`text` on one line, at most 4,000 characters, without control characters and what looks like a credential."""
     cleaned = clean(text[: 2 * _LONGEST])
@@ -57,6 +59,7 @@ def redact_setting(name: str, value: str) -> str:
     return REDACTED if is_secret_name(name) else redact(value)
 
 
+@lru_cache(maxsize=2048)
 def is_secret_name(name: str) -> bool:
     """Whether a setting of this name holds a credential."""
     return _SECRET_NAME.search(name) is not None
