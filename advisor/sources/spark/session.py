@@ -18,6 +18,7 @@ from advisor.errors import UsageError
 
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _NO_SPARK = "PySpark is not installed here"
+_PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|whl|egg)$")
 _SHIPPED = "spark.latencyAdvisor.shipped"
 
 
@@ -96,12 +97,18 @@ def ship(spark: Any) -> None:
     if is_connect(spark) or is_local(spark):
         return
     context = spark.sparkContext
-    if context.getLocalProperty(_SHIPPED) == advisor.__version__:
+    if context.getLocalProperty(_SHIPPED) == advisor.__version__ or _sent(context):
         return
     # a name of its own: Spark takes no second file of a name, and the user may have sent the package, too
     name = f"advisor-{advisor.__version__}-{uuid4().hex[:8]}"
     context.addPyFile(archive(tempfile.mkdtemp(prefix="latency-advisor-"), name))
     context.setLocalProperty(_SHIPPED, advisor.__version__)
+
+
+def _sent(context: Any) -> bool:
+    """Whether the user has sent the package himself, with --py-files or addPyFile."""
+    sent = [*context._python_includes, *context.getConf().get("spark.submit.pyFiles", "").split(",")]
+    return any(_PACKAGE.match(name.rsplit("/", 1)[-1]) for name in sent)
 
 
 def archive(folder: str | Path, name: str = "advisor") -> str:

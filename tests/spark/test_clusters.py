@@ -1,0 +1,113 @@
+"""Workers that are processes of their own, without this package in their Python: it is sent along."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor import api
+from advisor.sources.spark.session import archive
+
+pytestmark = pytest.mark.spark
+pyspark = pytest.importorskip("pyspark")
+
+HOME = Path(pyspark.__file__).parent
+ROOT = Path(__file__).parents[2]
+LOGS = ("sample_progress/LG001/rate-to-noop-4.3.0", "sample_progress/LG005/switched-off-3.5.9")
+_DEPLOY = "org.apache.spark.deploy"
+_JAVA_17 = ("--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
+            "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.util=ALL-UNNAMED")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Python that has the libraries, but not this package: what `.pth` files add is not looked at."""
+    place = tmp_path_factory.mktemp("python") / "python"
+    libraries = sysconfig.get_paths()["purelib"]
+    place.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{libraries}" exec "{sys.executable}" -S "$@"\n')
+    place.chmod(0o755)
+    return str(place)
+
+
+def environment(python: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    scala = next(re.findall(r"_(2\.\d+)-", jar.name)[0] for jar in (HOME / "jars").glob("spark-core_*.jar"))
+    own = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": scala}
+    return kept | own | {"PYSPARK_PYTHON": python}
+
+
+def judged(master: str, python: str, package: str = "-") -> dict[str, Any]:
+    program = [sys.executable, "-m", "tests.spark.fleet_job", master, package, *LOGS]
+    done = subprocess.run(program, cwd=ROOT, env=environment(python), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def local() -> Any:
+    return json.loads(api.analyze([ROOT / log for log in LOGS]).to_json())
+
+
+def test_two_executors_get_the_package_by_themselves(python: str) -> None:
+    found = judged("local-cluster[2,1,1024]", python)
+    assert found["report"] == local()
+    assert all(re.search(r"advisor-[\w.-]+\.zip/advisor/__init__\.py$", place) for place in found["package"])
+
+
+def test_a_standalone_cluster_takes_it_as_an_archive(python: str, tmp_path: Path) -> None:
+    package = archive(tmp_path)
+    with started("master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0") as master:
+        url = said(master, r"Starting Spark master at (spark://\S+)")
+        work = (
+            "--host",
+            "127.0.0.1",
+            "--cores",
+            "2",
+            "--memory",
+            "1g",
+            "--webui-port",
+            "0",
+            "--work-dir",
+            str(tmp_path),
+        )
+        with started("worker.Worker", *work, url) as worker:
+            said(worker, r"Successfully registered with master (\S+)")
+            found = judged(url, python, package)
+    assert found["report"] == local()
+    assert all(place.endswith("/advisor.zip/advisor/__init__.py") for place in found["package"])
+
+
+@contextmanager
+def started(daemon: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A process of Spark's own, ended afterwards."""
+    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else "java"
+    command = [str(java), "-Xmx512m", *_JAVA_17, "-cp", str(HOME / "jars" / "*"), f"{_DEPLOY}.{daemon}", *arguments]
+    process = subprocess.Popen(
+        command, env=environment(sys.executable), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def said(process: subprocess.Popen[str], pattern: str) -> str:
+    """What a process says, as soon as it does."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if found := re.search(pattern, line):
+            return found[1]
+    raise AssertionError("".join(lines))
