@@ -19,7 +19,10 @@ from advisor.sources import scan
 from advisor.sources.spark import judge, units
 from tests.sources.formats_made import driver_log, json_lines, write_all
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated:DeprecationWarning"),  # PySpark 3.5
+]
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 
