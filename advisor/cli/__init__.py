@@ -56,10 +56,13 @@ def facts() -> None:
 
 
 @main.command()
-@click.option("--seconds", default=30, show_default=True, type=click.IntRange(10, 60), help="How long the stream runs.")
+@click.option(
+    "--workload", default="stateless", show_default=True, type=click.Choice(["stateless", "stateful"]),
+    help="The stream that runs here; each gets other advice.",
+)  # fmt: skip
 @click.option("--no-spark", is_flag=True, help="Advise on the shipped log only; start no stream.")
 def demo(**options: Any) -> None:
-    """Advise on a shipped log, then on a stream that runs here."""
+    """Advise on a shipped log, then on a stream that runs here; restart it as advised, and measure what that does."""
     from advisor.cli.demonstration import demonstrate
 
     demonstrate(**options)

@@ -1,17 +1,16 @@
-"""The demonstration: advice on a shipped log, then on a small stream that runs here."""
+"""The demonstration: advice on a shipped log, then on a stream that runs here, applied and measured."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from advisor.api import analyze
-from advisor.demo.local import LOG, NoStreamError, run_stream, spark_missing
+from advisor.demo.loop import WORKLOADS, Stage, run_loop
+from advisor.demo.spark import LOG, NoSparkError, spark_missing, started
+from advisor.errors import UsageError
 
-if TYPE_CHECKING:
-    from advisor.report import Report
+__all__ = ["Stage", "run", "sample"]
 
 SAMPLE = "driver.log.gz"
 _RECORDED = Path("sample_progress", "LG001", "rate-to-noop-4.3.0", SAMPLE)
@@ -24,38 +23,33 @@ def sample() -> Path:
     return shipped if shipped.is_file() else package.parent / _RECORDED
 
 
-def run(
-    say: Callable[[str], None],
-    show: Callable[[Report], None],
-    advance: Callable[[str, float], None],
-    *,
-    seconds: int = 30,
-    no_spark: bool = False,
-) -> None:
-    """Advise on the shipped log and, where Spark can run, on a stream of so many seconds.
+def run(stage: Stage, *, workload: str = "stateless", no_spark: bool = False) -> None:
+    """Advise on the shipped log; where Spark can run, on a stream that runs here, and measure what the advice did.
 
-    `say` takes a line of text, `show` a report, `advance` what the stream has done and the part
-    of its time that is over.
+    Nothing is left behind, also on Ctrl-C. Raises UsageError for an unknown workload.
     """
-    say("1. A log that Spark 4.3.0 wrote: a stateless stream, checkpoint on a local disk.\n")
-    show(analyze([str(sample())]))
+    if workload not in WORKLOADS:
+        raise UsageError(f"workload {workload!r}", "there is no such workload", f"take one of {', '.join(WORKLOADS)}")
+    stage.say("1. A log that Spark 4.3.0 wrote: a stateless stream, checkpoint on a local disk.\n")
+    stage.show(analyze([str(sample())]))
     missing = "it was not asked for" if no_spark else spark_missing()
     if missing:
-        say(f"\n2. No stream runs here: {missing}.")
+        stage.say(f"\n2. No stream runs here: {missing}.")
     else:
-        say(f"\n2. The same kind of stream, here, for {seconds} s.\n")
-        _live(say, show, advance, seconds)
-    say("\nNow your own log: latency-advisor analyze driver.log")
+        _live(stage, workload)
+    stage.say("\nNow your own log: latency-advisor analyze driver.log")
 
 
-def _live(
-    say: Callable[[str], None], show: Callable[[Report], None], advance: Callable[[str, float], None], seconds: int
-) -> None:
-    with TemporaryDirectory(prefix="latency-advisor-demo-", ignore_cleanup_errors=True) as place:
+def _live(stage: Stage, workload: str) -> None:
+    stage.say(f"\n2. A stream that runs here, with the advisor attached: {WORKLOADS[workload].words}.\n")
+    stage.advance("starting Spark", 0.0)
+    with TemporaryDirectory(prefix="latency-advisor-demo-", ignore_cleanup_errors=True) as name:
+        place = Path(name)
         try:
-            run_stream(Path(place), seconds, advance)
-        except NoStreamError as error:
-            say(f"The stream did not run: {error}")
+            with started(place) as spark:
+                run_loop(spark, WORKLOADS[workload], place, stage)
+        except NoSparkError as error:
+            stage.say(f"No stream runs here: Spark did not start: {error}")
             return
-        # No line of a log names the trigger; here it is known.
-        show(analyze([str(Path(place) / LOG)], set=["trigger=unspecified"]))
+        stage.say("\n3. The driver log that this stream wrote, read like any other.\n")
+        stage.show(analyze([str(place / LOG)]))

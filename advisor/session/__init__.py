@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from advisor.session.live import LiveAdvisor
     from advisor.session.watch import Notice
 
-__all__ = ["attach", "live_demo"]
+__all__ = ["attach"]
 
 
 def attach(
@@ -38,10 +38,3 @@ def attach(
         set=set, config=config, rules=rules, history=history, on_finding=on_finding, keep=keep, capacity=capacity
     )
     return LiveAdvisor.of(spark, options)
-
-
-def live_demo(*args: Any, **options: Any) -> Any:
-    """See `advisor.session.demo.live_demo`."""
-    from advisor.session.demo import live_demo as run  # noqa: PLC0415
-
-    return run(*args, **options)

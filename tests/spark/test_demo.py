@@ -3,39 +3,81 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from advisor.errors import UsageError
-from advisor.session import live_demo
+pytestmark = pytest.mark.spark
+pytest.importorskip("pyspark")
 
-LOOP = """
-import json
-from advisor.session import live_demo
-said, shown, done = [], [], []
-found = live_demo("stateless", said.append, shown.append, lambda words, part: done.append(part), batches=25)
-print(json.dumps({"said": said, "reports": len(shown), "done": done[-1], "found": found}))
-"""
 ROOT = Path(__file__).parents[2]
+LOOP = """
+import json, sys
+from pathlib import Path
+from advisor import analyze
+from advisor.demo.loop import WORKLOADS, Stage, run_loop
+from advisor.demo.spark import LOG, started
+said, shown, done, place = [], [], [], Path(sys.argv[2])
+stage = Stage(said.append, shown.append, lambda words, part: done.append(part))
+with started(place) as spark:
+    found = run_loop(spark, WORKLOADS[sys.argv[1]], place, stage, batches=25)
+logged = [query["batches"] for query in analyze(place / LOG).queries]
+print(json.dumps({"said": said, "reports": len(shown), "done": done[-1], "found": found, "logged": logged}))
+"""
 
 
-@pytest.mark.spark
-def test_the_advised_option_is_read_from_the_report_applied_and_measured(tmp_path: Path) -> None:
-    pytest.importorskip("pyspark")
-    run = subprocess.run(
-        [sys.executable, "-c", LOOP], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True
-    )
-    told = json.loads(run.stdout.splitlines()[-1])
-    assert told["reports"] == 1
-    assert told["done"] == 1
-    assert '.option("asyncProgressTrackingEnabled", "true")' in told["said"][0]
-    assert {kept["step"] for kept in told["found"]["promises"]} == {"async-progress"}
-    assert any(line.startswith("Measured: ") for line in told["said"])
+@pytest.mark.parametrize(
+    ("workload", "step", "line"),
+    [
+        ("stateless", "async-progress", '.option("asyncProgressTrackingEnabled", "true")'),
+        (
+            "stateful",
+            "changelog-checkpointing",
+            'stateStore.rocksdb.changelogCheckpointing.enabled", "true")',
+        ),
+    ],
+    ids=["stateless", "stateful"],
+)
+def test_what_is_applied_is_read_from_the_report_and_measured(
+    workload: str, step: str, line: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", LOOP, workload, str(tmp_path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    assert (told["reports"], told["done"]) == (1, 1)
+    assert line in told["said"][0]
+    assert {kept["step"] for kept in told["found"]["promises"]} == {step}
+    assert any(words.startswith("Measured: ") for words in told["said"])
+    assert len(told["logged"]) == 2
+    assert min(told["logged"]) > 10
+    assert run.stderr == ""
 
 
-def test_an_unknown_workload_is_refused() -> None:
-    with pytest.raises(UsageError, match="stateless, stateful"):
-        live_demo("stateles", print, print, print)
+@pytest.mark.parametrize("moment", ["starting Spark", "as it is"])
+def test_after_ctrl_c_nothing_is_left(moment: str, tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of the terminal's group; the Java machine is in it."""
+    command = [sys.executable, "-m", "advisor", "demo"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    ) as demo:  # fmt: skip
+        assert demo.stderr is not None
+        assert any(moment in line for line in demo.stderr)
+        os.killpg(demo.pid, signal.SIGINT)
+        rest = demo.stderr.read()
+    assert (demo.returncode, rest.strip()) == (130, "")
+    assert running(demo.pid) == []
+    assert [left.name for left in tmp_path.glob("latency-advisor-demo-*")] == []
+
+
+def running(session: int) -> list[str]:
+    """Commands of a session's processes, without those that have ended and only wait to be asked how."""
+    listed = subprocess.run(["ps", "-e", "-o", "sid=,stat=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    return [args for own, state, args in rows if int(own) == session and not state.startswith("Z")]

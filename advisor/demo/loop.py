@@ -1,0 +1,196 @@
+"""The loop, live: attach, read the advice, apply it, see it measured."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from advisor.errors import InputError
+from advisor.session import attach
+from advisor.views.paste import pastes
+from advisor.views.promises import told
+from advisor.views.screen import best_step
+from advisor.views.text import saving
+
+if TYPE_CHECKING:
+    from advisor.report import Report
+    from advisor.session.live import LiveAdvisor
+    from advisor.session.watch import Notice
+
+BATCHES: Final = 80
+"""Batches of each run: enough to leave the warm-up behind and to say something of the rest."""
+MOST_TIMES: Final = 2
+"""Where the comparison asks for more, the second run goes on, to so many times that number."""
+FIRST_SECONDS: Final = 35.0
+"""The first run is over then, however many batches it has."""
+BOTH_SECONDS: Final = 80.0
+"""Both runs are over then: the whole demonstration ends within two minutes on a slow machine too."""
+_STEP_SECONDS: Final = 0.5
+_ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A stream that runs anywhere: what is computed of the rows, and the session's settings at its start."""
+
+    words: str
+    made: Callable[[Any], Any]
+    mode: str = "append"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+WORKLOADS: Final[Mapping[str, Workload]] = {
+    "stateless": Workload("rows without state", lambda rows: rows.selectExpr("value", "value % 100 AS bucket")),
+    "stateful": Workload(
+        "a count by 5,000 keys in RocksDB",
+        lambda rows: rows.selectExpr("value % 5000 AS bucket").groupBy("bucket").count(),
+        "update",
+        {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.stateStore.providerClass": _ROCKSDB},
+    ),
+}
+"""For each, other advice."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the demonstration shows itself.
+
+    `say` takes a line of text, `show` a report, `advance` what is done and the part of it that is over.
+    """
+
+    say: Callable[[str], None]
+    show: Callable[[Report], None]
+    advance: Callable[[str, float], None]
+
+
+def run_loop(
+    spark: Any, workload: Workload, place: Path, stage: Stage, *, batches: int = BATCHES
+) -> dict[str, Any] | None:
+    """Run the stream, advise on it, restart it with the step that the report calls best, and compare.
+
+    Comes back with the comparison as plain data, None where the advice holds no step that can be applied here, or
+    where the runs cannot be compared. No query is left running.
+    """
+    with attach(spark, on_finding=_silent) as advisor:
+        return _Loop(spark, advisor, workload, place, stage, batches).run()
+
+
+def _silent(_: Notice) -> None:
+    """The report is shown as a whole."""
+
+
+@dataclass
+class _Loop:
+    spark: Any
+    advisor: LiveAdvisor
+    workload: Workload
+    place: Path
+    stage: Stage
+    batches: int
+
+    def run(self) -> dict[str, Any] | None:
+        begin = time.monotonic()
+        with self._running(self.workload.conf, {}) as first:
+            first.wait("as it is", self.batches, begin + FIRST_SECONDS)
+        report = self.advisor.report()
+        self.stage.show(report)
+        best = best_step(report.queries[0]) if report.queries else None
+        if best is None or not _applicable(best[1]):
+            self.stage.say("There is no step here that a restart could apply.")
+            return None
+        self.stage.say(_applies(best[1]))
+        change = best[1]["change"]
+        with self._running(change.get("conf") or {}, change.get("writer_option") or {}) as second:
+            return self._proved(second, begin + BOTH_SECONDS)
+
+    def _proved(self, run: _Run, until: float) -> dict[str, Any] | None:
+        try:
+            found = self._measured(run, until)
+        except InputError as error:
+            self.stage.say(f"The two runs cannot be compared: {error}")
+            return None
+        for words in told(found):
+            self.stage.say(words)
+        return found
+
+    def _measured(self, run: _Run, until: float) -> dict[str, Any]:
+        """The comparison, after so many more batches as it asks for while there is time."""
+        wanted, most = self.batches, MOST_TIMES * self.batches
+        while True:
+            in_time = run.wait("with the step", wanted, until)
+            found: dict[str, Any] = self.advisor.compare().data["comparisons"][0]
+            more = max((kept["more_batches"] or 0 for kept in found["promises"]), default=0)
+            if not more or not in_time or wanted >= most:
+                return found
+            wanted = min(run.seen + more, most)
+
+    @contextmanager
+    def _running(self, conf: Mapping[str, Any], options: Mapping[str, Any]) -> Iterator[_Run]:
+        """The query from its checkpoint, stopped at the end."""
+        for key, value in conf.items():
+            self.spark.conf.set(key, str(value))
+        writer = self._writer()
+        for key, value in options.items():
+            writer = writer.option(key, str(value))
+        run = _Run(self.advisor, writer.start(), self.stage.advance)
+        try:
+            yield run
+        finally:
+            run.stop()
+
+    def _writer(self) -> Any:
+        # rate-micro-batch has rows for every batch; rate releases them by whole seconds, and most triggers find none.
+        rows = self.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "1000").load()
+        writer = self.workload.made(rows).writeStream.format("noop").queryName("demo").outputMode(self.workload.mode)
+        return writer.option("checkpointLocation", (self.place / "checkpoint").as_uri())
+
+
+class _Run:
+    """Counts the batches that the advisor hears of."""
+
+    def __init__(self, advisor: LiveAdvisor, query: Any, advance: Callable[[str, float], None]) -> None:
+        self.seen, self._query, self._advance, self._recorder = 0, query, advance, advisor.recorder
+        self._id = str(query.runId)
+        self._news = threading.Condition()
+        self._inner, advisor.recorder.changed = advisor.recorder.changed, self._heard
+
+    def wait(self, words: str, wanted: int, until: float) -> bool:
+        """Return when there are so many batches, False when the time is over or the query has ended before."""
+        begin = time.monotonic()
+        while self.seen < wanted and (now := time.monotonic()) < until and self._query.isActive:
+            self._advance(f"{words}: {self.seen} batches", max(self.seen / wanted, (now - begin) / (until - begin)))
+            with self._news:
+                self._news.wait_for(lambda: self.seen >= wanted, _STEP_SECONDS)
+        self._advance(f"{words}: {self.seen} batches", 1.0)
+        return self.seen >= wanted
+
+    def stop(self) -> None:
+        self._recorder.changed = self._inner
+        self._query.stop()
+
+    def _heard(self, id: str, run_id: str, ended: bool) -> None:
+        with self._news:
+            self.seen += run_id == self._id and not ended
+            self._news.notify_all()
+        self._inner(id, run_id, ended)
+
+
+def _applies(step: Mapping[str, Any]) -> str:
+    lines = [line for paste in pastes(step["change"]) for line in paste.lines]
+    promise = saving(step.get("saves_ms"))
+    expects = f" Promised: {promise}, per batch." if promise else ""
+    return f"The same query again, from its checkpoint, with: {step['do']}.{expects}\n  " + "\n  ".join(lines)
+
+
+def _applicable(step: Mapping[str, Any]) -> bool:
+    """Whether a restart of this query from its checkpoint, in the same session, is all that it takes."""
+    change = step.get("change") or {}
+    in_session = all(key.startswith("spark.sql.") for key in change.get("conf") or {})
+    return (
+        step["legal"] == "yes" and step["takes"] == "restart" and {*change} <= {"writer_option", "conf"} and in_session
+    )

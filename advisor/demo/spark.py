@@ -1,0 +1,151 @@
+"""The Spark of the demonstration: small, local, its driver log in a file, nothing of it on the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from subprocess import STDOUT, Popen, TimeoutExpired
+from typing import Any, Final
+
+from advisor.errors import UsageError
+
+LOG: Final = "driver.log"
+_SAID: Final = "java.txt"
+_LEAVING_SECONDS: Final = 10
+_OTHER_SPARKS: Final = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
+# PySpark's console prints nothing below WARN, whatever its level: progress goes to a file.
+_LOGGING: Final = """rootLogger.level = info
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yy/MM/dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
+
+
+class NoSparkError(Exception):
+    """Spark did not start; the message says why."""
+
+
+def spark_missing() -> str | None:
+    """Why no stream can run here, in a few words; None if one can."""
+    home = os.environ.get("JAVA_HOME")
+    if not shutil.which("java") and not (home and (Path(home) / "bin" / "java").is_file()):
+        return "there is no Java here (Spark 4 wants 17 or newer)"
+    if find_spec("pyspark") is None:
+        return "PySpark is not installed (pip install 'streaming-latency-advisor[spark]')"
+    return None
+
+
+@contextmanager
+def started(place: Path) -> Iterator[Any]:
+    """A session with all its files in `place`, its driver log in `LOG` there; stopped at the end.
+
+    Raises UsageError where a session runs already, NoSparkError where Java or Spark refuses.
+    """
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an extra
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    if SparkContext._active_spark_context is not None:
+        raise UsageError("demo", "Spark runs here already", "run it in a process of its own")
+    conf = SparkConf(loadDefaults=False).setAll(list(_settings(place).items()))
+    with _java(conf, place / _SAID) as gateway:
+        try:
+            context = SparkContext(conf=conf, gateway=gateway)
+        except Exception as error:  # Py4J raises what it likes
+            raise _refused(place / _SAID, error) from error
+        try:
+            yield SparkSession(context)
+        finally:
+            context.stop()
+
+
+@contextmanager
+def _java(conf: Any, said: Path) -> Iterator[Any]:
+    """Spark's Java machine, gone at the end."""
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    gateway: Any = None
+    try:
+        with _uninterrupted():
+            gateway = _launched(conf, said)
+        yield gateway
+    finally:
+        SparkContext._gateway = SparkContext._jvm = None
+        if gateway is not None:
+            _end(gateway.proc)
+
+
+def _launched(conf: Any, said: Path) -> Any:
+    """The way to a new Java machine, which prints to a file."""
+    from pyspark import java_gateway  # noqa: PLC0415
+
+    launch: Any = java_gateway.launch_gateway
+    with _without_other_sparks(), said.open("w") as out:
+        try:
+            return launch(conf, popen_kwargs={"stdout": out, "stderr": STDOUT})
+        except Exception as error:
+            raise _refused(said, error) from error
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of this: interrupted while it is launched, the Java machine would stay for ever."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+def _end(java: Popen[bytes]) -> None:
+    """It ends by itself when its standard input does; it is killed where it hangs."""
+    if java.stdin is not None:
+        java.stdin.close()
+    try:
+        java.wait(_LEAVING_SECONDS)
+    except TimeoutExpired:
+        java.kill()
+        java.wait()
+
+
+@contextmanager
+def _without_other_sparks() -> Iterator[None]:
+    """PySpark's own Spark is started, whatever this machine has besides."""
+    others = {name: os.environ.pop(name) for name in _OTHER_SPARKS if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(others)
+
+
+def _settings(place: Path) -> dict[str, str]:
+    logging = place / "log4j2.properties"
+    logging.write_text(_LOGGING.format(log=place / LOG))
+    return {
+        "spark.master": "local[2]",
+        "spark.app.name": "latency-advisor-demo",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging}",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(place / "tmp"),
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+    }
+
+
+def _refused(said: Path, error: Exception) -> NoSparkError:
+    """With the line that names the error among those that Java printed, else its last one, else what Python knows."""
+    lines = [line.strip() for line in said.read_text(errors="replace").splitlines() if line.strip()]
+    named = [line for line in lines if "Error" in line or "Exception" in line]
+    return NoSparkError((named or lines or [str(error).partition("\n")[0]])[-1])
