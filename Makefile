@@ -50,5 +50,5 @@ $(RUNNING): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(DEVELOPING): $(RUNNING)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,lz4,bench]' --group dev
 	@touch $@

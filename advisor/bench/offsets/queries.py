@@ -1,0 +1,81 @@
+"""The two queries of the benchmark, and how the latency of their records is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import pandas as pd
+
+from advisor.bench.lab import arrivals
+from advisor.bench.lab.broker import topics
+from advisor.bench.lab.load import Load
+from advisor.bench.lab.steady import records
+from advisor.bench.offsets.watch import Watch
+from advisor.bench.setup import Setup
+
+OBSERVED: Final = "stat"
+SAMPLED_PER_SECOND: Final = 1000
+Measured = Callable[[pd.Timestamp, pd.Timestamp], Mapping[str, float]]
+Measuring = Callable[[Setup], Any]
+_NOW_US: Final = "CAST(java_method('java.lang.System', 'currentTimeMillis') AS BIGINT) * 1000"
+
+
+class Stat:
+    """Steady rows into a sink that keeps nothing; each row's latency is taken in the task that hands it to the sink.
+
+    `current_timestamp` is one moment for a whole batch, hence the call of Java's clock (whole milliseconds) per row.
+    Of each second 1,000 rows, evenly chosen, are observed; observed metrics come with the batch's progress event, also
+    under asynchronous progress tracking.
+    """
+
+    def __init__(self, per_second: int) -> None:
+        self.per_second = per_second
+
+    def build(self, setup: Setup) -> Any:
+        """The writer."""
+        from pyspark.sql import functions as f  # noqa: PLC0415 - an extra
+
+        rows = records(setup.spark, self.per_second).withColumn("latency_us", f.expr(f"{_NOW_US} - created_us"))
+        every = max(1, self.per_second // SAMPLED_PER_SECOND)
+        sample = f.collect_list(f.expr(f"IF(record % {every} = 0, latency_us, NULL)"))
+        return rows.observe(OBSERVED, f.count("record").alias("rows"), sample.alias("latency_us")).writeStream.format(
+            "noop"
+        )
+
+    @contextmanager
+    def latency(self, setup: Setup) -> Iterator[Measured]:
+        """Record created -> handed to the sink."""
+        with Watch(setup, OBSERVED) as watch:
+            yield watch.measured
+
+
+class Kafka:
+    """Topic to topic; a record's latency ends when the broker has it in the outgoing topic."""
+
+    def __init__(self, per_second: int, address: str) -> None:
+        self.per_second, self.address = per_second, address
+
+    def build(self, setup: Setup) -> Any:
+        """The writer."""
+        reached = {"kafka.bootstrap.servers": self.address}
+        reader = setup.spark.readStream.format("kafka").options(**reached)
+        rows = reader.option("subscribe", setup.topic("in")).option("startingOffsets", "earliest").load()
+        return rows.select("value").writeStream.format("kafka").options(**reached, topic=setup.topic("out"))
+
+    @contextmanager
+    def latency(self, setup: Setup) -> Iterator[Measured]:
+        """Record created -> visible in the outgoing topic."""
+        incoming, outgoing = setup.topic("in"), setup.topic("out")
+        with (
+            topics(self.address, incoming, outgoing),
+            Load(self.address, incoming, self.per_second) as load,
+            Watch(setup) as watch,
+        ):
+
+            def measured(first: pd.Timestamp, last: pd.Timestamp) -> dict[str, float]:
+                span = (first.value // 1000, last.value // 1000)
+                return {**arrivals.report(load, self.address, outgoing, *span), **watch.measured(first, last)}
+
+            yield measured

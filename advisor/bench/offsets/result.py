@@ -1,0 +1,116 @@
+"""What the benchmark found, as plain data: every run, and what they say together."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import advisor
+from advisor.bench.offsets.cells import BASELINE, CONFIGURATIONS, PUBLISHED, Planned
+from advisor.errors import InputError
+from advisor.views.offsets import FEWEST
+
+SCHEMA_VERSION: Final = 1
+KEPT_UP: Final = 0.99
+_CELL: Final = ("path", "checkpoint", "delay_ms", "rate", "spark_version")
+Run = Mapping[str, Any]
+_WHAT: Final = {
+    "stat": "Record created -> handed to the sink by its task; 1,000 records of each second, evenly chosen.",
+    "kafka": "Record created -> visible in the outgoing topic (the broker's time of arrival), every record.",
+}
+
+
+def entry(planned: Planned, told: Run, spark_version: str) -> dict[str, Any]:
+    """A run with what it was made for."""
+    path, checkpoint, rate = planned.cell
+    where = {"path": path, "checkpoint": checkpoint.kind, "delay_ms": checkpoint.delay_ms, "rate": rate}
+    return {**where, "spark_version": spark_version, **told}
+
+
+def result(runs: Sequence[Run]) -> dict[str, Any]:
+    """Runs and cells; a cell holds its configurations, with medians over the runs of each."""
+    cells: dict[tuple[Any, ...], list[Run]] = {}
+    for run in runs:
+        cells.setdefault(tuple(run[key] for key in _CELL), []).append(run)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "advisor_version": advisor.__version__,
+        "python_version": platform.python_version(),
+        "measured": _WHAT,
+        "cells": [{**dict(zip(_CELL, cell, strict=True)), "configurations": _all(of)} for cell, of in cells.items()],
+        "runs": [dict(run) for run in runs],
+        "limits": list(_limits(runs)),
+    }
+
+
+def _all(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    by_name = {name: [run for run in runs if run["configuration"] == name] for name in CONFIGURATIONS}
+    found = {name: _one(of) for name, of in by_name.items() if of}
+    published = PUBLISHED[runs[0]["path"]]
+    for name, one in found.items():
+        one["change"] = {} if name == BASELINE else _change(found.get(BASELINE), one)
+        one["published"] = published.get(name)
+    return [{"name": name, **one} for name, one in found.items()]
+
+
+def _one(runs: Sequence[Run]) -> dict[str, Any]:
+    return {
+        "runs": len(runs),
+        "batches": min(run["batches"] for run in runs),
+        "trigger_ms": _middle(runs, "trigger_ms"),
+        "phases_ms": _middle(runs, "phases_ms"),
+        "latency_ms": {
+            key: value for key, value in _middle(runs, "measured").items() if key in ("p50", "p99", "p99.9")
+        },
+        "p50_of_runs_ms": sorted(run["measured"]["p50"] for run in runs if "p50" in run.get("measured", {})),
+        "purged_files": int(_middle(runs, "measured").get("purged_files", 0)),
+        "kept_up": all(kept_up(run) for run in runs),
+        "refused": next((run["refused"] for run in runs if run.get("refused")), None),
+    }
+
+
+def _middle(runs: Sequence[Run], key: str) -> dict[str, float]:
+    """The median over runs of each number that all of them have."""
+    found = [run.get(key) or {} for run in runs]
+    return {name: median(one[name] for one in found) for name in found[0] if all(name in one for one in found)}
+
+
+def _change(before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, float]:
+    if before is None:
+        return {}
+    pairs = {"batch": (before["trigger_ms"].get("p50"), after["trigger_ms"].get("p50"))}
+    pairs |= {name: (before["latency_ms"].get(name), after["latency_ms"].get(name)) for name in ("p50", "p99")}
+    return {name: new / old - 1 for name, (old, new) in pairs.items() if old and new is not None}
+
+
+def kept_up(run: Run) -> bool:
+    """Whether the load was what it should be, and all of it came through."""
+    measured = run.get("measured", {})
+    achieved, missing = measured.get("achieved_per_second", 0.0), measured.get("missing_share", 0.0)
+    return bool(achieved >= KEPT_UP * run["rate"] and missing <= 1 - KEPT_UP)
+
+
+def _limits(runs: Sequence[Run]) -> Iterable[str]:
+    yield "Medians over runs; how far runs of one configuration differ stands in p50_of_runs_ms."
+    if any(run["batches"] < FEWEST for run in runs):
+        yield f"Runs with fewer than {FEWEST} steady batches: a purge starts after 100, so these show less of it."
+    if not all(kept_up(run) for run in runs):
+        yield "Where a run did not keep up, its quantiles are too low: the slowest records are not among them."
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The runs of a result that was written before; InputError for any other file."""
+    try:
+        runs: list[dict[str, Any]] = json.loads(path.read_text())["runs"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(str(path), "is no result of this benchmark", "give a file that --output wrote") from None
+    return runs
+
+
+def write(result: Mapping[str, Any], path: Path) -> None:
+    """Write the result as JSON."""
+    path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,118 @@
+"""Carries the benchmark out, one run after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+
+from advisor import catalogue
+from advisor.bench.lab import jars
+from advisor.bench.lab.broker import broker
+from advisor.bench.lab.bucket import bucket
+from advisor.bench.offsets.cells import ABORTABLE, LOCAL, Cell, Checkpoint, Planned, variant
+from advisor.bench.offsets.queries import Kafka, Stat
+from advisor.bench.place import throw_away
+from advisor.bench.run import Bounds, Run, Runner
+from advisor.bench.setup import Permissions
+from advisor.window import PHASES
+
+_SHOWN: Final = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
+
+
+@dataclass(frozen=True)
+class Servers:
+    """What the runs share: the broker's address ("" without), and the place of each checkpoint."""
+
+    address: str
+    places: dict[Checkpoint, str]
+
+
+@contextlib.contextmanager
+def servers(spark: Any, planned: Sequence[Planned], place: str | None) -> Iterator[Servers]:
+    """Broker, buckets and directories that these runs need; all of it is gone afterwards.
+
+    `place`: where local checkpoints lie instead, a directory of the cluster's storage. Raises UsageError for what is
+    missing.
+    """
+    checkpoints = dict.fromkeys(one.cell.checkpoint for one in planned)
+    with ExitStack() as stack:
+        _prepare(spark, planned)
+        address = stack.enter_context(broker(spark)) if any(one.cell.path == "kafka" for one in planned) else ""
+        places = {one: stack.enter_context(_place(spark, one, place)) for one in checkpoints}
+        yield Servers(address, places)
+
+
+def _prepare(spark: Any, planned: Sequence[Planned]) -> None:
+    """Take in the jars that the runs need."""
+    wanted: list[str] = []
+    kinds = {one.cell.checkpoint.kind for one in planned}
+    if any(one.cell.path == "kafka" for one in planned):
+        wanted += jars.connector(spark.version)
+    if kinds - {LOCAL}:
+        wanted += jars.s3a(jars.hadoop_version(spark))
+    if ABORTABLE in kinds:
+        wanted += jars.abortable(spark.version)
+    jars.added(spark, jars.fetched(spark, wanted))
+
+
+@contextlib.contextmanager
+def _place(spark: Any, checkpoint: Checkpoint, place: str | None) -> Iterator[str]:
+    if checkpoint.kind == LOCAL:
+        with throw_away(spark, place) as directory:
+            yield directory
+    else:
+        with bucket(spark, checkpoint.delay_ms) as uri:
+            yield uri
+
+
+class Benchmark:
+    """Makes runs; `say` hears a line before each."""
+
+    def __init__(self, spark: Any, servers: Servers, batches: int, seconds: float, say: Callable[[str], None]) -> None:
+        self.spark, self.servers, self.say = spark, servers, say
+        self.bounds = Bounds(runs=1, batches=batches, seconds=seconds)
+        self.judges = catalogue.load(None)
+
+    def runs(self, planned: Sequence[Planned]) -> Iterator[dict[str, Any]]:
+        """Each run as plain data. The first run of each path is made once before, for less long, and not counted."""
+        warm: set[str] = set()
+        for number, one in enumerate(planned, 1):
+            if one.cell.path not in warm:
+                warm.add(one.cell.path)
+                self.say(f"warming up, {one.cell.path}")
+                self._run(one, warms_up=True)
+            self.say(f"{number} of {len(planned)}: {one.cell.path}, {one.cell.checkpoint}, {one.cell.rate:,}/s, "
+                     f"{one.configuration}")  # fmt: skip
+            yield {"round": one.round, "configuration": one.configuration, **_told(self._run(one))}
+
+    def _run(self, planned: Planned, *, warms_up: bool = False) -> Run:
+        query = self._query(planned.cell)
+        # Reading the lab's source takes nothing from others.
+        vouched = Permissions(source=True)
+        runner = Runner(self.spark, query.build, self.bounds, vouched, query.latency, self.judges)
+        name = f"offsets-{uuid.uuid4().hex[:12]}"
+        place = f"{self.servers.places[planned.cell.checkpoint]}/{name}"
+        return runner.run(variant(planned), name, place, warms_up=warms_up)
+
+    def _query(self, cell: Cell) -> Stat | Kafka:
+        return Stat(cell.rate) if cell.path == "stat" else Kafka(cell.rate, self.servers.address)
+
+
+def _told(run: Run) -> dict[str, Any]:
+    batches = run.window.batches
+    phases = {name: column for column, name in PHASES.items() if name in _SHOWN}
+    if not len(batches):
+        return {"batches": 0, "refused": run.refused, "latency_ms": {}}
+    trigger = batches["trigger_execution_ms"]
+    return {
+        "batches": len(batches),
+        "executed": len(run.window.executed),
+        "refused": run.refused,
+        "trigger_ms": {"p50": float(trigger.median()), "p99": float(trigger.quantile(0.99))},
+        "phases_ms": {name: float(batches[phases[name]].fillna(0).median()) for name in _SHOWN},
+        "measured": dict(run.latency),
+    }

@@ -1,0 +1,130 @@
+"""`latency-advisor bench offsets`: the published benchmark of offset management, again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from advisor.errors import UsageError
+
+_HELP = """What asynchronous log purge and asynchronous progress tracking save, measured here.
+
+Two queries (steady rows into a sink that only measures; Kafka to Kafka), four configurations in turns, on throw-away
+checkpoints. The laboratory starts what it needs (a Kafka broker, an S3 server) on this machine and stops it again; it
+fetches jars with Spark's own Ivy the first time.
+
+\b
+Examples:
+  latency-advisor bench offsets --quick
+  latency-advisor bench offsets --path stat --checkpoint s3a:20 --rate 10000 --output s3a.json
+  latency-advisor bench offsets --runs-from s3a.json --runs-from local.json --rounds 0 --chart offsets.svg
+"""
+_MANY: dict[str, Any] = {"multiple": True}
+
+
+@click.group()
+def bench() -> None:
+    """Measure again, on real Spark, what was published."""
+
+
+@bench.command(help=_HELP)
+@click.option("--path", "paths", type=click.Choice(["stat", "kafka"]), help="Repeatable; both by default.", **_MANY)
+@click.option("--checkpoint", "checkpoints", metavar="KIND[:DELAY]", **_MANY,
+              help="local, s3a, s3a:20 (ms more per request), s3a-abortable:20. Repeatable.")  # fmt: skip
+@click.option("--rate", "rates", type=click.IntRange(min=1), metavar="N", **_MANY,
+              help="Records per second. Repeatable; 1000, 10000 and 50000 by default.")  # fmt: skip
+@click.option("--batches", default=300, show_default=True, type=click.IntRange(min=10), help="Steady ones of each run.")
+@click.option("--rounds", default=2, show_default=True, type=click.IntRange(min=0), help="Runs of each configuration.")
+@click.option("--seconds", default=180.0, show_default=True, help="A run ends then, whatever it has.")
+@click.option("--quick", is_flag=True, help="One rate (1000), one round, 40 batches: whether it runs, no figures.")
+@click.option("--place", metavar="DIR", help="Where local checkpoints lie: storage that the whole cluster reaches.")
+@click.option("--spark", metavar="KEY=VALUE", help="A setting with which Spark starts. Repeatable.", **_MANY)
+@click.option("--runs-from", type=click.Path(path_type=Path, exists=True, dir_okay=False), **_MANY,
+              help="A file that --output wrote: its runs count, too. Repeatable.")  # fmt: skip
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the result as JSON, after each run."
+)
+@click.option("--chart", type=click.Path(path_type=Path, dir_okay=False), help="Write a chart: .svg, .png, .html.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
+def offsets(**options: Any) -> None:
+    """Make the runs and print what they say."""
+    from advisor.bench.offsets import chart
+    from advisor.bench.offsets.result import read, result, write
+    from advisor.cli.printing import show, terminal
+    from advisor.views.offsets import render
+
+    if options["chart"]:
+        chart.check(options["chart"])
+    runs = [run for path in options["runs_from"] for run in read(path)]
+    for run in _made(options):
+        runs.append(run)
+        if options["output"]:
+            write(result(runs), options["output"])
+    found = result(runs)
+    if options["chart"]:
+        chart.write(found, options["chart"])
+    if options["form"] == "json":
+        import json
+
+        show(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    else:
+        show(render(found, **terminal(plain=options["no_color"])))
+
+
+def _made(options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    from advisor.bench.offsets.cells import PATHS, RATES, Checkpoint, plan
+
+    if options["quick"]:
+        options.update(rates=options["rates"] or (1000,), rounds=1, batches=40)
+    checkpoints = [Checkpoint.parse(text) for text in options["checkpoints"] or ("local",)]
+    planned = list(plan(options["paths"] or PATHS, checkpoints, options["rates"] or RATES, options["rounds"]))
+    if not planned:
+        return
+    with _session(options["spark"]) as spark:
+        from advisor.bench.offsets.result import entry
+        from advisor.bench.offsets.runs import Benchmark, servers
+
+        with servers(spark, planned, options["place"]) as shared:
+            benchmark = Benchmark(spark, shared, options["batches"], options["seconds"], _say)
+            for one, told in zip(planned, benchmark.runs(planned), strict=True):
+                yield entry(one, told, spark.version)
+
+
+def _pairs(settings: tuple[str, ...]) -> dict[str, str]:
+    for text in settings:
+        if "=" not in text:
+            raise UsageError("--spark", f"{text!r} has no value", "write KEY=VALUE")
+    return dict(text.split("=", 1) for text in settings)
+
+
+def _say(words: str) -> None:
+    click.echo(words, err=True)
+
+
+@contextmanager
+def _session(settings: tuple[str, ...]) -> Iterator[Any]:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        found = "PySpark is not installed"
+        raise UsageError("bench", found, "pip install 'streaming-latency-advisor[spark,bench]'") from None
+    from advisor.bench.lab.processes import java
+
+    java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("latency-advisor-bench").config("spark.ui.enabled", "false")
+    for key, value in {"spark.ui.showConsoleProgress": "false", **_pairs(settings)}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    try:
+        yield session
+    finally:
+        session.stop()

@@ -1,0 +1,87 @@
+"""The benchmark of offset management as text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from advisor.views import text
+from advisor.views.clean import clean_all
+
+WIDTH: Final = 110
+FEWEST: Final = 300
+"""Batches below which a configuration is marked: a purge starts after 100."""
+_TITLES: Final = {"stat": "Steady rows to the stat sink", "kafka": "Kafka to Kafka"}
+_HEADINGS: Final = ("", "batch", "p50", "p99", "p50 by", "p99 by", "published", "purged", " ")
+_LEFT: Final = ("", " ")
+
+
+def render(result: Mapping[str, Any], *, width: int = WIDTH, color: bool = False) -> str:
+    """The tables as text that ends in a line break."""
+    out = io.StringIO()
+    console = Console(
+        file=out, width=max(WIDTH, width), force_terminal=color, color_system="standard" if color else None,
+        no_color=not color, highlight=False, markup=False, emoji=False, legacy_windows=False, _environ={},
+    )  # fmt: skip
+    found = clean_all(result)
+    for path, title in _TITLES.items():
+        cells = [cell for cell in found["cells"] if cell["path"] == path]
+        if cells:
+            console.print(Text(title, style="bold"))
+            console.print(Text(found["measured"][path], style="dim"))
+            console.print(Padding(_table(cells), (0, 0, 1, 0)))
+    for words in found["limits"]:
+        console.print(Text(f"- {words}", style="dim"))
+    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+
+
+def _table(cells: list[Mapping[str, Any]]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for title in _HEADINGS:
+        table.add_column(title, justify="left" if title in _LEFT else "right", no_wrap=True)
+    for cell in cells:
+        table.add_row(Text(_place(cell), "bold"))
+        for row in map(_row, cell["configurations"]):
+            table.add_row(*map(Text, row))
+    return table
+
+
+def _place(cell: Mapping[str, Any]) -> str:
+    delay = f" +{cell['delay_ms']:g} ms" if cell["delay_ms"] else ""
+    return f"{cell['checkpoint']}{delay}, {cell['rate']:,}/s"
+
+
+def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    latency, change = one["latency_ms"], one["change"]
+    return (
+        f"  {one['name']}", _ms(one["trigger_ms"].get("p50")), _ms(latency.get("p50")), _ms(latency.get("p99")),
+        _share(change.get("p50")), _share(change.get("p99")), _published(one["published"]), str(one["purged_files"]),
+        _note(one),
+    )  # fmt: skip
+
+
+def _note(one: Mapping[str, Any]) -> str:
+    few = f"{one['batches']} batches" if one["batches"] < FEWEST else ""
+    slow = "" if one["kept_up"] else "did not keep up"
+    return one["refused"] or ", ".join(words for words in (slow, few) if words)
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else text.ms(value)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value * 100:+.0f} %"
+
+
+def _published(ends: list[float] | None) -> str:
+    if not ends:
+        return ""
+    low, high = ends
+    return _share(low) if low == high else f"{_share(low)} to {_share(high)}"

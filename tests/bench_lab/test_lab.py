@@ -1,0 +1,109 @@
+"""The laboratory on real servers: a broker, an S3 server, Kafka to Kafka by Spark."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.bench.lab import jars
+from advisor.bench.offsets.cells import Checkpoint, plan
+from advisor.errors import UsageError
+
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.spark,
+    pytest.mark.skipif(importlib.util.find_spec("confluent_kafka") is None, reason="an extra"),
+]
+RATE = 500
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where throw-away directories of these tests come to lie."""
+    with pytest.MonkeyPatch.context() as patch:
+        place = tmp_path_factory.mktemp("lab")
+        patch.setattr(tempfile, "tempdir", str(place))
+        yield place
+
+
+@pytest.fixture(scope="module")
+def runs(spark: Any, scratch: Path) -> list[dict[str, Any]]:
+    """Two short runs of each query; servers and places are gone afterwards."""
+    from advisor.bench.offsets.runs import Benchmark, servers
+
+    planned = [one for one in plan(("kafka", "stat"), (Checkpoint("local"),), (RATE,), 1)
+               if one.configuration in ("inline", "both")]  # fmt: skip
+    with servers(spark, planned, None) as shared:
+        return list(Benchmark(spark, shared, 12, 60.0, lambda _: None).runs(planned))
+
+
+def test_every_run_has_its_batches_and_latencies(runs: list[dict[str, Any]]) -> None:
+    assert [run["configuration"] for run in runs] == ["inline", "both"] * 2
+    for run in runs:
+        measured = run["measured"]
+        assert run["batches"] >= 12 and not run["refused"]
+        assert 0 < measured["p50_low"] <= measured["p50"] <= measured["p99"] <= measured["p99.9_high"]
+        assert measured["records"] > 0 and measured["rank_error"] < 0.001
+
+
+def test_every_record_that_was_due_came_through(runs: list[dict[str, Any]]) -> None:
+    for run in runs[:2]:
+        assert run["measured"]["missing_share"] == pytest.approx(0.0, abs=0.05)
+
+
+def test_the_logs_leave_the_batch(runs: list[dict[str, Any]]) -> None:
+    for inline, both in (runs[:2], runs[2:]):
+        for log in ("walCommit", "commitOffsets"):
+            assert both["phases_ms"][log] < inline["phases_ms"][log] / 2
+
+
+def test_log_files_are_counted(runs: list[dict[str, Any]]) -> None:
+    for run in runs:
+        written, executed = run["measured"]["log_files"], run["executed"]
+        if run["configuration"] == "inline":
+            assert written >= 2 * executed - 2
+        else:
+            assert 0 < written < executed
+        assert run["measured"]["purged_files"] == 0
+
+
+def test_nothing_is_left(spark: Any, runs: list[dict[str, Any]], scratch: Path) -> None:
+    assert not list(scratch.iterdir()) and not spark.streams.active
+
+
+def test_a_broker_is_gone_after_an_exception(spark: Any, scratch: Path) -> None:
+    from confluent_kafka import KafkaException
+
+    from advisor.bench.lab.broker import admin, broker, topics
+
+    with pytest.raises(KeyboardInterrupt), broker(spark) as address, topics(address, "some"):
+        assert set(admin(address).list_topics(timeout=30).topics) == {"some"}
+        raise KeyboardInterrupt
+    with pytest.raises(KafkaException):
+        admin(address).list_topics(timeout=0.5)
+    assert not list(scratch.iterdir())
+
+
+def test_a_package_that_is_not_there_is_one_line(spark: Any) -> None:
+    with pytest.raises(UsageError, match=r"no\.such:package:1: .*not found") as said:
+        jars.fetched(spark, ["no.such:package:1"])
+    assert "\n" not in str(said.value)
+
+
+def test_a_bucket_takes_its_time_and_goes(spark: Any, scratch: Path) -> None:
+    from advisor.bench.lab.bucket import bucket
+
+    with bucket(spark, delay_ms=1.0) as uri:
+        name = uri.removeprefix("s3a://")
+        endpoint = spark._jsc.hadoopConfiguration().get(f"fs.s3a.bucket.{name}.endpoint")
+        with urllib.request.urlopen(f"{endpoint}/{name}?list-type=2") as answer:
+            assert f"<Name>{name}</Name>" in answer.read().decode()
+    with pytest.raises(OSError):
+        urllib.request.urlopen(endpoint)
+    assert not list(scratch.iterdir())

@@ -1,0 +1,161 @@
+"""What the benchmark of offset management plans and says: no Spark."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from advisor.bench.offsets import chart
+from advisor.bench.offsets.cells import CONFIGURATIONS, MANAGER, Cell, Checkpoint, Planned, plan, variant
+from advisor.bench.offsets.result import entry, read, result, write
+from advisor.cli import main
+from advisor.errors import InputError, UsageError
+from advisor.views.offsets import render
+
+LOCAL = Checkpoint("local")
+
+
+def run(configuration: str, p50: float, *, rate: int = 1000, batches: int = 300, **measured: float) -> dict[str, Any]:
+    found = {
+        "p50": p50,
+        "p99": 2 * p50,
+        "achieved_per_second": float(rate),
+        "missing_share": 0.0,
+        "purged_files": 402.0,
+    }
+    told = {
+        "round": 1,
+        "configuration": configuration,
+        "batches": batches,
+        "refused": None,
+        "trigger_ms": {"p50": p50 / 2, "p99": p50},
+        "phases_ms": {"walCommit": 10.0},
+        "measured": {**found, **measured},
+    }
+    return entry(Planned(Cell("stat", LOCAL, rate), configuration, 1), told, "4.3.0")
+
+
+def test_configurations_take_turns_and_turn_round() -> None:
+    planned = list(plan(("stat",), (LOCAL,), (1000,), 2))
+    names = [one.configuration for one in planned]
+    assert names == [*CONFIGURATIONS, *reversed(CONFIGURATIONS)]
+    every = Counter(plan(("stat", "kafka"), (LOCAL, Checkpoint("s3a", 20)), (1, 2, 3), 3))
+    assert len(every) == sum(every.values()) == 2 * 2 * 3 * 3 * 4
+
+
+def test_the_settings_of_a_run() -> None:
+    both = variant(Planned(Cell("stat", Checkpoint("s3a-abortable", 5), 1000), "both", 1))
+    assert both.writer_option == {"asyncProgressTrackingEnabled": "true"}
+    assert both.conf == {
+        "spark.sql.streaming.asyncLogPurge.enabled": "true",
+        "spark.sql.streaming.checkpointFileManagerClass": MANAGER,
+    }
+    inline = variant(Planned(Cell("kafka", LOCAL, 1000), "inline", 1))
+    assert not inline.writer_option and inline.conf == {"spark.sql.streaming.asyncLogPurge.enabled": "false"}
+
+
+@pytest.mark.parametrize("text", ["disk", "local:5", "s3a:soon", "s3a:-1", ""])
+def test_no_checkpoint(text: str) -> None:
+    with pytest.raises(UsageError, match="give local, s3a"):
+        Checkpoint.parse(text)
+
+
+def test_checkpoints() -> None:
+    assert Checkpoint.parse("s3a:20") == Checkpoint("s3a", 20.0)
+    assert [str(Checkpoint.parse(text)) for text in ("local", "s3a", "s3a-abortable:5")] == [
+        "local", "s3a, +0 ms", "s3a-abortable, +5 ms",
+    ]  # fmt: skip
+
+
+def test_change_is_of_medians_against_inline() -> None:
+    runs = [run("inline", p50) for p50 in (100.0, 90.0, 300.0)] + [run("both", p50) for p50 in (20.0, 30.0)]
+    (cell,) = result(runs)["cells"]
+    inline, both = cell["configurations"]
+    assert inline["latency_ms"]["p50"] == 100 and inline["p50_of_runs_ms"] == [90, 100, 300] and not inline["change"]
+    assert both["change"] == {"batch": pytest.approx(-0.75), "p50": pytest.approx(-0.75), "p99": pytest.approx(-0.75)}
+    assert both["published"] == (-0.85, -0.85) and both["runs"] == 2 and both["purged_files"] == 402
+
+
+@pytest.mark.parametrize(
+    ("measured", "kept"),
+    [
+        ({}, True),
+        ({"achieved_per_second": 995.0, "missing_share": 0.005}, True),
+        ({"achieved_per_second": 900.0}, False),
+        ({"missing_share": 0.05}, False),
+    ],
+)
+def test_who_kept_up(measured: dict[str, float], kept: bool) -> None:
+    found = result([run("inline", 100, **measured)])
+    assert found["cells"][0]["configurations"][0]["kept_up"] is kept
+    assert any("did not keep up" in words for words in found["limits"]) is not kept
+    assert ("did not keep up" in render(found).partition("- ")[0]) is not kept
+
+
+def test_short_runs_are_said_to_be_short() -> None:
+    assert not any("fewer than 300" in words for words in result([run("inline", 100)])["limits"])
+    assert any("fewer than 300" in words for words in result([run("inline", 100, batches=299)])["limits"])
+
+
+def test_a_run_without_a_batch_has_no_figures() -> None:
+    nothing = entry(
+        Planned(Cell("kafka", LOCAL, 1000), "both", 1),
+        {"round": 1, "configuration": "both", "batches": 0, "refused": "Spark says no", "measured": {},
+         "trigger_ms": {}, "phases_ms": {}},
+        "4.3.0",
+    )  # fmt: skip
+    found = result([nothing])
+    assert found["cells"][0]["configurations"][0]["change"] == {} and "Spark says no" in render(found)
+
+
+def test_the_table() -> None:
+    lines = render(result([run("inline", 100), run("both", 15), run("inline", 50, rate=10_000)])).splitlines()
+    assert [line.split() for line in lines if "both" in line] == [
+        ["both", "7.5", "ms", "15", "ms", "30", "ms", "-85", "%", "-85", "%", "-85", "%", "402"]
+    ]
+    assert any(line == "local, 10,000/s" for line in lines)
+
+
+def test_written_and_read_again(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    write(result([run("inline", 100)]), first)
+    write(result([run("both", 15)]), second)
+    words = ["bench", "offsets", "--rounds", "0", "--runs-from", str(first), "--runs-from", str(second)]
+    made = CliRunner().invoke(main, [*words, "--format", "json"])
+    assert made.exit_code == 0, made.output
+    told = json.loads(made.output)
+    assert told == json.loads(json.dumps(result([*read(first), *read(second)])))
+    assert told["cells"][0]["configurations"][1]["change"]["p50"] == pytest.approx(-0.85)
+
+
+def test_a_file_that_is_no_result(tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("[1]")
+    with pytest.raises(InputError, match="no result of this benchmark"):
+        read(other)
+
+
+def test_the_chart(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    chart.write(result([run("inline", 100), run("both", 15)]), tmp_path / "offsets.svg")
+    drawn = (tmp_path / "offsets.svg").read_text()
+    assert drawn.startswith("<svg") and "async" not in drawn and "both" in drawn and "1,000/s" in drawn
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--chart", "offsets.gif"], "no kind of chart"),
+        (["--checkpoint", "disk"], "no checkpoint"),
+        (["--spark", "a"], "KEY=VALUE"),
+        (["--rate", "0"], "0 is not in the range"),
+    ],
+)
+def test_what_was_asked_wrongly(words: list[str], said: str) -> None:
+    made = CliRunner().invoke(main, ["bench", "offsets", *words])
+    assert made.exit_code == 2 and said in made.output
