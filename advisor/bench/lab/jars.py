@@ -65,10 +65,23 @@ def fetched(spark: Any, coordinates: Iterable[str]) -> list[Path]:
 
 
 def added(spark: Any, jars: Sequence[Path]) -> None:
-    """Take the jars into a running session; what Spark itself has stays away."""
-    for jar in jars:
-        if not jar.name.startswith(_SPARK_HAS):
-            spark.sql(f"ADD JAR '{jar.as_uri()}'")
+    """Take the jars into a running session, on all its machines; what Spark itself has stays away."""
+    for jar in _without_sparks(jars):
+        spark.sql(f"ADD JAR '{jar.as_uri()}'")
+
+
+def added_to_driver(spark: Any, jars: Sequence[Path]) -> None:
+    """Take in jars of a file system: Hadoop looks for it where `--jars` would put it, not in a session's own jars.
+
+    Only the driver gets them, which alone writes the logs of a checkpoint.
+    """
+    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for jar in _without_sparks(jars):
+        loader.addURL(spark._jvm.java.net.URI(jar.as_uri()).toURL())
+
+
+def _without_sparks(jars: Sequence[Path]) -> list[Path]:
+    return [jar for jar in jars if not jar.name.startswith(_SPARK_HAS)]
 
 
 def scala_library(spark: Any) -> Path:

@@ -48,15 +48,13 @@ def servers(spark: Any, planned: Sequence[Planned], place: str | None) -> Iterat
 
 def _prepare(spark: Any, planned: Sequence[Planned]) -> None:
     """Take in the jars that the runs need."""
-    wanted: list[str] = []
     kinds = {one.cell.checkpoint.kind for one in planned}
     if any(one.cell.path == "kafka" for one in planned):
-        wanted += jars.connector(spark.version)
+        jars.added(spark, jars.fetched(spark, jars.connector(spark.version)))
     if kinds - {LOCAL}:
-        wanted += jars.s3a(jars.hadoop_version(spark))
+        jars.added_to_driver(spark, jars.fetched(spark, jars.s3a(jars.hadoop_version(spark))))
     if ABORTABLE in kinds:
-        wanted += jars.abortable(spark.version)
-    jars.added(spark, jars.fetched(spark, wanted))
+        jars.added_to_driver(spark, jars.fetched(spark, jars.abortable(spark.version)))
 
 
 @contextlib.contextmanager
