@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from advisor.batches import SCHEMA, Reading
 from advisor.errors import InputError
 from advisor.sources import files, scan
-from advisor.sources.spark import units
+from advisor.sources.spark import part, places, units
 from tests.sources.apart import read_apart
 from tests.sources.formats_made import FORMATS, write_all
 from tests.sources.variants import VARIANTS
@@ -22,9 +22,11 @@ SAMPLES = Path(__file__).parents[2] / "sample_progress"
 
 @pytest.fixture(autouse=True, scope="module")
 def divided() -> Iterator[None]:
-    """Short texts are divided too, and then only their marked events are found."""
+    """Short texts are divided too, and then only their marked events are found; ranges are read in small windows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(units, "WHOLE", 0)
+        patch.setattr(places, "ON_DISK", 1_500)
+        patch.setattr(part, "SLACK", 500)
         patch.setattr(scan, "MIXED", 0, raising=False)
         yield
 

@@ -77,7 +77,9 @@ def read(spark: Any, paths: Paths, split: int | None = None) -> Any:
         inputs = _inputs(spark, paths)
         found = logs(inputs, sizes(one.path for one in inputs))
         size = split or _size(sum(log.size for log in found), jobs.parallel)
-        return batches_frame(jobs.rows(tasks(planned(found, size, jobs.looks), size), sightings=False))
+        units = planned(found, size, jobs.looks)
+        jobs.expect(units)
+        return batches_frame(jobs.rows(tasks(units, size), sightings=False), jobs.spread)
 
 
 class _Hearing:
@@ -97,14 +99,14 @@ class _Hearing:
         size = split or _size(sum(log.size for log in self._logs), self._jobs.parallel)
         units = self._units(size)
         if not self._saved:
-            self._jobs.spread = min(self._jobs.spread, max(1, len(units)))
+            self._jobs.expect(units)
         rows = self._jobs.read(tasks(units, size))
         sightings = rows.filter("kind = 'sightings'")
         if any(unit.kind for unit in units):
             sightings = sightings.union(self._jobs.looked_again(rows))
         batches = rows
         if self._saved:
-            self._saved.add(rows, sightings)
+            self._saved.add(rows, sightings, self._jobs.spread)
             batches, sightings = batch_rows(self._saved.batches()), sighting_rows(self._saved.sightings())
         found = self._entries(rows, batches, sightings, catalogue, shape)
         if self._saved:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches import SIGHTINGS
+from advisor.batches import SIGHTINGS, deduplicate
 from advisor.sources.spark.part import named_pairs
 from advisor.sources.spark.rows import DDL, Row, as_plain, batches_of, packed, plain_schema, rows_of, unpacked
 
 KEY = ("id", "run_id", "batch_id", "timestamp")
 """What makes two rows of the table of batches the same batch."""
-_NUMBER = "file_number"
 _ROWS = 4096
 _TIME = pa.timestamp("us", "UTC")
 
@@ -27,25 +27,31 @@ BATCHES = _for_spark(plain_schema())
 TOLD = _for_spark(SIGHTINGS)
 
 
-def batches_frame(rows: Any) -> Any:
-    """The table of batches of rows of batches, each batch once: of equal ones the first file's."""
-    schema = BATCHES.append(pa.field(_NUMBER, pa.int64()))
+def batches_frame(rows: Any, partitions: int) -> Any:
+    """The table of batches of rows of batches, each batch once: of equal ones the first file's.
+
+    Equal ones are of one run and stretch, so that these can be apart; packed rows are shuffled, a few bytes per batch.
+    """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for row in rows_of(batches):
-            table = as_plain(unpacked(row.payload)).cast(BATCHES)
-            numbered = table.append_column(_NUMBER, pa.repeat(pa.scalar(row.number, pa.int64()), len(table)))
-            yield from numbered.to_batches(_ROWS)
+        for table in _in_portions(rows_of(batches)):
+            yield from as_plain(deduplicate(table)[0]).cast(BATCHES).to_batches(_ROWS)
 
-    frame = rows.filter("kind = 'batches'").mapInArrow(run, _struct(schema))
-    return _first(frame).drop(_NUMBER)
+    place = ("key", "note")
+    chosen = rows.filter("kind = 'batches'").repartition(partitions, *place)
+    return chosen.sortWithinPartitions(*place, "number", "start").mapInArrow(run, _struct(BATCHES))
 
 
-def _first(frame: Any) -> Any:
-    from pyspark.sql import Window, functions  # noqa: PLC0415
-
-    alike = Window.partitionBy(*KEY).orderBy(_NUMBER, "offset")
-    return frame.withColumn("nth", functions.row_number().over(alike)).filter("nth = 1").drop("nth")
+def _in_portions(rows: Iterable[Row]) -> Iterator[pa.Table]:
+    """Tables of some thousand rows, of whole stretches."""
+    held: list[pa.Table] = []
+    for _, members in groupby(rows, key=lambda row: (row.key, row.note)):
+        held += [unpacked(row.payload) for row in members]
+        if sum(map(len, held)) >= _ROWS:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
 
 
 def sightings_frame(rows: Any) -> Any:

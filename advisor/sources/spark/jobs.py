@@ -59,6 +59,10 @@ class Jobs:
         self.spread = self.parallel * 4
         """Tasks that rows are spread over; fewer where little was read."""
 
+    def expect(self, units: Sequence[Unit]) -> None:
+        """Spread what is read of these units over no more tasks than there are units."""
+        self.spread = min(self.spread, max(1, len(units)))
+
     def looks(self, asked: list[Asking]) -> list[tuple[str, Look]]:
         """What each of the ranges holds."""
         if not asked:

@@ -17,13 +17,14 @@ from advisor.progress import Progress
 from advisor.sources.codecs import Torn
 from advisor.sources.files import table_of
 from advisor.sources.formats import driverlog, lines, loose
-from advisor.sources.harvest import Harvest, Window
+from advisor.sources.harvest import Buffer, Harvest, Window, _Lines
 from advisor.sources.opening import read_windows
 from advisor.sources.runs import Runs
 from advisor.sources.scan import Reader, Scan
-from advisor.sources.secondlook import MENTIONS, NAMED, TURNS, Memory, SecondLook
+from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.sightings import sight_event_log
-from advisor.sources.spark.places import opened
+from advisor.sources.spark.marks import Marks, Mentions, Plans, Seen
+from advisor.sources.spark.places import Place, opened
 from advisor.sources.spark.rows import Done, Row, broken_row, done_row, packed, packed_object
 from advisor.sources.spark.units import File, Unit
 
@@ -33,28 +34,15 @@ SLACK = 256 << 10
 """Bytes behind a range that are read with it, so that its last event is whole; doubled while it is not."""
 LINE_UNKNOWN = -1
 _LONGEST_NAME = 4096
+_EVERYWHERE = 1 << 62
+_STRETCH = 12
+"""Batches whose ids are equal but for that many bits make a stretch of a run, which can be put together apart."""
 
 _READERS: dict[str | None, Reader] = {
     "text": driverlog.read,
     "json_lines": lines.read_json_lines,
     "event_log": lines.read_event_log,
 }
-
-
-class Marks(msgspec.Struct):
-    """What is found in one range of a log: events (number of the run, [start, end)), and where lines name a run."""
-
-    path: str
-    size: int
-    runs: list[str] = msgspec.field(default_factory=list)
-    events: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
-    mentions: list[tuple[bytes, int, bool]] = msgspec.field(default_factory=list)
-
-
-class Plans(msgspec.Struct):
-    """Telling lines of an event log in order: the run whose plan it is or nothing, and its sightings."""
-
-    lines: list[tuple[bytes, list[Sighting]]] = msgspec.field(default_factory=list)
 
 
 def read_unit(unit: Unit, sightings: bool = True) -> Iterator[Row]:
@@ -129,11 +117,19 @@ class _Kept(NamedTuple):
         return self.start <= position < self.end
 
 
+class _NoLines(_Lines):
+    """Counts nothing."""
+
+    def leave(self, buffer: Buffer, base: int, until: int) -> None:
+        """Let it go."""
+
+
 class _RangeHarvest(Harvest):
     """Keeps what begins in its range; the lines of broken records are counted later, by who reads the file's head."""
 
     def __init__(self, file: str, log: str, runs: Runs | None, kept: _Kept) -> None:
         super().__init__(file, log, runs)
+        self._lines = _NoLines()
         self._kept = kept
         self._at = 0
 
@@ -142,6 +138,9 @@ class _RangeHarvest(Harvest):
         super().move(window)
 
     def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
+        if starts and self._kept.holds(starts[0] + self._at) and self._kept.holds(starts[-1] + self._at):
+            super().add_many(events, starts, ends)
+            return
         kept = [row for row in zip(events, starts, ends, strict=True) if self._kept.holds(row[1] + self._at)]
         if kept:
             super().add_many(*map(list, zip(*kept, strict=True)))
@@ -149,21 +148,6 @@ class _RangeHarvest(Harvest):
     def add_broken(self, start: int, reason: str) -> None:
         if self._kept.holds(start + self._at):
             self.broken.append(Broken(self.file, start + self._at, LINE_UNKNOWN, reason))
-
-
-class _Seen(Runs):
-    """Keeps every event's place."""
-
-    def __init__(self, marks: Marks) -> None:
-        super().__init__()
-        self._marks = marks
-        self._numbers: dict[str, int] = {}
-
-    def saw(self, run_id: str, start: int, end: int) -> None:
-        number = self._numbers.setdefault(run_id, len(self._numbers))
-        if number == len(self._marks.runs):
-            self._marks.runs.append(run_id)
-        self._marks.events.append((number, start, end))
 
 
 class _Part:
@@ -177,24 +161,18 @@ class _Part:
         self._marks = Marks(file.path, file.size)
         self._plans = Plans()
         self._look = SecondLook(file.path, unit.log, Memory())
-        kept = _Kept(unit.start, 1 << 62 if unit.stream else unit.end)
-        runs = _Seen(self._marks) if sightings and unit.kind != "event_log" else None
+        kept = _Kept(unit.start, unit.end)
+        runs = Seen(self._marks) if sightings and unit.kind != "event_log" else None
         self.harvest: Harvest = (
             Harvest(file.path, unit.log) if unit.stream else _RangeHarvest(file.path, unit.log, runs, kept)
         )
+        self._mentions = Mentions(self._marks, unit.start, unit.end)
         self.position = 0
         self.piece = -1
 
     def read_stream(self) -> int:
         """Read a compressed event log; how many bytes it held."""
-        return read_windows(self._unit.files[0].path, self._feed_stream, history=False)
-
-    def _feed_stream(self, window: Window) -> int:
-        self.harvest.move(window)
-        self.position = window.base + len(window.buffer)
-        resume = self._reader(window.buffer, window.begin, window.final, self.harvest)
-        self._tell(window, resume, resume)
-        return resume
+        return read_windows(self._unit.files[0].path, lambda window: self._feed(window, _EVERYWHERE), history=False)
 
     def read_range(self) -> int:
         """Read [start, end) of a plain file, and on to the end of the event that begins last in it."""
@@ -203,52 +181,50 @@ class _Part:
             size = min(place.size, self._unit.files[0].size)
             if not start and end >= size:
                 return self._read_file(place.read(0, size))
-            low, slack = max(0, start - LOOK_BACK), SLACK
-            high = min(size, end + slack)
-            buffer = place.read(low, high)
-            begin = _begin(buffer, start - low, self._unit.kind)
-            self._mention(buffer, low)
-            while True:
-                window = Window(buffer, low, begin, final=high >= size)
-                self.harvest.move(window)
-                resume = low + self._reader(buffer, begin, window.final, self.harvest)
-                self._tell(window, resume - low, end - low)
-                if window.final or resume >= end:
-                    self._note_a_piece(buffer)
-                    return end - start
-                begin, slack = resume - low, slack * 2
-                high = min(size, high + slack)
-                buffer += place.read(low + len(buffer), high)
+            self._read_windows(place, size)
+        return end - start
+
+    def _read_windows(self, place: Place, size: int) -> None:
+        """Windows of a size that memory is used again for; only behind the range are they as long as its last event."""
+        start, end = self._unit.start, self._unit.end
+        base, slack = max(0, start - LOOK_BACK), SLACK
+        high = min(size, start + place.step, end + slack)
+        buffer = place.read(base, high)
+        begin = _begin(buffer, start - base, self._unit.kind)
+        self.piece = -1 if start else loose.piece(buffer)
+        while True:
+            window = Window(buffer, base, begin, final=high >= size)
+            kept, resume = self._mention(window), self._feed(window, end - base)
+            if window.final or (base + resume >= end and high >= end + SLACK):
+                return
+            slack *= 2 if high >= end else 1
+            high = min(size, high + place.step, end + slack)
+            kept = min(kept, _line_of(buffer, resume))
+            base, begin = base + kept, resume - kept
+            buffer = place.read(base, high)
+
+    def _feed(self, window: Window, end: int) -> int:
+        self.harvest.move(window)
+        self.position = window.base + len(window.buffer)
+        resume = self._reader(window.buffer, window.begin, window.final, self.harvest)
+        self._tell(window, resume, end)
+        return resume
 
     def _read_file(self, buffer: bytes) -> int:
         """Read a file that lies in the range as a whole, as it is read where there is no cluster."""
         scan = Scan(self.harvest.file, self.harvest.log)
         scan.harvest = self.harvest
-        self._mention(buffer, 0)
         window = Window(buffer, 0, 0, final=True)
         scan.feed(window)
+        self._mention(window)
         self._tell(window, len(buffer), len(buffer))
         return len(buffer)
 
-    def _note_a_piece(self, buffer: bytes) -> None:
-        """Where text begins that can only be a piece of an event; it counts if the whole file holds nothing."""
-        if not self._unit.start and not self.harvest.anything:
-            self.piece = loose.piece(buffer)
-
-    def _mention(self, buffer: bytes, base: int) -> None:
-        """Note where lines of the range name a run, at most some of each name unless they tell of a turn."""
+    def _mention(self, window: Window) -> int:
+        """Note where lines name a run; from where on the window is needed for that once more."""
         if not self._sightings or self._unit.kind == "event_log":
-            return
-        counted: dict[bytes, int] = {}
-        stop = self._unit.end - base + len(NAMED) - 1
-        position = buffer.find(NAMED, self._unit.start - base, stop)
-        while position >= 0:
-            name = buffer[position + 6 : position + 42]
-            counted[name] = count = counted.get(name, 0) + 1
-            turn = bool(TURNS.search(buffer[max(0, position - 100) : position + 400]))
-            if turn or count <= MENTIONS:
-                self._marks.mentions.append((name, position + base, turn))
-            position = buffer.find(NAMED, position + 1, stop)
+            return len(window.buffer)
+        return self._mentions.look(window.buffer, window.base, window.final)
 
     def _tell(self, window: Window, resume: int, end: int) -> None:
         """Note what the telling lines of an event log say that have been read and begin before `end`."""
@@ -281,15 +257,29 @@ def _begin(buffer: bytes, start: int, kind: str | None) -> int:
     return len(buffer) if line < 0 else line + 1
 
 
+def _line_of(buffer: bytes, position: int) -> int:
+    """Where the line that holds the position begins, if it is not too long."""
+    low = max(0, position - LOOK_BACK)
+    return max(low, buffer.rfind(b"\n", low, position) + 1)
+
+
 def chunks(harvest: Harvest, file: File, start: int) -> Iterator[Row]:
-    """The events of a harvest by run, as rows."""
+    """The events of a harvest by run and stretch, as rows."""
     if not harvest.chunks:
         return
     table = pa.Table.from_batches(harvest.chunks, SCHEMA)
-    runs = table["run_id"].unique().to_pylist()
-    for run_id in runs:
-        part = table if len(runs) == 1 else table.filter(pc.equal(table["run_id"], run_id))
-        yield Row("batches", run_id, file.number, start, len(part), payload=packed(part))
+    for run_id, stretch, part in _apart(table):
+        yield Row("batches", run_id, file.number, start, len(part), str(stretch), packed(part))
+
+
+def _apart(table: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
+    """(run, stretch, its rows); a batch that is logged twice is in the same stretch both times."""
+    stretch = pc.shift_right(pc.fill_null(table["batch_id"], 0), _STRETCH)
+    places = pa.table([table["run_id"], stretch], names=["run", "stretch"])
+    found = places.group_by(["run", "stretch"]).aggregate([]).to_pylist()
+    for each in found:
+        mine = pc.and_(pc.equal(places["run"], each["run"]), pc.equal(stretch, each["stretch"]))
+        yield each["run"], each["stretch"], table if len(found) == 1 else table.filter(mine)
 
 
 def named_pairs(pairs: Iterable[tuple[str | None, str | None]]) -> str:

@@ -10,6 +10,8 @@ from typing import Any, BinaryIO, Protocol
 
 from advisor.sources.paths import file_system, is_url
 
+ON_DISK, IN_STORE = 1 << 20, 16 << 20
+"""Bytes that are best read at a time: such as stay in the processor's cache; such as are worth a request."""
 _STEP = 64 << 10
 
 
@@ -17,6 +19,8 @@ class Place(Protocol):
     """A file whose bytes can be read anywhere."""
 
     size: int
+    step: int
+    """Bytes that are best read at a time."""
 
     def read(self, start: int, end: int) -> bytes:
         """The bytes [start, end), as far as the file holds them."""
@@ -26,6 +30,7 @@ class _OnDisk:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.size = os.fstat(file.fileno()).st_size
+        self.step = ON_DISK
 
     def read(self, start: int, end: int) -> bytes:
         self._file.seek(start)
@@ -36,6 +41,7 @@ class _InStore:
     def __init__(self, file: Any) -> None:
         self._file = file
         self.size = int(file.size())
+        self.step = IN_STORE
 
     def read(self, start: int, end: int) -> bytes:
         return bytes(self._file.read_at(max(0, min(end, self.size) - start), start))

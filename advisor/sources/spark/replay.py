@@ -11,7 +11,8 @@ from advisor.errors import InputError
 from advisor.facts.sighting import Sighting
 from advisor.sources.harvest import Window
 from advisor.sources.secondlook import Memory, SecondLook, around
-from advisor.sources.spark.part import Marks, Plans, sightings_row
+from advisor.sources.spark.marks import Marks, Plans
+from advisor.sources.spark.part import sightings_row
 from advisor.sources.spark.places import Distant, opened
 from advisor.sources.spark.rows import Row, unpacked_bytes
 

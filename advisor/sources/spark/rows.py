@@ -17,7 +17,7 @@ _CODEC = "zstd"
 class Row(NamedTuple):
     """One row. `key`: what it belongs to (a run, a log, a component); `number`, `start`: its file and place, for order.
 
-    `kind`: batches, sightings, marks, plans, broken, read, run, entry. `note` is JSON text.
+    `kind`: batches, sightings, marks, plans, broken, read, run, entry. `note` is JSON text; of batches their stretch.
     """
 
     kind: str

@@ -82,9 +82,9 @@ class Saved:
         rows = frame.join(wanted.hint("broadcast"), "file").groupBy("file").agg({"offset": "max"}).collect()
         return {row[0]: row[1] for row in rows}
 
-    def add(self, batches: Any, sightings: Any) -> None:
+    def add(self, batches: Any, sightings: Any, partitions: int) -> None:
         """Save what rows of batches and of sightings hold that is not there yet."""
-        frame = batches_frame(batches).selectExpr("*", f"{_DAY.format(time='timestamp')} as day")
+        frame = batches_frame(batches, partitions).selectExpr("*", f"{_DAY.format(time='timestamp')} as day")
         self._append("batches", frame, KEY)
         self._append("sightings", sightings_frame(sightings), _TOLD)
 
