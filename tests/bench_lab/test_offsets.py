@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from advisor.bench.lab import jars
 from advisor.bench.offsets import chart
 from advisor.bench.offsets.cells import CONFIGURATIONS, MANAGER, Cell, Checkpoint, Planned, plan, variant
 from advisor.bench.offsets.result import entry, read, result, write
@@ -38,6 +39,11 @@ def run(configuration: str, p50: float, *, rate: int = 1000, batches: int = 300,
         "measured": {**found, **measured},
     }
     return entry(Planned(Cell("stat", LOCAL, rate), configuration, 1), told, "4.3.0")
+
+
+def test_s3a_where_its_jars_are_not_known_is_one_line() -> None:
+    with pytest.raises(UsageError, match="no jars were tried with Hadoop 9"):
+        jars.s3a("9.0.0")
 
 
 def test_configurations_take_turns_and_turn_round() -> None:

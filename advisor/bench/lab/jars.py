@@ -23,8 +23,8 @@ _CONNECTORS: Final = {
     "4.2": {"connector": "4.2.0", "token": "4.0.0", "clients": "3.9.2", "pool": "2.13.1"},
     "4.3": {"connector": "4.2.0", "token": "4.0.0", "clients": "3.9.2", "pool": "2.13.1"},
 }
-_SDK_OF_HADOOP: Final = {"3.4.1": "2.25.53", "3.5.0": "2.35.4"}
-_SDK: Final = ("s3", "s3-transfer-manager", "sts")
+_SDK_OF_HADOOP: Final = {"3.4.1": "2.25.53"}
+_SDK: Final = ("s3", "s3-transfer-manager", "sts", "kms")
 _SPARK_HAS: Final = ("org.slf4j_", "org.apache.logging.log4j_", "io.netty_")  # a second one would silence Spark's log
 
 
@@ -41,7 +41,11 @@ def s3a(hadoop_version: str) -> tuple[str, ...]:
     sdk = _SDK_OF_HADOOP.get(hadoop_version)
     if sdk is None:
         known = ", ".join(_SDK_OF_HADOOP)
-        raise UsageError("S3A", f"no jars were tried with Hadoop {hadoop_version}", f"take a Spark with {known}")
+        raise UsageError(
+            "S3A",
+            f"no jars were tried with Hadoop {hadoop_version}",
+            f"take a Spark with Hadoop {known}, such as 4.0.0",
+        )
     modules = tuple(f"software.amazon.awssdk:{module}:{sdk}" for module in _SDK)
     return (f"org.apache.hadoop:hadoop-aws:{hadoop_version}?transitive=false", *modules)
 
