@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from msgspec.structs import astuple
 
-from advisor.batches.collect import Counts, Maps, Values, Words, flattened
+from advisor.batches.collect import Counts, Maps, Numbers, Texts, Words, flattened
 from advisor.batches.columns import CUSTOM, OPERATOR, PHASES, SCHEMA, SOURCE, TIME
 from advisor.batches.offsets import Offsets, rows_between, rows_per_step
 from advisor.progress import ABSENT, Durations, EventTime, Progress, Sink, as_instant
@@ -48,15 +48,15 @@ class Rows:
     """Takes events apart while they are fresh, and makes columns of many.
 
     An event is some fifty objects. Kept alive by the thousand they fall out of the processor's cache before anything
-    is made of them, which costs more than all the rest; so `add` wants about a hundred at a time.
+    is made of them, which costs more than all the rest; so `add` wants some hundreds at a time.
     """
 
     def __init__(self) -> None:
         self._words = Words(4)
-        self._times = Values(1, _TEXT)
-        self._event_times = Values(4, _TEXT)
-        self._numbers = Values(4 + len(PHASES), _INT)
-        self._rates = Values(2, _FLOAT)
+        self._times = Texts(1)
+        self._event_times = Texts(4)
+        self._numbers = Numbers(4 + len(PHASES), _INT)
+        self._rates = Numbers(2, _FLOAT)
         self._other: list[Any] = []
         self._real_time: list[bool] = []
         self._operators = _Operators()
@@ -101,7 +101,7 @@ class _Operators:
     def __init__(self) -> None:
         self._counts = Counts()
         self._names = Words(1)
-        self._numbers = Values(len(OPERATOR) - 2, _INT)
+        self._numbers = Numbers(len(OPERATOR) - 2, _INT)
         self._custom = Maps(CUSTOM)
 
     def add(self, groups: Sequence[Sequence[Any]]) -> None:
@@ -125,8 +125,8 @@ class _Sources:
     def __init__(self) -> None:
         self._counts = Counts()
         self._names = Words(1)
-        self._rows = Values(1, _INT)
-        self._rates = Values(2, _FLOAT)
+        self._rows = Numbers(1, _INT)
+        self._rates = Numbers(2, _FLOAT)
         self._offsets = Offsets()
         self._metrics = Maps(SOURCE.field("metrics").type)
 

@@ -5,49 +5,95 @@ Making an array costs as much as a thousand numbers in it, so arrays of one type
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence, Sized
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from advisor.redaction import redact
 
-_CODE = pa.int32()
+_FORMATS = {pa.int64(): "q", pa.float64(): "d"}
+_NONE = np.zeros((1, 1), np.bool_)
 _NO_CODES = np.zeros(0, dtype=np.int32)
 
 
-def flattened(groups: Iterable[Sequence[Any]]) -> list[Any]:
+def flattened(groups: Iterable[Iterable[Any]]) -> list[Any]:
     """The members of all groups."""
     return list(chain.from_iterable(groups))
 
 
-class Values:
-    """Columns of one type, whose values differ from event to event."""
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """As pa.array, which takes some times as long where no number is missing."""
+    if kind in _FORMATS:
+        with suppress(struct.error):
+            packed = struct.pack(f"{len(values)}{_FORMATS[kind]}", *values)
+            return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(packed)])
+    return pa.array(values, kind)
+
+
+class Numbers:
+    """Columns of numbers of one type: int64 or float64."""
 
     def __init__(self, width: int, kind: pa.DataType) -> None:
         self._width = width
         self._kind = kind
-        self._pieces: list[tuple[int, pa.Array]] = []
-
-    def add_none(self, size: int) -> None:
-        """Take that many times nothing in each column."""
-        self._pieces.append((size, pa.nulls(size * self._width, self._kind)))
+        self._type = np.dtype(kind.to_pandas_dtype())
+        self._blocks: list[_Block] = []
 
     def add(self, *columns: Sequence[Any]) -> None:
-        """Take some more values of each column."""
-        self._pieces.append((len(columns[0]), pa.array(flattened(columns), self._kind)))
+        """Take some more values of each column, at least one."""
+        size = len(columns[0])
+        filled = [at for at, column in enumerate(columns) if column[0] is not None or column.count(None) < size]
+        array = _array(flattened([columns[at] for at in filled]), self._kind)
+        missing = np.asarray(array.is_null()).reshape(-1, size) if array.null_count else _NONE
+        values = np.asarray(array.fill_null(0) if array.null_count else array).reshape(-1, size)
+        self._blocks.append(_Block(size, filled, values, missing))
 
     def columns(self) -> list[pa.Array]:
         """One array per column."""
-        return [self._column(at) for at in range(self._width)]
+        size = sum(block.size for block in self._blocks)
+        values, missing = np.zeros((self._width, size), self._type), np.ones((self._width, size), np.bool_)
+        end = 0
+        for block in self._blocks:
+            begin, end = end, end + block.size
+            values[block.columns, begin:end] = block.values
+            missing[block.columns, begin:end] = block.missing
+        return [pa.array(column, self._kind, mask=mask) for column, mask in zip(values, missing, strict=True)]
 
-    def _column(self, at: int) -> pa.Array:
-        if not self._pieces:
-            return pa.nulls(0, self._kind)
-        return pa.concat_arrays([piece.slice(at * size, size) for size, piece in self._pieces])
+
+class _Block(NamedTuple):
+    """Values of some events, a row for each of the `columns`; the other columns have none."""
+
+    size: int
+    columns: list[int]
+    values: np.ndarray
+    missing: np.ndarray
+
+
+class Texts:
+    """Columns of text that differs from event to event."""
+
+    def __init__(self, width: int) -> None:
+        self._pieces: list[list[pa.Array]] = [[] for _ in range(width)]
+
+    def add_none(self, size: int) -> None:
+        """Take that many times nothing in each column."""
+        for pieces in self._pieces:
+            pieces.append(pa.nulls(size, pa.string()))
+
+    def add(self, *columns: Sequence[str | None]) -> None:
+        """Take some more values of each column."""
+        for pieces, column in zip(self._pieces, columns, strict=True):
+            pieces.append(pa.array(column, pa.string()))
+
+    def columns(self) -> list[pa.Array]:
+        """One array per column."""
+        return [pa.concat_arrays(pieces or [pa.nulls(0, pa.string())]) for pieces in self._pieces]
 
 
 class Words:
@@ -82,17 +128,19 @@ class Counts:
     """How many members each list of a column has."""
 
     def __init__(self) -> None:
-        self._counts: list[int] = []
+        self._counts: list[np.ndarray] = [_NO_CODES]
 
-    def add(self, groups: Iterable[Sized]) -> None:
+    def add(self, groups: Sequence[Sized]) -> None:
         """Take some more lists."""
-        self._counts += map(len, groups)
+        self._counts.append(np.fromiter(map(len, groups), np.int32, len(groups)))
+
+    def add_none(self, size: int) -> None:
+        """Take that many empty lists."""
+        self._counts.append(np.zeros(size, np.int32))
 
     def starts(self) -> pa.Array:
         """Where each list begins among all members, and where the last one ends."""
-        starts = np.zeros(len(self._counts) + 1, dtype=np.int32)
-        np.cumsum(self._counts, out=starts[1:])
-        return pa.array(starts)
+        return pa.array(np.cumsum(np.concatenate([[0], *self._counts]), dtype=np.int32))
 
 
 class Maps:
@@ -101,35 +149,33 @@ class Maps:
     def __init__(self, kind: pa.MapType) -> None:
         self._kind = kind
         self._numbers: dict[str, int] = {}
-        self._known: dict[tuple[str, ...], list[int]] = {}
-        self._codes: list[int] = []
-        self._items = Values(1, kind.item_type)
+        self._known: dict[tuple[str, ...], np.ndarray] = {}
+        self._codes: list[np.ndarray] = [_NO_CODES]
+        self._items: list[pa.Array] = []
         self._counts = Counts()
 
     def add(self, maps: Sequence[dict[str, Any] | None]) -> None:
         """Take some more maps; none is an empty one."""
         if maps.count(None) == len(maps):
-            self._counts.add([()] * len(maps))
+            self._counts.add_none(len(maps))
             return
         filled = [each or {} for each in maps]
         self._counts.add(filled)
-        items: list[Any] = []
-        for each in filled:
-            if each:
-                keys = tuple(each)
-                self._codes += self._known.get(keys) or self._numbered(keys)
-                items += each.values()
-        if items:
-            self._items.add(items)
+        self._codes += [self._numbered(tuple(each)) for each in filled]
+        self._items.append(_array(flattened([each.values() for each in filled]), self._kind.item_type))
 
-    def _numbered(self, keys: tuple[str, ...]) -> list[int]:
-        numbers = self._numbers
-        self._known[keys] = [numbers.setdefault(key, len(numbers)) for key in keys]
-        return self._known[keys]
+    def _numbered(self, keys: tuple[str, ...]) -> np.ndarray:
+        known = self._known.get(keys)
+        if known is None:
+            numbers = self._numbers
+            known = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
+            self._known[keys] = known
+        return known
 
     def column(self) -> pa.Array:
         """The array of maps."""
-        names, codes = pa.array(list(self._numbers), pa.string()), pa.array(self._codes, _CODE)
+        names, codes = pa.array(list(self._numbers), pa.string()), pa.array(np.concatenate(self._codes))
         coded = pa.types.is_dictionary(self._kind.key_type)
         keys = pa.DictionaryArray.from_arrays(codes, names) if coded else names.take(codes)
-        return pa.MapArray.from_arrays(self._counts.starts(), keys, *self._items.columns(), type=self._kind)
+        items = pa.concat_arrays(self._items or [pa.nulls(0, self._kind.item_type)])
+        return pa.MapArray.from_arrays(self._counts.starts(), keys, items, type=self._kind)

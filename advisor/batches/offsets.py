@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
+from itertools import count
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +15,8 @@ import pyarrow as pa
 Places = tuple[str, ...]
 """What an offset counts: `topic/partition`; "" for a plain number."""
 
+_BETWEEN = b"\0"
+"""No JSON holds it."""
 _PLAIN: Places = ("",)
 _LONGEST_PLAIN = 18
 _HIGHEST = 2**62
@@ -43,14 +47,15 @@ class Offsets:
     """Collects columns of offsets. Each distinct one is read once: a batch starts where the one before it ended."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, int] = {}
+        self._known: defaultdict[bytes, int] = defaultdict(count().__next__)
         self._codes: tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]] = ([], [], [])
 
     def add(self, *columns: Iterable[msgspec.Raw]) -> None:
         """Take some more of start, end and latest offsets."""
-        known = self._known
+        number = self._known.__getitem__
         for codes, column in zip(self._codes, columns, strict=True):
-            codes.append(np.array([known.setdefault(raw, len(known)) for raw in map(bytes, column)], dtype=np.int32))
+            raws = _BETWEEN.join(column).split(_BETWEEN)  # in half the time of bytes() for each
+            codes.append(np.array(list(map(number, raws)), dtype=np.int32))
 
     def columns(self) -> list[OffsetColumn]:
         """The columns of start, end and latest offsets."""

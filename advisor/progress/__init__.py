@@ -1,6 +1,6 @@
 """Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
 
-from advisor.progress.decoding import UNUSUAL, decode, decode_usual
+from advisor.progress.decoding import UNUSUAL, decode, decode_alike, decode_usual
 from advisor.progress.instants import as_instant
 from advisor.progress.shapes import ABSENT, Broken, Durations, EventTime, Operator, Progress, Sink, Source
 from advisor.progress.tolerance import from_object, is_event
@@ -17,6 +17,7 @@ __all__ = [
     "Source",
     "as_instant",
     "decode",
+    "decode_alike",
     "decode_usual",
     "from_object",
     "is_event",

@@ -13,8 +13,8 @@ from advisor.batches import Broken, Rows, record_batch
 from advisor.progress import Progress
 from advisor.sources.runs import Runs
 
-EVENTS_PER_CHUNK = 4096
-FRESH_EVENTS = 128
+EVENTS_PER_CHUNK = 16384
+FRESH_EVENTS = 256
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file; a file with more is no log."""
 
@@ -82,7 +82,7 @@ class Harvest:
         self.add_many([event], [start], [end])
 
     def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
-        """Keep events that stand at [start, end) of the window, in order; about a hundred at a time are best."""
+        """Keep events that stand at [start, end) of the window, in order; some hundreds at a time are best."""
         base = self._base
         if self.spans is not None:
             self.spans += zip(starts, ends, strict=True)
@@ -127,8 +127,10 @@ class Harvest:
 
 def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:
     """The chunk with the rows of a run together, in order; whole stretches of it can then be put in order."""
-    runs = np.asarray(chunk["run_id"].dictionary_encode().indices)
-    return chunk if (runs == runs[:1]).all() else chunk.take(pa.array(np.argsort(runs, kind="stable")))
+    coded = chunk["run_id"].dictionary_encode()
+    runs = np.asarray(coded.indices)
+    together = np.count_nonzero(np.diff(runs)) < len(coded.dictionary)
+    return chunk if together else chunk.take(pa.array(np.argsort(runs, kind="stable")))
 
 
 class _Lines:

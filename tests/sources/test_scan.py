@@ -4,7 +4,9 @@ import gzip
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -343,3 +345,14 @@ def test_deep_nesting(opening: str) -> None:
     found = scanned(torn(deep))
     assert found.batch_ids == [10, 12]
     assert len(found.broken) == 1
+
+
+@pytest.mark.parametrize("every", [3, 50])
+@pytest.mark.parametrize("short", [pretty, compact])
+def test_a_short_event_among_long_ones_hides_nothing(every: int, short: Callable[[dict[str, Any]], str]) -> None:
+    def written(number: int) -> str:
+        event = made()[0] | {"batchId": number}
+        return short(event) if number % every == 0 else pretty(event | {"name": "x" * 3000})
+
+    found = scanned(a_log(*(MADE + written(number) for number in range(700))))
+    assert sorted(found.batch_ids) == list(range(700))

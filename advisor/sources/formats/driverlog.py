@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from operator import sub
 
-from advisor.progress import UNUSUAL, Broken, Progress, decode_usual
+from advisor.progress import UNUSUAL, Broken, Progress, decode_alike
 from advisor.sources.formats import structured
 from advisor.sources.formats.loose import CUT_OFF, LONGEST_EVENT, find_events, has_anchor
 from advisor.sources.formats.wrapped import unwrapped
@@ -13,7 +14,6 @@ from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
 
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
-_MARGIN = 64
 _FEW_LINES = 64 << 10
 _OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|[{"'])""")
 
@@ -22,7 +22,7 @@ def marks_events(buffer: Buffer, begin: int) -> bool:
     """Whether the marker stands before an event somewhere, and not only in prose."""
     position = buffer.find(MARKER, begin)
     while position >= 0:
-        start = position + len(MARKER)
+        start = position + _MARKER_SIZE
         if _OPENS.match(buffer[start : start + 256]):
             return True
         position = buffer.find(MARKER, start)
@@ -42,55 +42,65 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
 
 
 def _read_usual(buffer: Buffer, begin: int, harvest: Harvest) -> int:
-    """Harvest events until the end, which is -1, or until one is not of the usual shape: where its marker stands."""
-    find = buffer.find
-    events: list[Progress] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    likely = 0
-    position = find(MARKER, begin)
-    while position >= 0:
-        start = position + _MARKER_SIZE
-        if buffer[start + 1 : start + 3] == b'{"':
-            stop = find(b"\n", start, start + LONGEST_EVENT)
-        else:  # pretty JSON ends with a bracket in column 0, and is seldom much shorter than the event before it was
-            stop = find(b"\n}", start + likely, start + LONGEST_EVENT) + 2
+    """Harvest events until the end, which is -1, or until one is not of the usual shape: where its marker stands.
+
+    Events are decoded many at a time, markers first: megabytes of other lines between two events would drive what
+    decoding needs out of the processor's cache. Where that fails, fewer at a time show which event is unusual.
+    """
+    shortest, most = 0, 1
+    markers, more = _markers(buffer, begin, shortest, most)
+    while markers:
+        starts = [marker + _MARKER_SIZE for marker in markers]
+        ends = _ends(buffer, starts, shortest)
         try:
-            event = decode_usual(buffer[start:stop])
+            events = decode_alike(map(buffer.__getitem__, map(slice, starts, ends)))
         except UNUSUAL:
-            break
-        events.append(event)
-        starts.append(position)
-        ends.append(stop)
-        if len(events) == FRESH_EVENTS:
-            harvest.add_many(events, starts, ends)
-            events, starts, ends = [], [], []
-        length = stop - start - _MARGIN
-        likely = length if length < likely else likely + _MARGIN // 2
-        position = find(MARKER, stop)
-    if events:
-        harvest.add_many(events, starts, ends)
-    return position
+            if not shortest and most == 1:
+                return markers[0]
+            position, shortest, most = markers[0], 0, max(1, most // 4)
+        else:
+            harvest.add_many(events, markers, ends)
+            if not more:
+                break
+            position = ends[-1]
+            shortest = min(map(sub, ends, starts)) * 3 // 4
+            most = min(2 * most, FRESH_EVENTS)
+        markers, more = _markers(buffer, position, shortest, most)
+    return -1
+
+
+def _markers(buffer: Buffer, begin: int, shortest: int, most: int) -> tuple[list[int], bool]:
+    """(where the next markers stand, at most so many, and whether there may be more).
+
+    An event is skipped as far as it is sure to reach. Where one is shorter the next marker is missed, but then the
+    bytes up to an end, which is that of another event, are no event.
+    """
+    markers: list[int] = []
+    position = buffer.find(MARKER, begin)
+    while position >= 0 and len(markers) < most:
+        markers.append(position)
+        position = buffer.find(MARKER, position + _MARKER_SIZE + shortest)
+    return markers, position >= 0
+
+
+def _ends(buffer: Buffer, starts: list[int], shortest: int) -> list[int]:
+    """Where the events end: at the end of the line, or pretty JSON at a bracket in column 0."""
+    find, first = buffer.find, starts[0]
+    if buffer[first + 1 : first + 3] == b'{"':
+        return [find(b"\n", start + shortest, start + LONGEST_EVENT) for start in starts]
+    return [find(b"\n}", start + shortest, start + LONGEST_EVENT) + 2 for start in starts]
 
 
 def _read_unusual(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> int:
     """Harvest what follows the marker at `position`; where to go on, or -1 when more of the file is needed."""
-    start = position + len(MARKER)
-    stop = buffer.find(b"\n}", start, start + LONGEST_EVENT) + 2
-    try:
-        event = decode_usual(buffer[start:stop])
-    except UNUSUAL:
-        pass
-    else:
-        harvest.add(event, position, stop)
-        return stop
+    start = position + _MARKER_SIZE
     if not _OPENS.match(buffer[start : start + 256]):
         return start
     return _read_odd(buffer, position, final, harvest)
 
 
 def _read_odd(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> int:
-    start = position + len(MARKER)
+    start = position + _MARKER_SIZE
     following = buffer.find(MARKER, start)
     limit = min(len(buffer) if following < 0 else _line_start(buffer, following, start), position + LONGEST_EVENT)
     line_end = buffer.find(b"\n", start, limit)
@@ -152,8 +162,8 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
         if not whole:
             return -1
         harvest.add_broken(position, "cut off: it ends before its durations")
-        return position + len(MARKER)
-    stop = position + len(MARKER)
+        return position + _MARKER_SIZE
+    stop = position + _MARKER_SIZE
     for found in find_events(buffer, begin, limit):
         if found.event is not None:
             harvest.add(found.event, min(position, found.start), found.end)
