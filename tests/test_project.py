@@ -33,7 +33,7 @@ def test_readme_shows_the_report_as_it_is(monkeypatch: pytest.MonkeyPatch, reque
 def test_readme_names_options_that_exist() -> None:
     pages = [
         CliRunner().invoke(main, [*command, "--help"]).output
-        for command in ([], ["analyze"], ["compare"], ["demo"], ["rules"], ["trial"])
+        for command in ([], ["analyze"], ["compare"], ["demo"], ["rules"], ["trial"], ["bench", "offsets"])
     ]
     known = {*re.findall(r"--[a-z-]+", "".join(pages))}
     blocks = re.findall(r"```sh\n(.*?)```", README, re.S)
