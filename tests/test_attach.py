@@ -300,6 +300,18 @@ def test_a_restart_is_compared_with_the_run_before() -> None:
     assert medians == [100, 50]
 
 
+def test_in_real_time_mode_the_length_of_a_batch_is_no_latency() -> None:
+    with attach(session(), set=["trigger=real_time", "stateful=false"]) as advisor:
+        advisor.onQueryStarted(started())
+        for number in range(60):
+            long = {"triggerExecution": 90, "addBatch": 60, "walCommit": 2, "commitOffsets": 0}
+            advisor.onQueryProgress(batch(number, **long))
+        entry = advisor.report().queries[0]
+    assert entry["findings"] == []
+    assert entry["verdict"].startswith("Nothing to do: in real-time mode a batch lasts as long as its trigger")
+    assert "real-time mode" in entry["metrics"]["record_latency_ms"]["missing"]
+
+
 def test_tidy_tables() -> None:
     with attach(session()) as advisor:
         run(advisor, 60)

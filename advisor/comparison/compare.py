@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from advisor.comparison.changes import Change, changes
@@ -17,6 +17,7 @@ from advisor.metrics.words import milliseconds
 from advisor.window import PHASES, Window
 
 Verdict = Literal["slower", "faster", "no difference", "not comparable", "too few batches"]
+REAL_TIME = "in real-time mode a batch lasts as long as its trigger, and is no latency"
 WITHIN_RUNS = (
     "The intervals hold how batches vary within these two windows, not how one start of a query varies from the next: "
     "repeat both runs to be sure."
@@ -64,6 +65,8 @@ def compare(
     """
     changed = changes(before.facts, after.facts)
     taken = made(steps, changed, after.facts)
+    if "real_time" in (before.facts.value("trigger"), after.facts.value("trigger")):
+        return _untold("not comparable", f"Not comparable: {REAL_TIME}.", REAL_TIME, changed, taken)
     if (missing := FEWEST - min(len(before), len(after))) > 0:
         return _too_few(before, after, missing, changed, taken)
     weighed, shift = load(before, after)
@@ -148,10 +151,12 @@ def _too_few(
 ) -> Comparison:
     words = f"{missing} more steady batches are needed"
     says = f"Too few batches: {len(before)} steady ones before and {len(after)} after; {words}."
+    return _untold("too few batches", says, words, changed, taken, missing)
+
+
+def _untold(
+    verdict: Verdict, says: str, words: str, changed: tuple[Change, ...], taken: list[Advice], more: int | None = None
+) -> Comparison:
     promises = (judged(step, of, None, 0, words) for step in taken for of in OF)
-    kept = tuple(_with_more(one, missing) for one in promises if one is not None)
-    return Comparison("too few batches", says, None, (), changed, kept, ())
-
-
-def _with_more(kept: Kept, more: int) -> Kept:
-    return Kept(kept.step, kept.do, kept.of, kept.predicted, None, kept.verdict, kept.because, more)
+    kept = tuple(replace(one, more=more) for one in promises if one is not None)
+    return Comparison(verdict, says, None, (), changed, kept, ())

@@ -144,6 +144,7 @@ _ALL = (
         nullable=True,
     ),
     Fact("max_offsets_per_trigger", "int", "maxOffsetsPerTrigger of the Kafka source", "printed options", minimum=1),
+    Fact("exchanges", "int", "shuffles in the plan of a batch", "session", minimum=0),
     Fact("shuffle_partitions", "int", "pinned spark.sql.shuffle.partitions", "pinned configuration", minimum=1),
     Fact("kafka_partitions", "int", "partitions of the Kafka topics that are read", "offsets in progress", minimum=1),
     Fact("falling_behind", "bool", "Spark said that a batch outlasted the trigger interval", "log"),

@@ -57,6 +57,8 @@ def _says(before: Window, now: Window, because: str) -> str:
     grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in {*then, *today}}
     phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name])
     since = "Since the restart" if because == "restart" else "Since then"
+    if now.facts.value("trigger") == "real_time":
+        return f"{since} the query runs in real-time mode: a batch lasts as long as its trigger, and is no latency."
     return (
         f"{since} the median batch takes {milliseconds(new)} instead of {milliseconds(old)}; "
         f"most of the difference is in {phase} ({grown[phase]:+.0f} ms), {_load(before, now)}."

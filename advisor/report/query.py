@@ -122,7 +122,8 @@ def verdict(judged: Judged) -> str:
     if not len(judged.window):
         return f"{findings[0].title}. {step.do}{_condition(step)}."
     promise = step.saves_latency or step.saves
-    saving = f": about {milliseconds(promise.likely)} less per record" if promise and promise.likely >= 1 else ""
+    per = "record" if step.saves_latency else "batch"
+    saving = f": about {milliseconds(promise.likely)} less per {per}" if promise and promise.likely >= 1 else ""
     return f"{step.do}{saving}{_condition(step)}."
 
 
@@ -130,7 +131,13 @@ def _nothing_to_do(judged: Judged) -> str:
     error = judged.window.facts.value("terminated_error")
     if error is not None:
         return f"The query stopped with an error: {error}."
-    return f"Nothing to do: {_largest_part(judged.window)}." if len(judged.window) else _nothing_to_judge(judged)
+    if not len(judged.window):
+        return _nothing_to_judge(judged)
+    if judged.window.facts.value("trigger") == "real_time":
+        return (
+            "Nothing to do: in real-time mode a batch lasts as long as its trigger, and no rule finds anything to gain."
+        )
+    return f"Nothing to do: {_largest_part(judged.window)}."
 
 
 def _condition(step: Advice) -> str:

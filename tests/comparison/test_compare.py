@@ -188,3 +188,12 @@ def test_a_trigger_that_became_what_was_advised_is_a_step_made() -> None:
     after = loaded(advised_ms, seed=1, interval_ms=advised_ms, **known | {"trigger_interval_ms": advised_ms})
     kept = compare(before, after, [step]).promises
     assert [(one.step, one.of, one.verdict) for one in kept] == [(step.id, "record", "kept")]
+
+
+def test_real_time_mode_is_no_slower_batch() -> None:
+    before, real_time = run(SYNC, **LEGAL), run({"addBatch": 5000}, **LEGAL | {"trigger": "real_time"})
+    found = compare(before, real_time, advised(before))
+    assert found.verdict == "not comparable"
+    assert "real-time mode" in found.says
+    assert not found.slower_by_more_than(5)
+    assert not compare(real_time, before).effects

@@ -14,7 +14,7 @@ import pytest
 from advisor.redaction import REDACTED
 from advisor.sources import files
 from advisor.sources.listener.events import OfJava, recent
-from advisor.sources.listener.execution import separated, trigger
+from advisor.sources.listener.execution import exchanges, of_start, separated, trigger
 from advisor.sources.listener.history import History
 from advisor.sources.listener.java import JavaListener
 from advisor.sources.listener.store import CHUNK, RUNS_KEPT
@@ -285,3 +285,39 @@ def test_a_map_of_scala_comes_in_one_piece() -> None:
     made = SimpleNamespace(mkString=lambda between: between.join(["a -> 1", "b -> x -> y", "c -> "]))
     assert separated(made) == {"a": "1", "b": "x -> y", "c": ""}
     assert separated(SimpleNamespace(mkString=lambda between: "")) == {}
+
+
+SHUFFLED = """WriteToDataSourceV2 MicroBatchWrite[epoch: 1, writer: NoopStreamingWrite]
++- AdaptiveSparkPlan isFinalPlan=true
+   +- == Final Plan ==
+      *(2) HashAggregate(keys=[bucket#1], functions=[])
+      +- AQEShuffleRead coalesced
+         +- ShuffleQueryStage 0
+            +- Exchange hashpartitioning(bucket#1, 2), ENSURE_REQUIREMENTS, [plan_id=1]
+               +- *(1) Project [Exchange #2]
+   +- == Initial Plan ==
+      HashAggregate(keys=[bucket#1], functions=[])
+      +- Exchange hashpartitioning(bucket#1, 2), ENSURE_REQUIREMENTS, [plan_id=2]
+"""
+
+
+def test_shuffles_of_a_plan_are_counted_once() -> None:
+    assert exchanges(SHUFFLED) == 1
+    assert exchanges("*(1) Project [value#1]\n+- MicroBatchScan[value#1]") == 0
+
+
+def execution(plan: str) -> Any:
+    """An execution that knows its plan and nothing else."""
+    return SimpleNamespace(analyzedPlan=lambda: SimpleNamespace(treeString=lambda: plan))
+
+
+def test_the_limit_of_kafkas_source_is_read_from_the_plan_and_nothing_else_of_its_options() -> None:
+    row = (
+        "~StreamingRelationV2 org.example.Provider@1, {}, org.example.Table@2, [{}subscribe=t, maxOffsetsPerTrigger={}]"
+    )
+    limited = row.format("kafka", "kafka.ssl.key.password=hunter2, ", 500)
+    assert of_start(execution(limited)) == [
+        ("stateful", False, "session"), ("watermarked", False, "session"), ("max_offsets_per_trigger", 500, "session"),
+    ]  # fmt: skip
+    other = row.format("rate-micro-batch", "", 500)
+    assert "max_offsets_per_trigger" not in {told[0] for told in of_start(execution(other))}

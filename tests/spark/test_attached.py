@@ -162,6 +162,46 @@ def test_continuous_processing_has_no_data_and_is_not_idle(spark: Any, advisor: 
     assert "no progress event" in found["verdict"]
 
 
+@pytest.mark.parametrize("stateful", [False, True])
+def test_real_time_mode(stateful: bool, spark: Any, tmp_path: Path) -> None:
+    if tuple(map(int, spark.version.split(".")[:2])) < (4, 3):
+        pytest.skip("aggregates in real-time mode, and its trigger in Python, need Spark 4.3")
+    stream, source = low_latency_stream(own := spark.newSession())
+    # Batches of half a second, to a sink without a broker: the one is for production too short, the other not allowed.
+    own.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "500")
+    own.conf.set("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
+    own.conf.set("spark.sql.shuffle.partitions", "1")  # all stages run at once, on two slots
+    frame = source.groupBy("value").count() if stateful else source
+    with attach(own) as advisor:
+        heard = Heard(advisor)
+        made = writer(frame, "real-time", tmp_path).outputMode("update").trigger(realTime="500 milliseconds")
+        query = made.start()
+        for number in range(1, 5):
+            stream.addData(spark._jvm.PythonUtils.toSeq(["a", "b"]))
+            heard.batches(query, number)
+        found = entry(advisor, query)
+        query.stop()
+    assert known(found, "trigger", "source", "stateful", "changelog") == {
+        "trigger": "real_time", "source": "memory", "stateful": stateful, "changelog": True,
+    }  # fmt: skip
+    assert known(found, "async_progress", "exchanges") == {"async_progress": not stateful, "exchanges": int(stateful)}
+    assert "per record" not in found["verdict"]
+    assert "real-time mode" in found["metrics"]["record_latency_ms"]["missing"]
+    assert found["metrics"]["trigger_execution_ms"]["p50"] >= 500
+    assert all(step["saves_latency_ms"] is None for finding in found["findings"] for step in finding["steps"])
+
+
+def low_latency_stream(spark: Any) -> tuple[Any, Any]:
+    """Spark's own source for tests of real-time mode: the stream that takes data, and its frame."""
+    from pyspark.sql import DataFrame
+
+    java = spark._jvm.org.apache.spark.sql
+    stream = java.execution.streaming.sources.LowLatencyMemoryStream.singlePartition(
+        spark._jsparkSession, java.Encoders.STRING()
+    )
+    return stream, DataFrame(stream.toDF(), spark)
+
+
 def test_a_query_that_waits_for_data_is_idle(spark: Any, advisor: Any, tmp_path: Path) -> None:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 

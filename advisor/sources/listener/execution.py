@@ -11,12 +11,13 @@ from advisor.facts.inspection import sink_kind
 from advisor.redaction import redact
 from advisor.sources.sightings.line import Line
 from advisor.sources.sightings.plan import MARK, read_plan
-from advisor.sources.sightings.query import checkpoint
+from advisor.sources.sightings.query import checkpoint, limits
 
 Told = tuple[str, Any, str]
 
 _BETWEEN: Final = "\x01"
 _TRIGGER: Final = re.compile(r"(\w+?)Trigger\w*(?:\((\d+))?")
+_EXCHANGE: Final = re.compile(r"[ :|+*()\d-]*Exchange ")
 _TRIGGERS: Final = {
     "OneTime": "once",
     "AvailableNow": "available_now",
@@ -24,26 +25,29 @@ _TRIGGERS: Final = {
     "RealTime": "real_time",
 }
 _HOLD_OPTIONS: Final = ("MicroBatchExecution", "ContinuousExecution")
-_PINNED: Final = (
-    "spark.sql.streaming.stateStore.providerClass",
-    "spark.sql.shuffle.partitions",
-    "spark.sql.streaming.internal.stateStore.partitions",
-)
+_OWN: Final = {
+    "spark.sql.streaming.stateStore.providerClass": "checkpoint",
+    "spark.sql.shuffle.partitions": "checkpoint",
+    "spark.sql.streaming.internal.stateStore.partitions": "checkpoint",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "session",  # real-time mode sets it
+}
+"""Settings that a query may have other than its session, and where it has them from."""
 
 
 def of_start(execution: Any) -> list[Told]:
     """Trigger, way of execution, output mode, sink, options, checkpoint and plan of a run that has started."""
     asked: tuple[Callable[[Any], list[tuple[str, Any]]], ...] = (
-        _kind, _trigger, _mode, _sink, _options, _root, _manager, _plan,
+        _kind, _trigger, _mode, _sink, _options, _root, _manager, _plan, _limits,
     )  # fmt: skip
     return [told for ask in asked for told in _told(ask, execution)]
 
 
 def of_batch(execution: Any, session: dict[str, str]) -> list[Told]:
-    """Settings that the checkpoint pins, where they differ from those of the session."""
+    """Settings that the query has other than its session, most because its checkpoint pins them; the batch's plan."""
     own = separated(execution.sparkSessionForStream().conf().getAll())
-    pinned = {key: own[key] for key in _PINNED if own.get(key) not in (None, session.get(key))}
-    return [(fact, value, "checkpoint") for key, text in pinned.items() for fact, value in from_conf(key, text)]
+    other = {key: own[key] for key in _OWN if own.get(key) not in (None, session.get(key))}
+    told = [(fact, value, _OWN[key]) for key, text in other.items() for fact, value in from_conf(key, text)]
+    return [*told, *_told(_exchanges, execution)]
 
 
 def slots(context: Any) -> list[Told]:
@@ -69,7 +73,7 @@ def _told(ask: Callable[[Any], list[tuple[str, Any]]], execution: Any) -> list[T
 def _kind(execution: Any) -> list[tuple[str, Any]]:
     name = execution.getClass().getSimpleName()
     if name == "ContinuousExecution":
-        return [("trigger", "continuous")]
+        return [("trigger", "continuous"), ("async_progress", False)]
     return [("async_progress", name == "AsyncProgressTrackingMicroBatchExecution")]
 
 
@@ -106,7 +110,10 @@ def _options(execution: Any) -> list[tuple[str, Any]]:
         kind = kind.getSuperclass()
     field = kind.getDeclaredField("extraOptions")
     field.setAccessible(True)
-    return from_writer_options(separated(field.get(execution)))
+    real_time = "RealTime" in execution.trigger().toString()
+    told = from_writer_options(separated(field.get(execution)), interval_default=not real_time)
+    # Real-time mode tracks asynchronously without being told to: the way of execution says whether.
+    return [(fact, value) for fact, value in told if fact != "async_progress"]
 
 
 def _root(execution: Any) -> list[tuple[str, Any]]:
@@ -120,8 +127,24 @@ def _manager(execution: Any) -> list[tuple[str, Any]]:
 
 def _plan(execution: Any) -> list[tuple[str, Any]]:
     """State operators and a watermark, before any batch has run."""
-    text = execution.analyzedPlan().toString()
+    text = execution.analyzedPlan().treeString()
     if "~" not in text:  # before 4.0 nothing marks what streams, and so nothing tells what keeps state
         return []
     line = Line(f"{MARK}\n{text}", "\n", 0, logger="MicroBatchExecution")
     return [(told.fact, told.value) for told in read_plan(line) if told.fact in ("stateful", "watermarked")]
+
+
+def _limits(execution: Any) -> list[tuple[str, Any]]:
+    """`maxOffsetsPerTrigger`, in the options that the plan prints with a source of Kafka."""
+    rows = [row for row in execution.analyzedPlan().treeString().splitlines() if ", kafka, " in row]
+    return [(told.fact, told.value) for told in limits("\n".join(rows))]
+
+
+def _exchanges(execution: Any) -> list[tuple[str, Any]]:
+    return [("exchanges", exchanges(execution.lastExecution().executedPlan().treeString()))]
+
+
+def exchanges(plan: str) -> int:
+    """Shuffles in a printed physical plan; of an adaptive one, which is printed twice, in what ran."""
+    ran = plan.partition("== Initial Plan ==")[0]
+    return sum(1 for row in ran.splitlines() if _EXCHANGE.match(row))
