@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ pyspark = pytest.importorskip("pyspark")
 
 HOME = Path(pyspark.__file__).parent
 ROOT = Path(__file__).parents[2]
-LOGS = ("sample_progress/LG001/rate-to-noop-4.3.0", "sample_progress/LG005/switched-off-3.5.9")
+LOGS = ("sample_progress/LG001/rate-to-noop-4.3.0",)
 _DEPLOY = "org.apache.spark.deploy"
 _JAVA_17 = ("--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
             "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.util=ALL-UNNAMED")  # fmt: skip
@@ -68,19 +70,9 @@ def test_a_standalone_cluster_takes_it_as_an_archive(python: str, tmp_path: Path
     package = archive(tmp_path)
     with started("master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0") as master:
         url = said(master, r"Starting Spark master at (spark://\S+)")
-        work = (
-            "--host",
-            "127.0.0.1",
-            "--cores",
-            "2",
-            "--memory",
-            "1g",
-            "--webui-port",
-            "0",
-            "--work-dir",
-            str(tmp_path),
-        )
-        with started("worker.Worker", *work, url) as worker:
+        size = ("--cores", "2", "--memory", "1g")
+        place = ("--host", "127.0.0.1", "--webui-port", "0", "--work-dir", str(tmp_path))
+        with started("worker.Worker", *size, *place, url) as worker:
             said(worker, r"Successfully registered with master (\S+)")
             found = judged(url, python, package)
     assert found["report"] == local()
@@ -88,26 +80,34 @@ def test_a_standalone_cluster_takes_it_as_an_archive(python: str, tmp_path: Path
 
 
 @contextmanager
-def started(daemon: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A process of Spark's own, ended afterwards."""
+def started(daemon: str, *arguments: str) -> Iterator[Queue[str]]:
+    """What a process of Spark's own says, line by line; it is ended afterwards."""
     java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else "java"
     command = [str(java), "-Xmx512m", *_JAVA_17, "-cp", str(HOME / "jars" / "*"), f"{_DEPLOY}.{daemon}", *arguments]
-    process = subprocess.Popen(
+    lines: Queue[str] = Queue()
+    with subprocess.Popen(
         command, env=environment(sys.executable), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.communicate()
+    ) as process:
+        reader = Thread(target=heard, args=(process.stderr, lines))  # a pipe that nobody reads would stop the process
+        reader.start()
+        try:
+            yield lines
+        finally:
+            process.terminate()
+            reader.join()
 
 
-def said(process: subprocess.Popen[str], pattern: str) -> str:
-    """What a process says, as soon as it does."""
-    assert process.stderr is not None
-    lines = []
-    for line in process.stderr:
-        lines.append(line)
+def heard(stream: Iterable[str], lines: Queue[str]) -> None:
+    for line in stream:
+        lines.put(line)
+    lines.put("")
+
+
+def said(lines: Queue[str], pattern: str) -> str:
+    """What is said, as soon as it is."""
+    others = []
+    for line in iter(lines.get, ""):
         if found := re.search(pattern, line):
             return found[1]
-    raise AssertionError("".join(lines))
+        others.append(line)
+    raise AssertionError("".join(others))

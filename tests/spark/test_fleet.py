@@ -21,7 +21,9 @@ from tests.sources.formats_made import driver_log, json_lines, write_all
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated:DeprecationWarning"),  # PySpark 3.5
+    # PySpark 3.5
+    pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
