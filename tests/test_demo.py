@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,16 @@ from advisor.demo.loop import WORKLOADS, _applicable
 from advisor.demo.spark import spark_missing
 from advisor.errors import UsageError
 
+ROOT = Path(__file__).parents[1]
 TOO_OLD = "java.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main has been compiled by a newer version"
+
+DEMONSTRATED = """
+import json
+from advisor.demo import Stage, run
+said, shown = [], []
+run(Stage(said.append, shown.append, lambda words, done: None))
+print(json.dumps([said, len(shown)]))
+"""
 
 
 def demonstrated(**options: object) -> tuple[list[str], int]:
@@ -40,16 +53,17 @@ def test_java_may_be_in_its_home_only(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert spark_missing() != "there is no Java here (Spark 4 wants 17 or newer)"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PySpark leaves a pipe open
-def test_a_java_that_spark_does_not_take_is_told_in_its_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_java_that_spark_does_not_take_is_told_in_its_words(tmp_path: Path) -> None:
+    """In a process of its own: one in which Spark runs already refuses before it asks Java."""
     pytest.importorskip("pyspark")
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text(f"#!/bin/sh\necho 'Error: linkage' >&2\necho '{TOO_OLD}' >&2\necho '  at somewhere' >&2\nexit 1\n")
     java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "another"))
-    said, reports = demonstrated()
+    environment = os.environ | {"JAVA_HOME": str(tmp_path), "SPARK_HOME": str(tmp_path / "another")}
+    command = [sys.executable, "-c", DEMONSTRATED]
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    said, reports = json.loads(ran.stdout)
     assert reports == 1
     assert said[2:-1] == [f"No stream runs here: Spark did not start: {TOO_OLD}"]
 
