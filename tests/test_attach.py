@@ -82,6 +82,21 @@ def test_attached_twice_is_attached_once_and_the_later_wishes_count() -> None:
         assert advisor.report().queries[0]["facts"]["latency_target_ms"]["value"] == 50
 
 
+def test_attached_again_with_a_history_events_are_written_from_then_on(tmp_path: Path) -> None:
+    from advisor import read_progress
+
+    spark = session()
+    with attach(spark) as advisor:
+        run(advisor, 10)
+        attach(spark, history=tmp_path / "one")
+        run(advisor, 15, first=10)
+        attach(spark, history=tmp_path / "other")
+        attach(spark)
+        run(advisor, 17, first=15)
+    kept = [list(read_progress(tmp_path / name)["batch_id"]) for name in ("one", "other")]
+    assert kept == [[10, 11, 12, 13, 14], [15, 16]]
+
+
 def test_sessions_have_advisors_of_their_own() -> None:
     one, other = session("one"), session("other")
     with attach(one) as first, attach(other) as second:
@@ -186,6 +201,9 @@ def test_a_callback_that_raises_is_told_in_the_report_and_disturbs_nothing() -> 
         report = advisor.report()
     problems = [entry["problem"] for entry in report.data["session"]["problems"]]
     assert "on_finding: ValueError: my own mistake" in problems
+    for shown in (repr(report), report._repr_html_()):
+        assert "on_finding: ValueError: my own mistake" in shown
+        assert "events heard (lean way), 0 dropped" in shown
     assert report.queries[0]["batches"] == 100
 
 
@@ -288,10 +306,12 @@ def test_a_restart_is_compared_with_the_run_before() -> None:
             quick = {"triggerExecution": 50, "walCommit": 0, "commitOffsets": 0}
             advisor.onQueryProgress(batch(number, after, **quick))
         report = advisor.report()
-        html = advisor._repr_html_()
+        html, text, compared = advisor._repr_html_(), repr(advisor), repr(advisor.compare())
         entries = {entry["run_id"]: entry for entry in report.queries}
     assert [entry["after"]["run_id"] for entry in report.data["comparisons"]] == [after]
-    assert "Measured: A typical batch is 50 ms faster" in html
+    for shown in (html, text):
+        assert "Measured: A typical batch is 50 ms faster" in shown
+    assert compared.startswith("made\nA typical batch is 50 ms faster")
     assert entries[RUN]["state"] == "stopped"
     assert entries[after]["runs"] == 2
     changed = entries[after]["changed"]

@@ -21,7 +21,7 @@ from advisor.sources.listener.callbacks import SessionListener
 from advisor.sources.listener.history import History
 from advisor.sources.listener.recorder import Recorder
 from advisor.sources.listener.session import Classic, Connect, Session, is_connect
-from advisor.views.notebook import Shown
+from advisor.views.notebook import Shown, ShownComparison
 from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from advisor.batches import Reading
     from advisor.catalogue import Catalogue
-    from advisor.report.comparing import Compared
 
 FIRST_JUDGEMENT: Final = 20
 """New batches of a run after which its findings are judged (again)."""
@@ -134,13 +133,14 @@ class LiveAdvisor(SessionListener):
         report.data["session"] = self.overhead()
         return Shown(report.data)
 
-    def compare(self) -> Compared:
+    def compare(self) -> ShownComparison:
         """Each query's newest run, or what it has been since it changed, against what was before.
 
         Says of every step that was made what it promised, what was measured, and whether that is enough to tell.
         Raises InputError where no query has two windows.
         """
-        return self.judging.compare(self.recorder.reading())
+        found = self.judging.compare(self.recorder.reading())
+        return ShownComparison(found.data, found.comparisons)
 
     def _compared(self, reading: Reading) -> list[dict[str, Any]]:
         try:
@@ -221,8 +221,10 @@ class LiveAdvisor(SessionListener):
         self.recorder.stop(STOP_SECONDS)
 
     def _take(self, options: Options) -> None:
-        """The wishes of a second call; what is kept and where it is written stay as they are."""
-        self._options = replace(options, history=self._options.history)
+        """The wishes of a second call, also where events are written from now on; what is kept stays as it is."""
+        if options.history not in (None, self._options.history):
+            self.recorder.write_to(_history(options.history))
+        self._options = replace(options, history=options.history or self._options.history)
         self.judging = Judging(options.catalogue, options.wishes, self.recorder.trouble)
 
     def _look_after(self) -> None:

@@ -131,6 +131,23 @@ def read(report: Data) -> str:
     return f"{where}, {text.size(found['bytes'])}: " + ", ".join(filter(None, extras))
 
 
+def heard(session: Data) -> str:
+    """How many events a session's advisor heard, in which way, and how many were lost."""
+    way = f"{session['way']} way" + (f", because {session['because']}" if session["because"] else "")
+    said = [
+        f"{text.plural(sum(session['events'].values()), 'event')} heard ({way})",
+        f"{session['dropped']:,} dropped",
+        f"{session['waiting']:,} waiting" if session["waiting"] else "",
+        "" if session["attached"] else "detached",
+    ]
+    return ", ".join(filter(None, said))
+
+
+def problems(session: Data) -> list[str]:
+    """What went wrong while listening, a line each, with how often."""
+    return [f"{entry['problem']} ({text.plural(entry['times'], 'time')})" for entry in session["problems"]]
+
+
 _TAKES = {
     "nothing": "nothing: it works while the query runs",
     "restart": "a restart of the query",

@@ -9,8 +9,10 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from advisor.report import Report
+from advisor.report.comparing import Compared
 from advisor.views import lines, text
 from advisor.views.clean import clean_all
+from advisor.views.comparison import render as comparison_as_text
 from advisor.views.paste import parts
 from advisor.views.promises import told
 from advisor.views.screen import by_reason, level, screens, setting, steps, unknown_facts
@@ -42,6 +44,13 @@ class Shown(Report):
             if isinstance(value, int | float)
         ]
         return pd.DataFrame(rows, columns=["query", "run_id", "metric", "stat", "value", "unit"])
+
+
+class ShownComparison(Compared):
+    """A comparison that shows itself as text."""
+
+    def __repr__(self) -> str:
+        return comparison_as_text(self.data)
 
 
 def render(report: Data) -> str:

@@ -14,6 +14,7 @@ from rich.text import Text
 from advisor.views import lines, text
 from advisor.views.advice import Advice
 from advisor.views.clean import clean_all
+from advisor.views.promises import told
 from advisor.views.screen import FIRST_QUERIES, Screen, by_reason, level, screens
 
 Data = Mapping[str, Any]
@@ -22,6 +23,7 @@ WIDTH = 100
 _LEVEL_STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 _STATE_STYLES = {"dead": "bold red", "restarting": "bold yellow", "running": "green"}
 _FEW = 3
+_IN_A_SESSION = 'Here --set FACT=VALUE is attach(spark, set=["FACT=VALUE"]), and --all is report.queries.'
 
 
 def render(report: Data, *, everything: bool = False, width: int = WIDTH, color: bool = False) -> str:
@@ -50,6 +52,7 @@ class _Page:
         self.console = console
         self.report = report
         self.everything = everything
+        self.compared = {entry["after"]["run_id"]: entry for entry in report.get("comparisons", ())}
 
     def print(self) -> None:
         shown = screens(self.report, everything=self.everything)
@@ -62,6 +65,7 @@ class _Page:
             rest = text.plural(len(shown) - FIRST_QUERIES, "more query", "more queries")
             self.console.print(Text(f"\n{rest} in the table above; --all shows each.", style="dim"))
         self._broken(self.report["input"]["broken"])
+        self._session(self.report.get("session"))
 
     def _ranking(self, shown: list[Screen]) -> None:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
@@ -84,7 +88,7 @@ class _Page:
             Text.assemble((lines.name(query), "bold"), "  ", _state(query), "  ", (lines.version(query), "dim"))
         )
         self.console.print(Text(query["verdict"], style="bold"))
-        self._rows(_summary(screen))
+        self._rows(_summary(screen, self.compared.get(query["run_id"])))
         self._budget(query)
         Advice(self.console, screen, self.everything).print()
         self._unjudged(query)
@@ -167,11 +171,21 @@ class _Page:
         self._rows((lines.place(entry), entry["reason"]) for entry in shown)
         self._kept_back(len(broken) - len(shown), "more record")
 
+    def _session(self, session: Data | None) -> None:
+        if session is None:
+            return
+        self.console.print()
+        if session["problems"]:
+            self._rows(("Problem", words) for words in lines.problems(session))
+        for words in (lines.heard(session), _IN_A_SESSION):
+            self.console.print(Text(words, style="dim"))
 
-def _summary(screen: Screen) -> list[tuple[str, str]]:
+
+def _summary(screen: Screen, compared: Data | None) -> list[tuple[str, str]]:
     query = screen.query
     rows = [("Latency", lines.latency(query)), ("Lag", lines.lag(query))]
     rows += [("Changed" if not nth else "", line) for nth, line in enumerate(lines.change(query))]
+    rows += [("Proof" if not nth else "", line) for nth, line in enumerate(told(compared) if compared else ())]
     rows += [("Judged", lines.window(query))]
     if screen.earlier:
         rows += [("Before", f"{text.plural(screen.earlier, 'earlier run')} of this query: --all")]

@@ -68,6 +68,15 @@ class Recorder:
             self.trouble("the queue was not empty in time: the newest batches are missing")
         return self.store.reading(id, newest)
 
+    def write_to(self, history: History) -> None:
+        """Append what is heard from now on to this history, no longer to another."""
+        self.worker.offer(lambda: self._take(history))
+
+    def _take(self, history: History) -> None:
+        if self.history is not None:
+            self.history.close()
+        self.history = history
+
     def failed(self, error: BaseException) -> None:
         """Note something that went wrong here, once with its number of times."""
         self.trouble(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
