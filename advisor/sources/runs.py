@@ -7,8 +7,8 @@ from collections.abc import Iterable
 BEFORE_A_RUN = 4 << 20
 BEFORE_AN_EVENT = 8 << 10
 AFTER_AN_EVENT = 4 << 10
-FIRST_EVENTS = 20
-EVERY = 50
+FIRST_EVENTS = 10
+EVERY = 100
 
 
 class Runs:

@@ -7,10 +7,8 @@ import msgspec
 from advisor.facts.sighting import Sighting
 from advisor.sources.harvest import Buffer
 from advisor.sources.runs import Runs
-from advisor.sources.secondlook import MENTIONS, NAMED, TURNS, around
+from advisor.sources.secondlook import AFTER_A_NAME, BEFORE_A_NAME, MENTIONS, NAMED, around, mention
 
-_BEFORE, _AFTER = 100, 400
-"""Bytes around a mention that tell whether it is a turn."""
 _NEAR = around(0)[1] - around(0)[0]
 
 
@@ -61,18 +59,17 @@ class Mentions:
 
     def look(self, buffer: Buffer, base: int, final: bool) -> int:
         """Search what has not been searched; the position in `buffer` from which on the next look needs it."""
-        stop = self._end - base if final else min(self._end - base, len(buffer) - _AFTER)
+        stop = self._end - base if final else min(self._end - base, len(buffer) - AFTER_A_NAME)
         position = buffer.find(NAMED, self._next - base, stop + len(NAMED) - 1)
         while position >= 0:
             self._note(buffer, base, position)
             position = buffer.find(NAMED, position + 1, stop + len(NAMED) - 1)
         self._next = max(self._next, base + stop)
-        return max(0, stop - _BEFORE)
+        return max(0, stop - BEFORE_A_NAME)
 
     def _note(self, buffer: Buffer, base: int, position: int) -> None:
-        name = buffer[position + 6 : position + 42]
+        name, turn = mention(buffer, position)
         self._counted[name] = count = self._counted.get(name, 0) + 1
-        turn = bool(TURNS.search(buffer[max(0, position - _BEFORE) : position + _AFTER]))
         if count <= MENTIONS:
             self._found.append((name, base + position, turn))
             self._turns = 0
