@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.words import in_words, number
+from advisor.window import Window
 from tests.made import window
 
 VENDOR = {
@@ -208,6 +211,46 @@ def test_a_backlog_is_waited_for() -> None:
     }
     made = window([{"triggerExecution": 100, "addBatch": 90, "sources": [source]}] * 20, trigger="unspecified")
     assert value(measure(made, "record_latency_ms", "p50")) > 10_000
+
+
+def queued(taken: list[int], waiting: list[int]) -> Window:
+    """Batches that take so many rows of a topic, of which so many wait on."""
+    ends = list(itertools.accumulate(taken))
+    return window(
+        [
+            {
+                "triggerExecution": 100,
+                "addBatch": 90,
+                "numInputRows": rows,
+                "sources": [
+                    {
+                        "description": "KafkaV2[Subscribe[t]]",
+                        "startOffset": {"t": {"0": end - rows}},
+                        "endOffset": {"t": {"0": end}},
+                        "latestOffset": {"t": {"0": end + wait}},
+                        "numInputRows": rows,
+                    }
+                ],
+            }
+            for rows, end, wait in zip(taken, ends, waiting, strict=True)
+        ],
+        trigger="unspecified",
+    )
+
+
+def test_a_limit_of_the_source_shows_in_batches_of_one_size_while_rows_wait() -> None:
+    made = queued([499, 500] * 10, [1500 * number for number in range(1, 21)])
+    assert value(measure(made, "full_batches_share")) == 1.0
+    # 499.5 taken (the first batch apart) and 1,500 more waiting after each: 2 x 1,999.5
+    assert value(measure(made, "advised_rows_per_batch")) == 4000
+    assert value(measure(made, "backlog_wait_ms")) > 0
+
+
+@pytest.mark.parametrize(
+    ("taken", "waiting"), [([500] * 20, [0] * 20), ([100, 500] * 10, [1000] * 20)], ids=["none waits", "sizes differ"]
+)
+def test_no_limit_where_nothing_waits_or_sizes_differ(taken: list[int], waiting: list[int]) -> None:
+    assert value(measure(queued(taken, waiting), "full_batches_share")) == 0.0
 
 
 @pytest.mark.parametrize("trigger", ["once", "available_now", "continuous", "real_time"])

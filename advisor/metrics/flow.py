@@ -15,6 +15,7 @@ NO_EVENT_TIME = Missing("the query has no event time")
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
 FEWEST_FOR_TREND = 20
 MAY_BE_TREND = 2.0  # rank correlation in standard errors below which Kendall's test at 1 % sees nothing either
+AS_LARGE, MOST_BATCHES = 0.98, 0.9  # of the largest batch (a limit is split over partitions), of the batches
 MOST_POINTS = 200  # a trend is taken over at most this many medians: its cost grows with the square
 
 
@@ -76,7 +77,7 @@ def backlog_ms(window: Window) -> Batchwise:
     backlog = backlog_rows(window)
     if not isinstance(backlog, pd.Series):
         return backlog
-    taken = of_sources(window, "offset_rows").fillna(window.batches["input_rows"])
+    taken = _taken(window)
     pace = taken.sum() / window.batches["interval_ms"].where(taken.notna()).sum()
     if not backlog.any():
         return backlog.astype(float)
@@ -158,6 +159,48 @@ def _backlog_grows(window: Window) -> bool | None:
     times = window.batches["timestamp"]
     minutes = (times.iloc[-1] - times.iloc[0]).total_seconds() / 60
     return slope.low > 0 and slope.safe * minutes >= float(window.batches["interval_ms"].mean())
+
+
+@window_metric("ms", time="latency")
+def backlog_wait_ms(window: Window) -> Windowed:
+    """Median age of the backlog: what a record waits for those before it, and would not if the query kept up."""
+    age = backlog_ms(window)
+    if not isinstance(age, pd.Series):
+        return age if isinstance(age, Missing) else NO_BACKLOG
+    wait = float(age.median())
+    return Estimate(wait, wait, wait)
+
+
+@window_metric("share", "count")
+def full_batches_share(window: Window) -> Windowed:
+    """Share of the batches as large as the largest after which rows wait on: a limit of the source holds them."""
+    rows, backlog = _taken(window), backlog_rows(window)
+    alike = rows >= AS_LARGE * rows.max()
+    if alike.mean() < MOST_BATCHES:
+        return Estimate(0.0, 0.0, 0.0)
+    if not isinstance(backlog, pd.Series):
+        return NO_BACKLOG
+    full = float((alike & (backlog > 0)).mean())
+    return Estimate(full, full, full)
+
+
+@window_metric("rows", "count")
+def advised_rows_per_batch(window: Window) -> Windowed:
+    """Twice the rows that arrive between two triggers (taken + growth of the backlog), two digits, rounded up."""
+    rows, backlog = _taken(window), backlog_rows(window)
+    if not isinstance(backlog, pd.Series) or len(rows) < 2:
+        return NO_BACKLOG
+    arriving = (rows.iloc[1:].sum() + backlog.iloc[-1] - backlog.iloc[0]) / (len(rows) - 1)
+    if not arriving > 0:
+        return Missing("the rows that arrive between two triggers are not known")
+    digit = 10 ** max(0, math.floor(math.log10(2 * arriving)) - 1)
+    advised = float(math.ceil(2 * arriving / digit) * digit)
+    return Estimate(advised, advised, advised)
+
+
+def _taken(window: Window) -> pd.Series[float]:
+    """Rows between a batch's offsets; rows that it counted, where offsets do not tell."""
+    return of_sources(window, "offset_rows").fillna(window.batches["input_rows"])
 
 
 @window_metric("ms_per_minute")
