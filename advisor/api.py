@@ -51,7 +51,7 @@ def analyze(
 
     with cluster.session(spark) as session:
         judged = cluster.judge(session, given, judges, asked, progress=progress)
-    return Shown(report_on(judged.reading, judged.entries).data)
+    return Shown(_with_jvm(report_on(judged.reading, judged.entries).data, judged.by_jvm))
 
 
 def analyze_fleet(
@@ -88,8 +88,15 @@ def analyze_fleet(
     place = None if save_table is None else cluster.Table(str(save_table), incremental)
     with cluster.session(spark) as session:
         judged = cluster.judge(session, given, judges, asked, shape=fleet.summary, progress=progress, table=place)
-    read = report_on(judged.reading, []).data
+    read = _with_jvm(report_on(judged.reading, []).data, judged.by_jvm)
     return fleet.report(judged.entries, read["input"], version=read["advisor_version"])
+
+
+def _with_jvm(data: dict[str, Any], files: int) -> dict[str, Any]:
+    """The report's data, which says how many files only the JVM could reach, if any."""
+    if files:
+        data["input"]["read_by_jvm"] = files
+    return data
 
 
 Engine = Literal["auto", "local", "spark"]

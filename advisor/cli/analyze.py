@@ -72,6 +72,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:
 
     with _wanted(paths, options) as wanted:
         report = judge(paths, **wanted)
+    fleet.tell_of_jvm(report.data)
     _write(lambda to_file: _rendered(report, options, to_file), options)
     return report.worst_level()
 

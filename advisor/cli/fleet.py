@@ -60,6 +60,14 @@ def session(options: dict[str, Any]) -> Iterator[Any]:
         yield spark
 
 
+def tell_of_jvm(report: dict[str, Any]) -> None:
+    """Say on standard error how many files only the JVM could reach, if any."""
+    if "read_by_jvm" in report["input"]:
+        from advisor.views.fleet import by_jvm
+
+        click.echo(f"latency-advisor:{by_jvm(report['input'])}", err=True)
+
+
 def fleet_report(paths: tuple[str, ...], options: dict[str, Any], judged: dict[str, Any]) -> dict[str, Any]:
     """The fleet's report as plain data; `judged`: what `analyze` takes besides."""
     from advisor.api import analyze_fleet

@@ -63,7 +63,7 @@ def _expand(path: str) -> list[Input]:
         path = "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/")
     place = Path(path)
     if place.is_dir():
-        return [Input(str(file), log_of(str(file)), False) for file in _in_order(_files_below(place))]
+        return [Input(str(file), log_of(str(file)), False) for file in in_order(_files_below(place))]
     if place.exists():
         return [Input(path, log_of(path), True)]
     matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207 - keeps `./`
@@ -78,7 +78,8 @@ def _files_below(place: Path) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in files if not _SKIPPED.match(name))  # noqa: PTH118
 
 
-def _in_order(files: Iterable[str]) -> list[str]:
+def in_order(files: Iterable[str]) -> list[str]:
+    """Files by name, numbers in names as numbers."""
     return sorted(files, key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file)])
 
 
@@ -91,7 +92,7 @@ def _expand_url(url: str) -> list[Input]:
         info = system.get_file_info(path)
         if info.type == fs.FileType.Directory:
             below = system.get_file_info(fs.FileSelector(path, recursive=True))
-            files = _in_order(one.path for one in below if one.type == fs.FileType.File)
+            files = in_order(one.path for one in below if one.type == fs.FileType.File)
             return [Input(prefix + file, log_of(prefix + file), False) for file in files if not _hidden(file)]
     except OSError as error:
         raise InputError(url, _first_line(error), "check the address and the credentials") from None

@@ -55,13 +55,19 @@ def _opening(report: Data) -> str:
     read = report["input"]
     seen = f"{_count(len(report['queries']))} in {text.plural(report['runs'], 'run')}"
     held = f"{text.plural(read['events'], 'event')} from {text.plural(read['files'], 'file')}"
-    said = f"{seen}, {held} ({text.size(read['bytes'])})."
+    said = f"{seen}, {held} ({text.size(read['bytes'])}).{by_jvm(read)}"
     if not report["changes"]:
         return said + " No change is known that would help."
     best = report["changes"][0]
     wins = report["recoverable"]
     total = f" The best step of each query together: {per_hour(wins)} of waiting." if wins["at_most"] else ""
     return f"{said}{total} {best['do']}: helps {_count(best['queries'])}, {per_hour(best['recoverable'])}."
+
+
+def by_jvm(read: Data) -> str:
+    """A sentence about files that only the JVM could reach; nothing without any."""
+    files = read.get("read_by_jvm", 0)
+    return f" {text.plural(files, 'file')} only the JVM could reach, which reads slower." if files else ""
 
 
 def _count(queries: int) -> str:

@@ -16,7 +16,7 @@ from advisor.errors import InputError
 from advisor.report import Asked
 from advisor.report.assemble import report_on
 from advisor.sources import scan
-from advisor.sources.spark import judge, units
+from advisor.sources.spark import judge, jvm, units
 from tests.sources.formats_made import driver_log, json_lines, write_all
 
 pytestmark = [
@@ -99,6 +99,21 @@ def test_progress_is_told_and_settings_are_put_back(spark: Any, formats: Path) -
     assert told[-1].files == report.data["input"]["files"] == 18
     assert told[-1].events > 0
     assert spark.conf.get(name) == before
+
+
+def test_what_only_the_jvm_reaches_gives_the_same(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, url = SAMPLES / "LG003", "viewfs://fleet/logs"
+    spark.conf.set("fs.viewfs.mounttable.fleet.link./logs", place.as_uri())
+    found = json.loads(api.analyze(url, spark=spark).to_json().replace(url, str(place)))
+    local = plain(api.analyze(place))
+    assert found["input"].pop("read_by_jvm") == local["input"]["files"]
+    assert found == local
+    frame = api.read_progress(url, spark=spark)
+    assert frame.count() == local["input"]["events"]
+    monkeypatch.setattr(jvm, "LARGEST", 10)
+    broken = plain(api.analyze(url, spark=spark))["input"]["broken"]
+    assert len(broken) == local["input"]["files"]
+    assert all("only the JVM" in one["reason"] for one in broken)
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing at all\n"])

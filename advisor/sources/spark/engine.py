@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,32 +14,35 @@ from advisor.catalogue import Catalogue
 from advisor.errors import InputError
 from advisor.report import Asked
 from advisor.sources.files import nothing_found
-from advisor.sources.paths import STDIN, Input, expand, is_url
+from advisor.sources.paths import Input
 from advisor.sources.spark.frames import batch_rows, batches_frame, sighting_rows
+from advisor.sources.spark.given import Paths, given
 from advisor.sources.spark.jobs import SETTINGS, Jobs, Progressed, families
 from advisor.sources.spark.judging import Shape
-from advisor.sources.spark.places import sizes
+from advisor.sources.spark.jvm import read_by_jvm
 from advisor.sources.spark.planning import outcome, planned
 from advisor.sources.spark.rows import Row
 from advisor.sources.spark.saving import Saved, Table, changed, seen
-from advisor.sources.spark.session import explained, is_local, settings, ship
+from advisor.sources.spark.session import explained, settings, ship
 from advisor.sources.spark.trimming import Summary
-from advisor.sources.spark.units import Log, Unit, grown, logs, tasks
+from advisor.sources.spark.units import Log, Unit, grown, tasks
 
 LARGEST = 64 << 20
 SMALLEST = 4 << 20
 """Bytes of a task; between, each core gets some tasks."""
 _TASKS_PER_CORE = 4
 
-Paths = Sequence[str | os.PathLike[str]]
-
 
 @dataclass(frozen=True)
 class Judged:
-    """The counts of a reading, whose tables stay on the cluster, and the entries of the report in order of time."""
+    """The counts of a reading, whose tables stay on the cluster, and the entries of the report in order of time.
+
+    `by_jvm`: how many files only the JVM could reach, which is slower.
+    """
 
     reading: Reading
     entries: list[dict[str, Any]]
+    by_jvm: int = 0
 
 
 def judge(
@@ -74,12 +76,14 @@ def read(spark: Any, paths: Paths, split: int | None = None) -> Any:
     jobs = Jobs(spark)
     ship(spark)
     with explained(), settings(spark, SETTINGS):
-        inputs = _inputs(spark, paths)
-        found = logs(inputs, sizes(one.path for one in inputs))
-        size = split or _size(sum(log.size for log in found), jobs.parallel)
-        units = planned(found, size, jobs.looks)
-        jobs.expect(units)
-        return batches_frame(jobs.rows(tasks(units, size), sightings=False), jobs.spread)
+        all_given = given(spark, paths)
+        size = split or _size(all_given.size, jobs.parallel)
+        units = planned(all_given.logs, size, jobs.looks)
+        jobs.expect([*units, *all_given.by_jvm])
+        rows = jobs.rows(tasks(units, size), sightings=False)
+        if all_given.by_jvm:
+            rows = rows.union(read_by_jvm(spark, all_given.urls, all_given.by_jvm, jobs.spread, sightings=False))
+        return batches_frame(rows, jobs.spread)
 
 
 class _Hearing:
@@ -87,20 +91,20 @@ class _Hearing:
 
     def __init__(self, jobs: Jobs, spark: Any, paths: Paths, asked: Asked, table: Table | None) -> None:
         self._jobs = jobs
+        self._spark = spark
         self._paths = paths
         self._asked = asked
-        self._inputs = _inputs(spark, paths)
+        self._given = given(spark, paths)
         self._saved = Saved(spark, table) if table else None
-        self._logs = logs(self._inputs, sizes(one.path for one in self._inputs))
         self._known = self._saved.files() if self._saved else {}
 
     def judged(self, catalogue: Catalogue, shape: Shape, split: int | None) -> Judged:
         """Read, put together, judge."""
-        size = split or _size(sum(log.size for log in self._logs), self._jobs.parallel)
+        size = split or _size(self._given.size, self._jobs.parallel)
         units = self._units(size)
         if not self._saved:
-            self._jobs.expect(units)
-        rows = self._jobs.read(tasks(units, size))
+            self._jobs.expect([*units, *self._given.by_jvm])
+        rows = self._jobs.read(tasks(units, size), self._by_jvm())
         sightings = rows.filter("kind = 'sightings'")
         if any(unit.kind for unit in units):
             sightings = sightings.union(self._jobs.looked_again(rows))
@@ -111,17 +115,22 @@ class _Hearing:
         found = self._entries(rows, batches, sightings, catalogue, shape)
         if self._saved:
             self._saved.add_findings(found.entries)
-            self._saved.add_files((seen(file) for log in self._logs for file in log.files), self._known)
+            self._saved.add_files((seen(file) for log in self._given.logs for file in log.files), self._known)
         return found
 
     def _units(self, size: int) -> list[Unit]:
         if not self._known:
-            return planned(self._logs, size, self._jobs.looks)
+            return planned(self._given.logs, size, self._jobs.looks)
         return self._new_units(self._saved, size) if self._saved else []
+
+    def _by_jvm(self) -> Any:
+        """The rows of what only the JVM reaches; None where there is nothing."""
+        logs = self._given.by_jvm
+        return read_by_jvm(self._spark, self._given.urls, logs, self._jobs.spread) if logs else None
 
     def _new_units(self, saved: Saved, size: int) -> list[Unit]:
         """What is new since the tables were saved."""
-        parts = [(log, *changed(log, self._known)) for log in self._logs]
+        parts = [(log, *changed(log, self._known)) for log in self._given.logs]
         last = saved.last_events([file.path for _, _, longer in parts for file in longer])
         fresh = [Log(log.log, tuple(new)) for log, new, _ in parts if new]
         units = planned(fresh, size, self._jobs.looks)
@@ -133,26 +142,15 @@ class _Hearing:
         runs = self._jobs.runs(batches, self._asked)
         summaries = [_summary(row.note) for row in runs.filter("kind = 'run'").select("note").collect()]
         told = [(row.key, row.note) for row in sightings.select("key", "note").collect()]
-        reading = _counts(rows, self._inputs, summaries)
+        reading = _counts(rows, self._given.inputs, summaries)
         if not reading.events and not reading.broken and not any(_names_a_run(note) for _, note in told):
             raise InputError(*nothing_found(self._paths, reading))
         if not summaries and not told:
             return Judged(reading, [])
         kin = families(summaries, told)
         entries = self._jobs.judged(runs.union(sightings), kin, catalogue, self._asked, shape)
-        return Judged(reading, _in_order(entries.select("start", "note", "payload").collect()))
-
-
-def _inputs(spark: Any, paths: Paths) -> list[Input]:
-    """The files behind the paths, by names that mean the same in every worker's directory."""
-    inputs = expand(paths if is_local(spark) else [_absolute(os.fspath(path)) for path in paths])
-    if any(one.path == STDIN for one in inputs):
-        raise InputError(STDIN, "standard input cannot be read by a cluster", "use --engine local, or give files")
-    return inputs
-
-
-def _absolute(path: str) -> str:
-    return path if is_url(path) or path == STDIN or path.startswith("dbfs:/") else os.path.abspath(path)  # noqa: PTH100
+        by_jvm = sum(len(log.files) for log in self._given.by_jvm)
+        return Judged(reading, _in_order(entries.select("start", "note", "payload").collect()), by_jvm)
 
 
 def _size(total: int, parallel: int) -> int:

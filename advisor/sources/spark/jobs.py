@@ -21,7 +21,7 @@ from advisor.sources.spark.replay import look_again
 from advisor.sources.spark.rows import DDL, Done, Row, batches_of, done_of, rows_of
 from advisor.sources.spark.session import is_connect, parallelism
 from advisor.sources.spark.trimming import Summary, runs_of
-from advisor.sources.spark.units import Look, Unit
+from advisor.sources.spark.units import Log, Look, Unit
 
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
 """Rows are as large as a range's batches: few of them may travel together."""
@@ -59,9 +59,9 @@ class Jobs:
         self.spread = self.parallel * 4
         """Tasks that rows are spread over; fewer where little was read."""
 
-    def expect(self, units: Sequence[Unit]) -> None:
-        """Spread what is read of these units over no more tasks than there are units."""
-        self.spread = min(self.spread, max(1, len(units)))
+    def expect(self, parts: Sequence[Unit | Log]) -> None:
+        """Spread what is read of these over no more tasks than they are."""
+        self.spread = min(self.spread, max(1, len(parts)))
 
     def looks(self, asked: list[Asking]) -> list[tuple[str, Look]]:
         """What each of the ranges holds."""
@@ -76,11 +76,12 @@ class Jobs:
         rows = self._over([msgspec.msgpack.encode(group) for group in groups], work).select("key", "note").collect()
         return [(row.key, Look(*msgspec.json.decode(row.note))) for row in rows]
 
-    def read(self, tasks: Sequence[Sequence[Unit]], sightings: bool = True) -> Any:
-        """The rows of all units, kept on disk."""
+    def read(self, tasks: Sequence[Sequence[Unit]], beside: Any = None) -> Any:
+        """The rows of all units and those `beside`, kept on disk."""
         count = self._counter()
         with self._reporting(count):
-            rows = self._keep(self.rows(tasks, sightings, count))
+            rows = self.rows(tasks, count=count)
+            rows = self._keep(rows if beside is None else rows.union(beside))
             rows.count()
         return rows
 

@@ -62,7 +62,7 @@ def _whole(unit: Unit, sightings: bool) -> Iterator[Row]:
     done = Done()
     for file in unit.files:
         scan = Scan(file.path, unit.log, memory)
-        failed = _fed(file.path, scan, done, history=sightings)
+        failed = _fed(file, scan, done, history=sightings)
         yield from chunks(scan.harvest, file, 0)
         if scan.sightings:
             yield sightings_row(unit.log, file.number, scan.sightings)
@@ -73,14 +73,14 @@ def _whole(unit: Unit, sightings: bool) -> Iterator[Row]:
     yield done_row(done)
 
 
-def _fed(path: str, scan: Scan, done: Done, history: bool) -> list[Broken]:
+def _fed(file: File, scan: Scan, done: Done, history: bool) -> list[Broken]:
     try:
-        done.bytes += read_windows(path, scan.feed, history=history)
+        done.bytes += read_windows(file.copy or file.path, scan.feed, history=history)
     except Torn as torn:
         scan.harvest.flush()
-        return [Broken(path, scan.position, 0, str(torn))]
+        return [Broken(file.path, scan.position, 0, str(torn))]
     except (OSError, InputError) as error:
-        return [Broken(path, 0, 0, _words(error))]
+        return [Broken(file.path, 0, 0, _words(error))]
     return []
 
 

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, Protocol
 
 from advisor.sources.paths import file_system, is_url
 
-ON_DISK, IN_STORE = 1 << 20, 16 << 20
-"""Bytes that are best read at a time: such as stay in the processor's cache; such as are worth a request."""
+ON_DISK, IN_STORE = 16 << 20, 16 << 20
+"""Bytes that are best read at a time: such as hold many events to decode together; such as are worth a request."""
 _STEP = 64 << 10
 
 

@@ -15,12 +15,16 @@ WHOLE = 16 << 20
 
 
 class File(NamedTuple):
-    """One file of a log: its place among all files, its bytes on disk (-1: it cannot be told), where it is new."""
+    """One file of a log: its place among all files, its bytes on disk (-1: it cannot be told), where it is new.
+
+    `copy`: where the worker that reads it has it, if its path cannot be opened there.
+    """
 
     number: int
     path: str
     size: int
     begin: int = 0
+    copy: str = ""
 
 
 class Log(NamedTuple):

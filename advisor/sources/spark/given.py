@@ -1,0 +1,64 @@
+"""The files behind paths: those that workers open by themselves, and those that only the JVM reaches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from advisor.errors import InputError
+from advisor.sources.paths import STDIN, Input, expand, in_order, is_url, log_of
+from advisor.sources.spark.jvm import listed
+from advisor.sources.spark.places import sizes
+from advisor.sources.spark.session import is_local
+from advisor.sources.spark.units import Log, logs
+
+Paths = Sequence[str | os.PathLike[str]]
+
+
+class Given(NamedTuple):
+    """All files in their order, their logs; those of `urls` are read by the JVM."""
+
+    inputs: list[Input]
+    logs: list[Log]
+    by_jvm: list[Log]
+    urls: list[str]
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(log.size for log in self.logs)
+
+
+def given(spark: Any, paths: Paths) -> Given:
+    """The files behind the paths, by names that mean the same in every worker's directory; InputError as `expand`."""
+    inputs: dict[str, Input] = {}
+    lengths: dict[str, int] = {}
+    urls = []
+    named = [os.fspath(path) for path in paths]
+    for path in named if is_local(spark) else map(_absolute, named):
+        found, below = _found(spark, path)
+        lengths |= below
+        urls += [path] if below else []
+        for one in found:
+            inputs.setdefault(one.path, one)
+    if STDIN in inputs:
+        raise InputError(STDIN, "standard input cannot be read by a cluster", "use --engine local, or give files")
+    found_logs = logs(inputs.values(), sizes(path for path in inputs if path not in lengths) | lengths)
+    near, far = ([log for log in found_logs if (log.files[0].path in lengths) is by_jvm] for by_jvm in (False, True))
+    return Given(list(inputs.values()), near, far, urls)
+
+
+def _found(spark: Any, path: str) -> tuple[list[Input], dict[str, int]]:
+    """(the files at a path, the bytes of each where only the JVM reaches them)."""
+    try:
+        return expand([path]), {}
+    except InputError:
+        below = listed(spark, path) if is_url(path) else {}
+        if not below:
+            raise
+        return [Input(file, log_of(file), False) for file in in_order(below)], below
+
+
+def _absolute(path: str) -> str:
+    return path if is_url(path) or path == STDIN or path.startswith("dbfs:/") else os.path.abspath(path)  # noqa: PTH100
