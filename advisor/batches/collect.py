@@ -144,12 +144,13 @@ class Counts:
 
 
 class Maps:
-    """A column of maps. A tuple of keys, which comes back batch for batch, is numbered once."""
+    """A column of maps. Keys that come back batch for batch are numbered once."""
 
     def __init__(self, kind: pa.MapType) -> None:
         self._kind = kind
         self._numbers: dict[str, int] = {}
         self._known: dict[tuple[str, ...], np.ndarray] = {}
+        self._keys: list[str] = []
         self._codes: list[np.ndarray] = [_NO_CODES]
         self._items: list[pa.Array] = []
         self._counts = Counts()
@@ -161,7 +162,12 @@ class Maps:
             return
         filled = [each or {} for each in maps]
         self._counts.add(filled)
-        self._codes += [self._numbered(tuple(each)) for each in filled]
+        keys = flattened(filled)
+        if keys != self._keys:  # else the codes are those of the maps before
+            self._keys, codes = keys, [self._numbered(tuple(each)) for each in filled]
+            self._codes.append(np.concatenate(codes))
+        else:
+            self._codes.append(self._codes[-1])
         self._items.append(_array(flattened([each.values() for each in filled]), self._kind.item_type))
 
     def _numbered(self, keys: tuple[str, ...]) -> np.ndarray:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
-from itertools import count
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Places = tuple[str, ...]
 """What an offset counts: `topic/partition`; "" for a plain number."""
 
-_BETWEEN = b"\0"
-"""No JSON holds it."""
 _PLAIN: Places = ("",)
-_LONGEST_PLAIN = 18
+_PLAIN_NUMBER = "^[0-9]{1,18}$"
 _HIGHEST = 2**62
 _RATE = re.compile(r"RateStream(?:V2|Source)?\[.*?rowsPerSecond=(\d{1,9}), rampUpTimeSeconds=0\b", re.DOTALL)
 
@@ -47,25 +45,38 @@ class Offsets:
     """Collects columns of offsets. Each distinct one is read once: a batch starts where the one before it ended."""
 
     def __init__(self) -> None:
-        self._known: defaultdict[bytes, int] = defaultdict(count().__next__)
-        self._codes: tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]] = ([], [], [])
+        self._raws: tuple[list[bytes], list[bytes], list[bytes]] = ([], [], [])
+        self._sizes: tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]] = ([], [], [])
 
-    def add(self, *columns: Iterable[msgspec.Raw]) -> None:
+    def add(self, *columns: Sequence[msgspec.Raw]) -> None:
         """Take some more of start, end and latest offsets."""
-        number = self._known.__getitem__
-        for codes, column in zip(self._codes, columns, strict=True):
-            raws = _BETWEEN.join(column).split(_BETWEEN)  # in half the time of bytes() for each
-            codes.append(np.array(list(map(number, raws)), dtype=np.int32))
+        for raws, sizes, column in zip(self._raws, self._sizes, columns, strict=True):
+            raws.append(b"".join(column))
+            sizes.append(np.fromiter(map(len, column), np.int64, len(column)))
 
     def columns(self) -> list[OffsetColumn]:
         """The columns of start, end and latest offsets."""
-        offsets = [parse(raw) for raw in self._known]
-        numbers: dict[Places | None, int] = {None: _NOTHING, _PLAIN: _PLAIN_PLACE}
-        texts = pa.array([offset.text for offset in offsets], pa.string())
-        places = np.array([numbers.setdefault(offset.places, len(numbers)) for offset in offsets], dtype=np.int64)
-        totals = np.array([offset.total for offset in offsets], dtype=np.int64)
-        codes = [np.concatenate([np.zeros(0, dtype=np.int32), *pieces]) for pieces in self._codes]
-        return [OffsetColumn(texts.take(pa.array(code)), places[code], totals[code]) for code in codes]
+        sizes, raws = chain.from_iterable(self._sizes), b"".join(chain.from_iterable(self._raws))
+        ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))
+        where = [None, pa.py_buffer(ends), pa.py_buffer(raws)]
+        coded = pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, where).dictionary_encode()
+        distinct = _distinct(coded.dictionary)
+        codes = np.split(np.asarray(coded.indices), len(self._raws))
+        return [OffsetColumn(distinct.texts.take(pa.array(c)), distinct.places[c], distinct.totals[c]) for c in codes]
+
+
+def _distinct(raws: pa.Array) -> OffsetColumn:
+    """What each of some offsets says. Plain numbers, of which every batch has new ones, are read all at once."""
+    plain = pc.match_substring_regex(raws, _PLAIN_NUMBER)
+    numbers = raws.filter(plain).cast(pa.large_string()).cast(pa.string())
+    others = [parse(raw) for raw in raws.filter(pc.invert(plain)).to_pylist()]
+    known: dict[Places | None, int] = {None: _NOTHING, _PLAIN: _PLAIN_PLACE}
+    places = [known.setdefault(offset.places, len(known)) for offset in others]
+    order = pa.array(np.argsort(np.argsort(~np.asarray(plain), kind="stable")))
+    texts = pa.concat_arrays([numbers, pa.array([offset.text for offset in others], pa.string())])
+    totals = np.concatenate([np.asarray(numbers.cast(pa.int64())), np.array([o.total for o in others], np.int64)])
+    every = np.concatenate([np.full(len(numbers), _PLAIN_PLACE), np.array(places, np.int64)])
+    return OffsetColumn(texts.take(order), every[order], totals[order])
 
 
 def rows_between(start: OffsetColumn, end: OffsetColumn, steps: np.ndarray) -> pa.Array:
@@ -97,8 +108,6 @@ def _rows_per_step(description: str) -> int:
 
 def parse(raw: bytes) -> Offset:
     """The offset in JSON text; in an event log the JSON stands inside a JSON string."""
-    if raw.isdigit() and len(raw) <= _LONGEST_PLAIN:
-        return Offset(raw.decode(), _PLAIN, int(raw))
     try:
         if raw[:1] == b'"':
             raw = _inside(raw)
