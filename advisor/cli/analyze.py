@@ -13,6 +13,7 @@ import click
 from advisor.cli import fleet
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.fleet import fleet_options
+from advisor.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,15 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:
         report = judge(paths, **wanted)
     fleet.tell_of_jvm(report.data)
     _write(lambda to_file: _rendered(report, options, to_file), options)
+    _refuse_only_broken(paths, report.data["input"])
     return report.worst_level()
+
+
+def _refuse_only_broken(paths: tuple[str, ...], read: dict[str, Any]) -> None:
+    """Raise InputError, after the report that names the places, where nothing but broken records was read."""
+    if read["broken"] and not read["events"]:
+        records = "one record, which is" if len(read["broken"]) == 1 else f"{len(read['broken']):,} records, all"
+        raise InputError(", ".join(paths), f"{records} broken", "the report says where and why")
 
 
 def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:

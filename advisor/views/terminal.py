@@ -168,7 +168,9 @@ class _Page:
             return
         self._heading(f"Not readable: {text.plural(len(broken), 'record')}")
         shown = broken if self.everything else broken[:_FEW]
-        self._rows((lines.place(entry), entry["reason"]) for entry in shown)
+        for entry in shown:  # a path is long: its line is left to the terminal
+            self.console.print(Text(f"  {lines.place(entry)}", style="dim"), soft_wrap=True)
+            self.console.print(Padding(Text(entry["reason"]), (0, 0, 0, 4)))
         self._kept_back(len(broken) - len(shown), "more record")
 
     def _session(self, session: Data | None) -> None:
