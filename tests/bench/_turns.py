@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,9 @@ from scipy import stats
 
 from tests.bench._streams import all_progress, wait
 
-TURN = 20
-"""Batches of one turn."""
-LEFT_OUT = 5
+TURN = 12
+"""Batches of one turn: few, since what else a machine does changes within seconds."""
+LEFT_OUT = 2
 """The first of a turn, in which the listener before may still be at work."""
 
 Arms = Mapping[str, Callable[[], AbstractContextManager[None]]]
@@ -27,6 +29,10 @@ class Turn:
 
     trigger_ms: float  # median of triggerExecution
     rows_per_second: float
+
+
+Round = dict[str, Turn]
+"""One turn of each arm, by its name."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +47,30 @@ class Ratio:
         return f"{self.value:.3f} (95 % {self.low:.3f} to {self.high:.3f})"
 
 
-def take_turns(query: Any, arms: Arms, rounds: int, order: np.random.Generator) -> dict[str, list[Turn]]:
-    """Turns by arm, in the order of the rounds. In a round every arm has its turn, in an order drawn anew.
+def take_turns(query: Any, pair: Arms, other: Arms, rounds: int, order: np.random.Generator) -> list[Round]:
+    """So many rounds of a query that goes on all the time. The two of `pair` are neighbours in each, in random order.
 
-    The query goes on all the time, and its progress is read when everything is over: no turn has a cold start, and
-    none is watched more than another.
+    Progress is read when everything is over: no turn has a cold start, and none is watched more than another.
     """
-    begun: dict[str, list[int]] = {arm: [] for arm in arms}
+    arms = {**pair, **other}
+    begun: list[dict[str, int]] = []
     for _ in range(rounds):
-        for arm in order.permutation(list(arms)):
+        parts = [list(map(str, order.permutation(list(some)))) for some in (pair, other)]
+        turns = {}
+        for arm in [arm for part in order.permutation([0, 1]) for arm in parts[part]]:
             with arms[arm]():
-                begun[arm].append(wait(query, TURN))
+                turns[arm] = wait(query, TURN)
+        begun.append(turns)
     events = all_progress(query)
-    return {arm: [_turn(events, before) for before in all_before] for arm, all_before in begun.items()}
+    return [{arm: _turn(events, before) for arm, before in turns.items()} for turns in begun]
+
+
+def kept(file: Path, rounds: Sequence[Round]) -> list[Round]:
+    """These rounds and those that the file holds from runs before, to which they are added."""
+    with file.open("a") as lines:
+        lines.writelines(json.dumps({arm: asdict(turn) for arm, turn in one.items()}) + "\n" for one in rounds)
+    found = [json.loads(line) for line in file.read_text().splitlines()]
+    return [{arm: Turn(**turn) for arm, turn in one.items()} for one in found]
 
 
 def ratio(turns: Sequence[float], against: Sequence[float]) -> Ratio:

@@ -1,6 +1,6 @@
 """What listening costs: ratios in one run to PySpark's own listener with empty callbacks, and to no listener.
 
-`python tests/bench/listener.py [--only events|query|day] [--batches 600] [--place DIR]` needs Java, but for the day.
+`python tests/bench/listener.py [--only events|query|day] [--batches 600] [--place DIR] [--keep FILE]` needs Java.
 Events: wall and CPU time of this process per event, decode and table included. Query: triggerExecution and rows per
 second of a query that is never restarted, while listeners come and go in many short turns. Both for a stateless query
 and for an aggregation in RocksDB. Day: 86,400 events. MISSED stands beside what is not as good as it should be.
@@ -13,7 +13,8 @@ import resource
 import sys
 import tempfile
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,8 @@ from tests.sources.sessions import recorder
 
 TURN = 50
 """Events of one listener before the other has its turn."""
+ARMS = 3
+"""No listener, ours, PySpark's."""
 LEAST = {"wall": 20, "CPU": 20}
 """PySpark's cost of an event, in ours."""
 MOST = {"trigger": 1.03, "report": 1.0, "grown": 1.1}
@@ -79,41 +82,49 @@ def per_event(spark: Any, place: Path, stateful: bool, batches: int) -> None:
         print(f"  {what} 1/{times:.1f} (target 1/{LEAST[what]}){met(times >= LEAST[what])}", flush=True)
 
 
-def query_itself(spark: Any, place: Path, stateful: bool, batches: int, seed: int) -> None:
+def query_itself(
+    spark: Any, place: Path, stateful: bool, batches: int, order: np.random.Generator, keep: Path | None
+) -> None:
     from advisor.session import attach
 
-    rounds = -(-batches // (_turns.TURN - _turns.LEFT_OUT))
-    with attach(spark, on_finding=lambda notice: None) as advisor, running(spark, place, stateful) as query:
-        wait(query, 5 * _turns.TURN)  # warm, and what starts a judgement has run once
+    counted = _turns.TURN - _turns.LEFT_OUT
+    with rested(), attach(spark, on_finding=lambda notice: None) as advisor, running(spark, place, stateful) as query:
+        wait(query, 100)  # warm, and what starts a judgement has run once
         spark.streams.removeListener(advisor)
         empty = pysparks()
-        arms = {
-            "none": nullcontext,
-            "ours": lambda: listening(spark, advisor),
-            "PySpark's": lambda: listening(spark, empty),
-        }
         begin, watched = time.perf_counter(), advisor._watch_cpu_seconds
-        turns = _turns.take_turns(query, arms, rounds, np.random.default_rng(seed))
+        pair = {"none": nullcontext, "ours": lambda: listening(spark, advisor)}
+        other = {"PySpark's": lambda: listening(spark, empty)}
+        rounds = _turns.take_turns(query, pair, other, -(-batches // counted), order)
         share = (advisor._watch_cpu_seconds - watched) / (time.perf_counter() - begin)
-    counted = rounds * (_turns.TURN - _turns.LEFT_OUT)
-    print(f"query, {KINDS[stateful]}: {rounds} rounds, {counted} batches of each counted, in {place}")
-    for arm, levels in turns.items():
-        print(f"  {arm:9}  {_levels(levels)}  {_ratios(arm, levels, turns['none'])}", flush=True)
-    print(f"  the watch over findings took {share:.1%} of a core, all turns together", flush=True)
+    if keep is not None:
+        rounds = _turns.kept(keep.with_name(f"{keep.name}-{'stateful' if stateful else 'stateless'}.jsonl"), rounds)
+    print(f"query, {KINDS[stateful]}: {len(rounds)} rounds, {len(rounds) * counted} batches of each counted")
+    for arm in (*pair, *other):
+        print(f"  {arm:9}  {_levels(rounds, arm)}", flush=True)
+    print(f"  the watch over findings took {ARMS * share:.1%} of a core while ours listened", flush=True)
 
 
-def _levels(turns: list[_turns.Turn]) -> str:
-    trigger, rows = (np.median([getattr(one, name) for one in turns]) for name in ("trigger_ms", "rows_per_second"))
-    return f"trigger {trigger:6.1f} ms, {rows:7,.0f} rows/s"
+@contextmanager
+def rested() -> Iterator[None]:
+    """The watch rests by the clock, of which ours has its part only: without this it would judge too often here."""
+    from advisor.session import live
+
+    share, live.CPU_SHARE = live.CPU_SHARE, live.CPU_SHARE / ARMS  # type: ignore[misc]
+    yield
+    live.CPU_SHARE = share  # type: ignore[misc]
 
 
-def _ratios(arm: str, turns: list[_turns.Turn], none: list[_turns.Turn]) -> str:
+def _levels(rounds: list[_turns.Round], arm: str) -> str:
+    turns, none = [one[arm] for one in rounds], [one["none"] for one in rounds]
+    trigger, rows = ([getattr(one, name) for one in turns] for name in ("trigger_ms", "rows_per_second"))
+    level = f"trigger {np.median(trigger):6.1f} ms, {np.median(rows):7,.0f} rows/s"
     if arm == "none":
-        return ""
-    trigger = _turns.ratio([one.trigger_ms for one in turns], [one.trigger_ms for one in none])
-    rows = _turns.ratio([one.rows_per_second for one in turns], [one.rows_per_second for one in none])
-    missed = met(trigger.high <= MOST["trigger"]) if arm == "ours" else ""
-    return f"to none: trigger {trigger}{missed}, rows/s {rows}"
+        return level
+    to_none = _turns.ratio(trigger, [one.trigger_ms for one in none])
+    missed = met(to_none.high <= MOST["trigger"]) if arm == "ours" else ""
+    rows_to_none = _turns.ratio(rows, [one.rows_per_second for one in none])
+    return f"{level}  to none: trigger {to_none}{missed}, rows/s {rows_to_none}"
 
 
 def day(events: int = 86_400) -> None:
@@ -150,18 +161,20 @@ def main() -> None:
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--only", choices=["events", "query", "day"])
     words.add_argument("--stateful", choices=["no", "yes"], help="one of the two queries only")
+    words.add_argument("--keep", type=Path, help="begin of a file's name: rounds are added to those of runs before")
     words.add_argument("--place", help="where checkpoints lie; by default the system's directory for temporary files")
     asked = words.parse_args()
     if asked.only in (None, "day"):
         day()
     if asked.only == "day":
         return
+    order = np.random.default_rng(asked.seed)
     kinds = [stateful for stateful in KINDS if asked.stateful in (None, "yes" if stateful else "no")]
     with tempfile.TemporaryDirectory(dir=asked.place) as name, spark_session(Path(name)) as spark:
         for stateful in kinds if asked.only in (None, "events") else ():
             per_event(spark, Path(name) / "events", stateful, asked.batches)
         for stateful in kinds if asked.only in (None, "query") else ():
-            query_itself(spark, Path(name) / "query", stateful, asked.batches, asked.seed)
+            query_itself(spark, Path(name) / "query", stateful, asked.batches, order, asked.keep)
 
 
 if __name__ == "__main__":
