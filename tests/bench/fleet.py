@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -234,7 +235,7 @@ def bench_files(folder: Path, asked: argparse.Namespace) -> bool:
     seconds = time.perf_counter() - start
     queries = len(report["queries"])
     print(f"  fleet report     {seconds:6.1f} s, {queries:,} queries, {seconds * 2 / 3600:.2f} core-hours")
-    print(f"  driver: {peak():.0f} MB in Python")
+    print(f"  {memory()}")
     return bool(queries == asked.files)
 
 
@@ -252,7 +253,7 @@ def bench_million(folder: Path, asked: argparse.Namespace) -> bool:
     seconds = time.perf_counter() - start
     events = report["input"]["events"]
     print(f"a run of {asked.batches:,} batches among 200 small ones: {seconds:.1f} s, {events:,} events, local[2]")
-    print(f"  driver: {peak():.0f} MB in Python (target 1000)")
+    print(f"  {memory()} (target 1000 for the driver)")
     jobs = Jobs(spark)
     units = task_list(spark, place)
     row = jobs.rows(units).filter("kind = 'batches'").selectExpr("sum(length(payload))", "sum(rows)").first()
@@ -272,9 +273,21 @@ def task_list(spark: Any, place: Path) -> Any:
     return tasks(planned(found, 64 << 20, Jobs(spark).looks), 64 << 20)
 
 
-def peak() -> float:
-    """Most megabytes that this process has held."""
-    return int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024  # type: ignore[index]
+def peak(process: str = "self") -> float:
+    """Most megabytes that a process has held."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def memory() -> str:
+    """Most megabytes that the driver's Python, its JVM (executor too, where it is local) and one worker have held."""
+    held: dict[str, float] = {"java": 0.0, "pyspark.daemon": 0.0}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            command = (process / "cmdline").read_text()
+            held |= {name: max(most, peak(process.name)) for name, most in held.items() if name in command}
+    jvm, worker = held.values()
+    return f"driver: {peak():.0f} MB in Python; JVM {jvm:.0f} MB; the largest worker {worker:.0f} MB"
 
 
 BENCHES = {"text": bench_text, "json": bench_json, "cores": bench_cores, "files": bench_files, "million": bench_million}
