@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUNNING := $(VENV)/.running
 DEVELOPING := $(VENV)/.developing
 .DELETE_ON_ERROR:
-.PHONY: demo test lint format bench samples rules coverage clean
+.PHONY: demo test lint format bench bench-promises samples rules coverage clean
 
 demo: $(RUNNING)  ## Advise on a shipped log, then on a stream that runs here
 	@$(BIN)/latency-advisor demo
@@ -30,6 +30,9 @@ coverage: $(DEVELOPING)
 
 bench: $(DEVELOPING)  ## Speed against named opponents, as ratios of one run
 	@for bench in tests/bench/[a-z]*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and write README's table of promises
+	$(BIN)/python -m tests.promises.run
 
 samples: $(DEVELOPING)  ## Record sample_progress/ again with real Spark
 	$(BIN)/python tests/record/run.py --all

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from advisor.errors import UsageError
+from advisor.cli.spark import pairs, session
 
 _HELP = """What asynchronous log purge and asynchronous progress tracking save, measured here.
 
@@ -87,7 +84,7 @@ def _made(options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     planned = list(plan(options["paths"] or PATHS, checkpoints, options["rates"] or RATES, options["rounds"]))
     if not planned:
         return
-    with _session(options["spark"]) as spark:
+    with session("bench", "spark,bench", pairs("--spark", options["spark"])) as spark:
         from advisor.bench.offsets.result import entry
         from advisor.bench.offsets.runs import Benchmark, servers
 
@@ -97,34 +94,5 @@ def _made(options: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield entry(one, told, spark.version)
 
 
-def _pairs(settings: tuple[str, ...]) -> dict[str, str]:
-    for text in settings:
-        if "=" not in text:
-            raise UsageError("--spark", f"{text!r} has no value", "write KEY=VALUE")
-    return dict(text.split("=", 1) for text in settings)
-
-
 def _say(words: str) -> None:
     click.echo(words, err=True)
-
-
-@contextmanager
-def _session(settings: tuple[str, ...]) -> Iterator[Any]:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        found = "PySpark is not installed"
-        raise UsageError("bench", found, "pip install 'streaming-latency-advisor[spark,bench]'") from None
-    from advisor.bench.lab.processes import java
-
-    java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("latency-advisor-bench").config("spark.ui.enabled", "false")
-    for key, value in {"spark.ui.showConsoleProgress": "false", **_pairs(settings)}.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    try:
-        yield session
-    finally:
-        session.stop()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from advisor.cli.spark import pairs, session
 from advisor.errors import UsageError
 
 _HELP = """Run the query that MODULE:FUNCTION builds with and without a change, in turns on throw-away checkpoints, and
@@ -54,8 +54,8 @@ def trial(function: str, **options: Any) -> None:
     build, steps = _function(function), _steps(options)
     names = ("runs", "batches", "seconds", "place", "state_rows", "safe_sink", "safe_source")
     chosen = {name: options[name] for name in names}
-    with _session(_pairs("--spark", options["spark"])) as session:
-        found = tried(build, steps, spark=session, say=lambda words: click.echo(words, err=True), **chosen)
+    with session("trial", "spark", pairs("--spark", options["spark"])) as started:
+        found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
     show(
         found.to_json() + "\n"
         if options["form"] == "json"
@@ -65,7 +65,7 @@ def trial(function: str, **options: Any) -> None:
 
 def _steps(options: dict[str, Any]) -> list[Any]:
     kinds = ("writer_option", "reader_option", "conf")
-    change: dict[str, Any] = {kind: _pairs(f"--{kind.replace('_', '-')}", options[kind]) for kind in kinds}
+    change: dict[str, Any] = {kind: pairs(f"--{kind.replace('_', '-')}", options[kind]) for kind in kinds}
     change["trigger"] = {"processing_time": options["trigger"]} if options["trigger"] else {}
     own = {kind: values for kind, values in change.items() if values}
     steps = [*options["steps"], *([own] if own else [])]
@@ -74,13 +74,6 @@ def _steps(options: dict[str, Any]) -> list[Any]:
             "trial", "nothing is on trial", "give --step, --conf, --writer-option, --reader-option or --trigger"
         )
     return steps
-
-
-def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
-    for text in texts:
-        if "=" not in text:
-            raise UsageError(option, f"{text!r} has no value", "write KEY=VALUE")
-    return dict(text.split("=", 1) for text in texts)
 
 
 def _function(named: str) -> Callable[[Any], Any]:
@@ -93,22 +86,3 @@ def _function(named: str) -> Callable[[Any], Any]:
             named, str(error), "name a function as MODULE:FUNCTION, from the directory of its module"
         ) from None
     return found
-
-
-@contextmanager
-def _session(settings: dict[str, str]) -> Iterator[Any]:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise UsageError(
-            "trial", "PySpark is not installed", "pip install 'streaming-latency-advisor[spark]'"
-        ) from None
-    builder = SparkSession.builder.appName("latency-advisor-trial")
-    for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    try:
-        yield session
-    finally:
-        session.stop()

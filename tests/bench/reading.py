@@ -142,6 +142,12 @@ def once(work: Callable[[Path], int], path: Path) -> tuple[float, int]:
 
 
 def _timed(work: Callable[[Path], int], path: Path) -> tuple[float, int]:
+    """What is imported at the first reading is no part of it."""
+    with tempfile.NamedTemporaryFile(suffix=".log") as short, path.open("rb") as log:
+        head = log.read(1_000_000)
+        short.write(head[: head.rindex(b"\n}\n") + 3])
+        short.flush()
+        work(Path(short.name))
     start = time.process_time()
     count = work(path)
     return time.process_time() - start, count

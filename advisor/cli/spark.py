@@ -1,0 +1,42 @@
+"""The Spark that a command starts for itself, and the settings that its user gives."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from advisor.errors import UsageError
+
+
+def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Settings from KEY=VALUE; UsageError where one has no value."""
+    for text in texts:
+        if "=" not in text:
+            raise UsageError(option, f"{text!r} has no value", "write KEY=VALUE")
+    return dict(text.split("=", 1) for text in texts)
+
+
+@contextmanager
+def session(command: str, extras: str, settings: Mapping[str, str]) -> Iterator[Any]:
+    """A quiet session with these settings, stopped at the end; UsageError where PySpark or Java is missing."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        would_do = f"pip install 'streaming-latency-advisor[{extras}]'"
+        raise UsageError(command, "PySpark is not installed", would_do) from None
+    from advisor.bench.lab.processes import java
+
+    java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(f"latency-advisor-{command}").config("spark.ui.enabled", "false")
+    for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
+        builder = builder.config(key, value)
+    started = builder.getOrCreate()
+    started.sparkContext.setLogLevel("OFF")
+    try:
+        yield started
+    finally:
+        started.stop()

@@ -1,0 +1,1 @@
+"""What the steps promise, beside what was measured."""

@@ -1,0 +1,70 @@
+"""Which promises are tried: a query with its settings, and one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tests.promises import workloads
+from tests.promises.workloads import Build
+
+PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
+HDFS: dict[str, str] = {}
+ROCKSDB = {"spark.sql.streaming.stateStore.providerClass": f"{PROVIDERS}.RocksDBStateStoreProvider"}
+CHANGELOG = {**ROCKSDB, "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
+STORES = {"default store": HDFS, "RocksDB": ROCKSDB, "RocksDB, changelogs": CHANGELOG}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A step on a query: its session's settings, and the rows of state that must be there before batches count."""
+
+    workload: str
+    build: Build
+    step: str
+    settings: str = ""
+    conf: dict[str, str] = field(default_factory=dict)
+    state_rows: int | None = None
+    batches: int = 20
+    seconds: float = 45.0
+
+    @property
+    def name(self) -> str:
+        """What the case is called on the command line and in the table."""
+        return ", ".join(part for part in (self.workload, self.settings, self.step) if part)
+
+
+STATEFUL: dict[str, tuple[Build, int]] = {
+    "aggregation, 5,000 keys": (workloads.aggregation(2_000, 5_000), 5_000),
+    "aggregation, 20,000 keys": (workloads.aggregation(3_000, 20_000), 20_000),
+    "deduplication, 20,000 keys": (workloads.deduplication(3_000, 20_000), 20_000),
+    "stream-stream join": (workloads.join(500), 10_000),
+}
+
+
+def cases() -> Iterator[Case]:
+    """Every case, the cheapest first."""
+    for rows in (100, 1_000, 10_000, 100_000, 400_000):
+        yield Case("stateless", workloads.stateless(rows), "async-progress", f"{rows:,} rows per batch")
+    for workload, (build, state) in STATEFUL.items():
+        yield from _of_state(workload, build, state)
+    million = workloads.aggregation(100_000, 1_000_000)
+    for partitions in (2, 4):
+        yield Case(
+            "aggregation, 1,000,000 keys", million, "changelog-checkpointing", f"RocksDB, {partitions} partitions",
+            _with(ROCKSDB, partitions), 1_000_000, 10, 120.0,
+        )  # fmt: skip
+
+
+def _of_state(workload: str, build: Build, state: int) -> Iterator[Case]:
+    for partitions in (2, 4, 8):
+        settings = f"RocksDB, {partitions} partitions"
+        yield Case(workload, build, "changelog-checkpointing", settings, _with(ROCKSDB, partitions), state)
+    for store, conf in STORES.items():
+        for partitions in (4, 8):
+            settings = f"{store}, {partitions} partitions"
+            yield Case(workload, build, "fewer-state-partitions", settings, _with(conf, partitions), state)
+
+
+def _with(conf: dict[str, str], partitions: int) -> dict[str, str]:
+    return {**conf, "spark.sql.shuffle.partitions": str(partitions)}

@@ -1,0 +1,59 @@
+"""The queries on which promises are tried, each made for one run of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from advisor.bench.setup import Setup
+
+Build = Callable[[Setup], Any]
+
+
+def _rows(setup: Setup, per_batch: int) -> Any:
+    """Rows that are there for every batch: `value` counts them, `timestamp` moves by a second per batch."""
+    reader = setup.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", per_batch)
+    return reader.option("numPartitions", 2).options(**setup.reader_options).load()
+
+
+def stateless(per_batch: int) -> Build:
+    """A projection to nowhere."""
+    return lambda setup: _rows(setup, per_batch).selectExpr("value", "value % 100 AS bucket").writeStream.format("noop")
+
+
+def aggregation(per_batch: int, keys: int) -> Build:
+    """A count by key."""
+
+    def build(setup: Setup) -> Any:
+        counts = _rows(setup, per_batch).selectExpr(f"value % {keys} AS key").groupBy("key").count()
+        return counts.writeStream.format("noop").outputMode("update")
+
+    return build
+
+
+def deduplication(per_batch: int, keys: int) -> Build:
+    """Each key once."""
+
+    def build(setup: Setup) -> Any:
+        rows = _rows(setup, per_batch).selectExpr(f"value % {keys} AS key").dropDuplicates(["key"])
+        return rows.writeStream.format("noop")
+
+    return build
+
+
+def join(per_batch: int) -> Build:
+    """Two streams by value within ten seconds of event time, ten batches: that much state stays."""
+
+    def build(setup: Setup) -> Any:
+        left, right = (
+            _rows(setup, per_batch)
+            .selectExpr(f"value AS {side}", f"timestamp AS {side}_at")
+            .withWatermark(f"{side}_at", "10 seconds")
+            for side in ("one", "other")
+        )
+        near = "one = other AND other_at BETWEEN one_at AND one_at + INTERVAL 10 SECONDS"
+        from pyspark.sql import functions as f
+
+        return left.join(right, f.expr(near)).writeStream.format("noop")
+
+    return build
