@@ -81,13 +81,15 @@ def analyze_fleet(
     if not on_cluster(engine, spark):
         if save_table is not None or incremental:
             raise UsageError("save_table", "tables are written by a cluster", "use engine='spark'")
-        data = assemble(files.read(given, progress=progress), judges, asked).data
+        data = assemble(files.read(given, progress=progress), judges, asked, metrics=fleet.METRICS).data
         return fleet.report(map(fleet.summary, data["queries"]), data["input"], version=data["advisor_version"])
     from advisor.sources import spark as cluster  # noqa: PLC0415
 
     place = None if save_table is None else cluster.Table(str(save_table), incremental)
     with cluster.session(spark) as session:
-        judged = cluster.judge(session, given, judges, asked, shape=fleet.summary, progress=progress, table=place)
+        judged = cluster.judge(
+            session, given, judges, asked, shape=fleet.summary, metrics=fleet.METRICS, progress=progress, table=place
+        )
     read = _with_jvm(report_on(judged.reading, []).data, judged.by_jvm)
     return fleet.report(judged.entries, read["input"], version=read["advisor_version"])
 

@@ -9,6 +9,8 @@ from typing import Any
 SCHEMA_VERSION = 1
 HOUR_MS = 3_600_000
 UNKNOWN = "unknown"
+METRICS = ("interval_ms", "trigger_execution_ms")
+"""What `summary` needs of a run's metrics."""
 
 Data = Mapping[str, Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +34,8 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def query(judged: Judged) -> dict[str, Any]:
-    """The entry of a run in the report (see the contract in README: `queries[]`)."""
+def query(judged: Judged, metrics: Iterable[str] = METRICS) -> dict[str, Any]:
+    """The entry of a run in the report (see the contract in README: `queries[]`), with these metrics."""
     window, facts = judged.window, judged.window.facts
     findings = judged.judgement.findings
     executed = window.executed
@@ -57,7 +57,7 @@ def query(judged: Judged) -> dict[str, Any]:
         "trend": trends(window),
         "facts": facts_told(facts),
         "conflicts": facts.conflicts,
-        "metrics": {name: _clean(statistics(window, name)) for name in METRICS},
+        "metrics": {name: _clean(statistics(window, name)) for name in metrics},
         "budget": budget(window),
         "findings": [finding.to_dict() for finding in findings],
         "suppressed": [vars(silenced) for silenced in judged.judgement.suppressed],

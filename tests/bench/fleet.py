@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def session(cores: int) -> Any:
     return spark
 
 
+@cache
 def recorded() -> tuple[list[bytes], bytes]:
     """(events as they stand in one recorded driver log, all that stands between them)."""
     log = _text(SAMPLES / "LG001" / "rate-to-noop-4.3.0" / "driver.log.gz")

@@ -12,6 +12,7 @@ import pyarrow as pa
 from advisor.batches import SCHEMA, Reading
 from advisor.catalogue import Catalogue
 from advisor.errors import InputError
+from advisor.metrics import METRICS
 from advisor.report import Asked
 from advisor.sources.files import nothing_found
 from advisor.sources.paths import Input
@@ -52,21 +53,22 @@ def judge(
     asked: Asked,
     *,
     shape: Shape = dict,
+    metrics: Iterable[str] = METRICS,
     progress: Callable[[Progressed], None] | None = None,
     split: int | None = None,
     table: Table | None = None,
 ) -> Judged:
     """All runs in `paths`, read and judged on the cluster.
 
-    `shape` makes of each entry, on the worker, what the driver is to get. `progress` hears what has been read. `table`:
-    where the tables are saved; with an incremental one, all that stands there is judged. Raises InputError as the
-    local engine does.
+    `shape` makes of each entry, which tells these `metrics`, on the worker what the driver is to get. `progress` hears
+    what has been read. `table`: where the tables are saved; with an incremental one, all that stands there is judged.
+    Raises InputError as the local engine does.
     """
     jobs = Jobs(spark, progress)
     ship(spark)
     try:
         with explained(), settings(spark, SETTINGS):
-            return _Hearing(jobs, spark, paths, asked, table).judged(catalogue, shape, split)
+            return _Hearing(jobs, spark, paths, asked, table).judged(catalogue, shape, tuple(metrics), split)
     finally:
         jobs.forget()
 
@@ -98,7 +100,7 @@ class _Hearing:
         self._saved = Saved(spark, table) if table else None
         self._known = self._saved.files() if self._saved else {}
 
-    def judged(self, catalogue: Catalogue, shape: Shape, split: int | None) -> Judged:
+    def judged(self, catalogue: Catalogue, shape: Shape, metrics: tuple[str, ...], split: int | None) -> Judged:
         """Read, put together, judge."""
         size = split or _size(self._given.size, self._jobs.parallel)
         units = self._units(size)
@@ -112,7 +114,7 @@ class _Hearing:
         if self._saved:
             self._saved.add(rows, sightings, self._jobs.spread)
             batches, sightings = batch_rows(self._saved.batches()), sighting_rows(self._saved.sightings())
-        found = self._entries(rows, batches, sightings, catalogue, shape)
+        found = self._entries(rows, batches, sightings, catalogue, shape, metrics)
         if self._saved:
             self._saved.add_findings(found.entries)
             self._saved.add_files((seen(file) for log in self._given.logs for file in log.files), self._known)
@@ -138,7 +140,9 @@ class _Hearing:
         looks = dict(self._jobs.looks([(file.path, file.begin, file.size) for _, files in ends for file in files]))
         return units + [unit for log, files in ends for unit in grown(log, files, looks, size)]
 
-    def _entries(self, rows: Any, batches: Any, sightings: Any, catalogue: Catalogue, shape: Shape) -> Judged:
+    def _entries(
+        self, rows: Any, batches: Any, sightings: Any, catalogue: Catalogue, shape: Shape, metrics: tuple[str, ...]
+    ) -> Judged:
         runs = self._jobs.runs(batches, self._asked)
         summaries = [_summary(row.note) for row in runs.filter("kind = 'run'").select("note").collect()]
         told = [(row.key, row.note) for row in sightings.select("key", "note").collect()]
@@ -148,7 +152,7 @@ class _Hearing:
         if not summaries and not told:
             return Judged(reading, [])
         kin = families(summaries, told)
-        entries = self._jobs.judged(runs.union(sightings), kin, catalogue, self._asked, shape)
+        entries = self._jobs.judged(runs.union(sightings), kin, catalogue, self._asked, shape, metrics)
         by_jvm = sum(len(log.files) for log in self._given.by_jvm)
         return Judged(reading, _in_order(entries.select("start", "note", "payload").collect()), by_jvm)
 

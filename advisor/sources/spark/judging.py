@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, SIGHTINGS, deduplicate
 from advisor.catalogue import Catalogue
+from advisor.metrics import METRICS
 from advisor.report.assemble import NARROW, Asked, judge_runs
 from advisor.sources.spark.rows import Row, unpacked
 from advisor.sources.spark.trimming import Summary, as_text
@@ -20,23 +21,27 @@ _LAST = 1 << 62
 """Where runs stand that have no time."""
 
 
-def judge_groups(rows: Iterable[Row], catalogue: Catalogue, asked: Asked, shape: Shape) -> Iterator[Row]:
+def judge_groups(
+    rows: Iterable[Row], catalogue: Catalogue, asked: Asked, shape: Shape, metrics: Iterable[str] = METRICS
+) -> Iterator[Row]:
     """One row per run, its entry of the report as JSON; `rows` come group by group (runs that share a log or query).
 
     `start` is the time of the run's first event, for order.
     """
     for group, members in groupby(rows, key=lambda row: row.key):
-        for first, entry in _entries(list(members), catalogue, asked):
+        for first, entry in _entries(list(members), catalogue, asked, metrics):
             text = msgspec.json.encode(shape(entry))
             yield Row("entry", group, start=first, note=entry["run_id"], payload=text)
 
 
-def _entries(rows: list[Row], catalogue: Catalogue, asked: Asked) -> Iterator[tuple[int, dict[str, Any]]]:
+def _entries(
+    rows: list[Row], catalogue: Catalogue, asked: Asked, metrics: Iterable[str]
+) -> Iterator[tuple[int, dict[str, Any]]]:
     places = _places([row for row in rows if row.kind == "narrow"])
     sightings = [unpacked(row.payload) for row in rows if row.kind == "sightings"]
     told = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
     firsts = _firsts(places)
-    for entry in judge_runs(_Tables(rows), places, told, catalogue, asked):
+    for entry in judge_runs(_Tables(rows), places, told, catalogue, asked, metrics=metrics):
         yield firsts.get(entry["run_id"], _LAST), entry
 
 
