@@ -121,6 +121,28 @@ def test_a_full_queue_drops_events_and_counts_them_and_nobody_waits() -> None:
     assert worker.flush(SECONDS)
 
 
+def test_the_thread_ends_although_the_end_of_the_run_was_dropped() -> None:
+    busy, go_on = threading.Event(), threading.Event()
+
+    class Slow(Made):
+        def facts_at_start(self, run_id: str) -> list[tuple[str, Any, str]]:
+            busy.set()
+            assert go_on.wait(SECONDS)
+            return []
+
+    listening = recorder(Slow(), capacity=1)
+    tell(listening, ("started", started()))
+    assert busy.wait(SECONDS)
+    tell(listening, ("progress", batch(0)), ("ended", ended()))
+    assert listening.worker.dropped == 1
+    thread = listening.worker.thread
+    assert thread is not None
+    go_on.set()
+    thread.join(SECONDS)
+    assert not thread.is_alive()
+    assert list(listening.problems) == [f"run {RUN} is no longer seen, its end was not heard"]
+
+
 def test_the_thread_is_there_only_while_a_query_runs() -> None:
     listening = recorder()
     tell(listening, ("started", started()), ("progress", batch(0)))

@@ -46,6 +46,7 @@ class Recorder:
         self.changed: Callable[[str, str, bool], None] = lambda *_: None
         self.tick: Callable[[], None] = lambda: None
         self.detached = False
+        self._dropped = 0
         self._session = session
         self._known: OrderedDict[str, bool] = OrderedDict()
         self.worker = Worker(self._do, self._needed, self.failed, tick=self._tick, capacity=capacity)
@@ -101,7 +102,17 @@ class Recorder:
         return not self.detached and bool(self.store.live()) and not self._session.stopped()
 
     def _tick(self) -> None:
+        if self.worker.dropped > self._dropped:
+            self._dropped = self.worker.dropped
+            self._end_what_is_gone()
         self.tick()
+
+    def _end_what_is_gone(self) -> None:
+        """The end of a run may be among what was dropped, and nothing would ever end the thread."""
+        running = {run_id for _, run_id, _ in self._session.active()}
+        for run_id in [run_id for run_id in self.store.live() if run_id not in running]:
+            self.trouble(f"run {run_id} is no longer seen, its end was not heard")
+            self.store.ended(run_id)
 
     def _do(self, item: Any) -> None:
         if isinstance(item, _Heard):
