@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from advisor.errors import InputError
+from advisor.redaction import redact
 
 STDIN = "-"
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
@@ -86,6 +87,8 @@ def in_order(files: Iterable[str]) -> list[str]:
 def _expand_url(url: str) -> list[Input]:
     from pyarrow import fs  # noqa: PLC0415 - a tenth of a second that local files do not pay
 
+    if (shown := redact(url)) != url and not url.startswith("gs://anonymous@"):
+        raise InputError(shown, "an address with a credential in it", "leave it out: the environment's are used")
     system, path = file_system(url)
     prefix = url[: url.index("://") + 3]
     try:

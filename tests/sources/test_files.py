@@ -240,6 +240,21 @@ def test_a_pipe(tmp_path: Path) -> None:
     assert done.stdout == "3\n"
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://AKIAIOSFODNN7EXAMPLE:s3cr3t-k3y@bucket/logs",
+        "hdfs://me:s3cr3t-k3y@host/a",
+        "abfss://c@a.x/logs?sig=s3cr3t-k3y",
+    ],
+)
+def test_an_address_with_a_credential_is_refused_without_printing_it(url: str) -> None:
+    with pytest.raises(InputError, match="credential") as error:
+        files.read([url])
+    assert "k3y" not in str(error.value)
+    assert "AKIA" not in str(error.value)
+
+
 def test_urls(tmp_path: Path) -> None:
     path = written(tmp_path, log())
     written(tmp_path, gzip.compress(event_log()), "more/app-1.gz")

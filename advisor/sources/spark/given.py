@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from advisor.errors import InputError
+from advisor.redaction import redact
 from advisor.sources.paths import STDIN, Input, expand, in_order, is_url, log_of
 from advisor.sources.spark.jvm import listed
 from advisor.sources.spark.places import sizes
@@ -54,7 +55,7 @@ def _found(spark: Any, path: str) -> tuple[list[Input], dict[str, int]]:
     try:
         return expand([path]), {}
     except InputError:
-        below = listed(spark, path) if is_url(path) else {}
+        below = listed(spark, path) if is_url(path) and redact(path) == path else {}
         if not below:
             raise
         return [Input(file, log_of(file), False) for file in in_order(below)], below
