@@ -1,8 +1,8 @@
 """How fast a fleet's logs are read and judged on Spark: ratios, in one run, to Spark's own readers of text and JSON.
 
 `python tests/bench/fleet.py [--gigabytes 2] [--files 10000] [--judged 1000] [--batches 1000000]
-[--only text,json,files,cores,million]` builds logs from recorded events in a temporary folder and reads them on `local[2]`.
-Wall time, the best of some rounds; every round is a job that makes all columns of the table of batches.
+[--only text,json,files,cores,million]` builds logs from recorded events in a temporary folder and reads them on
+`local[2]`. Wall time, the best of some rounds; every round is a job that makes all columns of the table of batches.
 """
 
 from __future__ import annotations
