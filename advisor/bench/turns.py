@@ -19,6 +19,7 @@ from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.bench.steps import Candidate
 from advisor.comparison import Effect, Kept, Trial, order
 from advisor.comparison.levels import FEWEST
+from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
 from advisor.engine import Advice
 from advisor.errors import UsageError
@@ -232,10 +233,10 @@ class _Result:
             yield "The interval holds how one start of the query varies from the next, on this cluster, at this load."
 
     def _loads(self) -> Iterator[str]:
-        sides = {arm: [run.window.batches for run in self.counted if run.arm == arm] for arm in ("A", "B")}
+        sides = [[run.window for run in self.counted if run.arm == arm] for arm in ("A", "B")]
         ratios = []
-        for column in ("input_rows", "input_rows_per_second"):
-            means = [sum(float(one[column].mean()) for one in of) / len(of) for of in sides.values()]
+        for rows_of in (rows_per_batch, rows_per_second):
+            means = [sum(rows_of(window) or 0.0 for window in side) / len(side) for side in sides]
             ratios.append(max(means) / max(min(means), 1e-9))
         if min(ratios) > SAME_LOAD:
             yield "The two sides had different loads, per batch and per second: the effect holds that difference, too."

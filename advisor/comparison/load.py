@@ -11,6 +11,7 @@ from advisor.comparison.bootstrap import DRAWS, SEED, Level
 from advisor.comparison.levels import TOTAL, Levels
 from advisor.metrics import Estimate, Missing
 from advisor.metrics.cost import fit
+from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import ONE_SHOT
 from advisor.metrics.words import number
 from advisor.window import Window
@@ -56,9 +57,9 @@ def load(before: Window, after: Window) -> tuple[Load, Level | None]:
     where a limit fills every batch alike, the rate follows from the length of the batch. A one-shot trigger reads what
     is there: its load is rows per batch alone.
     """
-    rows = (_mean_rows(before), _mean_rows(after))
+    rows = (rows_per_batch(before), rows_per_batch(after))
     one_shot = any(_trigger(window) in ONE_SHOT for window in (before, after))
-    per_second = (None, None) if one_shot else (_rate(before), _rate(after))
+    per_second = (None, None) if one_shot else (rows_per_second(before), rows_per_second(after))
     units = {"rows per second": per_second, "rows per batch": rows}
     known = {unit: (old, new) for unit, (old, new) in units.items() if old and new and old > 0 and new > 0}
     if not known:
@@ -125,14 +126,16 @@ def _seen(window: Window, rows: float) -> bool:
     return bool(seen.quantile(0.05) / BEYOND <= rows <= seen.quantile(0.95) * BEYOND)
 
 
-def _mean_rows(window: Window) -> float:
-    return float(window.batches["input_rows"].mean())
+def rows_per_batch(window: Window) -> float:
+    """Mean rows that a batch takes from its sources, each counted once however often the batch reads it."""
+    return float(rows_taken(window).mean())
 
 
-def _rate(window: Window) -> float | None:
-    frame = window.batches[window.batches["interval_ms"].notna()]
-    passed = float(frame["interval_ms"].sum())
-    return float(frame["input_rows"].sum()) / passed * 1000 if passed > 0 else None
+def rows_per_second(window: Window) -> float | None:
+    """The same over the time since the trigger before; None where no batch tells that."""
+    intervals = window.batches["interval_ms"]
+    passed = float(intervals.sum())
+    return float(rows_taken(window)[intervals.notna()].sum()) / passed * 1000 if passed > 0 else None
 
 
 def _trigger(window: Window) -> str:

@@ -77,7 +77,7 @@ def backlog_ms(window: Window) -> Batchwise:
     backlog = backlog_rows(window)
     if not isinstance(backlog, pd.Series):
         return backlog
-    taken = _taken(window)
+    taken = rows_taken(window)
     pace = taken.sum() / window.batches["interval_ms"].where(taken.notna()).sum()
     if not backlog.any():
         return backlog.astype(float)
@@ -174,7 +174,7 @@ def backlog_wait_ms(window: Window) -> Windowed:
 @window_metric("share", "count")
 def full_batches_share(window: Window) -> Windowed:
     """Share of the batches as large as the largest after which rows wait on: a limit of the source holds them."""
-    rows, backlog = _taken(window), backlog_rows(window)
+    rows, backlog = rows_taken(window), backlog_rows(window)
     alike = rows >= AS_LARGE * rows.max()
     if alike.mean() < MOST_BATCHES:
         return Estimate(0.0, 0.0, 0.0)
@@ -187,7 +187,7 @@ def full_batches_share(window: Window) -> Windowed:
 @window_metric("rows", "count")
 def advised_rows_per_batch(window: Window) -> Windowed:
     """Twice the rows that arrive between two triggers (taken + growth of the backlog), two digits, rounded up."""
-    rows, backlog = _taken(window), backlog_rows(window)
+    rows, backlog = rows_taken(window), backlog_rows(window)
     if not isinstance(backlog, pd.Series) or len(rows) < 2:
         return NO_BACKLOG
     arriving = (rows.iloc[1:].sum() + backlog.iloc[-1] - backlog.iloc[0]) / (len(rows) - 1)
@@ -198,7 +198,7 @@ def advised_rows_per_batch(window: Window) -> Windowed:
     return Estimate(advised, advised, advised)
 
 
-def _taken(window: Window) -> pd.Series[float]:
+def rows_taken(window: Window) -> pd.Series[float]:
     """Rows between a batch's offsets; rows that it counted, where offsets do not tell."""
     return of_sources(window, "offset_rows").fillna(window.batches["input_rows"])
 

@@ -10,6 +10,7 @@ import pytest
 
 from advisor.catalogue import load as load_catalogue
 from advisor.comparison import Comparison, compare
+from advisor.comparison.load import load
 from advisor.engine import Advice, judge
 from advisor.window import Window
 from tests.made import window
@@ -138,6 +139,22 @@ def test_rows_that_only_follow_the_batch_are_the_same_load() -> None:
 def test_batches_that_a_limit_fills_are_the_same_load() -> None:
     found = compare(run(SYNC, rows=500), run(ASYNC, rows=500, seed=1))
     assert found.load is not None and found.load.says == "at the same load (500 rows per batch)"
+
+
+def test_a_source_that_is_read_twice_is_no_double_load() -> None:
+    def read(times: int) -> Window:
+        source = {"description": "KafkaV2[Subscribe[t]]", "latestOffset": {"t": {"0": 9000}}}
+        rows = [
+            {
+                "triggerExecution": 300, "addBatch": 280, "numInputRows": 100 * times,
+                "sources": [{**source, "startOffset": {"t": {"0": 100 * n}}, "endOffset": {"t": {"0": 100 * n + 100}}}],
+            }
+            for n in range(40)
+        ]  # fmt: skip
+        return window(rows, trigger="unspecified")
+
+    found, _ = load(read(2), read(1))
+    assert (found.kind, found.rows) == ("same", (100.0, 100.0))
 
 
 def test_what_changed_and_what_only_one_side_tells() -> None:
