@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from advisor.errors import InputError
 from advisor.sources import files, scan
 from advisor.sources.spark import part, places, units
 from tests.sources.apart import read_apart
-from tests.sources.formats_made import FORMATS, write_all
+from tests.sources.formats_made import FORMATS, driver_log, write_all
 from tests.sources.variants import VARIANTS
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -86,3 +88,34 @@ def test_every_split_of_every_form(folder: Path, name: str, split: int) -> None:
 def test_every_split_of_every_variant(variants: Path, variant: str, split: int) -> None:
     path = str(variants / f"{list(VARIANTS).index(variant)}.log")
     assert_same(read_apart([path], split), files.read([path]))
+
+
+def test_a_file_that_shrank_since_it_was_planned(tmp_path: Path) -> None:
+    path = tmp_path / "driver.log"
+    path.write_bytes(driver_log())
+    file = units.File(0, str(path), path.stat().st_size)
+    planned = [units.Unit("a", (file,), "text", start, end) for start, end in units.ranges(file, 6_000)]
+    path.write_bytes(driver_log()[: file.size // 2])
+    found = [row for unit in planned for row in part.read_unit(unit)]
+    whole = files.read([str(path)])
+    assert sum(row.rows for row in found if row.kind == "batches") == whole.events > 0
+
+
+def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "driver.log"
+    path.write_bytes(driver_log())
+    path.chmod(0)
+    with unprivileged():
+        rows = list(part.read_unit(units.Unit("a", (units.File(0, str(path), 10),))))
+    assert ["Permission denied" in row.note for row in rows if row.kind == "broken"] == [True]
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """As a user whom files can refuse."""
+    before = os.geteuid()
+    os.seteuid(before or 65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)

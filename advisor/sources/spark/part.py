@@ -275,11 +275,14 @@ def chunks(harvest: Harvest, file: File, start: int) -> Iterator[Row]:
 def _apart(table: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
     """(run, stretch, its rows); a batch that is logged twice is in the same stretch both times."""
     stretch = pc.shift_right(pc.fill_null(table["batch_id"], 0), _STRETCH)
+    runs, stretches = pc.unique(table["run_id"]).to_pylist(), pc.unique(stretch).to_pylist()
+    if len(runs) == len(stretches) == 1:  # as in most files; to group takes as long as to read a small file
+        yield runs[0], stretches[0], table
+        return
     places = pa.table([table["run_id"], stretch], names=["run", "stretch"])
-    found = places.group_by(["run", "stretch"]).aggregate([]).to_pylist()
-    for each in found:
+    for each in places.group_by(["run", "stretch"]).aggregate([]).to_pylist():
         mine = pc.and_(pc.equal(places["run"], each["run"]), pc.equal(stretch, each["stretch"]))
-        yield each["run"], each["stretch"], table if len(found) == 1 else table.filter(mine)
+        yield each["run"], each["stretch"], table.filter(mine)
 
 
 def named_pairs(pairs: Iterable[tuple[str | None, str | None]]) -> str:
