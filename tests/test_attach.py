@@ -296,6 +296,15 @@ def test_a_query_without_any_event_has_no_data_and_a_waiting_one_is_idle() -> No
     assert "idle" in verdicts[other]
 
 
+def test_of_a_run_that_died_the_error_comes_first() -> None:
+    with attach(session()) as advisor:
+        run(advisor, 40)
+        advisor.onQueryTerminated(ended("no such table"))
+        entry = advisor.report().queries[0]
+    assert entry["state"] == "dead"
+    assert entry["verdict"].startswith("The query stopped with an error: no such table. Track progress asynchronously")
+
+
 def test_a_restart_is_compared_with_the_run_before() -> None:
     after = "33333333-3333-3333-3333-333333333333"
     with attach(session()) as advisor:

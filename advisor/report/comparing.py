@@ -64,9 +64,9 @@ def compare_readings(
 ) -> Compared:
     """Every query of `before` against the same in `after`: by id, by name, or because each side holds only one.
 
-    Of several runs the newest with steady batches counts, its latest regime. Without `after`, each query's newest
-    window is compared with the one before it. Raises InputError where nothing can be paired, UsageError for a run or
-    a query that is not there.
+    Of several runs the newest with steady batches counts, its latest regime. Without `after`, it is compared with the
+    run before, and where something changed within the run with the time before that. Raises InputError where nothing
+    can be paired, UsageError for a run or a query that is not there.
     """
     wanted = wanted or Wanted()
     old = _runs(before, catalogue, asked, wanted)
@@ -110,10 +110,11 @@ def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]
         return
     for newest in _newest(runs):
         earlier = [one for one in runs if one.run.id == newest.run.id and one is not newest]
+        # Against the run before also where something changed since: else every later change would hide the promises.
+        if earlier:
+            yield _Side(earlier[-1], earlier[-1].window), _Side(newest, newest.window)
         if newest.since == "change_point" and newest.before is not None:
             yield _Side(newest, newest.before), _Side(newest, newest.window)
-        elif earlier:
-            yield _Side(earlier[-1], earlier[-1].window), _Side(newest, newest.window)
 
 
 def _across(old: list[Judged], new: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]:

@@ -111,10 +111,16 @@ def _preference(step: Advice) -> tuple[int, bool, bool, float, float]:
 
 
 def verdict(judged: Judged) -> str:
-    """The report on this run in one sentence."""
+    """The report on this run in one sentence; of a run that died first what it died of."""
+    error = judged.window.facts.value("terminated_error")
+    died = f"The query stopped with an error: {str(error).rstrip('.')}. " if error is not None else ""
+    return f"{died}{_advice(judged, bool(died))}".rstrip()
+
+
+def _advice(judged: Judged, died: bool) -> str:
     findings = [finding for finding in judged.judgement.findings if finding.explained_by is None]
     if not findings:
-        return _nothing_to_do(judged)
+        return "" if died else _nothing_to_do(judged)
     best = best_step(judged.judgement.findings)
     if best is None:
         return f"{findings[0].title}. No setting that Spark takes helps this query."
@@ -128,9 +134,6 @@ def verdict(judged: Judged) -> str:
 
 
 def _nothing_to_do(judged: Judged) -> str:
-    error = judged.window.facts.value("terminated_error")
-    if error is not None:
-        return f"The query stopped with an error: {error}."
     if not len(judged.window):
         return _nothing_to_judge(judged)
     if judged.window.facts.value("trigger") == "real_time":
@@ -166,9 +169,7 @@ def _nothing_to_judge(judged: Judged) -> str:
         return "No data: continuous processing writes no progress events."
     if not len(executed):
         idle = judged.run.batches
-        return (
-            f"Nothing to judge: {idle} idle triggers and no batch." if idle else "Nothing to judge: no progress event."
-        )
+        return f"Nothing to judge: {'idle, no batch yet' if idle else 'no progress event'}."
     if bool(executed["cold"].all()):
         return "Nothing to judge: only cold batches right after a start."
     return "Nothing to judge: no batch with rows after the start."

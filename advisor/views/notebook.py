@@ -14,7 +14,7 @@ from advisor.views import lines, text
 from advisor.views.clean import clean_all
 from advisor.views.comparison import render as comparison_as_text
 from advisor.views.paste import parts
-from advisor.views.promises import told
+from advisor.views.promises import by_run
 from advisor.views.screen import by_reason, level, screens, setting, steps, unknown_facts
 from advisor.views.terminal import render as as_text
 
@@ -58,9 +58,8 @@ def render(report: Data) -> str:
     report = clean_all(report)
     shown = screens(report)
     page = _environment().get_template("notebook.html.j2")
-    compared = {entry["after"]["run_id"]: entry for entry in report.get("comparisons", [])}
     return page.render(
-        report=report, shown=shown[:CARDS], more=len(shown[CARDS:]), session=report.get("session"), compared=compared
+        report=report, shown=shown[:CARDS], more=len(shown[CARDS:]), session=report.get("session"), proof=by_run(report)
     )
 
 
@@ -78,7 +77,6 @@ def _environment() -> Environment:
         "steps": steps,
         "parts": parts,
         "by_reason": by_reason,
-        "told": told,
         "setting": setting,
         "unknown_facts": unknown_facts,
         "plural": text.plural,

@@ -14,7 +14,7 @@ from rich.text import Text
 from advisor.views import lines, text
 from advisor.views.advice import Advice
 from advisor.views.clean import clean_all
-from advisor.views.promises import told
+from advisor.views.promises import by_run
 from advisor.views.screen import FIRST_QUERIES, Screen, by_reason, level, screens
 
 Data = Mapping[str, Any]
@@ -52,7 +52,7 @@ class _Page:
         self.console = console
         self.report = report
         self.everything = everything
-        self.compared = {entry["after"]["run_id"]: entry for entry in report.get("comparisons", ())}
+        self.proof = by_run(report)
 
     def print(self) -> None:
         shown = screens(self.report, everything=self.everything)
@@ -88,7 +88,7 @@ class _Page:
             Text.assemble((lines.name(query), "bold"), "  ", _state(query), "  ", (lines.version(query), "dim"))
         )
         self.console.print(Text(query["verdict"], style="bold"))
-        self._rows(_summary(screen, self.compared.get(query["run_id"])))
+        self._rows(_summary(screen, self.proof.get(query["run_id"], [])))
         self._budget(query)
         Advice(self.console, screen, self.everything).print()
         self._unjudged(query)
@@ -183,11 +183,11 @@ class _Page:
             self.console.print(Text(words, style="dim"))
 
 
-def _summary(screen: Screen, compared: Data | None) -> list[tuple[str, str]]:
+def _summary(screen: Screen, proof: list[str]) -> list[tuple[str, str]]:
     query = screen.query
     rows = [("Latency", lines.latency(query)), ("Lag", lines.lag(query))]
     rows += [("Changed" if not nth else "", line) for nth, line in enumerate(lines.change(query))]
-    rows += [("Proof" if not nth else "", line) for nth, line in enumerate(told(compared) if compared else ())]
+    rows += [("Proof" if not nth else "", line) for nth, line in enumerate(proof)]
     rows += [("Judged", lines.window(query))]
     if screen.earlier:
         rows += [("Before", f"{text.plural(screen.earlier, 'earlier run')} of this query: --all")]
