@@ -119,3 +119,16 @@ def unprivileged() -> Iterator[None]:
         yield
     finally:
         os.seteuid(before)
+
+
+def test_small_files_share_tasks_and_a_huge_one_is_divided() -> None:
+    small = [units.Log(f"{nth}.log", (units.File(nth, f"{nth}.log", 100_000),)) for nth in range(2_000)]
+    huge = units.Log("huge.log", (units.File(2_000, "huge.log", 1 << 30),))
+    planned = [
+        unit for log in [*small, huge] for unit in units.units(log, {"huge.log": units.Look(marked=True)}, 64 << 20)
+    ]
+    found = units.tasks(planned, 64 << 20)
+    sizes = [sum(unit.size + units.OPENING for unit in task) for task in found]
+    assert sum(len(task) for task in found) == 2_000 + 16
+    assert max(sizes) <= (64 << 20) + units.OPENING
+    assert len(found) <= 16 + 6
