@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from zipfile import ZipFile
 
 from advisor.catalogue.check import check
 from advisor.catalogue.read import Problem, Written, read
@@ -22,10 +27,24 @@ class Catalogue:
 
 
 def rules_directory() -> Path:
-    """Where the project's own rules lie: in an installed package, else in the repository."""
+    """Where the project's own rules lie: in an installed package or a wheel that Python imports from, else in the
+    repository.
+    """
     package = Path(__file__).parents[1]
+    if package.parent.is_file():
+        return _unpacked(package.parent) / "advisor" / "_rules"
     installed = package / "_rules"
     return installed if installed.is_dir() else package.parent / "rules"
+
+
+@cache
+def _unpacked(wheel: Path) -> Path:
+    """A directory with the rules of a wheel, which is there until this process ends."""
+    folder = mkdtemp(prefix="latency-advisor-")
+    atexit.register(rmtree, folder, ignore_errors=True)
+    with ZipFile(wheel) as archive:
+        archive.extractall(folder, [name for name in archive.namelist() if name.startswith("advisor/_rules/")])
+    return Path(folder)
 
 
 def load(dirs: Sequence[Path | str] | None = None) -> Catalogue:

@@ -1,7 +1,4 @@
-"""Run as a program by `test_clusters.py`: judges logs on the cluster at a master, prints JSON of what came out.
-
-Arguments: the master, the file of the package to send along (or `-`), and the logs.
-"""
+"""Run by `test_clusters.py` with spark-submit: judges logs on that cluster, prints JSON of what came out."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+import advisor
 from advisor import api
 from advisor.sources.spark import session
 
@@ -28,13 +26,11 @@ def where(spark: Any) -> list[str]:
     return sorted({row[0] for row in spark.range(4).mapInArrow(look, "place string").collect()})
 
 
-def main(master: str, package: str, *logs: str) -> None:
+def main(*logs: str) -> None:
     """Judge, and say where the package was found."""
-    with session(master=master) as spark:
-        if package != "-":
-            spark.sparkContext.addPyFile(package)
+    with session() as spark:
         report = api.analyze(logs, spark=spark)
-        print(json.dumps({"report": report.data, "package": where(spark)}))
+        print(json.dumps({"report": report.data, "driver": advisor.__file__, "workers": where(spark)}))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from advisor import api
-from advisor.sources.spark.session import archive
 
 pytestmark = pytest.mark.spark
 pyspark = pytest.importorskip("pyspark")
@@ -26,6 +25,7 @@ pyspark = pytest.importorskip("pyspark")
 HOME = Path(pyspark.__file__).parent
 ROOT = Path(__file__).parents[2]
 LOGS = ("sample_progress/LG001/rate-to-noop-4.3.0",)
+SENT = re.compile(r"/advisor-[\w.-]+\.zip/advisor/__init__\.py$")
 _DEPLOY = "org.apache.spark.deploy"
 _JAVA_17 = ("--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
             "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.util=ALL-UNNAMED")  # fmt: skip
@@ -41,6 +41,16 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(place)
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(place), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"the wheel cannot be built: {done.stderr.strip().splitlines()[-1]}")
+    return str(next(place.glob("*.whl")))
+
+
 def environment(python: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     scala = next(re.findall(r"_(2\.\d+)-", jar.name)[0] for jar in (HOME / "jars").glob("spark-core_*.jar"))
@@ -48,10 +58,10 @@ def environment(python: str) -> dict[str, str]:
     return kept | own | {"PYSPARK_PYTHON": python}
 
 
-def judged(master: str, python: str, package: str = "-") -> dict[str, Any]:
-    program = [sys.executable, "-m", "tests.spark.fleet_job", master, package, *LOGS]
-    done = subprocess.run(program, cwd=ROOT, env=environment(python), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+def judged(*options: str, **environment: str) -> dict[str, Any]:
+    command = [str(HOME / "bin" / "spark-submit"), *options, "tests/spark/fleet_job.py", *LOGS]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]  # Spark sends what Python says there
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
@@ -61,22 +71,23 @@ def local() -> Any:
 
 
 def test_two_executors_get_the_package_by_themselves(python: str) -> None:
-    found = judged("local-cluster[2,1,1024]", python)
+    own = environment(python) | {"PYSPARK_DRIVER_PYTHON": sys.executable}
+    found = judged("--master", "local-cluster[2,1,1024]", **own)
     assert found["report"] == local()
-    assert all(re.search(r"advisor-[\w.-]+\.zip/advisor/__init__\.py$", place) for place in found["package"])
+    assert all(SENT.search(place) for place in found["workers"])
 
 
-def test_a_standalone_cluster_takes_it_as_an_archive(python: str, tmp_path: Path) -> None:
-    package = archive(tmp_path)
+def test_a_standalone_cluster_takes_the_wheel(python: str, wheel: str, tmp_path: Path) -> None:
     with started("master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0") as master:
         url = said(master, r"Starting Spark master at (spark://\S+)")
         size = ("--cores", "2", "--memory", "1g")
         place = ("--host", "127.0.0.1", "--webui-port", "0", "--work-dir", str(tmp_path))
         with started("worker.Worker", *size, *place, url) as worker:
             said(worker, r"Successfully registered with master (\S+)")
-            found = judged(url, python, package)
+            found = judged("--master", url, "--py-files", wheel, **environment(python))
     assert found["report"] == local()
-    assert all(place.endswith("/advisor.zip/advisor/__init__.py") for place in found["package"])
+    assert found["driver"].startswith(wheel)
+    assert all(SENT.search(place) for place in found["workers"])
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -18,7 +19,9 @@ from advisor.errors import UsageError
 
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _NO_SPARK = "PySpark is not installed here"
-_PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|whl|egg)$")
+_TO_START = "it needs Java 17 or newer, and a master as spark://host:7077, yarn, k8s://… or local[8]"
+_PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|egg)$")
+"""As --py-files takes it; a wheel sent that way is found by the driver alone."""
 _SHIPPED = "spark.latencyAdvisor.shipped"
 
 
@@ -55,8 +58,6 @@ def _started(master: str | None) -> Any:
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError:
         raise UsageError("--engine spark", _NO_SPARK, "pip install 'streaming-latency-advisor[spark]'") from None
-    if master is None or master.startswith("local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("latency-advisor")
     for name, value in _OWN.items():
         builder = builder.config(name, value)
@@ -64,8 +65,10 @@ def _started(master: str | None) -> Any:
         spark = (builder.master(master) if master else builder).getOrCreate()
     except (PySparkException, OSError) as error:
         words = str(error).strip().split("\n")[0][:200]
-        raise UsageError("--engine spark", f"Spark does not start: {words}", "it needs Java 17 or newer") from None
+        raise UsageError("--engine spark", f"Spark does not start: {words}", _TO_START) from None
     spark.sparkContext.setLogLevel("ERROR")
+    if is_local(spark):
+        spark.sparkContext.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     return spark
 
 
@@ -101,7 +104,9 @@ def ship(spark: Any) -> None:
         return
     # a name of its own: Spark takes no second file of a name, and the user may have sent the package, too
     name = f"advisor-{advisor.__version__}-{uuid4().hex[:8]}"
-    context.addPyFile(archive(tempfile.mkdtemp(prefix="latency-advisor-"), name))
+    folder = tempfile.mkdtemp(prefix="latency-advisor-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # workers fetch it as long as the session lives
+    context.addPyFile(archive(folder, name))
     context.setLocalProperty(_SHIPPED, advisor.__version__)
 
 
@@ -114,8 +119,8 @@ def _sent(context: Any) -> bool:
 def archive(folder: str | Path, name: str = "advisor") -> str:
     """This package as a zip file in a folder, as `--py-files` takes it; where it stands."""
     home = Path(advisor.__file__).parent
-    if home.parent.suffix in (".zip", ".whl", ".egg"):
-        return str(home.parent)
+    if home.parent.is_file():
+        return str(shutil.copy(home.parent, Path(folder) / f"{name}.zip"))
     staged = Path(folder) / "staged"
     shutil.copytree(home, staged / "advisor", ignore=shutil.ignore_patterns("__pycache__"))
     found = shutil.make_archive(str(Path(folder) / name), "zip", staged)
