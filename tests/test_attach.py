@@ -285,6 +285,20 @@ def test_of_a_run_that_died_one_judgement_is_enough() -> None:
     assert [notice.change for notice in Watch().see(seen("high"), final=True)] == ["appeared"]
 
 
+def test_while_the_watch_rests_the_end_of_a_run_is_judged_only_where_it_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "CPU_SHARE", 1e-9)
+    judged: list[str] = []
+    runs = [f"{number:08}-0000-0000-0000-000000000000" for number in range(3)]
+    with attach(session(), on_finding=lambda notice: None) as advisor:
+        monkeypatch.setattr(advisor, "_watch", lambda id, run_id, ended: judged.append(run_id))
+        for run_id, error in zip(runs, [None, None, "no such table"], strict=True):
+            advisor.onQueryStarted(started(run_id))
+            advisor.onQueryProgress(batch(0, run_id))
+            advisor.onQueryTerminated(ended(error, run_id))
+        advisor.report()
+    assert judged == [runs[0], runs[2]]
+
+
 def test_a_query_without_any_event_has_no_data_and_a_waiting_one_is_idle() -> None:
     other = "33333333-3333-3333-3333-333333333333"
     with attach(session()) as advisor:

@@ -34,8 +34,8 @@ FIRST_JUDGEMENT: Final = 20
 """New batches of a run after which its findings are judged (again)."""
 JUDGED: Final = 1000
 """Batches, the newest, on which the watch judges; `report()` takes all that are kept."""
-CPU_SHARE: Final = 0.02
-"""The part of one core that the watch may take: after a judgement it waits until that holds."""
+CPU_SHARE: Final = 0.01
+"""The part of one core that the watch may take: after a judgement it waits until that holds, but for runs that died."""
 WATCHED: Final = 1000
 """Queries of which it is remembered what was told."""
 STOP_SECONDS: Final = 30.0
@@ -235,10 +235,16 @@ class LiveAdvisor(SessionListener):
 
     def _changed(self, id: str, run_id: str, ended: bool) -> None:
         self._new[run_id] = self._new.get(run_id, 0) + 1
+        due = ended or self._new[run_id] >= FIRST_JUDGEMENT
         rested = time.monotonic() >= self._rest_until
-        if not ended and (self._new[run_id] < FIRST_JUDGEMENT or not rested):
-            return
-        self._new.pop(run_id) if ended else self._new.update({run_id: 0})
+        died = ended and self.recorder.store.died(id, run_id)
+        judged = died or (due and rested)
+        if ended or judged:
+            del self._new[run_id]
+        if judged:
+            self._judge(id, run_id, ended)
+
+    def _judge(self, id: str, run_id: str, ended: bool) -> None:
         wall, cpu = time.perf_counter(), time.thread_time()
         try:
             self._watch(id, run_id, ended)

@@ -115,6 +115,11 @@ class Store:
             self._live.pop(run_id, None)
             self._forget()
 
+    def died(self, id: str, run_id: str) -> bool:
+        """Whether an error ended this run."""
+        with self._lock:
+            return any(row.fact == "terminated_error" for row in self._query(id).sightings.get(run_id, ()))
+
     def live(self) -> dict[str, str]:
         """Run id to query id of every run that is alive."""
         with self._lock:
