@@ -70,7 +70,7 @@ def test_the_report_is_what_the_same_judge_says_of_the_same_events() -> None:
     assert entry["facts"]["spark_version"] == {"value": "4.3.0", "from": "session"}
     assert entry["facts"]["stateful"] == {"value": False, "from": "user"}
     judged = assemble(advisor.recorder.store.reading(), load(), advisor.judging._asked).queries[0]
-    assert judged == entry
+    assert judged | {"idle_since": None} == entry
 
 
 def test_attached_twice_is_attached_once_and_the_later_wishes_count() -> None:
@@ -308,6 +308,20 @@ def test_a_query_without_any_event_has_no_data_and_a_waiting_one_is_idle() -> No
         verdicts = {entry["run_id"]: entry["verdict"] for entry in advisor.report().queries}
     assert verdicts[RUN] == "Nothing to judge: no progress event."
     assert "idle" in verdicts[other]
+
+
+def test_a_query_that_had_batches_and_waits_now_is_idle_until_the_next_one() -> None:
+    with attach(session()) as advisor:
+        run(advisor, 40)
+        advisor.onQueryIdle(idle(7))
+        advisor.onQueryIdle(idle(8))
+        waits = advisor.report()
+        run(advisor, 41, first=40)
+        works = advisor.report()
+    assert waits.queries[0]["idle_since"] == "2026-03-01T03:00:07.000Z"
+    for shown in (repr(waits), waits._repr_html_()):
+        assert "running, idle since 2026-03-01 03:00:07 UTC" in shown
+    assert works.queries[0]["idle_since"] is None
 
 
 def test_of_a_run_that_died_the_error_comes_first() -> None:

@@ -128,6 +128,9 @@ class LiveAdvisor(SessionListener):
         """
         reading = self.recorder.reading()
         report = self.judging.report(reading)
+        idle = self.recorder.store.idle_since()
+        for entry in report.queries:
+            entry["idle_since"] = idle.get(entry["run_id"])
         again = any(entry["changed"] for entry in report.queries)
         report.data["comparisons"] = self._compared(reading) if again else []
         report.data["session"] = self.overhead()

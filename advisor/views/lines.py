@@ -16,9 +16,11 @@ def name(query: Data) -> str:
 
 
 def state(query: Data) -> str:
-    """`running`, `restarting`, `dead: why`, … in one line."""
+    """`running`, `running, idle since …`, `restarting`, `dead: why`, … in one line."""
     terminated = query.get("terminated") or {}
     words = str(query.get("state") or text.UNKNOWN).replace("_", " ")
+    if query.get("idle_since"):
+        return f"{words}, idle since {text.moment(query['idle_since'])} UTC"
     return f"{words}: {terminated['error']}" if terminated.get("error") else words
 
 

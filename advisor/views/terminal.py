@@ -196,7 +196,8 @@ def _summary(screen: Screen, proof: list[str]) -> list[tuple[str, str]]:
 
 
 def _state(query: Data, short: bool = False) -> Text:
-    words = str(query.get("state") or text.UNKNOWN).replace("_", " ") if short else lines.state(query)
+    state = "idle" if query.get("idle_since") else str(query.get("state") or text.UNKNOWN).replace("_", " ")
+    words = state if short else lines.state(query)
     return Text(words, style=_STATE_STYLES.get(str(query.get("state")), ""))
 
 

@@ -34,7 +34,7 @@ class _Query:
     events: list[Progress] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     rows: int = 0
-    idle_run: str | None = None
+    idle: Progress | None = None
     sightings: OrderedDict[str, list[Sighting]] = field(default_factory=OrderedDict)
 
     def add(self, event: Progress, offset: int) -> None:
@@ -44,8 +44,9 @@ class _Query:
 
     def _repeats_idle(self, event: Progress) -> bool:
         """Of a stretch of idle triggers the first is kept: a quiet day must not push out the batches before it."""
-        repeats = event.idle and self.idle_run == event.run_id
-        self.idle_run = event.run_id if event.idle else None
+        repeats = event.idle and self.idle is not None and self.idle.run_id == event.run_id
+        if not repeats:
+            self.idle = event if event.idle else None
         return repeats
 
     def build(self, log: str, keep: int) -> None:
@@ -119,6 +120,12 @@ class Store:
         """Whether an error ended this run."""
         with self._lock:
             return any(row.fact == "terminated_error" for row in self._query(id).sightings.get(run_id, ()))
+
+    def idle_since(self) -> dict[str, str]:
+        """Of each run that is alive and waits for data, when it first found none (ISO 8601)."""
+        with self._lock:
+            waiting = [one.idle for one in self._queries.values() if one.idle is not None]
+            return {event.run_id: event.timestamp for event in waiting if event.run_id in self._live}
 
     def live(self) -> dict[str, str]:
         """Run id to query id of every run that is alive."""
