@@ -1,4 +1,4 @@
-"""Attached on the oldest PySpark that is supported, which is installed beside the one of this environment."""
+"""Attached, and a fleet's logs, on the oldest PySpark supported, installed beside the one of this environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ pytest.importorskip("pyspark")
 ROOT = Path(__file__).parents[2]
 OLDEST = "3.5.9"
 PACKAGES = (f"pyspark=={OLDEST}", "py4j==0.10.9.7")
-TESTS = "stateless or stateful or fails or restart"
+TESTS = {
+    "tests/spark/test_attached.py": "stateless or stateful or fails or restart",
+    "tests/spark/test_fleet.py": "all_forms or second_run",
+}
 
 
 @pytest.fixture(scope="module")
@@ -35,23 +38,14 @@ def oldest(request: pytest.FixtureRequest) -> Path:
     return place
 
 
-def test_the_same_tests_hold_on_it(oldest: Path) -> None:
+@pytest.mark.parametrize("file", TESTS)
+def test_the_same_tests_hold_on_it(oldest: Path, file: str) -> None:
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
     environment["PYTHONPATH"] = str(oldest)
     python = [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"]
     told = subprocess.run(python, env=environment, capture_output=True, text=True, check=True)
     assert told.stdout.strip() == OLDEST
-    tests = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "tests/spark/test_attached.py",
-        "-k",
-        TESTS,
-    ]
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file, "-k", TESTS[file]]
     done = subprocess.run(tests, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
     assert "skipped" not in done.stdout
