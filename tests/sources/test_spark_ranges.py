@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from advisor import api
 from advisor.batches import SCHEMA, Reading
 from advisor.errors import InputError
 from advisor.sources import files, scan
 from advisor.sources.spark import part, places, units
-from tests.sources.apart import read_apart
+from tests.sources.apart import judge_apart, read_apart
 from tests.sources.formats_made import FORMATS, driver_log, write_all
 from tests.sources.variants import VARIANTS
 
@@ -119,6 +121,13 @@ def unprivileged() -> Iterator[None]:
         yield
     finally:
         os.seteuid(before)
+
+
+@pytest.mark.parametrize("family", ["DQ001", "LG005"])
+def test_runs_are_judged_alike_group_by_group(family: str) -> None:
+    place = SAMPLES / family
+    apart = json.loads(json.dumps(judge_apart([str(place)], 64 << 20)))
+    assert apart["queries"] == json.loads(api.analyze(place).to_json())["queries"]
 
 
 def test_small_files_share_tasks_and_a_huge_one_is_divided() -> None:

@@ -45,13 +45,13 @@ def runs_of(rows: Iterable[Row], until: pd.Timestamp | None = None) -> Iterator[
 class _Run:
     def __init__(self, until: pd.Timestamp | None) -> None:
         self._until = until
-        self._narrow: list[pa.Table] = []
+        self._narrow: list[bytes] = []
         self._wide: list[pa.Table] = []
         self._held = 0
 
     def add(self, table: pa.Table) -> None:
         """Take a chunk; what cannot be among the last batches is let go."""
-        self._narrow.append(_encoded(table.select(NARROW)))
+        self._narrow.append(packed(_encoded(table.select(NARROW))))  # a part of a table would hold all of it
         self._wide.append(table)
         self._held += len(table)
         if self._held > _FULL + MOST_BATCHES:
@@ -64,7 +64,7 @@ class _Run:
 
     def rows(self, run_id: str) -> Iterator[Row]:
         """The run's two rows."""
-        narrow, dropped = deduplicate(pa.concat_tables(self._narrow).unify_dictionaries())
+        narrow, dropped = _distinct(pa.concat_tables(map(unpacked, self._narrow)).unify_dictionaries())
         idle = pc.sum(narrow["idle"]).as_py() or 0
         logs = pc.unique(narrow["log"]).to_pylist()
         summary = Summary(run_id, narrow["id"][0].as_py(), logs, len(narrow), idle, dropped)
@@ -93,10 +93,32 @@ def _last(mask: np.ndarray, count: int) -> np.ndarray:
     return found
 
 
+def _distinct(table: pa.Table) -> tuple[pa.Table, int]:
+    """The rows of one run, each once, and how many were dropped; words stay numbers into dictionaries meanwhile."""
+    words = {name: table[name].chunk(0).dictionary for name in _WORDS}
+    coded, dropped = deduplicate(_with(table, {name: _numbers(table[name]) for name in _WORDS}))
+    return _with(coded, {name: _worded(coded[name], words[name]) for name in _WORDS}), dropped
+
+
+def _with(table: pa.Table, columns: dict[str, pa.ChunkedArray]) -> pa.Table:
+    return pa.table({name: columns.get(name, table[name]) for name in table.column_names})
+
+
+def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk.indices for chunk in column.chunks])
+
+
+def _worded(column: pa.ChunkedArray, words: pa.Array) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(chunk, words) for chunk in column.chunks])
+
+
+_WORDS = ("id", "run_id", "name", "file", "log")
+
+
 def _encoded(table: pa.Table) -> pa.Table:
-    """The table with names of places as numbers into dictionaries: a run's million events have the same few."""
+    """The table with words as numbers into dictionaries: a run's million events have the same few."""
     columns = [
-        pc.dictionary_encode(column) if name in ("name", "file", "log") else column
+        pc.dictionary_encode(column) if name in _WORDS else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.table(columns, names=table.column_names)
