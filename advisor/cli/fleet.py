@@ -51,6 +51,8 @@ def check(options: dict[str, Any]) -> None:
 def session(options: dict[str, Any]) -> Iterator[Any]:
     """The session of the engine that is meant, after saying so; None for the local one."""
     if options["engine"] == "local":
+        if options["fleet"]:
+            click.echo("latency-advisor: reading on this machine, without Spark", err=True)
         yield None
         return
     from advisor.sources.spark import described
