@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from signal import SIGINT, default_int_handler, signal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,7 +58,6 @@ def session(options: dict[str, Any]) -> Iterator[Any]:
     from advisor.sources.spark import session as of_spark
 
     with of_spark(master=options["master"]) as spark:
-        signal(SIGINT, default_int_handler)  # PySpark's own calls the JVM while an answer of the JVM is being read
         click.echo(f"latency-advisor: reading with {described(spark)}", err=True)
         yield spark
 
