@@ -331,6 +331,20 @@ def test_many_broken_records_take_no_quadratic_time() -> None:
         assert not len(found.table)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{ you're " + b"a b" * 200 + b' "durationMs": {\n',
+        b'{ "x": ' + b'"y\\' * 200 + b' "durationMs": {\n',
+        b"{ " + b"#" * 190 + b'"durationMs" : {}}\n',
+    ],
+    ids=["an apostrophe", "a quotation mark", "comment signs"],
+)
+def test_what_never_closes_takes_no_exponential_time(text: bytes) -> None:
+    """It would not return in this universe's time."""
+    assert not len(scanned(text).table)
+
+
 @pytest.mark.skipif("CI" in os.environ, reason="takes memory")
 def test_a_line_of_200_megabytes() -> None:
     raw = MADE.encode() + b'{"id": "' + b"x" * 200_000_000 + b"\n" + log()

@@ -26,10 +26,11 @@ _DEEPEST = 4
 _WORDS = (b"durationM", b"triggerDetails")
 _RUN_KEY = b'"runId"'
 _ANCHOR = re.compile(rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"']|&quot;|&#34;|\xe2\x80\x9d)")
-_HEAD = re.compile(rb"""\{\s*(?:[#/*|]+\s*)*["']id["']\s*:""")
+_HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")
 _KEY = re.compile(rb"""\w+\\*["']?""")
 _BRACES_BACK = 8
-_TOKEN = re.compile(rb"""[{}]|"(?:[^"\\\n]+|\\.)*"?|(?<=[{\[,:( u])'(?:[^'\\\n]+|\\.)*'""", re.DOTALL)
+# No repetition inside a repetition of the same bytes: a quote that never closes would take exponential time.
+_TOKEN = re.compile(rb"""[{}]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?<=[{\[,:( u])'[^'\\\n]*(?:\\.[^'\\\n]*)*'""", re.DOTALL)
 _PIECE = re.compile(rb"\\*[\"'](?:stateOperators|numInputRows|runId|triggerExecution|batchId)\\*[\"']\s*:")
 
 
