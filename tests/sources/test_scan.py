@@ -341,7 +341,7 @@ def test_many_broken_records_take_no_quadratic_time() -> None:
     ids=["an apostrophe", "a quotation mark", "comment signs"],
 )
 def test_what_never_closes_takes_no_exponential_time(text: bytes) -> None:
-    """It would not return in this universe's time."""
+    """With a repetition inside a repetition it does not return."""
     assert not len(scanned(text).table)
 
 
