@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from advisor.cli.spark import quiet_ctrl_c
 
 if TYPE_CHECKING:
     from advisor.sources.spark.jobs import Progressed
@@ -58,15 +59,10 @@ def session(options: dict[str, Any]) -> Iterator[Any]:
     from advisor.sources.spark import described
     from advisor.sources.spark import session as of_spark
 
-    logging.getLogger().addFilter(_is_news)
+    quiet_ctrl_c()
     with of_spark(master=options["master"]) as spark:
         click.echo(f"latency-advisor: reading with {described(spark)}", err=True)
         yield spark
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """Not the tracebacks that py4j logs when Ctrl-C ends a call to the JVM."""
-    return not str(record.msg).endswith("while sending command.")
 
 
 def tell_of_jvm(report: dict[str, Any]) -> None:

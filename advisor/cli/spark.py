@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ def session(command: str, extras: str, settings: Mapping[str, str]) -> Iterator[
     from advisor.bench.lab.processes import java
 
     java()
+    quiet_ctrl_c()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"latency-advisor-{command}").config("spark.ui.enabled", "false")
     for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
@@ -40,3 +42,12 @@ def session(command: str, extras: str, settings: Mapping[str, str]) -> Iterator[
         yield started
     finally:
         started.stop()
+
+
+def quiet_ctrl_c() -> None:
+    """Keep the tracebacks off the terminal that py4j logs, at the root, of calls that Ctrl-C ended in the JVM."""
+    logging.getLogger().addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return not str(record.msg).endswith("while sending command.")
