@@ -23,13 +23,13 @@ from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
 from advisor.engine import Advice
 from advisor.errors import UsageError
+from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.words import milliseconds
 from advisor.report.budget import moment
 from advisor.savings import Promise
 from advisor.sources.listener.session import is_connect
 
 SCHEMA_VERSION: Final = 1
-SAME_LOAD: Final = 1.1  # rows per batch, or rows per second, that differ by less are the same load
 WARM_UP: Final = "warm-up"
 MORE_RUNS: Final = "more runs could tell"
 Verdict = Literal["faster", "slower", "no difference", "refused", "cannot say"]

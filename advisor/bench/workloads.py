@@ -9,7 +9,8 @@ from advisor.bench.setup import Setup
 ROWS_PER_BATCH: Final = 1000
 
 
-def _rows(setup: Setup, per_batch: int = ROWS_PER_BATCH) -> Any:
+def rows(setup: Setup, per_batch: int = ROWS_PER_BATCH) -> Any:
+    """Rows that are there for every batch: `value` counts them, `timestamp` moves by a second per batch."""
     reader = setup.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", per_batch)
     for key, value in setup.reader_options.items():
         reader = reader.option(key, value)
@@ -18,15 +19,15 @@ def _rows(setup: Setup, per_batch: int = ROWS_PER_BATCH) -> Any:
 
 def rate_to_noop(setup: Setup) -> Any:
     """Rows that are there for every batch, without state, to nowhere."""
-    return _rows(setup).selectExpr("value", "value % 100 AS bucket").writeStream.format("noop")
+    return rows(setup).selectExpr("value", "value % 100 AS bucket").writeStream.format("noop")
 
 
 def rate_counted(setup: Setup) -> Any:
     """A count by 5,000 keys."""
-    counts = _rows(setup).selectExpr("value % 5000 AS bucket").groupBy("bucket").count()
+    counts = rows(setup).selectExpr("value % 5000 AS bucket").groupBy("bucket").count()
     return counts.writeStream.format("noop").outputMode("update")
 
 
 def rate_to_files(setup: Setup) -> Any:
     """Rows to Parquet files of the run."""
-    return _rows(setup).writeStream.format("parquet").option("path", setup.path("files"))
+    return rows(setup).writeStream.format("parquet").option("path", setup.path("files"))

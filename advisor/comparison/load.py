@@ -11,12 +11,11 @@ from advisor.comparison.bootstrap import DRAWS, SEED, Level
 from advisor.comparison.levels import TOTAL, Levels
 from advisor.metrics import Estimate, Missing
 from advisor.metrics.cost import fit
-from advisor.metrics.flow import rows_taken
+from advisor.metrics.flow import SAME_LOAD, rows_taken
 from advisor.metrics.latency import ONE_SHOT
 from advisor.metrics.words import number
 from advisor.window import Window
 
-EVEN_RATIO = 1.1  # loads that differ by less are the same
 BEYOND = 1.5  # a fit is not stretched further than this beyond the rows it has seen
 _NORMAL_95 = 2 * 1.96  # standard errors in a 95 % interval
 
@@ -66,7 +65,7 @@ def load(before: Window, after: Window) -> tuple[Load, Level | None]:
         return Load("unknown", "at a load that is not known", rows, per_second), None
     unit, (old, new) = min(known.items(), key=lambda item: max(item[1]) / min(item[1]))
     found = Load("same", f"at the same load ({_went(old, new)} {unit})", rows, per_second, grown=new > old)
-    return (found, None) if max(old, new) <= EVEN_RATIO * min(old, new) else _adjusted(before, after, found)
+    return (found, None) if max(old, new) <= SAME_LOAD * min(old, new) else _adjusted(before, after, found)
 
 
 def _adjusted(before: Window, after: Window, found: Load) -> tuple[Load, Level | None]:

@@ -16,6 +16,7 @@ NO_BACKLOG = Missing("the sources do not report how far behind they are")
 FEWEST_FOR_TREND = 20
 MAY_BE_TREND = 2.0  # rank correlation in standard errors below which Kendall's test at 1 % sees nothing either
 AS_LARGE, MOST_BATCHES = 0.98, 0.9  # of the largest batch (a limit is split over partitions), of the batches
+SAME_LOAD = 1.1  # loads that differ by less are the same
 MOST_POINTS = 200  # a trend is taken over at most this many medians: its cost grows with the square
 
 

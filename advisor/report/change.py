@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from advisor.metrics import Estimate, measure, measured
-from advisor.metrics.flow import trend
+from advisor.metrics.flow import SAME_LOAD, rows_taken, trend
 from advisor.metrics.words import milliseconds, number
 from advisor.report.budget import budget, moment
 from advisor.window import Window
@@ -21,7 +21,6 @@ COMPARED = (
 STEADY_SHARE = 0.05  # a drift of less than this share of the value over the window is no trend
 SHORTEST_FOR_DIRECTION = pd.Timedelta("2min")  # below, the JVM still warms up
 SHORTEST_FOR_RATE = pd.Timedelta("10min")  # below, a change per hour would be an extrapolation
-EVEN_RATIO = 1.1  # rows that differ by less are the same load
 
 
 def change(before: Window, now: Window, because: str) -> dict[str, Any] | None:
@@ -66,8 +65,8 @@ def _says(before: Window, now: Window, because: str) -> str:
 
 
 def _load(before: Window, now: Window) -> str:
-    old, new = (float(window.batches["input_rows"].median()) for window in (before, now))
-    if max(old, new) <= EVEN_RATIO * min(old, new):
+    old, new = (float(rows_taken(window).median()) for window in (before, now))
+    if max(old, new) <= SAME_LOAD * min(old, new):
         return f"at the same load ({number(new, 'rows')} per batch)"
     return f"while the load went from {old:,.0f} to {number(new, 'rows')} per batch"
 

@@ -63,7 +63,7 @@ class Harvest:
         self._window = Window(b"", 0, 0, False)
         self._base = 0
         self._origin: Callable[[int], int] | None = None
-        self._lines = _Lines()
+        self._lines = Lines()
 
     @property
     def anything(self) -> bool:
@@ -133,7 +133,7 @@ def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:
     return chunk if together else chunk.take(pa.array(np.argsort(runs, kind="stable")))
 
 
-class _Lines:
+class Lines:
     """Counts lines up to a position, each byte once, and only when a broken record asks for it."""
 
     def __init__(self) -> None:

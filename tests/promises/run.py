@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.bench import trial
+from advisor.cli.spark import session
 from advisor.errors import AdvisorError
 from tests.promises.cases import Case, cases
 from tests.promises.table import written
@@ -25,11 +26,9 @@ README = HERE.parents[1] / "README.md"
 RUNS = 4
 SESSION = {
     "spark.master": "local[2]",
-    "spark.ui.enabled": "false",
     "spark.driver.memory": "4g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
 }
 
@@ -44,15 +43,14 @@ def main() -> None:
     until = time.monotonic() + asked.minutes * 60
     known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
     chosen.sort(key=lambda case: case.name in known)
-    spark = session()
-    for case in chosen:
-        if time.monotonic() > until:
-            break
-        known[case.name] = measured(spark, case)
-        print(case.name, json.dumps(known[case.name]), flush=True)
-        MEASURED.write_text(json.dumps(known, indent=1) + "\n")
-        README.write_text(written(README.read_text(), known))
-    spark.stop()
+    with session("promises", "spark", SESSION) as spark:
+        for case in chosen:
+            if time.monotonic() > until:
+                break
+            known[case.name] = measured(spark, case)
+            print(case.name, json.dumps(known[case.name]), flush=True)
+            MEASURED.write_text(json.dumps(known, indent=1) + "\n")
+            README.write_text(written(README.read_text(), known))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,18 +62,6 @@ def parser() -> argparse.ArgumentParser:
         "--minutes", type=float, default=600.0, help="begin no case after that; those not yet measured first"
     )
     return made
-
-
-def session() -> Any:
-    """A Spark of this process."""
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.appName("promises")
-    for key, value in SESSION.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
 
 
 def measured(spark: Any, case: Case) -> dict[str, Any]:

@@ -6,26 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from advisor.bench.setup import Setup
+from advisor.bench.workloads import rows
 
 Build = Callable[[Setup], Any]
 
 
-def _rows(setup: Setup, per_batch: int) -> Any:
-    """Rows that are there for every batch: `value` counts them, `timestamp` moves by a second per batch."""
-    reader = setup.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", per_batch)
-    return reader.option("numPartitions", 2).options(**setup.reader_options).load()
-
-
 def stateless(per_batch: int) -> Build:
     """A projection to nowhere."""
-    return lambda setup: _rows(setup, per_batch).selectExpr("value", "value % 100 AS bucket").writeStream.format("noop")
+    return lambda setup: rows(setup, per_batch).selectExpr("value", "value % 100 AS bucket").writeStream.format("noop")
 
 
 def aggregation(per_batch: int, keys: int) -> Build:
     """A count by key."""
 
     def build(setup: Setup) -> Any:
-        counts = _rows(setup, per_batch).selectExpr(f"value % {keys} AS key").groupBy("key").count()
+        counts = rows(setup, per_batch).selectExpr(f"value % {keys} AS key").groupBy("key").count()
         return counts.writeStream.format("noop").outputMode("update")
 
     return build
@@ -35,8 +30,8 @@ def deduplication(per_batch: int, keys: int) -> Build:
     """Each key once."""
 
     def build(setup: Setup) -> Any:
-        rows = _rows(setup, per_batch).selectExpr(f"value % {keys} AS key").dropDuplicates(["key"])
-        return rows.writeStream.format("noop")
+        once = rows(setup, per_batch).selectExpr(f"value % {keys} AS key").dropDuplicates(["key"])
+        return once.writeStream.format("noop")
 
     return build
 
@@ -46,7 +41,7 @@ def join(per_batch: int) -> Build:
 
     def build(setup: Setup) -> Any:
         left, right = (
-            _rows(setup, per_batch)
+            rows(setup, per_batch)
             .selectExpr(f"value AS {side}", f"timestamp AS {side}_at")
             .withWatermark(f"{side}_at", "10 seconds")
             for side in ("one", "other")

@@ -17,7 +17,7 @@ from advisor.progress import Progress
 from advisor.sources.codecs import Torn
 from advisor.sources.files import table_of
 from advisor.sources.formats import driverlog, lines, loose
-from advisor.sources.harvest import Buffer, Harvest, Window, _Lines
+from advisor.sources.harvest import Buffer, Harvest, Lines, Window
 from advisor.sources.opening import read_windows
 from advisor.sources.runs import Runs
 from advisor.sources.scan import Reader, Scan
@@ -117,7 +117,7 @@ class _Kept(NamedTuple):
         return self.start <= position < self.end
 
 
-class _NoLines(_Lines):
+class _NoLines(Lines):
     """Counts nothing."""
 
     def leave(self, buffer: Buffer, base: int, until: int) -> None:
