@@ -90,6 +90,7 @@ def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:
     with _wanted(paths, options) as wanted:
         report = fleet.fleet_report(paths, options, wanted)
     _write(lambda _: fleet.rendered(report, options), options)
+    _refuse_only_broken(paths, report["input"])
     return fleet.worst_level(report)
 
 

@@ -149,11 +149,11 @@ class _Hearing:
         reading = _counts(rows, self._given.inputs, summaries)
         if not reading.events and not reading.broken and not any(_names_a_run(note) for _, note in told):
             raise InputError(*nothing_found(self._paths, reading))
+        by_jvm = sum(len(log.files) for log in self._given.by_jvm)
         if not summaries and not told:
-            return Judged(reading, [])
+            return Judged(reading, [], by_jvm)
         kin = families(summaries, told)
         entries = self._jobs.judged(runs.union(sightings), kin, catalogue, self._asked, shape, metrics)
-        by_jvm = sum(len(log.files) for log in self._given.by_jvm)
         return Judged(reading, _in_order(entries.select("start", "note", "payload").collect()), by_jvm)
 
 
