@@ -42,8 +42,8 @@ def run(stage: Stage, *, workload: str = "stateless", no_spark: bool = False) ->
 
 def _live(stage: Stage, workload: str) -> None:
     stage.say(f"\n2. A stream that runs here, with the advisor attached: {WORKLOADS[workload].words}.\n")
-    stage.advance("starting Spark", 0.0)
     with TemporaryDirectory(prefix="latency-advisor-demo-", ignore_cleanup_errors=True) as name:
+        stage.advance("starting Spark", 0.0)
         place = Path(name)
         try:
             with started(place) as spark:
