@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from advisor.views import lines, text
 from advisor.views.clean import clean_all
-from advisor.views.paste import parts
-from advisor.views.screen import by_reason, level, screens, setting, steps, unknown_facts
+from advisor.views.pages import environment
+from advisor.views.screen import screens
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Data = Mapping[str, Any]
 
@@ -32,25 +32,8 @@ def _detail(step: Data) -> str:
 
 
 def _environment() -> Environment:
-    # No HTML is made here, so HTML escaping would be wrong; `md` escapes for Markdown.
-    made = Environment(
-        loader=PackageLoader("advisor.views"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    made = environment(html=False)
     made.filters |= {"md": escape, "fenced": fenced}
-    made.globals |= {
-        "lines": lines,
-        "level": level,
-        "steps": steps,
-        "parts": parts,
-        "by_reason": by_reason,
-        "setting": setting,
-        "unknown_facts": unknown_facts,
-        "plural": text.plural,
-        "phase": text.phase,
-        "phase_meaning": text.phase_meaning,
-        "milliseconds": text.ms,
-        "percent": text.share,
-    }
     return made
 
 

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from advisor.report import Report
 from advisor.report.comparing import Compared
-from advisor.views import lines, text
 from advisor.views.clean import clean_all
 from advisor.views.comparison import render as comparison_as_text
-from advisor.views.paste import parts
+from advisor.views.pages import environment
 from advisor.views.promises import by_run
-from advisor.views.screen import by_reason, level, screens, setting, steps, unknown_facts
+from advisor.views.screen import screens
 from advisor.views.terminal import render as as_text
 
 Data = Mapping[str, Any]
@@ -57,32 +55,7 @@ def render(report: Data) -> str:
     """The report as HTML for one cell: no script, nothing fetched; whatever comes from a session is escaped."""
     report = clean_all(report)
     shown = screens(report)
-    page = _environment().get_template("notebook.html.j2")
+    page = environment(html=True).get_template("notebook.html.j2")
     return page.render(
         report=report, shown=shown[:CARDS], more=len(shown[CARDS:]), session=report.get("session"), proof=by_run(report)
     )
-
-
-def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("advisor.views"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.globals |= {
-        "lines": lines,
-        "level": level,
-        "steps": steps,
-        "parts": parts,
-        "by_reason": by_reason,
-        "setting": setting,
-        "unknown_facts": unknown_facts,
-        "plural": text.plural,
-        "phase": text.phase,
-        "phase_meaning": text.phase_meaning,
-        "milliseconds": text.ms,
-        "percent": text.share,
-    }
-    return made
