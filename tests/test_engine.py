@@ -12,6 +12,7 @@ from advisor.catalogue import Catalogue, Condition, load
 from advisor.engine import Finding, Silenced, Skipped, judge, judge_rule
 from advisor.engine.conditions import ask, ask_all
 from advisor.engine.levels import confidence, felt_level, level_of
+from advisor.engine.sentences import setting
 from tests.made import window
 
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
@@ -37,6 +38,12 @@ def test_a_rule_fires_with_level_confidence_and_a_legal_step(catalogue: Catalogu
     assert (finding.level, finding.confidence) == ("high", "high")
     assert finding.says.startswith("In a typical batch, 58 ms of 100 ms (58.0 %)")
     assert next((step.id, step.legal) for step in finding.steps) == ("async-progress", "yes")
+
+
+def test_a_setting_that_cannot_be_computed_says_why() -> None:
+    unknown = setting("{advised_state_partitions}", window([BATCH]))
+    assert unknown == "<advised state partitions: the number of task slots is not known>"
+    assert setting("{advised_state_partitions}", window([BATCH], task_slots=4)) == "4"
 
 
 def test_one_batch_is_judged_and_says_so(catalogue: Catalogue) -> None:

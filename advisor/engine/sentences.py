@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from advisor.catalogue import Change, Rule, Step
-from advisor.metrics import METRICS, Estimate, measure
+from advisor.metrics import METRICS, Estimate, Missing, measure
 from advisor.metrics.words import in_words, number
 from advisor.window import Window
 
@@ -18,7 +18,7 @@ def sentence(text: str, window: Window, rule: Rule | None = None) -> str:
 
 
 def setting(text: str, window: Window) -> str:
-    """The value of a setting: bare numbers, whole; a name that is not known stands as <name>, to be filled in."""
+    """The value of a setting: bare numbers, whole; what is not known stands as <name: why>, to be filled in."""
     return _PLACEHOLDER.sub(lambda match: _bare(match[1], window), text)
 
 
@@ -100,6 +100,8 @@ def _stat(name: str, rule: Rule | None) -> str | None:
 def _bare(name: str, window: Window) -> str:
     if name in METRICS:
         value = measure(window, name)
+        if isinstance(value, Missing):
+            return f"<{name.replace('_', ' ')}: {value.reason}>"
         return f"{value.safe:.0f}" if isinstance(value, Estimate) else f"<{name}>"
     known = window.facts.get(name)
     return f"<{name}>" if known is None else str(known.value)

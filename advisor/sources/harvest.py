@@ -17,6 +17,8 @@ EVENTS_PER_CHUNK = 16384
 FRESH_EVENTS = 256
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file; a file with more is no log."""
+_COMPARED = 64 << 10
+_NEWLINE = ord("\n")
 
 
 class Buffer(Protocol):
@@ -159,5 +161,6 @@ class Lines:
 
 
 def _newlines(buffer: Buffer, start: int, end: int) -> int:
-    step = 1 << 20
-    return sum(buffer[at : min(at + step, end)].count(b"\n") for at in range(start, end, step))
+    # comparing bytes by the thousand is some times as fast as bytes.count
+    text = np.frombuffer(buffer, np.uint8, end - start, start)  # type: ignore[call-overload]
+    return sum(int(np.count_nonzero(text[at : at + _COMPARED] == _NEWLINE)) for at in range(0, len(text), _COMPARED))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from advisor.views.text import plural
+
 BEGINS, ENDS = "<!-- promises: written by make bench-promises -->", "<!-- end of promises -->"
 HEAD = (
     "| query | settings | step | batch before, ms | promised, ms | measured, ms |  |",
@@ -31,14 +33,14 @@ def score(known: dict[str, dict[str, Any]]) -> str:
     tried = [one for one in known.values() if "failed" not in one]
     given = [one for one in tried if one["promised_ms"]]
     if not given:
-        return f"{len(tried)} cases, no promise."
+        return f"{plural(len(tried), 'case')}, no promise."
     held = sum(_holds(one) for one in given)
     width = np.median([(one["promised_ms"]["high"] - one["promised_ms"]["low"]) / one["before_ms"] for one in given])
     off = [abs(one["promised_ms"]["expected"] - one["saved_ms"]) / one["before_ms"]
            for one in given if one["promised_ms"]["expected"] is not None]  # fmt: skip
     sparks = " and ".join(sorted({one["spark"] for one in tried}))
     return (
-        f"{len(tried)} cases on Spark {sparks}, {len(given)} with a promise; "
+        f"{plural(len(tried), 'case')} on Spark {sparks}, {len(given)} with a promise; "
         f"the measured saving lies in the promised interval in {held} of {len(given)}. The interval is "
         f"{width:.0%} of the batch wide (median); the expected saving is off by {np.median(off):.0%} of the batch "
         f"(median), by more than 15 % in {sum(one > 0.15 for one in off)}."
