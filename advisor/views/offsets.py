@@ -18,7 +18,7 @@ WIDTH: Final = 110
 FEWEST: Final = 300
 """Batches below which a configuration is marked: a purge starts after 100."""
 _TITLES: Final = {"stat": "Steady rows to the stat sink", "kafka": "Kafka to Kafka"}
-_HEADINGS: Final = ("", "batch", "p50", "p99", "p50 by", "p99 by", "published", "purged", " ")
+_HEADINGS: Final = ("", "batch", "p50", "p99", "estimated", "p50 by", "p99 by", "published", "purged", " ")
 _LEFT: Final = ("", " ")
 
 
@@ -61,8 +61,8 @@ def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
     latency, change = one["latency_ms"], one["change"]
     return (
         f"  {one['name']}", _ms(one["trigger_ms"].get("p50")), _ms(latency.get("p50")), _ms(latency.get("p99")),
-        _share(change.get("p50")), _share(change.get("p99")), _published(one["published"]), str(one["purged_files"]),
-        _note(one),
+        _estimated(one.get("estimated_ms") or {}), _share(change.get("p50")), _share(change.get("p99")),
+        _published(one["published"]), str(one["purged_files"]), _note(one),
     )  # fmt: skip
 
 
@@ -74,6 +74,10 @@ def _note(one: Mapping[str, Any]) -> str:
 
 def _ms(value: float | None) -> str:
     return "" if value is None else text.ms(value)
+
+
+def _estimated(found: Mapping[str, float]) -> str:
+    return f"{_ms(found['p50'])}, {_ms(found['p99'])}" if found else ""
 
 
 def _share(value: float | None) -> str:

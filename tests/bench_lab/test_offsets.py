@@ -103,6 +103,14 @@ def test_who_kept_up(measured: dict[str, float], kept: bool) -> None:
     assert ("did not keep up" in render(found).partition("- ")[0]) is not kept
 
 
+def test_what_progress_says_stands_beside_what_was_measured() -> None:
+    runs = [{**run("inline", 100), "estimated_ms": {"p50": p50, "p99": 2 * p50}} for p50 in (104.0, 110.0)]
+    (cell,) = result(runs)["cells"]
+    assert cell["configurations"][0]["estimated_ms"] == {"p50": 107, "p99": 214}
+    assert "107 ms, 214 ms" in render(result(runs))
+    assert "estimated" in render(result([run("inline", 100)]))
+
+
 def test_short_runs_are_said_to_be_short() -> None:
     assert not any("fewer than 300" in words for words in result([run("inline", 100)])["limits"])
     assert any("fewer than 300" in words for words in result([run("inline", 100, batches=299)])["limits"])

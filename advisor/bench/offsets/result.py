@@ -66,6 +66,7 @@ def _one(runs: Sequence[Run]) -> dict[str, Any]:
         "latency_ms": {
             key: value for key, value in _middle(runs, "measured").items() if key in ("p50", "p99", "p99.9")
         },
+        "estimated_ms": _middle(runs, "estimated_ms"),
         "p50_of_runs_ms": sorted(run["measured"]["p50"] for run in runs if "p50" in run.get("measured", {})),
         "purged_files": int(_middle(runs, "measured").get("purged_files", 0)),
         "kept_up": all(kept_up(run) for run in runs),
