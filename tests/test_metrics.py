@@ -296,6 +296,13 @@ def test_the_promise_of_asynchronous_progress_holds_what_was_measured(
     assert promise.value == pytest.approx(measured, abs=0.13 * whole)
 
 
+@pytest.mark.parametrize(("logs", "interval"), [((57, 58), 1000), ((175, 173), 2000), ((646, 645), 4000)])
+def test_the_log_interval_is_one_that_storage_keeps(logs: tuple[float, float], interval: float) -> None:
+    row = {"triggerExecution": sum(logs) + 50, "walCommit": logs[0], "commitOffsets": logs[1], "addBatch": 40}
+    slow = {**row, "walCommit": 40 * logs[0]}
+    assert value(measure(window([*[row] * 10, slow]), "shortest_async_interval_ms")) == interval
+
+
 def test_missing_batches_are_counted() -> None:
     made = window([{"triggerExecution": 100, "addBatch": 90}] * 5)
     assert value(measure(made, "missing_batches")) == 0

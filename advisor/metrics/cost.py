@@ -161,11 +161,25 @@ def latency_over_advised_interval_ms(window: Window) -> Windowed:
 
 
 @window_metric("ms")
+def shortest_async_interval_ms(window: Window) -> Windowed:
+    """An interval at which storage keeps up with asynchronous log writes: 1000 ms, or 3 x p50 of the logs' time.
+
+    One thread writes both logs. Where that takes longer than the interval, batches wait for it as before: measured on
+    S3A with 20 ms more per request, logs of 1290 ms and an interval of 1000 ms made no batch shorter.
+    """
+    return _log_interval(window, SHORTEST_LOG_INTERVAL_MS, 0.50)
+
+
+@window_metric("ms")
 def advised_async_interval_ms(window: Window) -> Windowed:
-    """An interval for asynchronous log writes that storage keeps: 5000 ms, or 3 x p95 of a write if that is more."""
+    """Where writes are asynchronous already and batches wait for them: 5000 ms, or 3 x p95 of that wait."""
+    return _log_interval(window, ADVISED_LOG_INTERVAL_MS, 0.95)
+
+
+def _log_interval(window: Window, least: int, quantile: float) -> Windowed:
     logs = offset_log_ms(window)
-    slow = float(logs.quantile(0.95)) if isinstance(logs, pd.Series) and len(logs) else 0.0
-    advised = max(float(ADVISED_LOG_INTERVAL_MS), math.ceil(3 * slow / 1000) * 1000.0)
+    slow = float(logs.quantile(quantile)) if isinstance(logs, pd.Series) and len(logs) else 0.0
+    advised = max(float(least), math.ceil(3 * slow / 1000) * 1000.0)
     return Estimate(advised, advised, advised)
 
 
