@@ -28,9 +28,9 @@ from advisor.sources.spark.session import explained, settings, ship
 from advisor.sources.spark.trimming import Summary
 from advisor.sources.spark.units import Log, Unit, grown, tasks
 
-LARGEST = 64 << 20
+LARGEST = 256 << 20
 SMALLEST = 4 << 20
-"""Bytes of a task; between, each core gets some tasks."""
+"""Bytes of a task; between, each core gets some tasks. Each costs Spark and its Python worker 50 ms besides."""
 _TASKS_PER_CORE = 4
 
 
