@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from itertools import compress
 from typing import Any, Final
 
 from rich.console import Console
@@ -14,7 +15,7 @@ from rich.text import Text
 from advisor.views import text
 from advisor.views.clean import clean_all
 
-WIDTH: Final = 110
+WIDTH: Final = 120
 FEWEST: Final = 300
 """Batches below which a configuration is marked: a purge starts after 100."""
 _TITLES: Final = {"stat": "Steady rows to the stat sink", "kafka": "Kafka to Kafka"}
@@ -43,12 +44,14 @@ def render(result: Mapping[str, Any], *, width: int = WIDTH, color: bool = False
 
 def _table(cells: list[Mapping[str, Any]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for title in _HEADINGS:
+    rows = [(cell, [_row(one) for one in cell["configurations"]]) for cell in cells]
+    used = [any(row[at] for _, of_cell in rows for row in of_cell) for at in range(len(_HEADINGS))]
+    for title in compress(_HEADINGS, used):
         table.add_column(title, justify="left" if title in _LEFT else "right", no_wrap=True)
-    for cell in cells:
+    for cell, of_cell in rows:
         table.add_row(Text(_place(cell), "bold"))
-        for row in map(_row, cell["configurations"]):
-            table.add_row(*map(Text, row))
+        for row in of_cell:
+            table.add_row(*map(Text, compress(row, used)))
     return table
 
 
