@@ -284,6 +284,9 @@ def test_mixture_quantiles_lie_in_order_and_within(parts: list[tuple[float, floa
         ((54, 53.5), 141, 111),
         ((63, 64), 195, 140),
         ((62, 66), 178, 140),
+        ((63, 66), 194, 122),
+        ((175, 173), 412, 345),
+        ((690, 693), 1480, 1410),
     ],
 )
 def test_the_promise_of_asynchronous_progress_holds_what_was_measured(
@@ -293,7 +296,7 @@ def test_the_promise_of_asynchronous_progress_holds_what_was_measured(
     promise = measure(window([row] * 10), "async_progress_saving_ms")
     assert isinstance(promise, Estimate)
     assert promise.low <= measured <= promise.high
-    assert promise.value == pytest.approx(measured, abs=0.13 * whole)
+    assert promise.value == pytest.approx(measured, abs=0.16 * whole)
 
 
 @pytest.mark.parametrize(("logs", "interval"), [((57, 58), 1000), ((175, 173), 2000), ((646, 645), 4000)])
