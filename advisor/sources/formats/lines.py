@@ -9,14 +9,10 @@ import msgspec
 from advisor.progress import UNUSUAL, Broken, Progress, decode_usual, from_object
 from advisor.progress.shapes import with_totals
 from advisor.sources.formats.loose import LONGEST_EVENT, find_events
-from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
+from advisor.sources.harvest import Buffer, Harvest
 
 _STREAMING = re.compile(rb'\{"Event":"[^"]{0,100}?StreamingQueryListener\$QueryProgress')
 _PROGRESS = b"$QueryProgress"
-
-
-_Found = tuple[Progress, int, int]
-"""An event, and where in the window it begins and ends."""
 
 
 class _Line(msgspec.Struct):
@@ -55,48 +51,37 @@ def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> No
 def read_event_log(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest the progress events of an event log; where to go on once more of the file is there."""
     size = len(buffer)
-    found: list[_Found] = []
-    resume = size
     position = buffer.find(_PROGRESS, begin)
     while position >= 0:
         start = _line_start(buffer, position, begin)
         stop = buffer.find(b"\n", position)
         if stop < 0:
             if not final and size - start < LONGEST_EVENT:
-                resume = start
-                break
+                return start
             stop = size
         if _STREAMING.match(buffer[start : start + 200]):
-            _read_event(buffer, start, stop, harvest, found)
+            _read_event(buffer, start, stop, harvest)
         position = buffer.find(_PROGRESS, stop)
-    _add(found, harvest)
-    return resume if final or resume < size else max(begin, _line_start(buffer, size, begin))
+    return size if final else max(begin, _line_start(buffer, size, begin))
 
 
-def _read_event(buffer: Buffer, start: int, stop: int, harvest: Harvest, found: list[_Found]) -> None:
+def _read_event(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> None:
     line = buffer[start : min(stop, start + LONGEST_EVENT)]
-    try:
-        event = _event(line)
-    except Broken as broken:
-        harvest.add_broken(start, broken.reason)
-        return
-    found.append((event, start, stop))
-    if len(found) == FRESH_EVENTS:
-        _add(found, harvest)
-        found.clear()
-
-
-def _add(found: list[_Found], harvest: Harvest) -> None:
-    if found:
-        harvest.add_many(*map(list, zip(*found, strict=True)))
-
-
-def _event(line: bytes) -> Progress:
     try:
         event = _decode_event(line).progress
     except UNUSUAL:
-        return _unusual(line)
-    return event if event.num_input_rows is not None else with_totals(event)
+        _read_unusual(line, start, stop, harvest)
+    else:
+        harvest.add(event if event.num_input_rows is not None else with_totals(event), start, stop)
+
+
+def _read_unusual(line: bytes, start: int, stop: int, harvest: Harvest) -> None:
+    try:
+        event = _unusual(line)
+    except Broken as broken:
+        harvest.add_broken(start, broken.reason)
+    else:
+        harvest.add(event, start, stop)
 
 
 def _unusual(line: bytes) -> Progress:
