@@ -11,6 +11,7 @@ from itertools import cycle, islice
 
 from advisor.bench import trial
 from advisor.cli.spark import session
+from tests.promises.cases import Case
 from tests.promises.run import RUNS, SESSION
 from tests.promises.workloads import aggregation, stateless
 
@@ -26,7 +27,7 @@ def main() -> None:
     alarms = 0
     with session("null", "spark", SESSION) as spark:
         for name, build in islice(cycle(QUERIES.items()), asked.trials):
-            tried = trial(build, [NOTHING], spark=spark, runs=RUNS, batches=20, seconds=45.0)
+            tried = trial(build, [NOTHING], spark=spark, runs=RUNS, batches=Case.batches, seconds=Case.seconds)
             alarms += tried.verdict in ("faster", "slower")
             print(name, tried.verdict, tried.data["says"], flush=True)
     print(f"{alarms} of {asked.trials} trials saw a difference where there is none")
