@@ -42,8 +42,8 @@ def score(known: dict[str, dict[str, Any]]) -> str:
     return (
         f"{plural(len(tried), 'case')} on Spark {sparks}, {len(given)} with a promise; "
         f"the measured saving lies in the promised interval in {held} of {len(given)}. The interval is "
-        f"{width:.0%} of the batch wide (median); the expected saving is off by {np.median(off):.0%} of the batch "
-        f"(median), by more than 15 % in {sum(one > 0.15 for one in off)}."
+        f"{width * 100:.0f} % of the batch wide (median); the expected saving is off by "
+        f"{np.median(off) * 100:.0f} % of the batch (median), by more than 15 % in {sum(one > 0.15 for one in off)}."
     )
 
 
