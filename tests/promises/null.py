@@ -11,12 +11,12 @@ from itertools import cycle, islice
 
 from advisor.bench import trial
 from advisor.cli.spark import session
-from tests.promises.cases import Case
+from tests.promises.cases import STATEFUL, Case
 from tests.promises.run import RUNS, SESSION
-from tests.promises.workloads import aggregation, stateless
+from tests.promises.workloads import stateless
 
 NOTHING = {"conf": {"spark.sql.streaming.aSettingThatNobodyReads": "1"}}
-QUERIES = {"stateless": stateless(1_000), "aggregation": aggregation(2_000, 5_000)}
+QUERIES = {"stateless": (stateless(1_000), None), **STATEFUL}
 
 
 def main() -> None:
@@ -26,8 +26,9 @@ def main() -> None:
     asked = parser.parse_args()
     alarms = 0
     with session("null", "spark", SESSION) as spark:
-        for name, build in islice(cycle(QUERIES.items()), asked.trials):
-            tried = trial(build, [NOTHING], spark=spark, runs=RUNS, batches=Case.batches, seconds=Case.seconds)
+        for name, (build, state) in islice(cycle(QUERIES.items()), asked.trials):
+            bounds = {"runs": RUNS, "batches": Case.batches, "seconds": Case.seconds, "state_rows": state}
+            tried = trial(build, [NOTHING], spark=spark, **bounds)
             alarms += tried.verdict in ("faster", "slower")
             print(name, tried.verdict, tried.data["says"], flush=True)
     print(f"{alarms} of {asked.trials} trials saw a difference where there is none")
