@@ -111,11 +111,9 @@ def run_window(table: pa.Table, facts: Facts) -> Window:
 
 
 def _flat(table: pa.Table) -> pd.DataFrame:
-    frame: pd.DataFrame = table.drop_columns(["operators", "sources", "other_phases"]).to_pandas()
+    plain = table.drop_columns(["operators", "sources", "other_phases"])
+    frame: pd.DataFrame = plain.cast(_of_floats(plain.schema), safe=False).to_pandas()
     other = table["other_phases"].to_pylist()
-    frame = frame.reset_index(drop=True)
-    number = frame.select_dtypes("number").columns
-    frame[number] = frame[number].astype("float64")
     frame["interval_ms"] = intervals(frame)
     frame["other_phases_ms"] = [sum(ms for _, ms in phases) if phases else 0 for phases in other]
     started = _since_last(frame)
@@ -123,6 +121,13 @@ def _flat(table: pa.Table) -> pd.DataFrame:
     gap = started - frame["trigger_execution_ms"].shift()
     frame["between_batches_ms"] = gap.where(consecutive & (frame["interval_ms"] >= started - 1)).clip(lower=0)
     return frame
+
+
+def _of_floats(schema: pa.Schema) -> pa.Schema:
+    number = (pa.types.is_integer, pa.types.is_floating)
+    return pa.schema([
+        field.with_type(pa.float64()) if any(of(field.type) for of in number) else field for field in schema
+    ])  # fmt: skip
 
 
 def intervals(frame: pd.DataFrame) -> pd.Series[float]:

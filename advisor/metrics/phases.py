@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from advisor.metrics.registry import Batchwise, Missing, batch_metric, share_of
@@ -19,8 +20,8 @@ DATABRICKS = (
 
 def summed(window: Window, columns: tuple[str, ...]) -> pd.Series[float]:
     """The sum of these phases per batch; a phase that Spark did not name counts as 0."""
-    total: pd.Series[float] = window.batches[list(columns)].sum(axis=1)
-    return total
+    named = np.array([window.batches[column].to_numpy(dtype=float) for column in columns])
+    return pd.Series(np.nansum(named, axis=0), index=window.batches.index)
 
 
 @batch_metric("ms", phases=tuple(PHASES))

@@ -26,6 +26,8 @@ def missing_batches(window: Window) -> Windowed:
 @window_metric("count", "count")
 def inflated_partitions(window: Window) -> Windowed:
     """Batches whose numShufflePartitions counts retried tasks too (Spark before SPARK-45084)."""
+    if window.operators.empty:
+        return _count(0)
     shown = window.operators["shuffle_partitions"]
     least = shown.groupby(window.operators["name"], dropna=False).transform("min")
     return _count(window.operators.loc[shown > least, "batch"].nunique())

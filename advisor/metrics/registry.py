@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from advisor.window import Window
@@ -155,7 +156,8 @@ def _ratio(part: Batchwise | Windowed, whole: Batchwise | Windowed) -> Batchwise
     if isinstance(part, Missing):
         return part
     assert isinstance(whole, pd.Series)
-    positive = whole.where(whole > 0)
+    numbers = whole.to_numpy(dtype=float)
+    positive = np.where(numbers > 0, numbers, np.nan)
     if isinstance(part, Bounds):
         return Bounds(part.low / positive, part.high / positive)
     assert isinstance(part, pd.Series)

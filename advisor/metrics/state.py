@@ -19,9 +19,10 @@ NO_COMMIT_TIME = Missing("this Spark version does not report commitTimeMs")
 
 def per_batch(window: Window, values: pd.Series[float]) -> pd.Series[float]:
     """A value of each operator, summed over the operators of a batch; 0 for a batch without state."""
-    total = values.groupby(window.operators["batch"]).sum(min_count=1)
-    known: pd.Series[float] = total.reindex(window.batches.index)
-    return known.fillna(0.0) if window.operators.empty else known
+    if window.operators.empty:
+        return pd.Series(0.0, index=window.batches.index)
+    total: pd.Series[float] = values.groupby(window.operators["batch"]).sum(min_count=1)
+    return total.reindex(window.batches.index)
 
 
 @remembered
@@ -141,6 +142,8 @@ def _with_slots(window: Window, combine: object) -> Batchwise:
 
 
 def _largest(window: Window, values: pd.Series[float]) -> pd.Series[float]:
+    if window.operators.empty:
+        return pd.Series(0.0, index=window.batches.index)
     most: pd.Series[float] = values.groupby(window.operators["batch"]).max().reindex(window.batches.index)
     return most.fillna(0.0)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from advisor.metrics import Estimate, measure
@@ -27,14 +29,16 @@ def budget(window: Window) -> dict[str, float]:
 def worst(window: Window) -> list[dict[str, Any]]:
     """The five longest steady batches, each with the phase that was most above its own median."""
     longest = window.batches.nlargest(WORST, "trigger_execution_ms")
-    usual = window.batches[list(PHASES)].median()
-    return [_told(row, usual) for _, row in longest.iterrows()]
+    phases = longest[list(PHASES)].to_numpy(dtype=float)
+    above = phases - window.batches[list(PHASES)].median().to_numpy()
+    return [_told(row, _furthest(over)) for row, over in zip(longest.to_dict("records"), above, strict=True)]
 
 
-def _told(row: pd.Series, usual: pd.Series) -> dict[str, Any]:
-    phases = row[list(PHASES)].astype(float)
-    above = (phases - usual).dropna()
-    column = str(above.idxmax()) if len(above) else "trigger_execution_ms"
+def _furthest(above: np.ndarray) -> str:
+    return "trigger_execution_ms" if np.isnan(above).all() else list(PHASES)[int(np.nanargmax(above))]
+
+
+def _told(row: dict[Hashable, Any], column: str) -> dict[str, Any]:
     return {
         "batch_id": None if pd.isna(row["batch_id"]) else int(row["batch_id"]),
         "timestamp": moment(row["timestamp"]),
