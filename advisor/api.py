@@ -54,6 +54,24 @@ def analyze(
     return Shown(_with_jvm(report_on(judged.reading, judged.entries).data, judged.by_jvm))
 
 
+def refuse(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    set: Iterable[str] = (),
+    config: str | Path | None = None,
+    rules: Iterable[str | Path] = (),
+    last: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> None:
+    """Raise what `analyze` raises of these before it reads anything: asked before a session is started for it."""
+    from advisor.sources import spark as cluster  # noqa: PLC0415
+
+    given = _listed(paths)
+    cluster.refuse(given)
+    _asked(set, config, given, catalogue.load([Path(place) for place in rules] or None), last, since, until)
+
+
 def analyze_fleet(
     paths: str | Path | Iterable[str | Path],
     *,

@@ -223,3 +223,20 @@ def test_the_demonstration_without_spark() -> None:
     assert result.exit_code == 0, result.output
     assert "LG001" in result.output
     assert "2. No stream runs here: it was not asked for." in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("no-such.log",), "no-such.log: no such file or directory"),
+        (("-",), "standard input cannot be read by a cluster"),
+        ((LOG, "--last", "soon"), "is no length of time"),
+        ((LOG, "--set", "sinc=kafka"), "sinc"),
+        ((LOG, "--rules", "no-such-rules"), "no-such-rules"),
+    ],
+)
+def test_what_was_asked_wrongly_starts_no_spark(words: tuple[str, ...], found: str) -> None:
+    # no master: were one asked for, the message would be of Spark
+    done = program("analyze", *words, "--master", "spark://nowhere.invalid:1", JAVA_HOME="/nowhere")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert found in done.stderr and "Spark" not in done.stderr

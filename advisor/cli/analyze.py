@@ -97,9 +97,13 @@ def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:
 @contextmanager
 def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """What the call takes besides the paths, the session of the engine and something that shows progress among it."""
-    named = {name: options[name] for name in ("config", "rules", "last", "since", "until", "engine")}
+    from advisor.api import refuse
+
+    named = {name: options[name] for name in ("config", "rules", "last", "since", "until")} | {"set": options["given"]}
+    if options["engine"] == "spark":
+        refuse(paths, **named)
     with fleet.session(options) as spark, fleet.counter() if spark else _progress(paths) as progress:
-        yield named | {"set": options["given"], "progress": progress, "spark": spark}
+        yield named | {"engine": options["engine"], "progress": progress, "spark": spark}
 
 
 def fails(worst: str | None, level: str | None) -> bool:

@@ -91,7 +91,8 @@ def _statistic(window: Window, values: pd.Series[float], name: str, stat: str) -
 
 
 def _known(numbers: np.ndarray) -> np.ndarray:
-    return numbers[~np.isnan(numbers)]
+    known: np.ndarray = numbers[~np.isnan(numbers)]
+    return known
 
 
 def _ratio_of_sums(window: Window, part: str, whole: str, stat: str) -> Estimate | Missing:

@@ -39,6 +39,13 @@ def expand(paths: Sequence[str | os.PathLike[str]]) -> list[Input]:
     return list(found.values())
 
 
+def refuse_missing(paths: Iterable[str]) -> None:
+    """InputError for the first path of this machine where there is nothing."""
+    for path in paths:
+        if not is_url(path):
+            _matches(_mounted(path))
+
+
 def is_url(path: str) -> bool:
     """Whether a path lies in an object store or another file system."""
     return bool(_URL.match(path))
@@ -60,17 +67,28 @@ def _expand(path: str) -> list[Input]:
         return [Input(STDIN, STDIN, True)]
     if is_url(path):
         return _expand_url(path)
-    if path.startswith("dbfs:/"):
-        path = "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/")
+    matches = _matches(_mounted(path))
+    if matches != [path]:
+        return [one for match in matches for one in _expand(match)]
     place = Path(path)
     if place.is_dir():
         return [Input(str(file), log_of(str(file)), False) for file in in_order(_files_below(place))]
-    if place.exists():
-        return [Input(path, log_of(path), True)]
+    return [Input(path, log_of(path), True)]
+
+
+def _mounted(path: str) -> str:
+    """Where Databricks shows a path of DBFS to programs."""
+    return "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/") if path.startswith("dbfs:/") else path
+
+
+def _matches(path: str) -> list[str]:
+    """The path, or what matches it as a pattern; InputError where neither is there."""
+    if Path(path).exists():
+        return [path]
     matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207 - keeps `./`
     if not matches:
         raise InputError(path, "no such file or directory", "give a log file, a directory of logs, a pattern, or -")
-    return [one for match in matches for one in _expand(match)]
+    return matches
 
 
 def _files_below(place: Path) -> Iterator[str]:

@@ -52,19 +52,20 @@ def cases() -> Iterator[Case]:
     for partitions in (2, 4):
         yield Case(
             "aggregation, 1,000,000 keys", million, "changelog-checkpointing", f"RocksDB, {partitions} partitions",
-            _with(ROCKSDB, partitions), 1_000_000, 10, 120.0,
+            with_partitions(ROCKSDB, partitions), 1_000_000, 10, 120.0,
         )  # fmt: skip
 
 
 def _of_state(workload: str, build: Build, state: int) -> Iterator[Case]:
     for partitions in (2, 4, 8):
         settings = f"RocksDB, {partitions} partitions"
-        yield Case(workload, build, "changelog-checkpointing", settings, _with(ROCKSDB, partitions), state)
+        yield Case(workload, build, "changelog-checkpointing", settings, with_partitions(ROCKSDB, partitions), state)
     for store, conf in STORES.items():
         for partitions in (4, 8):
             settings = f"{store}, {partitions} partitions"
-            yield Case(workload, build, "fewer-state-partitions", settings, _with(conf, partitions), state)
+            yield Case(workload, build, "fewer-state-partitions", settings, with_partitions(conf, partitions), state)
 
 
-def _with(conf: dict[str, str], partitions: int) -> dict[str, str]:
+def with_partitions(conf: dict[str, str], partitions: int) -> dict[str, str]:
+    """A store's settings with that many state partitions."""
     return {**conf, "spark.sql.shuffle.partitions": str(partitions)}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from advisor.errors import InputError
 from advisor.redaction import redact
-from advisor.sources.paths import STDIN, Input, expand, in_order, is_url, log_of
+from advisor.sources.paths import STDIN, Input, expand, in_order, is_url, log_of, refuse_missing
 from advisor.sources.spark.jvm import listed
 from advisor.sources.spark.places import sizes
 from advisor.sources.spark.session import is_local
@@ -31,11 +31,23 @@ class Given(NamedTuple):
         return sum(log.size for log in self.logs)
 
 
+def refuse(paths: Paths) -> None:
+    """What is certain before a session is there: InputError for standard input, and where on this machine nothing is.
+
+    Nothing is listed, opened or fetched.
+    """
+    named = [os.fspath(path) for path in paths]
+    if STDIN in named:
+        raise InputError(STDIN, "standard input cannot be read by a cluster", "use --engine local, or give files")
+    refuse_missing(named)
+
+
 def given(spark: Any, paths: Paths) -> Given:
     """The files behind the paths, by names that mean the same in every worker's directory; InputError as `expand`."""
     inputs: dict[str, Input] = {}
     lengths: dict[str, int] = {}
     urls = []
+    refuse(paths)
     named = [os.fspath(path) for path in paths]
     for path in named if is_local(spark) else map(_absolute, named):
         found, below = _found(spark, path)
@@ -43,8 +55,6 @@ def given(spark: Any, paths: Paths) -> Given:
         urls += [path] if below else []
         for one in found:
             inputs.setdefault(one.path, one)
-    if STDIN in inputs:
-        raise InputError(STDIN, "standard input cannot be read by a cluster", "use --engine local, or give files")
     found_logs = logs(inputs.values(), sizes(path for path in inputs if path not in lengths) | lengths)
     near, far = ([log for log in found_logs if (log.files[0].path in lengths) is by_jvm] for by_jvm in (False, True))
     return Given(list(inputs.values()), near, far, urls)
