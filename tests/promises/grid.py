@@ -1,0 +1,148 @@
+"""Whether the advice leads to good settings: each query under a grid of them, and where the best step leads from each.
+
+`python -m tests.promises.grid [--list] [--only TEXT] [--rounds 2]` measures every point of a query's grid in turns, in
+another order each round, asks for the best step at each point, takes it where it is another point, asks again there,
+and writes grid.json. A way that ends within 10 % of the best point is good.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from advisor.bench.place import throw_away
+from advisor.bench.run import Bounds, Runner
+from advisor.bench.setup import Permissions, Variant
+from advisor.bench.steps import candidate
+from advisor.catalogue import load
+from advisor.cli.spark import session
+from advisor.engine import judge
+from advisor.metrics import Estimate, measure
+from advisor.report.query import best_step
+from advisor.window import Window
+from tests.promises.cases import STATEFUL, STORES, Case, with_partitions
+from tests.promises.run import SESSION
+from tests.promises.workloads import Build, stateless
+
+MEASURED = Path(__file__).resolve().parent / "grid.json"
+GOOD = 1.1
+"""Of the best point's batch."""
+CONF = ("conf", "writer_option")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A query and its points, each by its name."""
+
+    build: Build
+    state_rows: int | None
+    points: Mapping[str, Variant]
+
+
+def grids() -> Iterator[tuple[str, Grid]]:
+    """Each query's grid, by the query's name."""
+    for rows in (1_000, 100_000):
+        intervals = {f"asynchronous, {ms} ms": Variant(writer_option=_asynchronous(ms)) for ms in (1000, 5000)}
+        yield f"stateless, {rows:,} rows per batch", Grid(stateless(rows), None, {"as it is": Variant(), **intervals})
+    for workload, (build, rows) in STATEFUL.items():
+        points = {
+            f"{store}, {partitions} partitions": Variant(conf=with_partitions(conf, partitions))
+            for store, conf in STORES.items()
+            for partitions in (2, 4, 8)
+        }
+        yield workload, Grid(build, rows, points)
+
+
+def _asynchronous(interval: int) -> dict[str, str]:
+    name = "asyncProgressTracking"
+    return {f"{name}Enabled": "true", f"{name}CheckpointIntervalMs": str(interval)}
+
+
+def main() -> None:
+    """Measure the chosen grids; the file grows query by query."""
+    asked = parser().parse_args()
+    chosen = {name: grid for name, grid in grids() if asked.only in name}
+    if asked.list or not chosen:
+        print("\n".join(chosen) or f"no query's name holds {asked.only!r}")
+        return
+    known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    with session("grid", "spark", SESSION) as spark:
+        for name, grid in chosen.items():
+            known[name] = {"spark": spark.version, **measured(spark, grid, asked.rounds)}
+            print(name, json.dumps(known[name], indent=1), flush=True)
+            MEASURED.write_text(json.dumps(known, indent=1) + "\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="grid", description=__doc__.split("\n\n", maxsplit=1)[0])
+    made.add_argument("--list", action="store_true", help="name the queries and end")
+    made.add_argument("--only", default="", help="queries whose name holds this text")
+    made.add_argument("--rounds", type=int, default=2)
+    return made
+
+
+def measured(spark: Any, grid: Grid, rounds: int) -> dict[str, Any]:
+    """The typical batch of each point in ms, the best point, and the way of the advice from each point."""
+    windows: dict[str, list[Window]] = {name: [] for name in grid.points}
+    order = np.random.default_rng(1)
+    with throw_away(spark, None) as place:
+        runner = Runner(
+            spark, grid.build, Bounds(4, Case.batches, Case.seconds, grid.state_rows), Permissions(), None, load()
+        )
+        for turn in range(rounds):
+            for name in map(str, order.permutation(list(grid.points))):
+                number = list(grid.points).index(name)
+                run = runner.run(grid.points[name], f"grid-{number}-{turn}", f"{place}/{number}-{turn}")
+                windows[name].append(run.window)
+    batch = {name: float(np.median([_typical(window) for window in found])) for name, found in windows.items()}
+    best = min(batch, key=lambda name: batch[name])
+    steps = {name: _next(grid, name, found[-1]) for name, found in windows.items()}
+    ways = {name: _way(name, steps) for name in grid.points}
+    return {
+        "batch_ms": {name: round(ms, 1) for name, ms in batch.items()},
+        "best": best,
+        "ways": {
+            name: {"steps": taken, "ends": end, "to_best": round(batch[end] / batch[best], 3)}
+            for name, (taken, end) in ways.items()
+        },
+    }
+
+
+def _typical(window: Window) -> float:
+    found = measure(window, "trigger_execution_ms", "typical")
+    assert isinstance(found, Estimate)
+    return found.safe
+
+
+def _next(grid: Grid, name: str, window: Window) -> tuple[str, str] | None:
+    """(the best step at this point, the point that it leads to); None where there is none, or it leaves the grid."""
+    catalogue = load()
+    best = best_step(judge(window, catalogue).findings)
+    if best is None:
+        return None
+    change, here = candidate([best["step"]], catalogue, window).variant, grid.points[name]
+    there = {kind: {**getattr(here, kind), **getattr(change, kind)} for kind in CONF}
+    reached = (other for other, point in grid.points.items() if {kind: getattr(point, kind) for kind in CONF} == there)
+    return next(((best["step"], other) for other in reached if other != name), None)
+
+
+def _way(name: str, steps: Mapping[str, tuple[str, str] | None]) -> tuple[list[str], str]:
+    """(the steps taken one after another, where they end); it ends where a step would lead back."""
+    taken, seen = [], {name}
+    while (step := steps[name]) is not None and step[1] not in seen:
+        taken.append(step[0])
+        name = step[1]
+        seen.add(name)
+    return taken, name
+
+
+if __name__ == "__main__":
+    sys.exit(main())
