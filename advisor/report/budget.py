@@ -12,6 +12,7 @@ from advisor.metrics import Estimate, measure
 from advisor.window import PHASES, Window
 
 WORST = 5
+_TOLD = ("batch_id", "timestamp", "trigger_execution_ms", "input_rows")
 
 
 def budget(window: Window) -> dict[str, float]:
@@ -28,8 +29,8 @@ def budget(window: Window) -> dict[str, float]:
 
 def worst(window: Window) -> list[dict[str, Any]]:
     """The five longest steady batches, each with the phase that was most above its own median."""
-    longest = window.batches.nlargest(WORST, "trigger_execution_ms")
-    phases = longest[list(PHASES)].to_numpy(dtype=float)
+    longest = window.batches[[*_TOLD, *PHASES]].nlargest(WORST, "trigger_execution_ms")
+    phases = longest[list(PHASES)].to_numpy()
     above = phases - window.batches[list(PHASES)].median().to_numpy()
     return [_told(row, _furthest(over)) for row, over in zip(longest.to_dict("records"), above, strict=True)]
 
