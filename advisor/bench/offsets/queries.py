@@ -60,7 +60,7 @@ class Kafka:
     def build(self, setup: Setup) -> Any:
         """The writer."""
         reached = {"kafka.bootstrap.servers": self.address}
-        reader = setup.spark.readStream.format("kafka").options(**reached)
+        reader = setup.spark.readStream.format("kafka").options(**reached, **setup.reader_options)
         rows = reader.option("subscribe", setup.topic("in")).option("startingOffsets", "earliest").load()
         return rows.select("value").writeStream.format("kafka").options(**reached, topic=setup.topic("out"))
 
