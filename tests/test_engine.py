@@ -46,6 +46,15 @@ def test_a_setting_that_cannot_be_computed_says_why() -> None:
     assert setting("{advised_state_partitions}", window([BATCH], task_slots=4)) == "4"
 
 
+def test_an_unknown_fact_is_named_once_in_a_step(catalogue: Catalogue) -> None:
+    operator = {"operatorName": "save", "commitTimeMs": 400, "numShufflePartitions": 8, "numStateStoreInstances": 8}
+    batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
+    finding = judged(catalogue, [batch] * 60, "ST001", stateful=True, state_store="hdfs", spark_version="4.0.0")
+    step = next(step for step in finding.steps if step.id == "fewer-state-partitions")
+    assert step.legal == "if"
+    assert step.because.count("task slots is not known") == 1
+
+
 def test_one_batch_is_judged_and_says_so(catalogue: Catalogue) -> None:
     finding = judged(catalogue, [BATCH], **KNOWN)
     assert finding.confidence == "low"

@@ -66,7 +66,7 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[str, str, lis
     doubts = (legal.because if legal.holds is None else []) + (meant.because if meant.holds is None else [])
     doubts += [f"{name} was only inferred ({window.facts[name].value})" for name in legal.inferred]
     unknown = legal.unknown + meant.unknown + legal.inferred
-    missing = _unfilled(step, window)
+    missing = [value for value in _unfilled(step, window) if value.fact is None or value.fact not in unknown]
     doubts += [value.reason for value in missing]
     unknown += [value.fact for value in missing if value.fact]
     if step.takes == "new_checkpoint":
