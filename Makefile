@@ -31,8 +31,10 @@ coverage: $(DEVELOPING)
 bench: $(DEVELOPING)  ## Speed against named opponents, as ratios of one run
 	@missed=0; for bench in tests/bench/[a-z]*.py; do echo "== $$bench"; $(BIN)/python $$bench || missed=1; done; exit $$missed
 
-bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and write README's table of promises
+bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and write README's tables of them
 	$(BIN)/python -m tests.promises.run
+	$(BIN)/python -m tests.promises.grid
+	$(BIN)/python -m tests.promises.backlog
 
 samples: $(DEVELOPING)  ## Record sample_progress/ again with real Spark
 	$(BIN)/python tests/record/run.py --all

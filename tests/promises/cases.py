@@ -26,7 +26,7 @@ class Case:
     conf: dict[str, str] = field(default_factory=dict)
     state_rows: int | None = None
     batches: int = 20
-    seconds: float = 45.0
+    seconds: float = 90.0
 
     @property
     def name(self) -> str:

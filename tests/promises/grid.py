@@ -2,7 +2,7 @@
 
 `python -m tests.promises.grid [--list] [--only TEXT] [--rounds 2]` measures every point of a query's grid in turns, in
 another order each round, asks for the best step at each point, takes it where it is another point, asks again there,
-and writes grid.json. A way that ends within 10 % of the best point is good.
+and writes grid.json and README's table.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from advisor.metrics import Estimate, measure
 from advisor.report.query import best_step
 from advisor.window import Window
 from tests.promises.cases import STATEFUL, STORES, Case, with_partitions
-from tests.promises.run import SESSION
+from tests.promises.run import README, SESSION
+from tests.promises.table import grids as grids_table
+from tests.promises.table import written
 from tests.promises.workloads import Build, stateless
 
 MEASURED = Path(__file__).resolve().parent / "grid.json"
-GOOD = 1.1
-"""Of the best point's batch."""
 CONF = ("conf", "writer_option")
 
 
@@ -78,6 +78,7 @@ def main() -> None:
             known[name] = {"spark": spark.version, **measured(spark, grid, asked.rounds)}
             print(name, json.dumps(known[name], indent=1), flush=True)
             MEASURED.write_text(json.dumps(known, indent=1) + "\n")
+            README.write_text(written(README.read_text(), "grid", grids_table(known)))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -18,7 +18,7 @@ from advisor.bench import trial
 from advisor.cli.spark import session
 from advisor.errors import AdvisorError
 from tests.promises.cases import Case, cases
-from tests.promises.table import written
+from tests.promises.table import markdown, written
 
 HERE = Path(__file__).resolve().parent
 MEASURED = HERE / "measured.json"
@@ -50,7 +50,7 @@ def main() -> None:
             known[case.name] = measured(spark, case)
             print(case.name, json.dumps(known[case.name]), flush=True)
             MEASURED.write_text(json.dumps(known, indent=1) + "\n")
-            README.write_text(written(README.read_text(), known))
+            README.write_text(written(README.read_text(), "promises", markdown(known)))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from advisor.batches import SIGHTINGS, deduplicate
 from advisor.sources.spark.part import named_pairs
 from advisor.sources.spark.rows import DDL, Row, as_plain, batches_of, packed, plain_schema, rows_of, unpacked
+from advisor.sources.spark.workers import sparing
 
 KEY = ("id", "run_id", "batch_id", "timestamp")
 """What makes two rows of the table of batches the same batch."""
@@ -39,7 +40,7 @@ def batches_frame(rows: Any, partitions: int) -> Any:
 
     place = ("key", "note")
     chosen = rows.filter("kind = 'batches'").repartition(partitions, *place)
-    return chosen.sortWithinPartitions(*place, "number", "start").mapInArrow(run, _struct(BATCHES))
+    return chosen.sortWithinPartitions(*place, "number", "start").mapInArrow(sparing(run), _struct(BATCHES))
 
 
 def _in_portions(rows: Iterable[Row]) -> Iterator[pa.Table]:
@@ -61,7 +62,7 @@ def sightings_frame(rows: Any) -> Any:
         for row in rows_of(batches):
             yield from unpacked(row.payload).cast(TOLD).to_batches(_ROWS)
 
-    return rows.mapInArrow(run, _struct(TOLD))
+    return rows.mapInArrow(sparing(run), _struct(TOLD))
 
 
 def batch_rows(frame: Any) -> Any:
@@ -78,7 +79,7 @@ def _packed(frame: Any, kind: str, key: str, schema: pa.Schema) -> Any:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches_of(row for table in _gathered(batches, schema) for row in _by_key(table, kind, key))
 
-    return frame.select(*schema.names).repartition(key).mapInArrow(run, DDL)
+    return frame.select(*schema.names).repartition(key).mapInArrow(sparing(run), DDL)
 
 
 def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:

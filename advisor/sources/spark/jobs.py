@@ -22,6 +22,7 @@ from advisor.sources.spark.rows import DDL, Done, Row, batches_of, done_of, rows
 from advisor.sources.spark.session import is_connect, parallelism
 from advisor.sources.spark.trimming import Summary, runs_of
 from advisor.sources.spark.units import Log, Look, Unit
+from advisor.sources.spark.workers import sparing
 
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
 """Rows are as large as a range's batches: few of them may travel together."""
@@ -147,7 +148,7 @@ class Jobs:
                 for number in batch.column(0).to_pylist():
                     yield from batches_of(work(tasks[number]))
 
-        return self._spark.range(0, len(tasks), 1, max(1, len(tasks))).mapInArrow(run, DDL)
+        return self._spark.range(0, len(tasks), 1, max(1, len(tasks))).mapInArrow(sparing(run), DDL)
 
     def _grouped(self, frame: Any, partitions: int, work: Work) -> Any:
         """`work` over the rows of each key, in order of place."""
@@ -156,7 +157,7 @@ class Jobs:
             yield from batches_of(work(rows_of(batches)))
 
         ordered = frame.repartition(partitions, "key").sortWithinPartitions("key", "number", "start")
-        return ordered.mapInArrow(run, DDL)
+        return ordered.mapInArrow(sparing(run), DDL)
 
     def _counter(self) -> Any:
         if self._progress is None or is_connect(self._spark):

@@ -15,6 +15,7 @@ from advisor.sources.spark.part import read_unit
 from advisor.sources.spark.rows import DDL, Done, Row, batches_of, broken_row, done_row
 from advisor.sources.spark.session import settings
 from advisor.sources.spark.units import File, Log, Unit
+from advisor.sources.spark.workers import sparing
 
 LARGEST = 256 << 20
 """Bytes of a file that the JVM, Arrow and Python can hold at once."""
@@ -43,7 +44,7 @@ def read_by_jvm(spark: Any, urls: Sequence[str], logs: Sequence[Log], partitions
         yield from batches_of(_read(_one_by_one(batches), sightings))
 
     refused = spark.createDataFrame([*_refused(file for _, file in files if file.size > LARGEST)], DDL)
-    whole = placed.sortWithinPartitions("log", "number").mapInArrow(run, DDL).union(refused)
+    whole = placed.sortWithinPartitions("log", "number").mapInArrow(sparing(run), DDL).union(refused)
     with settings(spark, _ONE_BY_ONE):
         return whole.localCheckpoint()
 
