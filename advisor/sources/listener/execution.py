@@ -32,6 +32,9 @@ _OWN: Final = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "session",  # real-time mode sets it
 }
 """Settings that a query may have other than its session, and where it has them from."""
+_JOBS: Final = 12
+"""The newest jobs of a run that are looked at: those of some batches."""
+_SNAPSHOT: Final = re.compile(r"Some\(Delta: .*: Compute snapshot for version", re.DOTALL)
 
 
 def of_start(execution: Any) -> list[Told]:
@@ -47,7 +50,7 @@ def of_batch(execution: Any, session: dict[str, str]) -> list[Told]:
     own = separated(execution.sparkSessionForStream().conf().getAll())
     other = {key: own[key] for key in _OWN if own.get(key) not in (None, session.get(key))}
     told = [(fact, value, _OWN[key]) for key, text in other.items() for fact, value in from_conf(key, text)]
-    return [*told, *_told(_exchanges, execution)]
+    return [*told, *_told(_exchanges, execution), *_told(_delta_snapshot, execution)]
 
 
 def slots(context: Any) -> list[Told]:
@@ -142,6 +145,23 @@ def _limits(execution: Any) -> list[tuple[str, Any]]:
 
 def _exchanges(execution: Any) -> list[tuple[str, Any]]:
     return [("exchanges", exchanges(execution.lastExecution().executedPlan().treeString()))]
+
+
+def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
+    """Tasks in which Delta rebuilds its table's snapshot, where every second job of a batch does so.
+
+    Fewer such jobs are those of Delta's own checkpoint, which it writes after some batches.
+    """
+    if sink_kind(execution.sink().toString()) != "delta":
+        return []
+    context = execution.sparkSession().sparkContext()
+    tracker, told = context.statusTracker(), context.statusStore()
+    jobs = sorted(tracker.getJobIdsForGroup(execution.runId().toString()))[-_JOBS:]
+    rebuilt = [job for job in jobs if _SNAPSHOT.match(told.job(job).description().toString())]
+    if len(rebuilt) < max(2, len(jobs) // 3):
+        return []
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getJobInfo(rebuilt[-1]).get().stageIds()]
+    return [("delta_snapshot_tasks", max(stage.get().numTasks() for stage in stages if stage.isDefined()))]
 
 
 def exchanges(plan: str) -> int:

@@ -20,6 +20,8 @@ from advisor.sources.sightings.query import error as read_error
 
 FLUSH_SECONDS: Final = 30.0
 _PROBLEMS_KEPT: Final = 20
+_ASKED_AT: Final = (1, 5)
+"""Batches of a run after which its session is asked: of the first jobs, and of those of a table that grows."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Recorder:
         self.detached = False
         self._dropped = 0
         self._session = session
-        self._known: OrderedDict[str, bool] = OrderedDict()
+        self._known: OrderedDict[str, int] = OrderedDict()  # batches heard of each run
         self.worker = Worker(self._do, self._needed, self.failed, tick=self._tick, capacity=capacity)
 
     def hear(self, kind: str, event: Any, form: Form) -> None:
@@ -125,7 +127,7 @@ class Recorder:
         self._begin(run)
 
     def _begin(self, run: Started) -> None:
-        self._known[run.run_id] = False
+        self._known[run.run_id] = 0
         while len(self._known) > 10_000:
             self._known.popitem(last=False)
         self.store.began(run.id, run.run_id)
@@ -148,7 +150,7 @@ class Recorder:
         self.store.add(event, len(raw))
         self._write(raw)
         if not event.idle and not replayed:
-            self._first_batch(event)
+            self._ask_of_batches(event)
             self.changed(event.id, event.run_id, False)
 
     def _meet(self, event: Progress) -> None:
@@ -156,9 +158,9 @@ class Recorder:
         if event.run_id not in self._known:
             self._begin(Started(event.id, event.run_id, event.name, ""))
 
-    def _first_batch(self, event: Progress) -> None:
-        if not self._known.get(event.run_id):
-            self._known[event.run_id] = True
+    def _ask_of_batches(self, event: Progress) -> None:
+        self._known[event.run_id] = batches = self._known.get(event.run_id, 0) + 1
+        if batches in _ASKED_AT:
             self.store.sight(event.id, event.run_id, self._session.facts_at_batch(event.run_id))
 
     def _write(self, raw: bytes) -> None:

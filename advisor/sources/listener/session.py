@@ -43,7 +43,7 @@ class Session(Protocol):
         """What session and execution tell of a run that has just started."""
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
-        """What can be told only once a batch has run: what the checkpoint pins."""
+        """What can be told only once batches have run: what the checkpoint pins, what their jobs were."""
 
 
 class Classic:
@@ -87,7 +87,8 @@ class Classic:
         return [*_application(self._spark, self._confs), *_attempt(self._slots), *of_start(execution)]
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
-        """What the checkpoint pins against what the session has now; the slots again, for executors that came late."""
+        """What the checkpoint pins against what the session has now, jobs of the batches; the slots again, for
+        executors that came late."""
         execution = self._execution(run_id)
         own = [] if execution is None else of_batch(execution, self._confs())
         return [*_attempt(self._slots), *own]
