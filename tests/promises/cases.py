@@ -11,6 +11,12 @@ from tests.promises.workloads import Build
 PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
 HDFS: dict[str, str] = {}
 ROCKSDB = {"spark.sql.streaming.stateStore.providerClass": f"{PROVIDERS}.RocksDBStateStoreProvider"}
+DELTA = {
+    "spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""Settings of a session with Delta, on PySpark 4.0."""
 CHANGELOG = {**ROCKSDB, "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
 STORES = {"default store": HDFS, "RocksDB": ROCKSDB, "RocksDB, changelogs": CHANGELOG}
 
@@ -27,6 +33,7 @@ class Case:
     state_rows: int | None = None
     batches: int = 20
     seconds: float = 90.0
+    delta: bool = False
 
     @property
     def name(self) -> str:
@@ -54,6 +61,20 @@ def cases() -> Iterator[Case]:
             "aggregation, 1,000,000 keys", million, "changelog-checkpointing", f"RocksDB, {partitions} partitions",
             with_partitions(ROCKSDB, partitions), 1_000_000, 10, 120.0,
         )  # fmt: skip
+
+
+def delta_cases() -> Iterator[Case]:
+    """The cases with a Delta table behind the query, which its jars want another Spark for."""
+    for rows in (1_000, 10_000, 100_000):
+        settings = f"{rows:,} rows per batch"
+        yield Case("to Delta", workloads.to_delta(rows), "delta-snapshot-partitions", settings, delta=True)
+    counted = workloads.counted_to_delta(2_000, 5_000)
+    for step, partitions in (("changelog-checkpointing", 2), ("fewer-state-partitions", 8)):
+        conf = with_partitions(ROCKSDB, partitions)
+        settings = f"RocksDB, {partitions} partitions"
+        yield Case(
+            "aggregation, 5,000 keys, to Delta in foreachBatch", counted, step, settings, conf, 5_000, delta=True
+        )
 
 
 def _of_state(workload: str, build: Build, state: int) -> Iterator[Case]:

@@ -1,8 +1,9 @@
 """Try what the steps promise on real Spark, and write the table of promises kept into README.
 
-`python -m tests.promises.run [--list] [--only TEXT] [--minutes N]`; without options everything, about an hour. Each
-case is a trial: baseline and candidate in turns, A B B A, on throw-away checkpoints. What was promised is computed
-from the baseline's own batches. A case that was measured before is measured again and replaces the old figure.
+`python -m tests.promises.run [--list] [--only TEXT] [--minutes N] [--delta]`; without options everything but Delta,
+about an hour. Each case is a trial: baseline and candidate in turns, A B B A, on throw-away checkpoints. What was
+promised is computed from the baseline's own batches. A case that was measured before is measured again and replaces
+the old figure.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from advisor.bench import trial
 from advisor.cli.spark import session
 from advisor.errors import AdvisorError
-from tests.promises.cases import Case, cases
+from tests.promises.cases import DELTA, Case, cases, delta_cases
 from tests.promises.table import markdown, written
 
 HERE = Path(__file__).resolve().parent
@@ -36,14 +37,14 @@ SESSION = {
 def main() -> None:
     """Measure the chosen cases; the file and the table grow case by case."""
     asked = parser().parse_args()
-    chosen = [case for case in cases() if asked.only in case.name]
+    chosen = [case for case in (delta_cases() if asked.delta else cases()) if asked.only in case.name]
     if asked.list or not chosen:
         print("\n".join(case.name for case in chosen) or f"no case holds {asked.only!r}")
         return
     until = time.monotonic() + asked.minutes * 60
     known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
     chosen.sort(key=lambda case: case.name in known)
-    with session("promises", "spark", SESSION) as spark:
+    with session("promises", "spark", SESSION | (DELTA if asked.delta else {})) as spark:
         for case in chosen:
             if time.monotonic() > until:
                 break
@@ -61,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--minutes", type=float, default=600.0, help="begin no case after that; those not yet measured first"
     )
+    made.add_argument("--delta", action="store_true", help="the cases with a Delta table; they need PySpark 4.0")
     return made
 
 
@@ -70,7 +72,7 @@ def measured(spark: Any, case: Case) -> dict[str, Any]:
         spark.conf.set(key, value)
     bounds = {"runs": RUNS, "batches": case.batches, "seconds": case.seconds, "state_rows": case.state_rows}
     try:
-        tried = trial(case.build, [case.step], spark=spark, **bounds).data
+        tried = trial(case.build, [case.step], spark=spark, safe_sink=case.delta, **bounds).data
     except AdvisorError as error:
         return {"case": told(case), "spark": spark.version, "failed": str(error)}
     finally:

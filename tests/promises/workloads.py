@@ -52,3 +52,21 @@ def join(per_batch: int) -> Build:
         return left.join(right, f.expr(near)).writeStream.format("noop")
 
     return build
+
+
+def to_delta(per_batch: int) -> Build:
+    """Rows to a Delta table by its sink."""
+    return lambda setup: rows(setup, per_batch).writeStream.format("delta").option("path", setup.path("table"))
+
+
+def counted_to_delta(per_batch: int, keys: int) -> Build:
+    """A count by key, its changes appended to a Delta table in foreachBatch."""
+
+    def build(setup: Setup) -> Any:
+        table = setup.path("table")
+        counts = rows(setup, per_batch).selectExpr(f"value % {keys} AS key").groupBy("key").count()
+        return counts.writeStream.outputMode("update").foreachBatch(
+            lambda batch, _: batch.write.format("delta").mode("append").save(table)
+        )
+
+    return build
