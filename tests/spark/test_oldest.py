@@ -21,6 +21,7 @@ PACKAGES = (f"pyspark=={OLDEST}", "py4j==0.10.9.7")
 TESTS = {
     "tests/spark/test_attached.py": "stateless or stateful or fails or restart",
     "tests/spark/test_fleet.py": "all_forms or second_run",
+    "tests/spark/test_delta.py": "test",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,20 +13,16 @@ _AT_ONCE: Final = 20_000
 _ASK_SECONDS: Final = 5.0
 
 
-def latencies(
-    address: str, topic: str, first_us: int, last_us: int, of: Literal["created", "visible"] = "created"
-) -> Latencies:
+def latencies(address: str, topic: str, first_us: int, last_us: int) -> Latencies:
     """From creation to visible in `topic`, of the records created in that time (microseconds since 1970).
 
     Visible is the broker's own time of arrival (LogAppendTime, whole milliseconds): both clocks are one machine's.
-    Where a backlog grows, the last ones created are not visible yet: ask `of` those that became visible in that time.
     """
     found = Latencies()
     for messages in _messages(address, topic):
         created = created_us([message.value() for message in messages])
         visible_ms = np.array([message.timestamp()[1] for message in messages], dtype=np.float64)
-        at_us = created if of == "created" else visible_ms * 1000
-        kept = (at_us >= first_us) & (at_us < last_us)
+        kept = (created >= first_us) & (created < last_us)
         found.add(visible_ms[kept] - created[kept] / 1000)
     return found
 

@@ -1,0 +1,52 @@
+"""Attached to a query that writes a Delta table, on the oldest PySpark supported, for which Delta's jars are small."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.session import attach
+from tests.spark.conftest import settings
+from tests.spark.queries import Heard, entry, known, rows
+
+pyspark = pytest.importorskip("pyspark")
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(not pyspark.__version__.startswith("3.5."), reason="test_oldest runs it, on PySpark 3.5"),
+]
+DELTA = {
+    "spark.jars.packages": "io.delta:delta-spark_2.12:3.2.0",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+@pytest.fixture(scope="module")
+def delta(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        builder = pyspark.sql.SparkSession.builder
+        for key, value in (settings(tmp_path_factory.mktemp("spark")) | DELTA).items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+def test_the_jobs_tell_in_how_many_tasks_the_snapshot_is_rebuilt(delta: Any, tmp_path: Path) -> None:
+    with attach(delta) as advisor:
+        heard = Heard(advisor)
+        writer = rows(delta).writeStream.format("delta").option("checkpointLocation", f"{tmp_path}/checkpoint")
+        query = writer.start(f"{tmp_path}/table")
+        heard.batches(query, 6)
+        found = entry(advisor, query)
+        query.stop()
+    assert known(found, "sink", "delta_snapshot_tasks", "task_slots") == {
+        "sink": "delta", "delta_snapshot_tasks": 50, "task_slots": 2,
+    }  # fmt: skip
+    assert "SK003" not in {skipped["rule"] for skipped in found["skipped"]}
