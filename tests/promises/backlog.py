@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pandas as pd
 
@@ -25,10 +26,10 @@ from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
 from tests.promises.run import SESSION
 
-CASES = ((1_000, 200), (2_000, 400), (10_000, 2_000))
+CASES = ((1_000, 250), (1_000, 200), (10_000, 2_500), (10_000, 2_000))
 """(Records per second that come, records per batch that are taken.)"""
-BOUNDS = Bounds(runs=1, batches=80, seconds=90.0)
-EARLY = 0.3
+BOUNDS = Bounds(runs=1, batches=120, seconds=90.0)
+EARLY = 0.2
 """Of the time of the judged batches."""
 
 
@@ -51,12 +52,17 @@ def main() -> None:
     with session("backlog", "bench", SESSION) as spark, throw_away(spark, None) as place:
         jars.added(spark, jars.fetched(spark, jars.connector(spark.version)))
         with broker(spark) as address:
+            _run(spark, address, f"{place}/warm-up", *CASES[0], warms_up=True)
             for number, (per_second, limit) in enumerate(CASES):
-                query = Behind(per_second, address)
-                runner = Runner(spark, query.build, BOUNDS, Permissions(), query.latency, load())
-                variant = Variant(reader_option={"maxOffsetsPerTrigger": str(limit)})
-                run = runner.run(variant, f"backlog-{number}", f"{place}/{number}")
+                run = _run(spark, address, f"{place}/{number}", per_second, limit)
                 print(f"{per_second:,} come a second, {limit:,} are taken per batch: {_told(run)}", flush=True)
+
+
+def _run(spark: Any, address: str, place: str, per_second: int, limit: int, *, warms_up: bool = False) -> Run:
+    query = Behind(per_second, address)
+    runner = Runner(spark, query.build, BOUNDS, Permissions(), query.latency, load())
+    variant = Variant(reader_option={"maxOffsetsPerTrigger": str(limit)})
+    return runner.run(variant, f"backlog-{place.rpartition('/')[2]}", place, warms_up=warms_up)
 
 
 def _told(run: Run) -> str:
