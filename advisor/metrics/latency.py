@@ -30,7 +30,7 @@ def record_latency_ms(window: Window) -> Windowed:
     g to the trigger before, and are visible when the sink has written them: latencies are uniform over [v, v + g], v =
     triggerExecution - latestOffset / 2 - commitOffsets, mixed over the batches by rows. Without state, rows reach Kafka
     while the tasks run, by measurement a third of addBatch before its end. A backlog comes on top: rows that wait over
-    the pace at which the query takes them. Records are taken to reach the source without delay.
+    the pace at which the query takes them: what records wait that come now. They are taken to reach the source at once.
     """
     return latency_quantiles(window, (0.50, 0.99))
 
