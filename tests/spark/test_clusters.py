@@ -93,7 +93,8 @@ def test_a_standalone_cluster_takes_the_wheel(python: str, wheel: str, tmp_path:
 @contextmanager
 def started(daemon: str, *arguments: str) -> Iterator[Queue[str]]:
     """What a process of Spark's own says, line by line; it is ended afterwards."""
-    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else "java"
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home) / "bin" / "java" if home else "java"
     command = [str(java), "-Xmx512m", *_JAVA_17, "-cp", str(HOME / "jars" / "*"), f"{_DEPLOY}.{daemon}", *arguments]
     lines: Queue[str] = Queue()
     with subprocess.Popen(
