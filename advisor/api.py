@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,36 +41,27 @@ def analyze(
     as `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
     InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
-    given = _listed(paths)
-    judges = catalogue.load([Path(place) for place in rules] or None)
-    asked = _asked(set, config, given, judges, last, since, until)
+    given, judges, asked = _understood(paths, set, config, rules, last, since, until)
     from advisor.views.notebook import Shown  # noqa: PLC0415 - what shows a report is not needed before there is one
 
     if not on_cluster(engine, spark):
         return Shown(assemble(files.read(given, progress=progress), judges, asked).data)
     from advisor.sources import spark as cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
-    with cluster.session(spark) as session:
+    with _session(spark, given) as session:
         judged = cluster.judge(session, given, judges, asked, progress=progress)
     return Shown(_with_jvm(report_on(judged.reading, judged.entries).data, judged.by_jvm))
 
 
-def refuse(
-    paths: str | Path | Iterable[str | Path],
-    *,
-    set: Iterable[str] = (),
-    config: str | Path | None = None,
-    rules: Iterable[str | Path] = (),
-    last: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-) -> None:
-    """Raise what `analyze` raises of these before it reads anything: asked before a session is started for it."""
+def refuse(paths: str | Path | Iterable[str | Path], **asked: Any) -> None:
+    """Raise what `analyze`, on a cluster, raises of these before it reads anything; to be asked before one is started.
+
+    `asked`: set, config, rules, last, since and until, all of them, as `analyze` takes them.
+    """
     from advisor.sources import spark as cluster  # noqa: PLC0415
 
-    given = _listed(paths)
+    given, *_ = _understood(paths, **asked)
     cluster.refuse(given)
-    _asked(set, config, given, catalogue.load([Path(place) for place in rules] or None), last, since, until)
 
 
 def analyze_fleet(
@@ -93,9 +85,7 @@ def analyze_fleet(
     is a directory for batches and findings as Parquet by day; with `incremental` what stands there is extended, and
     only files and ends of files are read that are new since.
     """
-    given = _listed(paths)
-    judges = catalogue.load([Path(place) for place in rules] or None)
-    asked = _asked(set, config, given, judges, last, since, until)
+    given, judges, asked = _understood(paths, set, config, rules, last, since, until)
     if not on_cluster(engine, spark):
         if save_table is not None or incremental:
             raise UsageError("save_table", "tables are written by a cluster", "use engine='spark'")
@@ -104,7 +94,7 @@ def analyze_fleet(
     from advisor.sources import spark as cluster  # noqa: PLC0415
 
     place = None if save_table is None else cluster.Table(str(save_table), incremental)
-    with cluster.session(spark) as session:
+    with _session(spark, given) as session:
         judged = cluster.judge(
             session, given, judges, asked, shape=fleet.summary, metrics=fleet.METRICS, progress=progress, table=place
         )
@@ -175,21 +165,32 @@ def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     return frame
 
 
-def _asked(
+@contextmanager
+def _session(spark: Any, given: list[str]) -> Iterator[Any]:
+    """The session that is given, or one that is started once the paths are there."""
+    from advisor.sources import spark as cluster  # noqa: PLC0415
+
+    if spark is None:
+        cluster.refuse(given)
+    with cluster.session(spark) as session:
+        yield session
+
+
+def _understood(
+    paths: str | Path | Iterable[str | Path],
     set: Iterable[str],
     config: str | Path | None,
-    given: list[str],
-    judges: catalogue.Catalogue,
+    rules: Iterable[str | Path],
     last: str | None,
     since: str | None,
     until: str | None,
-) -> Asked:
-    return Asked(
-        wishes=user_wishes(set, config, given, judges),
-        last=_duration(last),
-        since=_instant("since", since),
-        until=_instant("until", until),
-    )
+) -> tuple[list[str], catalogue.Catalogue, Asked]:
+    """(the paths, the rules, what is asked of them); UsageError and CatalogueError for what was asked wrongly."""
+    given = _listed(paths)
+    judges = catalogue.load([Path(place) for place in rules] or None)
+    wishes = user_wishes(set, config, given, judges)
+    asked = Asked(wishes=wishes, last=_duration(last), since=_instant("since", since), until=_instant("until", until))
+    return given, judges, asked
 
 
 def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:

@@ -36,10 +36,7 @@ def refuse(paths: Paths) -> None:
 
     Nothing is listed, opened or fetched.
     """
-    named = [os.fspath(path) for path in paths]
-    if STDIN in named:
-        raise InputError(STDIN, "standard input cannot be read by a cluster", "use --engine local, or give files")
-    refuse_missing(named)
+    refuse_missing(_named(paths))
 
 
 def given(spark: Any, paths: Paths) -> Given:
@@ -47,8 +44,7 @@ def given(spark: Any, paths: Paths) -> Given:
     inputs: dict[str, Input] = {}
     lengths: dict[str, int] = {}
     urls = []
-    refuse(paths)
-    named = [os.fspath(path) for path in paths]
+    named = _named(paths)
     for path in named if is_local(spark) else map(_absolute, named):
         found, below = _found(spark, path)
         lengths |= below
@@ -58,6 +54,14 @@ def given(spark: Any, paths: Paths) -> Given:
     found_logs = logs(inputs.values(), sizes(path for path in inputs if path not in lengths) | lengths)
     near, far = ([log for log in found_logs if (log.files[0].path in lengths) is by_jvm] for by_jvm in (False, True))
     return Given(list(inputs.values()), near, far, urls)
+
+
+def _named(paths: Paths) -> list[str]:
+    """The paths as text; InputError for standard input."""
+    named = [os.fspath(path) for path in paths]
+    if STDIN in named:
+        raise InputError(STDIN, "standard input cannot be read by a cluster", "use --engine local, or give files")
+    return named
 
 
 def _found(spark: Any, path: str) -> tuple[list[Input], dict[str, int]]:
