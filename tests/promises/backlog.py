@@ -7,6 +7,7 @@ by the end of the last one.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,6 +50,7 @@ def _until(first: pd.Timestamp, last: pd.Timestamp) -> pd.Timestamp:
 
 def main() -> None:
     """Print what progress says and what Kafka says, case by case."""
+    argparse.ArgumentParser(prog="backlog", description=__doc__.split("\n\n", maxsplit=1)[0]).parse_args()
     with session("backlog", "bench", SESSION) as spark, throw_away(spark, None) as place:
         jars.added(spark, jars.fetched(spark, jars.connector(spark.version)))
         with broker(spark) as address:

@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 
 from tests.promises import workloads
 from tests.promises.workloads import Build
+from tests.record.cases import CHANGELOG, ROCKSDB
+from tests.record.cases import DELTA as EXTENSIONS
 
-PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
-HDFS: dict[str, str] = {}
-ROCKSDB = {"spark.sql.streaming.stateStore.providerClass": f"{PROVIDERS}.RocksDBStateStoreProvider"}
-DELTA = {
-    "spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-}
+DELTA = {"spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0", **EXTENSIONS}
 """Settings of a session with Delta, on PySpark 4.0."""
-CHANGELOG = {**ROCKSDB, "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
-STORES = {"default store": HDFS, "RocksDB": ROCKSDB, "RocksDB, changelogs": CHANGELOG}
+STORES: dict[str, dict[str, str]] = {
+    "default store": {},
+    "RocksDB": ROCKSDB,
+    "RocksDB, changelogs": CHANGELOG,
+}
 
 
 @dataclass(frozen=True)

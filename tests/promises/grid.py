@@ -7,7 +7,6 @@ and writes grid.json and README's table.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,20 +20,19 @@ from advisor.bench.place import throw_away
 from advisor.bench.run import Bounds, Runner
 from advisor.bench.setup import Permissions, Variant
 from advisor.bench.steps import candidate
-from advisor.catalogue import load
+from advisor.catalogue import Catalogue, load
 from advisor.cli.spark import session
 from advisor.engine import judge
 from advisor.metrics import Estimate, measure
 from advisor.report.query import best_step
 from advisor.window import Window
 from tests.promises.cases import STATEFUL, STORES, Case, with_partitions
-from tests.promises.run import README, SESSION
-from tests.promises.table import grids as grids_table
-from tests.promises.table import written
+from tests.promises.run import README, SESSION, parser
+from tests.promises.table import grid_table, written
 from tests.promises.workloads import Build, stateless
 
 MEASURED = Path(__file__).resolve().parent / "grid.json"
-CONF = ("conf", "writer_option")
+SET = ("conf", "writer_option")
 SAME_END = {"offline-state-repartition": "fewer-state-partitions"}
 """Steps of several stages, and the step of one setting that leads to the same point."""
 
@@ -69,7 +67,9 @@ def _asynchronous(interval: int) -> dict[str, str]:
 
 def main() -> None:
     """Measure the chosen grids; the file grows query by query."""
-    asked = parser().parse_args()
+    words = parser("grid", __doc__)
+    words.add_argument("--rounds", type=int, default=2)
+    asked = words.parse_args()
     chosen = {name: grid for name, grid in grids() if asked.only in name}
     if asked.list or not chosen:
         print("\n".join(chosen) or f"no query's name holds {asked.only!r}")
@@ -80,34 +80,24 @@ def main() -> None:
             known[name] = {"spark": spark.version, **measured(spark, grid, asked.rounds)}
             print(name, json.dumps(known[name], indent=1), flush=True)
             MEASURED.write_text(json.dumps(known, indent=1) + "\n")
-            README.write_text(written(README.read_text(), "grid", grids_table(known)))
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog="grid", description=__doc__.split("\n\n", maxsplit=1)[0])
-    made.add_argument("--list", action="store_true", help="name the queries and end")
-    made.add_argument("--only", default="", help="queries whose name holds this text")
-    made.add_argument("--rounds", type=int, default=2)
-    return made
+            README.write_text(written(README.read_text(), "grid", grid_table(known)))
 
 
 def measured(spark: Any, grid: Grid, rounds: int) -> dict[str, Any]:
     """The typical batch of each point in ms, the best point, and the way of the advice from each point."""
     windows: dict[str, list[Window]] = {name: [] for name in grid.points}
-    order = np.random.default_rng(1)
+    numbers = {name: number for number, name in enumerate(grid.points)}
+    bounds = Bounds(4, Case.batches, Case.seconds, grid.state_rows)
+    catalogue, order = load(), np.random.default_rng(1)
+    runner = Runner(spark, grid.build, bounds, Permissions(), None, catalogue)
     with throw_away(spark, None) as place:
-        runner = Runner(
-            spark, grid.build, Bounds(4, Case.batches, Case.seconds, grid.state_rows), Permissions(), None, load()
-        )
         for turn in range(rounds):
             for name in map(str, order.permutation(list(grid.points))):
-                number = list(grid.points).index(name)
-                run = runner.run(grid.points[name], f"grid-{number}-{turn}", f"{place}/{number}-{turn}")
-                windows[name].append(run.window)
+                run = f"grid-{numbers[name]}-{turn}"
+                windows[name].append(runner.run(grid.points[name], run, f"{place}/{run}").window)
     batch = {name: float(np.median([_typical(window) for window in found])) for name, found in windows.items()}
     best = min(batch, key=lambda name: batch[name])
-    steps = {name: _next(grid, name, found[-1]) for name, found in windows.items()}
+    steps = {name: _next(grid, name, found[-1], catalogue) for name, found in windows.items()}
     ways = {name: _way(name, steps) for name in grid.points}
     return {
         "batch_ms": {name: round(ms, 1) for name, ms in batch.items()},
@@ -125,16 +115,15 @@ def _typical(window: Window) -> float:
     return found.safe
 
 
-def _next(grid: Grid, name: str, window: Window) -> tuple[str, str] | None:
+def _next(grid: Grid, name: str, window: Window, catalogue: Catalogue) -> tuple[str, str] | None:
     """(the best step at this point, the point that it leads to); None where there is none, or it leaves the grid."""
-    catalogue = load()
     best = best_step(judge(window, catalogue).findings)
     if best is None:
         return None
     step = SAME_END.get(best["step"], best["step"])
     change, here = candidate([step], catalogue, window).variant, grid.points[name]
-    there = {kind: {**getattr(here, kind), **getattr(change, kind)} for kind in CONF}
-    reached = (other for other, point in grid.points.items() if {kind: getattr(point, kind) for kind in CONF} == there)
+    there = {kind: {**getattr(here, kind), **getattr(change, kind)} for kind in SET}
+    reached = (other for other, point in grid.points.items() if {kind: getattr(point, kind) for kind in SET} == there)
     return next(((best["step"], other) for other in reached if other != name), None)
 
 

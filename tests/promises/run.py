@@ -36,7 +36,12 @@ SESSION = {
 
 def main() -> None:
     """Measure the chosen cases; the file and the table grow case by case."""
-    asked = parser().parse_args()
+    words = parser("promises", __doc__)
+    words.add_argument(
+        "--minutes", type=float, default=600.0, help="begin no case after that; the unmeasured come first"
+    )
+    words.add_argument("--delta", action="store_true", help="the cases with a Delta table; they need PySpark 4.0")
+    asked = words.parse_args()
     chosen = [case for case in (delta_cases() if asked.delta else cases()) if asked.only in case.name]
     if asked.list or not chosen:
         print("\n".join(case.name for case in chosen) or f"no case holds {asked.only!r}")
@@ -54,15 +59,11 @@ def main() -> None:
             README.write_text(written(README.read_text(), "promises", markdown(known)))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog="promises", description=__doc__.split("\n\n", maxsplit=1)[0])
-    made.add_argument("--list", action="store_true", help="name the cases and end")
-    made.add_argument("--only", default="", help="cases whose name holds this text")
-    made.add_argument(
-        "--minutes", type=float, default=600.0, help="begin no case after that; those not yet measured first"
-    )
-    made.add_argument("--delta", action="store_true", help="the cases with a Delta table; they need PySpark 4.0")
+def parser(prog: str, doc: str) -> argparse.ArgumentParser:
+    """The command line of what measures things that have names; `doc` is the module's."""
+    made = argparse.ArgumentParser(prog=prog, description=doc.split("\n\n", maxsplit=1)[0])
+    made.add_argument("--list", action="store_true", help="print the names and end")
+    made.add_argument("--only", default="", help="those whose name holds this text")
     return made
 
 

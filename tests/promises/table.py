@@ -28,7 +28,7 @@ def written(readme: str, name: str, table: str) -> str:
     return f"{before}{begins}\n{table}\n{ends}{after}" if rest else readme
 
 
-def grids(known: dict[str, dict[str, Any]]) -> str:
+def grid_table(known: dict[str, dict[str, Any]]) -> str:
     """A row for each query: its best point, and where the advice leads from the other points."""
     return "\n".join([*GRID_HEAD, *(_grid_row(name, one) for name, one in known.items())])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,23 @@ def settings(place: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+@contextmanager
+def quiet(conf: dict[str, str]) -> Iterator[Any]:
+    """A session with these settings, which logs nothing."""
     pyspark_sql = pytest.importorskip("pyspark.sql")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PYSPARK_PYTHON", sys.executable)
         environment.delenv("SPARK_HOME", raising=False)
         builder = pyspark_sql.SparkSession.builder
-        for key, value in settings(tmp_path_factory.mktemp("spark")).items():
+        for key, value in conf.items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("OFF")
         yield session
         session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with quiet(settings(tmp_path_factory.mktemp("spark"))) as session:
+        yield session

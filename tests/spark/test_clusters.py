@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from advisor import api
+from advisor.bench.lab.processes import java
 
 pytestmark = pytest.mark.spark
 pyspark = pytest.importorskip("pyspark")
@@ -93,9 +94,7 @@ def test_a_standalone_cluster_takes_the_wheel(python: str, wheel: str, tmp_path:
 @contextmanager
 def started(daemon: str, *arguments: str) -> Iterator[Queue[str]]:
     """What a process of Spark's own says, line by line; it is ended afterwards."""
-    home = os.environ.get("JAVA_HOME")
-    java = Path(home) / "bin" / "java" if home else "java"
-    command = [str(java), "-Xmx512m", *_JAVA_17, "-cp", str(HOME / "jars" / "*"), f"{_DEPLOY}.{daemon}", *arguments]
+    command = [java(), "-Xmx512m", *_JAVA_17, "-cp", str(HOME / "jars" / "*"), f"{_DEPLOY}.{daemon}", *arguments]
     lines: Queue[str] = Queue()
     with subprocess.Popen(
         command, env=environment(sys.executable), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import pytest
 
 from advisor.session import attach
-from tests.spark.conftest import settings
+from tests.record.cases import DELTA
+from tests.spark.conftest import quiet, settings
 from tests.spark.queries import Heard, entry, known, rows
 
 pyspark = pytest.importorskip("pyspark")
@@ -18,24 +18,13 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(not pyspark.__version__.startswith("3.5."), reason="test_oldest runs it, on PySpark 3.5"),
 ]
-DELTA = {
-    "spark.jars.packages": "io.delta:delta-spark_2.12:3.2.0",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-}
+PACKAGES = {"spark.jars.packages": "io.delta:delta-spark_2.12:3.2.0"}
 
 
 @pytest.fixture(scope="module")
 def delta(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PYSPARK_PYTHON", sys.executable)
-        builder = pyspark.sql.SparkSession.builder
-        for key, value in (settings(tmp_path_factory.mktemp("spark")) | DELTA).items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
+    with quiet(settings(tmp_path_factory.mktemp("spark")) | PACKAGES | DELTA) as session:
         yield session
-        session.stop()
 
 
 def test_the_jobs_tell_in_how_many_tasks_the_snapshot_is_rebuilt(delta: Any, tmp_path: Path) -> None:
