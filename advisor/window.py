@@ -124,10 +124,11 @@ def _flat(table: pa.Table) -> pd.DataFrame:
 
 
 def _of_floats(schema: pa.Schema) -> pa.Schema:
-    number = (pa.types.is_integer, pa.types.is_floating)
-    return pa.schema([
-        field.with_type(pa.float64()) if any(of(field.type) for of in number) else field for field in schema
-    ])  # fmt: skip
+    return pa.schema([field.with_type(pa.float64()) if _is_number(field.type) else field for field in schema])
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def intervals(frame: pd.DataFrame) -> pd.Series[float]:

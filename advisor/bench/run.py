@@ -16,6 +16,7 @@ from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.catalogue import Catalogue
 from advisor.errors import UsageError
 from advisor.facts import Facts
+from advisor.metrics.state import per_batch
 from advisor.redaction import redact
 from advisor.report.assemble import judged_runs
 from advisor.session import attach
@@ -130,10 +131,7 @@ class Runner:
 
 def state_rows(window: Window) -> pd.Series[float]:
     """Rows of state in each batch, of all operators; 0 without state."""
-    if window.operators.empty:
-        return pd.Series(0.0, index=window.batches.index)
-    rows = window.operators.groupby("batch")["rows_total"].sum()
-    return rows.reindex(window.batches.index).fillna(0.0).astype(float)
+    return per_batch(window, window.operators["rows_total"]).fillna(0.0)
 
 
 class _Heard:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from advisor.metrics.flow import backlog_ms
-from advisor.metrics.phases import DISCOVERY
+from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, window_metric
 from advisor.window import Window
 
@@ -64,10 +64,9 @@ def mixture(window: Window) -> Mixture | Missing:
     known = (frame["interval_ms"].notna() & frame["trigger_execution_ms"].notna()).to_numpy()
     if not known.any():
         return Missing("the time between batches is not known")
-    frame = frame[known]
-    visible = (frame["trigger_execution_ms"] - _not_waited(window, frame)).clip(lower=0).to_numpy()
-    rows = frame["input_rows"].fillna(1).to_numpy()
-    return Mixture(visible + _waited(window)[known], frame["interval_ms"].to_numpy(), rows, known)
+    visible = (frame["trigger_execution_ms"] - _not_waited(window)).clip(lower=0).to_numpy()
+    rows, width = frame["input_rows"].fillna(1).to_numpy(), frame["interval_ms"].to_numpy()
+    return Mixture((visible + _waited(window))[known], width[known], rows[known], known)
 
 
 def mixture_quantiles(
@@ -88,11 +87,10 @@ def mixture_quantiles(
     return tuple(quantile(wanted) for wanted in at)
 
 
-def _not_waited(window: Window, frame: pd.DataFrame) -> pd.Series[float]:
+def _not_waited(window: Window) -> pd.Series[float]:
     """What of each trigger lies before its last record came, or after the typical record was visible."""
-    asking, after = frame[list(DISCOVERY)].fillna(0).sum(axis=1), frame["commit_offsets_ms"].fillna(0)
-    while_written: pd.Series[float] = _while_written(window) * frame["add_batch_ms"].fillna(0)
-    return asking / 2 + after + while_written
+    asking, after = summed(window, DISCOVERY), summed(window, ("commit_offsets_ms",))
+    return asking / 2 + after + _while_written(window) * summed(window, ("add_batch_ms",))
 
 
 def _while_written(window: Window) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -19,10 +22,14 @@ NO_COMMIT_TIME = Missing("this Spark version does not report commitTimeMs")
 
 def per_batch(window: Window, values: pd.Series[float]) -> pd.Series[float]:
     """A value of each operator, summed over the operators of a batch; 0 for a batch without state."""
+    return _joined(window, values, lambda operators: operators.sum(min_count=1))
+
+
+def _joined(window: Window, values: pd.Series[float], join: Callable[[Any], pd.Series[float]]) -> pd.Series[float]:
+    """One value per batch of the values of its operators; 0 where nothing keeps state."""
     if window.operators.empty:
         return pd.Series(0.0, index=window.batches.index)
-    total: pd.Series[float] = values.groupby(window.operators["batch"]).sum(min_count=1)
-    return total.reindex(window.batches.index)
+    return join(values.groupby(window.operators["batch"])).reindex(window.batches.index)
 
 
 @remembered
@@ -142,10 +149,7 @@ def _with_slots(window: Window, combine: object) -> Batchwise:
 
 
 def _largest(window: Window, values: pd.Series[float]) -> pd.Series[float]:
-    if window.operators.empty:
-        return pd.Series(0.0, index=window.batches.index)
-    most: pd.Series[float] = values.groupby(window.operators["batch"]).max().reindex(window.batches.index)
-    return most.fillna(0.0)
+    return _joined(window, values, lambda operators: operators.max()).fillna(0.0)
 
 
 @batch_metric("rows", "count")

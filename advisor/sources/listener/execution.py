@@ -148,9 +148,9 @@ def _exchanges(execution: Any) -> list[tuple[str, Any]]:
 
 
 def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
-    """Tasks in which Delta rebuilds its table's snapshot, where every second job of a batch does so.
+    """Tasks in which Delta rebuilds its table's snapshot, where at least a third of the run's newest jobs does so.
 
-    Fewer such jobs are those of Delta's own checkpoint, which it writes after some batches.
+    Each batch has one such job beside that of its rows. Fewer are those of Delta's own checkpoint, after some batches.
     """
     if sink_kind(execution.sink().toString()) != "delta":
         return []
