@@ -79,6 +79,8 @@ def _java(conf: Any, said: Path) -> Iterator[Any]:
     finally:
         SparkContext._gateway = SparkContext._jvm = None
         if gateway is not None:
+            # Py4J tells Java in a thread of its own which objects are not needed any more, and logs where Java is gone.
+            gateway._gateway_client.is_connected = False
             _end(gateway.proc)
 
 

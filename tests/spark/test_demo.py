@@ -58,6 +58,29 @@ def test_what_is_applied_is_read_from_the_report_and_measured(
     assert run.stderr == ""
 
 
+# Py4J's own thread has these to tell Java for half a second; Java is gone sooner.
+ENDING = """
+import logging, sys
+from pathlib import Path
+from advisor.demo import spark as demo
+logging.basicConfig(level=logging.INFO)
+held, end = [], demo._end
+def ended(java):
+    held.clear()
+    end(java)
+demo._end = ended
+with demo.started(Path(sys.argv[1])) as spark:
+    held.extend(spark.sparkContext._jvm.java.lang.StringBuilder() for _ in range(3000))
+"""
+
+
+def test_java_is_told_nothing_while_it_ends(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ENDING, str(tmp_path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    assert "while receiving" not in run.stderr
+    assert "while sending" not in run.stderr
+
+
 @pytest.mark.parametrize("moment", ["starting Spark", "as it is"])
 def test_after_ctrl_c_nothing_is_left(moment: str, tmp_path: Path) -> None:
     """Ctrl-C reaches every process of the terminal's group; the Java machine is in it."""
