@@ -118,7 +118,13 @@ class Progress(Struct, gc=False, rename="camel", kw_only=True):
 def with_totals(event: Progress) -> Progress:
     """The event with totals over its sources, which event logs leave out and every other form has."""
     sources = event.sources
-    if sources and all(source.num_input_rows is not None for source in sources):
+    if len(sources) == 1:
+        (source,) = sources
+        event.num_input_rows = source.num_input_rows
+        if source.num_input_rows is not None:
+            event.input_rows_per_second = source.input_rows_per_second
+            event.processed_rows_per_second = source.processed_rows_per_second
+    elif sources and all(source.num_input_rows is not None for source in sources):
         event.num_input_rows = sum(source.num_input_rows or 0 for source in sources)
         event.input_rows_per_second = _sum([source.input_rows_per_second for source in sources])
         event.processed_rows_per_second = _sum([source.processed_rows_per_second for source in sources])

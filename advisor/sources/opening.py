@@ -5,11 +5,11 @@ from __future__ import annotations
 import mmap
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from advisor.sources.codecs import Source, Torn, blocks, is_packed
+from advisor.sources.codecs import BLOCK, PIECE, Source, Torn, blocks, is_packed
 from advisor.sources.harvest import Window
 from advisor.sources.paths import STDIN, file_system, is_url
 
@@ -30,7 +30,7 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         return _feed_blocks(Source(sys.stdin.buffer), feed, history)
     if is_url(path):
         system, place = file_system(path)
-        with system.open_input_stream(place, compression=None) as stream:
+        with system.open_input_stream(place, compression=None, buffer_size=BLOCK) as stream:
             return _feed_blocks(Source(stream), feed, history)
     with Path(path).open("rb", buffering=0) as file:
         mapped = _mapped(file)
@@ -52,7 +52,8 @@ def _mapped(file: BinaryIO) -> mmap.mmap | None:
 
 
 def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
-    coming = _Ahead(blocks(source))
+    least = HISTORY if history else PIECE
+    coming = _Ahead(blocks(source), least)
     buffer, base, begin = b"", 0, 0
     while (block := coming.take()) is not None:
         buffer += block
@@ -61,16 +62,18 @@ def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
             resume = len(buffer)
         kept = max(0, resume - HISTORY) if history else resume
         buffer, base, begin = buffer[kept:], base + kept, resume - kept
+        coming.least = max(least, len(buffer) - begin)  # a long record is searched again a few times only
     if coming.torn:
         raise coming.torn
     return base + len(buffer)
 
 
 class _Ahead:
-    """Knows, one block ahead, whether more is coming."""
+    """Blocks of at least so many bytes, but for the last; knows, one block ahead, whether more is coming."""
 
-    def __init__(self, coming: Iterator[bytes]) -> None:
+    def __init__(self, coming: Iterator[bytes], least: int) -> None:
         self._coming = coming
+        self.least = least
         self.torn: Torn | None = None
         self._next = self._pull()
 
@@ -86,8 +89,17 @@ class _Ahead:
         return block
 
     def _pull(self) -> bytes | None:
+        pieces: list[bytes] = []
+        missing = self.least
+        with self._until_torn():
+            while missing > 0 and (piece := next(self._coming, None)) is not None:
+                pieces.append(piece)
+                missing -= len(piece)
+        return b"".join(pieces) if pieces else None
+
+    @contextmanager
+    def _until_torn(self) -> Iterator[None]:
         try:
-            return next(self._coming, None)
+            yield
         except Torn as torn:
             self.torn = torn
-            return None

@@ -50,29 +50,50 @@ def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> No
 
 def read_event_log(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest the progress events of an event log; where to go on once more of the file is there."""
+    starts, stops, resume = _progress_lines(buffer, begin, final)
+    try:
+        events = [_event(buffer[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+    except UNUSUAL:
+        for start, stop in zip(starts, stops, strict=True):
+            _read_event(buffer[start:stop], start, stop, harvest)
+    else:
+        harvest.add_many(events, starts, stops)
+    return resume
+
+
+def _progress_lines(buffer: Buffer, begin: int, final: bool) -> tuple[list[int], list[int], int]:
+    """(where the lines of progress begin, where they end or are too long for an event, where to go on)."""
     size = len(buffer)
+    starts: list[int] = []
+    stops: list[int] = []
     position = buffer.find(_PROGRESS, begin)
     while position >= 0:
         start = _line_start(buffer, position, begin)
         stop = buffer.find(b"\n", position)
         if stop < 0:
             if not final and size - start < LONGEST_EVENT:
-                return start
+                return starts, stops, start
             stop = size
         if _STREAMING.match(buffer[start : start + 200]):
-            _read_event(buffer, start, stop, harvest)
+            starts.append(start)
+            stops.append(min(stop, start + LONGEST_EVENT))
         position = buffer.find(_PROGRESS, stop)
-    return size if final else max(begin, _line_start(buffer, size, begin))
+    return starts, stops, size if final else max(begin, _line_start(buffer, size, begin))
 
 
-def _read_event(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> None:
-    line = buffer[start : min(stop, start + LONGEST_EVENT)]
+def _event(line: bytes) -> Progress:
+    """The event in a line of the usual shape; else one of UNUSUAL."""
+    event = _decode_event(line).progress
+    return event if event.num_input_rows is not None else with_totals(event)
+
+
+def _read_event(line: bytes, start: int, stop: int, harvest: Harvest) -> None:
     try:
-        event = _decode_event(line).progress
+        event = _event(line)
     except UNUSUAL:
         _read_unusual(line, start, stop, harvest)
     else:
-        harvest.add(event if event.num_input_rows is not None else with_totals(event), start, stop)
+        harvest.add(event, start, stop)
 
 
 def _read_unusual(line: bytes, start: int, stop: int, harvest: Harvest) -> None:
