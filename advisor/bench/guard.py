@@ -26,17 +26,31 @@ class Source(NamedTuple):
     options: Mapping[str, str]
 
 
-def check(writer: Any, setup: Setup, permissions: Permissions) -> None:
-    """Return if the query may run in a trial; UsageError says what it would touch."""
+class Sink(NamedTuple):
+    """The sink of a query: its format, foreach and foreachbatch included, and the writer's options."""
+
+    format: str
+    options: Mapping[str, str]
+
+
+def check(writer: Any, setup: Setup, permissions: Permissions) -> Sink:
+    """The query's sink if it may run in a trial; UsageError says what it would touch."""
     java = _java(writer)
     _check_trigger(str(_field(java, "trigger").toString()))
-    _check_sink(_sink(java), _options(java), setup, permissions)
+    sink = Sink(_sink(java), _options(java))
+    _check_sink(sink, setup, permissions)
     sources = list(_sources(writer))
     for source in sources:
         _check_source(source, permissions)
     _check_reader_options(sources, setup)
     for step in setup.variant.code - setup.asked:
         raise _refused(f"the function never asked setup.makes({step!r})", "build the query with and without that step")
+    return sink
+
+
+def is_own(sink: Sink, setup: Setup) -> bool:
+    """Whether the sink is a Kafka topic of this run alone."""
+    return sink.format == "kafka" and sink.options.get("topic", "").startswith(setup.topic(""))
 
 
 def _java(writer: Any) -> Any:
@@ -53,18 +67,17 @@ def _check_trigger(trigger: str) -> None:
         raise _refused(f"its trigger is {trigger}", "a trial takes the default trigger or a processing-time trigger")
 
 
-def _check_sink(sink: str, options: Mapping[str, str], setup: Setup, permissions: Permissions) -> None:
+def _check_sink(sink: Sink, setup: Setup, permissions: Permissions) -> None:
+    kind, options = sink
     if not _below(options.get("checkpointlocation", setup.place), setup.place):
         raise _refused("the function sets checkpointLocation", "leave it out: each run has a throw-away one")
-    if sink in _HARMLESS_SINKS or permissions.sink:
+    if kind in _HARMLESS_SINKS or permissions.sink or is_own(sink, setup):
         return
-    if sink in _SINKS_WITH_A_PATH and _below(options.get("path", ""), setup.place):
-        return
-    if sink == "kafka" and options.get("topic", "").startswith(f"{setup.name}-"):
+    if kind in _SINKS_WITH_A_PATH and _below(options.get("path", ""), setup.place):
         return
     where = options.get("path") or options.get("topic")
-    found = f"it would write with {_CODE_SINKS.get(sink, sink)}" + (f" to {where}" if where else "")
-    raise _refused(found, _VOUCH_SINK if sink not in _CODE_SINKS else "vouch for it with safe_sink if it may run twice")
+    found = f"it would write with {_CODE_SINKS.get(kind, kind)}" + (f" to {where}" if where else "")
+    raise _refused(found, _VOUCH_SINK if kind not in _CODE_SINKS else "vouch for it with safe_sink if it may run twice")
 
 
 def _check_source(source: Source, permissions: Permissions) -> None:

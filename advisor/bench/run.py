@@ -13,6 +13,7 @@ import pandas as pd
 
 from advisor.bench.guard import check
 from advisor.bench.setup import Permissions, Setup, Variant
+from advisor.bench.topics import own_topic
 from advisor.catalogue import Catalogue
 from advisor.errors import UsageError
 from advisor.facts import Facts
@@ -87,21 +88,20 @@ class Runner:
                 _stop_all(session)
 
     def _watched(self, setup: Setup, live: LiveAdvisor, heard: _Heard, measured: Any, enough: int) -> Run:
-        writer = self._writer(setup)
-        try:
-            query = writer.start()
-        except Exception as error:  # Spark's own refusals have no common class
-            return Run(setup.variant, None, _nothing(), _words(error), {})
-        window = self._steady(query, live, heard, enough)
-        refused = _words(query.exception()) if query.exception() is not None else None
-        query.stop()
-        times = window.batches["timestamp"] if len(window) else None
-        latency = measured(times.iloc[0], times.iloc[-1]) if times is not None else {}
-        return Run(setup.variant, str(query.runId), window, refused, latency)
-
-    def _writer(self, setup: Setup) -> Any:
         writer = self.build(setup)
-        check(writer, setup, self.permissions)
+        with own_topic(setup, check(writer, setup, self.permissions)):
+            try:
+                query = self._on_trial(writer, setup).start()
+            except Exception as error:  # Spark's own refusals have no common class
+                return Run(setup.variant, None, _nothing(), _words(error), {})
+            window = self._steady(query, live, heard, enough)
+            refused = _words(query.exception()) if query.exception() is not None else None
+            query.stop()
+            times = window.batches["timestamp"] if len(window) else None
+            latency = measured(times.iloc[0], times.iloc[-1]) if times is not None else {}
+            return Run(setup.variant, str(query.runId), window, refused, latency)
+
+    def _on_trial(self, writer: Any, setup: Setup) -> Any:
         writer = writer.queryName(setup.name).option("checkpointLocation", f"{setup.place}/checkpoint")
         for key, value in setup.variant.writer_option.items():
             writer = writer.option(key, value)

@@ -58,7 +58,7 @@ class Setup:
         return f"{self.place}/{name}"
 
     def topic(self, name: str) -> str:
-        """The name of a Kafka topic of this run; the trial neither makes nor removes topics."""
+        """The name of a Kafka topic of this run. One that the query writes to is made where the broker has none."""
         return f"{self.name}-{name}"
 
     def makes(self, step: str) -> bool:

@@ -20,6 +20,7 @@ fetches jars with Spark's own Ivy the first time.
 Examples:
   latency-advisor bench offsets --quick
   latency-advisor bench offsets --path stat --checkpoint s3a:20 --rate 10000 --output s3a.json
+  latency-advisor bench offsets --path stat --checkpoint s3a --checkpoint s3a:20 --interval 4000 --chart saved.svg
   latency-advisor bench offsets --runs-from s3a.json --runs-from local.json --rounds 0 --chart offsets.svg
 """
 _MANY: dict[str, Any] = {"multiple": True}
@@ -36,6 +37,10 @@ def bench() -> None:
               help="local, s3a, s3a:20 (ms more per request), s3a-abortable:20. Repeatable.")  # fmt: skip
 @click.option("--rate", "rates", type=click.IntRange(min=1), metavar="N", **_MANY,
               help="Records per second. Repeatable; 1000, 10000 and 50000 by default.")  # fmt: skip
+@click.option("--configuration", "configurations", help="Repeatable; all four by default.", **_MANY,
+              type=click.Choice(["inline", "async purge", "async progress", "both"]))  # fmt: skip
+@click.option("--interval", type=click.IntRange(min=0), metavar="MS",
+              help="How often asynchronous progress writes its logs; Spark's 1000 by default.")  # fmt: skip
 @click.option("--batches", default=300, show_default=True, type=click.IntRange(min=10), help="Steady ones of each run.")
 @click.option("--rounds", default=2, show_default=True, type=click.IntRange(min=0), help="Runs of each configuration.")
 @click.option("--seconds", default=180.0, show_default=True, help="A run ends then, whatever it has.")
@@ -76,12 +81,19 @@ def offsets(**options: Any) -> None:
 
 
 def _made(options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    from advisor.bench.offsets.cells import PATHS, RATES, Checkpoint, plan
+    from advisor.bench.offsets.cells import CONFIGURATIONS, PATHS, RATES, Checkpoint, plan
+    from advisor.facts.confs import ASYNC_INTERVAL_MS
 
     if options["quick"]:
         options.update(rates=options["rates"] or (1000,), rounds=1, batches=40)
     checkpoints = [Checkpoint.parse(text) for text in options["checkpoints"] or ("local",)]
-    planned = list(plan(options["paths"] or PATHS, checkpoints, options["rates"] or RATES, options["rounds"]))
+    interval = ASYNC_INTERVAL_MS if options["interval"] is None else options["interval"]
+    planned = list(
+        plan(
+            options["paths"] or PATHS, checkpoints, options["rates"] or RATES, options["rounds"],
+            options["configurations"] or tuple(CONFIGURATIONS), interval,
+        )
+    )  # fmt: skip
     if not planned:
         return
     with session("bench", "spark,bench", pairs("--spark", options["spark"])) as spark:

@@ -29,7 +29,9 @@ def finding_says(rule: Rule, window: Window) -> str:
         return said
     if len(window) == 1:
         return f"In the one batch given, {said}"
-    typical = rule.measure is not None and rule.measure.stat == "typical" and rule.says.startswith("{")
+    if not rule.says.startswith("{"):
+        return said[:1].upper() + said[1:]
+    typical = rule.measure is not None and rule.measure.stat == "typical"
     return f"In a typical batch, {said}" if typical else said
 
 

@@ -10,6 +10,8 @@ from advisor.redaction import redact_setting
 
 ASYNC_ENABLED: Final = "asyncProgressTrackingEnabled"
 ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"
+ASYNC_INTERVAL_MS: Final = 1000
+"""Spark's own, where that option is not given."""
 _ASYNC_OVERRIDE: Final = "_asyncProgressTrackingOverrideSinkSupportCheck"
 _REAL_ASYNC_CONF: Final = "spark.sql.streaming.realtimemode.asyncprogresstrackingbydefault.enabled"
 ASYNC_STATE: Final = "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"
@@ -73,11 +75,11 @@ def from_conf(key: str, text: str) -> list[tuple[str, Any]]:
 def from_writer_options(options: Mapping[str, str], *, interval_default: bool = True) -> list[tuple[str, Any]]:
     """(fact, value) pairs that a query's complete writer options settle; option names count in exactly this case.
 
-    A tracking interval that is not given is Spark's 1000 ms, unless `interval_default` is false.
+    A tracking interval that is not given is Spark's own, unless `interval_default` is false.
     """
     enabled = options.get(ASYNC_ENABLED, "false").strip().lower() == "true"
     found: list[tuple[str, Any]] = [("async_progress", enabled), ("ignored_async_setting", ignored_option(options))]
-    interval = _whole(options.get(ASYNC_INTERVAL, "1000" if interval_default else ""))
+    interval = _whole(options.get(ASYNC_INTERVAL, str(ASYNC_INTERVAL_MS) if interval_default else ""))
     if enabled and interval is not None:
         found.append(("async_progress_interval_ms", interval))
     return found

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.metrics.latency import record_latency_ms
 from advisor.metrics.phases import offset_log_ms
 from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, remembered, window_metric
@@ -18,7 +19,6 @@ MOST_FOR_FIT = 400  # Theil-Sen looks at all pairs
 ROWS_MUST_VARY = 1.2  # p90 / p10 of the rows
 ROWS_FOLLOW_BATCH = 0.5  # rank correlation of rows with the interval before them
 SAFETY = 1.3  # advised interval over the shortest stable one
-SHORTEST_LOG_INTERVAL_MS = 1000  # Spark's own default for asynchronous log writes
 ADVISED_LOG_INTERVAL_MS = 5000  # the documented example for a queue that is full
 
 
@@ -167,7 +167,7 @@ def shortest_async_interval_ms(window: Window) -> Windowed:
     One thread writes both logs. Where that takes longer than the interval, batches wait for it as before: measured on
     S3A with 20 ms more per request, logs of 1290 ms and an interval of 1000 ms made no batch shorter.
     """
-    return _log_interval(window, SHORTEST_LOG_INTERVAL_MS, 0.50)
+    return _log_interval(window, ASYNC_INTERVAL_MS, 0.50)
 
 
 @window_metric("ms")

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.views import text
 from advisor.views.clean import clean_all
 
@@ -57,7 +58,12 @@ def _table(cells: list[Mapping[str, Any]]) -> Table:
 
 def _place(cell: Mapping[str, Any]) -> str:
     delay = f" +{cell['delay_ms']:g} ms" if cell["delay_ms"] else ""
-    return f"{cell['checkpoint']}{delay}, {cell['rate']:,}/s"
+    return f"{cell['checkpoint']}{delay}, {cell['rate']:,}/s{interval(cell)}"
+
+
+def interval(cell: Mapping[str, Any]) -> str:
+    """How often logs are written that are written asynchronously; nothing where that is Spark's own interval."""
+    return "" if cell["interval_ms"] == ASYNC_INTERVAL_MS else f", logs every {cell['interval_ms']:,} ms"
 
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import tempfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
+import advisor
 from advisor.bench.lab import jars
 from advisor.bench.offsets.cells import Checkpoint, plan
+from advisor.bench.setup import Setup
 from advisor.errors import UsageError
 
 pytestmark = [
@@ -87,6 +90,30 @@ def test_a_broker_is_gone_after_an_exception(spark: Any, scratch: Path) -> None:
         raise KeyboardInterrupt
     with pytest.raises(KafkaException):
         admin(address).list_topics(timeout=0.5)
+    assert not list(scratch.iterdir())
+
+
+def test_a_trial_makes_its_topics_and_leaves_none(spark: Any, scratch: Path) -> None:
+    from advisor.bench.lab.broker import admin, broker, topics
+    from advisor.bench.lab.load import Load
+
+    jars.added(spark, jars.fetched(spark, jars.connector(spark.version)))
+    with broker(spark) as address, topics(address, "orders"), Load(address, "orders", RATE):
+        seen: list[set[str]] = []
+
+        def build(setup: Setup) -> Any:
+            reached = {"kafka.bootstrap.servers": address}
+            orders = setup.spark.readStream.format("kafka").options(**reached, subscribe="orders").load()
+            seen.append(set(admin(address).list_topics(timeout=30).topics))
+            return orders.select("value").writeStream.format("kafka").options(**reached, topic=setup.topic("out"))
+
+        tried = advisor.trial(build, ["async-progress"], spark=spark, runs=4, batches=10, seconds=60.0)
+        assert all(run["batches"] >= 10 and not run["refused"] for run in tried.data["runs"])
+        left = {"orders"}
+        until = time.monotonic() + 30
+        while set(admin(address).list_topics(timeout=30).topics) != left:
+            assert time.monotonic() < until
+        assert seen[0] == left
     assert not list(scratch.iterdir())
 
 

@@ -181,6 +181,32 @@ def test_each_bar_stands_under_the_title_of_its_cell(tmp_path: Path) -> None:
     assert [bar or title for bar, title in drawn] == told
 
 
+def test_what_is_saved_is_drawn_by_the_delay_of_the_storage(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    slow, slower = Checkpoint("s3a", 5), Checkpoint("s3a", 20)
+    runs = [run(name, p50, checkpoint=one) for one, p50 in ((slow, 100), (slower, 300)) for name in ("inline", "both")]
+    runs = [
+        {**one, "measured": {**one["measured"], "p50": 40.0}} if one["configuration"] == "both" else one for one in runs
+    ]
+    chart.write(result(runs), tmp_path / "offsets.svg")
+    drawn = re.findall(r"storage: (\d+); saved at p50, in ms: (\d+)", (tmp_path / "offsets.svg").read_text())
+    assert sorted(set(drawn)) == [("20", "260"), ("5", "60")]
+    chart.write(result(runs[:2]), tmp_path / "one.svg")
+    assert "saved at p50" not in (tmp_path / "one.svg").read_text()
+
+
+def test_an_interval_is_set_told_and_kept_apart(tmp_path: Path) -> None:
+    (planned,) = plan(("stat",), (LOCAL,), (1000,), 1, ("async progress",), 4000)
+    assert variant(planned).writer_option["asyncProgressTrackingCheckpointIntervalMs"] == "4000"
+    longer = {**run("both", 15), "interval_ms": 4000}
+    found = result([run("both", 30), longer])
+    assert [cell["interval_ms"] for cell in found["cells"]] == [1000, 4000]
+    assert "local, 1,000/s, logs every 4,000 ms" in render(found)
+    older = {key: value for key, value in longer.items() if key != "interval_ms"}
+    (tmp_path / "older.json").write_text(json.dumps({"runs": [older]}))
+    assert [one["interval_ms"] for one in read(tmp_path / "older.json")] == [1000]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from advisor.bench.offsets.queries import Kafka
 from tests.promises import workloads
 from tests.promises.workloads import Build
 from tests.record.cases import CHANGELOG, ROCKSDB
@@ -21,7 +23,10 @@ STORES: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A step on a query: its session's settings, and the rows of state that must be there before batches count."""
+    """A step on a query: its session's settings, and the rows of state that must be there before batches count.
+
+    `latency`: what measures the latency of its records, as `advisor.trial` takes it.
+    """
 
     workload: str
     build: Build
@@ -32,6 +37,7 @@ class Case:
     batches: int = 20
     seconds: float = 90.0
     delta: bool = False
+    latency: Any = None
 
     @property
     def name(self) -> str:
@@ -47,8 +53,9 @@ STATEFUL: dict[str, tuple[Build, int]] = {
 }
 
 
-def cases() -> Iterator[Case]:
-    """Every case, the cheapest first."""
+def cases(address: str) -> Iterator[Case]:
+    """Every case, the cheapest first; those with Kafka need a broker at that address."""
+    yield from _through_kafka("Kafka to Kafka", Kafka, "async-progress", address)
     for rows in (100, 1_000, 10_000, 100_000, 400_000):
         yield Case("stateless", workloads.stateless(rows), "async-progress", f"{rows:,} rows per batch")
     for workload, (build, state) in STATEFUL.items():
@@ -61,8 +68,11 @@ def cases() -> Iterator[Case]:
         )  # fmt: skip
 
 
-def delta_cases() -> Iterator[Case]:
+def delta_cases(address: str) -> Iterator[Case]:
     """The cases with a Delta table behind the query, which its jars want another Spark for."""
+    yield from _through_kafka(
+        "Kafka to Delta", workloads.KafkaToDelta, "delta-snapshot-partitions", address, delta=True
+    )
     for rows in (1_000, 10_000, 100_000):
         settings = f"{rows:,} rows per batch"
         yield Case("to Delta", workloads.to_delta(rows), "delta-snapshot-partitions", settings, delta=True)
@@ -73,6 +83,15 @@ def delta_cases() -> Iterator[Case]:
         yield Case(
             "aggregation, 5,000 keys, to Delta in foreachBatch", counted, step, settings, conf, 5_000, delta=True
         )
+
+
+def _through_kafka(
+    workload: str, query: type[Kafka], step: str, address: str, *, delta: bool = False
+) -> Iterator[Case]:
+    for rate in (1_000, 10_000):
+        made = query(rate, address)
+        settings = f"{rate:,} records a second"
+        yield Case(workload, made.build, step, settings, delta=delta, latency=made.latency)
 
 
 def _of_state(workload: str, build: Build, state: int) -> Iterator[Case]:

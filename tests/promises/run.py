@@ -1,9 +1,9 @@
 """Try what the steps promise on real Spark, and write the table of promises kept into README.
 
 `python -m tests.promises.run [--list] [--only TEXT] [--minutes N] [--delta]`; without options everything but Delta,
-about an hour. Each case is a trial: baseline and candidate in turns, A B B A, on throw-away checkpoints. What was
-promised is computed from the baseline's own batches. A case that was measured before is measured again and replaces
-the old figure.
+about an hour; the cases with Kafka need the extra [bench]. Each case is a trial: baseline and candidate in turns,
+A B B A, on throw-away checkpoints. What was promised is computed from the baseline's own batches. A case that was
+measured before is measured again and replaces the old figure.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from advisor.bench import trial
+from advisor.bench.effects import MEASURED as MEASURED_LATENCY
+from advisor.bench.effects import TOTAL
+from advisor.bench.lab import jars
+from advisor.bench.lab.broker import broker
 from advisor.cli.spark import session
 from advisor.errors import AdvisorError
 from tests.promises.cases import DELTA, Case, cases, delta_cases
@@ -25,6 +31,7 @@ HERE = Path(__file__).resolve().parent
 MEASURED = HERE / "measured.json"
 README = HERE.parents[1] / "README.md"
 RUNS = 4
+RECORD = "record p50"
 SESSION = {
     "spark.master": "local[2]",
     "spark.driver.memory": "4g",
@@ -42,21 +49,37 @@ def main() -> None:
     )
     words.add_argument("--delta", action="store_true", help="the cases with a Delta table; they need PySpark 4.0")
     asked = words.parse_args()
-    chosen = [case for case in (delta_cases() if asked.delta else cases()) if asked.only in case.name]
-    if asked.list or not chosen:
-        print("\n".join(case.name for case in chosen) or f"no case holds {asked.only!r}")
+    every = delta_cases if asked.delta else cases
+    names = [case.name for case in every("") if asked.only in case.name]
+    if asked.list or not names:
+        print("\n".join(names) or f"no case holds {asked.only!r}")
         return
     until = time.monotonic() + asked.minutes * 60
     known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-    chosen.sort(key=lambda case: case.name in known)
-    with session("promises", "spark", SESSION | (DELTA if asked.delta else {})) as spark:
-        for case in chosen:
+    with (
+        session("promises", "spark", SESSION | (DELTA if asked.delta else {})) as spark,
+        _kafka(spark, names) as address,
+    ):
+        chosen = [case for case in every(address) if case.name in names]
+        for case in sorted(chosen, key=lambda case: case.name in known):
             if time.monotonic() > until:
                 break
-            known[case.name] = measured(spark, case)
-            print(case.name, json.dumps(known[case.name]), flush=True)
+            found = measured(spark, case)
+            known |= found
+            print(json.dumps(found), flush=True)
             MEASURED.write_text(json.dumps(known, indent=1) + "\n")
             README.write_text(written(README.read_text(), "promises", markdown(known)))
+
+
+@contextmanager
+def _kafka(spark: Any, names: Sequence[str]) -> Iterator[str]:
+    """The address of a broker where one of these cases needs it."""
+    if not any("Kafka" in name for name in names):
+        yield ""
+        return
+    jars.added(spark, jars.fetched(spark, jars.connector(spark.version)))
+    with broker(spark) as address:
+        yield address
 
 
 def parser(prog: str, doc: str) -> argparse.ArgumentParser:
@@ -67,39 +90,43 @@ def parser(prog: str, doc: str) -> argparse.ArgumentParser:
     return made
 
 
-def measured(spark: Any, case: Case) -> dict[str, Any]:
-    """What one case gave: ms of the batch promised and measured, or why there is neither."""
+def measured(spark: Any, case: Case) -> dict[str, dict[str, Any]]:
+    """What one case gave: of the batch and, where that was measured, of a record; or why there is nothing."""
     for key, value in case.conf.items():
         spark.conf.set(key, value)
     bounds = {"runs": RUNS, "batches": case.batches, "seconds": case.seconds, "state_rows": case.state_rows}
     try:
-        tried = trial(case.build, [case.step], spark=spark, safe_sink=case.delta, **bounds).data
+        tried = trial(case.build, [case.step], spark=spark, safe_sink=case.delta, latency=case.latency, **bounds).data
     except AdvisorError as error:
-        return {"case": told(case), "spark": spark.version, "failed": str(error)}
+        tried = {"effects": [], "says": str(error)}
     finally:
         for key in case.conf:
             spark.conf.unset(key)
         spark.conf.set("spark.sql.shuffle.partitions", SESSION["spark.sql.shuffle.partitions"])
-    return {"case": told(case), "spark": spark.version, **outcome(tried)}
+    found = {case.name: {"case": told(case), "spark": spark.version, **outcome(tried, "batch", TOTAL, "typical")}}
+    if case.latency and any(effect["name"] == MEASURED_LATENCY for effect in tried["effects"]):
+        of_record = outcome(tried, "record", MEASURED_LATENCY, "p50")
+        found[f"{case.name}, {RECORD}"] = {"case": told(case, f", {RECORD}"), "spark": spark.version, **of_record}
+    return found
 
 
-def told(case: Case) -> dict[str, str]:
+def told(case: Case, more: str = "") -> dict[str, str]:
     """The case in words."""
-    return {"workload": case.workload, "settings": case.settings, "step": case.step}
+    return {"workload": case.workload, "settings": case.settings + more, "step": case.step}
 
 
-def outcome(tried: dict[str, Any]) -> dict[str, Any]:
-    """The batch before and after, with what was promised of the difference."""
-    if not tried["effects"]:
+def outcome(tried: dict[str, Any], of: str, name: str, stat: str) -> dict[str, Any]:
+    """A batch or a record before and after, with what was promised of the difference."""
+    effect = next((one for one in tried["effects"] if (one["name"], one["stat"]) == (name, stat)), None)
+    if effect is None:
         return {"failed": tried["says"]}
-    total = tried["effects"][0]
-    of_batch = [kept for kept in tried["promises"] if kept["of"] == "batch"]
+    promised = [kept["predicted_ms"] for kept in tried["promises"] if kept["of"] == of]
     return {
-        "before_ms": total["before_ms"],
-        "after_ms": total["after_ms"],
-        "saved_ms": -total["difference_ms"]["value"],
-        "saved_between_ms": [-total["difference_ms"]["high"], -total["difference_ms"]["low"]],
-        "promised_ms": of_batch[0]["predicted_ms"] if of_batch else None,
+        "before_ms": effect["before_ms"],
+        "after_ms": effect["after_ms"],
+        "saved_ms": -effect["difference_ms"]["value"],
+        "saved_between_ms": [-effect["difference_ms"]["high"], -effect["difference_ms"]["low"]],
+        "promised_ms": promised[0] if promised else None,
     }
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from advisor.bench.lab.broker import topics
+from advisor.bench.lab.load import Load
+from advisor.bench.offsets.queries import Kafka, Measured
 from advisor.bench.setup import Setup
 from advisor.bench.workloads import rows
 
@@ -70,3 +74,18 @@ def counted_to_delta(per_batch: int, keys: int) -> Build:
         )
 
     return build
+
+
+class KafkaToDelta(Kafka):
+    """Records of a topic to a Delta table by its sink; nobody's clock tells when they are there."""
+
+    def build(self, setup: Setup) -> Any:
+        """The writer."""
+        return self.rows(setup).writeStream.format("delta").option("path", setup.path("table"))
+
+    @contextmanager
+    def latency(self, setup: Setup) -> Iterator[Measured]:
+        """The load alone."""
+        incoming = setup.topic("in")
+        with topics(self.address, incoming), Load(self.address, incoming, self.per_second):
+            yield lambda *_: {}

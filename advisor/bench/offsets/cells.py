@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from advisor.bench.setup import Variant
 from advisor.errors import UsageError
+from advisor.facts.confs import ASYNC_INTERVAL, ASYNC_INTERVAL_MS
 
 Path = Literal["stat", "kafka"]
 PATHS: Final[tuple[Path, ...]] = ("stat", "kafka")
@@ -57,11 +58,12 @@ class Checkpoint(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What the four configurations are compared on."""
+    """What the configurations are compared on."""
 
     path: Path
     checkpoint: Checkpoint
     rate: int
+    interval_ms: int = ASYNC_INTERVAL_MS
 
 
 class Planned(NamedTuple):
@@ -73,19 +75,26 @@ class Planned(NamedTuple):
 
 
 def plan(
-    paths: Sequence[Path], checkpoints: Sequence[Checkpoint], rates: Sequence[int], rounds: int
+    paths: Sequence[Path],
+    checkpoints: Sequence[Checkpoint],
+    rates: Sequence[int],
+    rounds: int,
+    configurations: Sequence[str] = tuple(CONFIGURATIONS),
+    interval_ms: int = ASYNC_INTERVAL_MS,
 ) -> Iterator[Planned]:
     """Every run: within a cell the configurations take turns, each second round in reverse, so that drift evens out."""
-    names = list(CONFIGURATIONS)
     for checkpoint in checkpoints:
         for path in paths:
             for rate in rates:
                 for number in range(1, rounds + 1):
-                    for name in names if number % 2 else reversed(names):
-                        yield Planned(Cell(path, checkpoint, rate), name, number)
+                    for name in configurations if number % 2 else reversed(configurations):
+                        yield Planned(Cell(path, checkpoint, rate, interval_ms), name, number)
 
 
 def variant(planned: Planned) -> Variant:
     """The settings of a run."""
-    chosen = CONFIGURATIONS[planned.configuration]
-    return Variant(conf={**chosen.conf, **planned.cell.checkpoint.conf}, writer_option=chosen.writer_option)
+    chosen, cell = CONFIGURATIONS[planned.configuration], planned.cell
+    option = dict(chosen.writer_option)
+    if option and cell.interval_ms != ASYNC_INTERVAL_MS:
+        option[ASYNC_INTERVAL] = str(cell.interval_ms)
+    return Variant(conf={**chosen.conf, **cell.checkpoint.conf}, writer_option=option)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from advisor.bench.offsets.cells import CONFIGURATIONS, LOCAL
+from advisor.bench.offsets.cells import BASELINE, CONFIGURATIONS, LOCAL
 from advisor.errors import UsageError
+from advisor.views.offsets import interval
 
 KINDS: Final = (".svg", ".png", ".html", ".json")
 _TITLES: Final = {"stat": "stat sink", "kafka": "Kafka to Kafka"}
@@ -21,29 +22,66 @@ def check(path: Path) -> None:
 
 
 def write(result: Mapping[str, Any], path: Path) -> None:
-    """Write p50 of each configuration, a panel for each path, checkpoint and rate."""
+    """Write p50 of each configuration, a panel for each path, checkpoint and rate.
+
+    Where a storage was measured with several delays, also what each configuration saves there against inline purge.
+    """
     try:
         import altair as alt  # noqa: PLC0415 - an extra
     except ImportError:
         raise UsageError("--chart", "altair is missing", "pip install 'streaming-latency-advisor[bench]'") from None
-    names, rows = list(CONFIGURATIONS), list(_rows(result))
-    panels = list(dict.fromkeys(row["panel"] for row in rows))
+    names, rows, saved = list(CONFIGURATIONS), list(_rows(result)), list(_saved(result))
+    color = alt.Color("configuration:N", sort=names, title=None)
     bars = alt.Chart(alt.Data(values=rows)).mark_bar()
     bars = bars.encode(
         x=alt.X("configuration:N", sort=names, title=None),
         y=alt.Y("p50:Q", title="record latency, p50 in ms"),
-        color=alt.Color("configuration:N", sort=names, legend=None),
+        color=color if saved else color.legend(None),
     )
-    # one facet, not rows by columns: where a cell of that grid is empty, Vega moves the bars of the others
-    panel = alt.Facet("panel:N", sort=panels, title=None)
-    chart = bars.properties(width=170, height=130).facet(facet=panel, columns=_COLUMNS)
-    chart.resolve_scale(y="independent").save(str(path))
+    chart = _panels(alt, bars, rows).resolve_scale(y="independent")
+    if saved:
+        curves = alt.Chart(alt.Data(values=saved)).mark_line(point=True)
+        curves = curves.encode(
+            x=alt.X("delay_ms:Q", title="ms more per request to the storage"),
+            y=alt.Y("saved:Q", title="saved at p50, in ms"),
+            color=color,
+        )
+        chart = alt.vconcat(chart, _panels(alt, curves, saved))
+    chart.save(str(path))
+
+
+def _panels(alt: Any, marks: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
+    # one facet, not rows by columns: where a cell of that grid is empty, Vega moves the marks of the others
+    panel = alt.Facet("panel:N", sort=list(dict.fromkeys(row["panel"] for row in rows)), title=None)
+    return marks.properties(width=170, height=130).facet(facet=panel, columns=_COLUMNS)
 
 
 def _rows(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for cell in result["cells"]:
         delay = f" +{cell['delay_ms']:g} ms" if cell["checkpoint"] != LOCAL else ""
-        panel = f"{_TITLES[cell['path']]}, {cell['checkpoint']}{delay}, {cell['rate']:,}/s"
+        panel = _panel(cell, delay)
         for one in cell["configurations"]:
             if "p50" in one["latency_ms"]:
                 yield {"panel": panel, "configuration": one["name"], "p50": round(one["latency_ms"]["p50"], 1)}
+
+
+def _saved(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What a configuration saves at p50 against inline purge, by the delay of the storage; of storages with several."""
+    delays: dict[str, set[float]] = {}
+    for cell in result["cells"]:
+        delays.setdefault(_panel(cell), set()).add(cell["delay_ms"])
+    for cell in result["cells"]:
+        panel, p50 = _panel(cell), {one["name"]: one["latency_ms"].get("p50") for one in cell["configurations"]}
+        base = p50.pop(BASELINE, None)
+        for name, value in p50.items():
+            if len(delays[panel]) > 1 and base is not None and value is not None:
+                yield {
+                    "panel": panel,
+                    "configuration": name,
+                    "delay_ms": cell["delay_ms"],
+                    "saved": round(base - value, 1),
+                }
+
+
+def _panel(cell: Mapping[str, Any], delay: str = "") -> str:
+    return f"{_TITLES[cell['path']]}, {cell['checkpoint']}{delay}, {cell['rate']:,}/s{interval(cell)}"

@@ -57,12 +57,19 @@ class Kafka:
     def __init__(self, per_second: int, address: str) -> None:
         self.per_second, self.address = per_second, address
 
+    def rows(self, setup: Setup) -> Any:
+        """What comes."""
+        reader = setup.spark.readStream.format("kafka").options(**self._reached, **setup.reader_options)
+        return reader.option("subscribe", setup.topic("in")).option("startingOffsets", "earliest").load()
+
     def build(self, setup: Setup) -> Any:
         """The writer."""
-        reached = {"kafka.bootstrap.servers": self.address}
-        reader = setup.spark.readStream.format("kafka").options(**reached, **setup.reader_options)
-        rows = reader.option("subscribe", setup.topic("in")).option("startingOffsets", "earliest").load()
-        return rows.select("value").writeStream.format("kafka").options(**reached, topic=setup.topic("out"))
+        writer = self.rows(setup).select("value").writeStream.format("kafka")
+        return writer.options(**self._reached, topic=setup.topic("out"))
+
+    @property
+    def _reached(self) -> dict[str, str]:
+        return {"kafka.bootstrap.servers": self.address}
 
     @contextmanager
     def latency(self, setup: Setup) -> Iterator[Measured]:

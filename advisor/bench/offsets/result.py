@@ -12,11 +12,12 @@ from typing import Any, Final
 import advisor
 from advisor.bench.offsets.cells import BASELINE, CONFIGURATIONS, PUBLISHED, Planned
 from advisor.errors import InputError
+from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.views.offsets import FEWEST
 
 SCHEMA_VERSION: Final = 1
 KEPT_UP: Final = 0.99
-_CELL: Final = ("path", "checkpoint", "delay_ms", "rate", "spark_version")
+_CELL: Final = ("path", "checkpoint", "delay_ms", "rate", "interval_ms", "spark_version")
 Run = Mapping[str, Any]
 _WHAT: Final = {
     "stat": "Record created -> handed to the sink by its task; 1,000 records of each second, evenly chosen.",
@@ -26,9 +27,9 @@ _WHAT: Final = {
 
 def entry(planned: Planned, told: Run, spark_version: str) -> dict[str, Any]:
     """A run with what it was made for."""
-    path, checkpoint, rate = planned.cell
+    path, checkpoint, rate, interval = planned.cell
     where = {"path": path, "checkpoint": checkpoint.kind, "delay_ms": checkpoint.delay_ms, "rate": rate}
-    return {**where, "spark_version": spark_version, **told}
+    return {**where, "interval_ms": interval, "spark_version": spark_version, **told}
 
 
 def result(runs: Sequence[Run]) -> dict[str, Any]:
@@ -106,10 +107,9 @@ def _limits(runs: Sequence[Run]) -> Iterable[str]:
 def read(path: Path) -> list[dict[str, Any]]:
     """The runs of a result that was written before; InputError for any other file."""
     try:
-        runs: list[dict[str, Any]] = json.loads(path.read_text())["runs"]
+        return [{"interval_ms": ASYNC_INTERVAL_MS, **run} for run in json.loads(path.read_text())["runs"]]
     except (ValueError, KeyError, TypeError):
         raise InputError(str(path), "is no result of this benchmark", "give a file that --output wrote") from None
-    return runs
 
 
 def write(result: Mapping[str, Any], path: Path) -> None:
