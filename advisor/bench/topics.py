@@ -35,16 +35,16 @@ def _made(setup: Setup, sink: Sink) -> bool:
     """Whether the topic is new."""
     jvm, topic = setup.spark._jvm, sink.options["topic"]
     nothing = jvm.java.util.Optional.empty()
-    with _admin(setup.spark, sink) as admin:
-        try:
+    try:
+        with _admin(setup.spark, sink) as admin:
             new = jvm.org.apache.kafka.clients.admin.NewTopic(topic, nothing, nothing)
             _await(jvm, admin.createTopics([new]))
-        except Exception as error:  # Py4J raises what Java raised
-            if "TopicExistsException" in str(error):
-                return False
-            raise UsageError(
-                "trial", f"its topic cannot be made: {_why(error)}", "may this user make topics?"
-            ) from None
+    except TypeError:  # Kafka's classes are not there: Spark will say so
+        return False
+    except Exception as error:  # Py4J raises what Java raised
+        if "TopicExistsException" in str(error):
+            return False
+        raise UsageError("trial", f"its topic cannot be made: {_why(error)}", "may this user make topics?") from None
     return True
 
 

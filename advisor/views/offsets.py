@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import compress
 from typing import Any, Final
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -37,22 +37,31 @@ def render(result: Mapping[str, Any], *, width: int = WIDTH, color: bool = False
         if cells:
             console.print(Text(title, style="bold"))
             console.print(Text(found["measured"][path], style="dim"))
-            console.print(Padding(_table(cells), (0, 0, 1, 0)))
+            console.print(Padding(Group(*_tables(cells)), (0, 0, 1, 0)))
     for words in found["limits"]:
         console.print(Text(f"- {words}", style="dim"))
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 
-def _table(cells: list[Mapping[str, Any]]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    rows = [(cell, [_row(one) for one in cell["configurations"]]) for cell in cells]
-    used = [any(row[at] for _, of_cell in rows for row in of_cell) for at in range(len(_HEADINGS))]
-    for title in compress(_HEADINGS, used):
-        table.add_column(title, justify="left" if title in _LEFT else "right", no_wrap=True)
-    for cell, of_cell in rows:
-        table.add_row(Text(_place(cell), "bold"))
-        for row in of_cell:
-            table.add_row(*map(Text, compress(row, used)))
+def _tables(cells: list[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """The headings, then for each cell its name and its rows, in columns that stand below each other."""
+    rows = [[_row(one) for one in cell["configurations"]] for cell in cells]
+    every = [row for of_cell in rows for row in of_cell]
+    used = [any(row[at] for row in every) for at in range(len(_HEADINGS))]
+    widths = [max(map(len, column)) for column in zip(_HEADINGS, *every, strict=True)]
+    columns = list(compress(zip(_HEADINGS, widths, strict=True), used))
+    yield _table(columns, [], header=True)
+    for cell, of_cell in zip(cells, rows, strict=True):
+        yield Text(_place(cell), "bold")
+        yield _table(columns, [tuple(compress(row, used)) for row in of_cell], header=False)
+
+
+def _table(columns: list[tuple[str, int]], rows: list[tuple[str, ...]], *, header: bool) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=header)
+    for title, width in columns:
+        table.add_column(title, justify="left" if title in _LEFT else "right", no_wrap=True, min_width=width)
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-import advisor
+from advisor import catalogue
 from advisor.bench.lab import jars
 from advisor.bench.offsets.cells import Checkpoint, plan
-from advisor.bench.setup import Setup
+from advisor.bench.run import Bounds, Runner
+from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.errors import UsageError
 
 pytestmark = [
@@ -93,27 +94,28 @@ def test_a_broker_is_gone_after_an_exception(spark: Any, scratch: Path) -> None:
     assert not list(scratch.iterdir())
 
 
-def test_a_trial_makes_its_topics_and_leaves_none(spark: Any, scratch: Path) -> None:
+def test_a_run_makes_its_topic_and_leaves_none(spark: Any, scratch: Path, tmp_path: Path) -> None:
     from advisor.bench.lab.broker import admin, broker, topics
     from advisor.bench.lab.load import Load
 
     jars.added(spark, jars.fetched(spark, jars.connector(spark.version)))
     with broker(spark) as address, topics(address, "orders"), Load(address, "orders", RATE):
-        seen: list[set[str]] = []
+        reached = {"kafka.bootstrap.servers": address}
+
+        def names() -> set[str]:
+            return set(admin(address).list_topics(timeout=30).topics)
 
         def build(setup: Setup) -> Any:
-            reached = {"kafka.bootstrap.servers": address}
             orders = setup.spark.readStream.format("kafka").options(**reached, subscribe="orders").load()
-            seen.append(set(admin(address).list_topics(timeout=30).topics))
             return orders.select("value").writeStream.format("kafka").options(**reached, topic=setup.topic("out"))
 
-        tried = advisor.trial(build, ["async-progress"], spark=spark, runs=4, batches=10, seconds=60.0)
-        assert all(run["batches"] >= 10 and not run["refused"] for run in tried.data["runs"])
-        left = {"orders"}
+        assert names() == {"orders"}  # and this broker makes none by itself
+        runner = Runner(spark, build, Bounds(1, 10, 60.0), Permissions(), None, catalogue.load())
+        run = runner.run(Variant(), "run", tmp_path.as_uri())
+        assert len(run.window) >= 10 and run.refused is None
         until = time.monotonic() + 30
-        while set(admin(address).list_topics(timeout=30).topics) != left:
+        while names() != {"orders"}:
             assert time.monotonic() < until
-        assert seen[0] == left
     assert not list(scratch.iterdir())
 
 
