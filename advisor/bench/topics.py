@@ -44,7 +44,11 @@ def _made(setup: Setup, sink: Sink) -> bool:
     except Exception as error:  # Py4J raises what Java raised
         if "TopicExistsException" in str(error):
             return False
-        raise UsageError("trial", f"its topic cannot be made: {_why(error)}", "may this user make topics?") from None
+        raise UsageError(
+            "trial",
+            f"its topic cannot be made: {_why(error)}",
+            "is the broker within reach, and may this user make topics?",
+        ) from None
     return True
 
 
