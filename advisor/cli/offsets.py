@@ -39,8 +39,8 @@ def bench() -> None:
               help="Records per second. Repeatable; 1000, 10000 and 50000 by default.")  # fmt: skip
 @click.option("--configuration", "configurations", help="Repeatable; all four by default.", **_MANY,
               type=click.Choice(["inline", "async purge", "async progress", "both"]))  # fmt: skip
-@click.option("--interval", type=click.IntRange(min=0), metavar="MS",
-              help="How often asynchronous progress writes its logs; Spark's 1000 by default.")  # fmt: skip
+@click.option("--interval", default=1000, show_default="Spark's own, 1000", type=click.IntRange(min=0), metavar="MS",
+              help="How often asynchronous progress writes its logs.")  # fmt: skip
 @click.option("--batches", default=300, show_default=True, type=click.IntRange(min=10), help="Steady ones of each run.")
 @click.option("--rounds", default=2, show_default=True, type=click.IntRange(min=0), help="Runs of each configuration.")
 @click.option("--seconds", default=180.0, show_default=True, help="A run ends then, whatever it has.")
@@ -82,16 +82,14 @@ def offsets(**options: Any) -> None:
 
 def _made(options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     from advisor.bench.offsets.cells import CONFIGURATIONS, PATHS, RATES, Checkpoint, plan
-    from advisor.facts.confs import ASYNC_INTERVAL_MS
 
     if options["quick"]:
         options.update(rates=options["rates"] or (1000,), rounds=1, batches=40)
     checkpoints = [Checkpoint.parse(text) for text in options["checkpoints"] or ("local",)]
-    interval = ASYNC_INTERVAL_MS if options["interval"] is None else options["interval"]
     planned = list(
         plan(
             options["paths"] or PATHS, checkpoints, options["rates"] or RATES, options["rounds"],
-            options["configurations"] or tuple(CONFIGURATIONS), interval,
+            options["configurations"] or tuple(CONFIGURATIONS), options["interval"],
         )
     )  # fmt: skip
     if not planned:

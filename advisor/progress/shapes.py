@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar, cast
 
 from msgspec import Meta, Raw, Struct, field
 
 Int = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """An integer that a table's column can hold; anything larger is no count of anything."""
 
+
+_Number = TypeVar("_Number", int, float)
 
 ABSENT = Raw(b"null")
 """Stands for JSON that the event does not have."""
@@ -118,18 +120,13 @@ class Progress(Struct, gc=False, rename="camel", kw_only=True):
 def with_totals(event: Progress) -> Progress:
     """The event with totals over its sources, which event logs leave out and every other form has."""
     sources = event.sources
-    if len(sources) == 1:
-        (source,) = sources
-        event.num_input_rows = source.num_input_rows
-        if source.num_input_rows is not None:
-            event.input_rows_per_second = source.input_rows_per_second
-            event.processed_rows_per_second = source.processed_rows_per_second
-    elif sources and all(source.num_input_rows is not None for source in sources):
-        event.num_input_rows = sum(source.num_input_rows or 0 for source in sources)
+    rows = _sum([source.num_input_rows for source in sources])
+    if sources and rows is not None:
+        event.num_input_rows = rows
         event.input_rows_per_second = _sum([source.input_rows_per_second for source in sources])
         event.processed_rows_per_second = _sum([source.processed_rows_per_second for source in sources])
     return event
 
 
-def _sum(rates: list[float | None]) -> float | None:
-    return None if None in rates else sum(rate for rate in rates if rate is not None)
+def _sum(numbers: list[_Number | None]) -> _Number | None:
+    return None if None in numbers else sum(cast("list[_Number]", numbers))

@@ -10,9 +10,6 @@ from typing import Protocol
 import pyarrow as pa
 
 BLOCK = 4 << 20
-"""Bytes that are read at a time."""
-PIECE = 512 << 10
-"""Bytes that are unpacked at a time: the processor still has them at hand when they are searched."""
 _GENEROUS = 1 << 30
 _HIGHEST_RATIO = 500
 _LONGEST_LZ4_BLOCK = 64 << 20
@@ -54,7 +51,7 @@ class Source:
 
 
 def blocks(source: Source) -> Iterator[bytes]:
-    """The decompressed bytes of a stream, in pieces of a compressed one; Torn when they cannot all be had."""
+    """The decompressed bytes of a stream in blocks of at most some megabytes; Torn when they cannot all be had."""
     given = 0
     try:
         for block in _unpacker(source.head)(source):
@@ -87,7 +84,7 @@ def _gzip(source: Source) -> Iterator[bytes]:
     while packed.startswith(b"\x1f\x8b"):
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
-            if block := member.decompress(packed, PIECE):
+            if block := member.decompress(packed, BLOCK):
                 yield block
             packed = member.unconsumed_tail or (b"" if member.eof else source.read(BLOCK))
             if not packed and not member.eof:
@@ -100,7 +97,7 @@ def _bzip2(source: Source) -> Iterator[bytes]:
     while packed:
         member = bz2.BZ2Decompressor()
         while not member.eof:
-            if block := member.decompress(packed, PIECE):
+            if block := member.decompress(packed, BLOCK):
                 yield block
             packed = source.read(BLOCK) if member.needs_input else b""
             if not packed and member.needs_input and not member.eof:
@@ -111,7 +108,7 @@ def _bzip2(source: Source) -> Iterator[bytes]:
 def _arrow(codec: str) -> Callable[[Source], Iterator[bytes]]:
     def unpack(source: Source) -> Iterator[bytes]:
         with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec) as stream:
-            while block := stream.read(PIECE):
+            while block := stream.read(BLOCK):
                 yield block
 
     return unpack

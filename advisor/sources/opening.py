@@ -5,11 +5,11 @@ from __future__ import annotations
 import mmap
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from advisor.sources.codecs import BLOCK, PIECE, Source, Torn, blocks, is_packed
+from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
 from advisor.sources.harvest import Window
 from advisor.sources.paths import STDIN, file_system, is_url
 
@@ -52,8 +52,7 @@ def _mapped(file: BinaryIO) -> mmap.mmap | None:
 
 
 def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
-    least = HISTORY if history else PIECE
-    coming = _Ahead(blocks(source), least)
+    coming = _Ahead(blocks(source))
     buffer, base, begin = b"", 0, 0
     while (block := coming.take()) is not None:
         buffer += block
@@ -62,18 +61,19 @@ def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
             resume = len(buffer)
         kept = max(0, resume - HISTORY) if history else resume
         buffer, base, begin = buffer[kept:], base + kept, resume - kept
-        coming.least = max(least, len(buffer) - begin)  # a long record is searched again a few times only
     if coming.torn:
         raise coming.torn
     return base + len(buffer)
 
 
 class _Ahead:
-    """Blocks of at least so many bytes, but for the last; knows, one block ahead, whether more is coming."""
+    """Blocks of at least BLOCK bytes, but for the last; knows, one block ahead, whether more is coming.
 
-    def __init__(self, coming: Iterator[bytes], least: int) -> None:
+    What unpacks gives some kilobytes at a time, and each window would copy its history for them.
+    """
+
+    def __init__(self, coming: Iterator[bytes]) -> None:
         self._coming = coming
-        self.least = least
         self.torn: Torn | None = None
         self._next = self._pull()
 
@@ -90,16 +90,11 @@ class _Ahead:
 
     def _pull(self) -> bytes | None:
         pieces: list[bytes] = []
-        missing = self.least
-        with self._until_torn():
+        missing = BLOCK
+        try:
             while missing > 0 and (piece := next(self._coming, None)) is not None:
                 pieces.append(piece)
                 missing -= len(piece)
-        return b"".join(pieces) if pieces else None
-
-    @contextmanager
-    def _until_torn(self) -> Iterator[None]:
-        try:
-            yield
         except Torn as torn:
             self.torn = torn
+        return b"".join(pieces) if pieces else None

@@ -7,21 +7,20 @@ from typing import Final, Literal, NamedTuple
 
 from advisor.bench.setup import Variant
 from advisor.errors import UsageError
-from advisor.facts.confs import ASYNC_INTERVAL, ASYNC_INTERVAL_MS
+from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL, ASYNC_INTERVAL_MS, ASYNC_PURGE
 
 Path = Literal["stat", "kafka"]
 PATHS: Final[tuple[Path, ...]] = ("stat", "kafka")
 RATES: Final = (1_000, 10_000, 50_000)
 LOCAL, S3A, ABORTABLE = "local", "s3a", "s3a-abortable"
 MANAGER: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
-_PURGE: Final = "spark.sql.streaming.asyncLogPurge.enabled"
-_TRACKING: Final = {"asyncProgressTrackingEnabled": "true"}
+_TRACKING: Final = {ASYNC_ENABLED: "true"}
 BASELINE: Final = "inline"
 CONFIGURATIONS: Final[Mapping[str, Variant]] = {
-    BASELINE: Variant(conf={_PURGE: "false"}),
-    "async purge": Variant(conf={_PURGE: "true"}),
-    "async progress": Variant(conf={_PURGE: "false"}, writer_option=_TRACKING),
-    "both": Variant(conf={_PURGE: "true"}, writer_option=_TRACKING),
+    BASELINE: Variant(conf={ASYNC_PURGE: "false"}),
+    "async purge": Variant(conf={ASYNC_PURGE: "true"}),
+    "async progress": Variant(conf={ASYNC_PURGE: "false"}, writer_option=_TRACKING),
+    "both": Variant(conf={ASYNC_PURGE: "true"}, writer_option=_TRACKING),
 }
 PUBLISHED: Final[Mapping[Path, Mapping[str, tuple[float, float]]]] = {
     "stat": {"async purge": (-0.50, -0.50), "async progress": (-0.65, -0.65), "both": (-0.85, -0.85)},

@@ -9,7 +9,7 @@ import msgspec
 from advisor.progress import UNUSUAL, Broken, Progress, decode_usual, from_object
 from advisor.progress.shapes import with_totals
 from advisor.sources.formats.loose import LONGEST_EVENT, find_events
-from advisor.sources.harvest import Buffer, Harvest
+from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
 
 _STREAMING = re.compile(rb'\{"Event":"[^"]{0,100}?StreamingQueryListener\$QueryProgress')
 _PROGRESS = b"$QueryProgress"
@@ -50,19 +50,16 @@ def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> No
 
 def read_event_log(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest the progress events of an event log; where to go on once more of the file is there."""
-    starts, stops, resume = _progress_lines(buffer, begin, final)
-    try:
-        events = [_event(buffer[start:stop]) for start, stop in zip(starts, stops, strict=True)]
-    except UNUSUAL:
-        for start, stop in zip(starts, stops, strict=True):
-            _read_event(buffer[start:stop], start, stop, harvest)
-    else:
-        harvest.add_many(events, starts, stops)
-    return resume
+    resume = begin
+    while True:
+        starts, stops, resume = _progress_lines(buffer, resume, final)
+        _read_lines(buffer, starts, stops, harvest)
+        if len(starts) < FRESH_EVENTS:
+            return resume
 
 
 def _progress_lines(buffer: Buffer, begin: int, final: bool) -> tuple[list[int], list[int], int]:
-    """(where the lines of progress begin, where they end or are too long for an event, where to go on)."""
+    """(where the next lines of progress begin, where they end or are too long for an event, where to go on)."""
     size = len(buffer)
     starts: list[int] = []
     stops: list[int] = []
@@ -77,8 +74,22 @@ def _progress_lines(buffer: Buffer, begin: int, final: bool) -> tuple[list[int],
         if _STREAMING.match(buffer[start : start + 200]):
             starts.append(start)
             stops.append(min(stop, start + LONGEST_EVENT))
+            if len(starts) == FRESH_EVENTS:
+                return starts, stops, stop
         position = buffer.find(_PROGRESS, stop)
     return starts, stops, size if final else max(begin, _line_start(buffer, size, begin))
+
+
+def _read_lines(buffer: Buffer, starts: list[int], stops: list[int], harvest: Harvest) -> None:
+    """Decode lines together; where one of them is unusual, one by one."""
+    raws = [buffer[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    try:
+        events = list(map(_event, raws))
+    except UNUSUAL:
+        for raw, start, stop in zip(raws, starts, stops, strict=True):
+            _read_event(raw, start, stop, harvest)
+    else:
+        harvest.add_many(events, starts, stops)
 
 
 def _event(line: bytes) -> Progress:
