@@ -33,6 +33,7 @@ bench: $(DEVELOPING)  ## Speed against named opponents, as ratios of one run
 
 bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and write README's tables of them
 	$(BIN)/python -m tests.promises.run
+	$(BIN)/python -m tests.promises.modes
 	$(BIN)/python -m tests.promises.grid
 	$(BIN)/python -m tests.promises.backlog
 

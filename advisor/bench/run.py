@@ -28,6 +28,7 @@ from advisor.window import Window
 STOP_TIMEOUT: Final = "60s"
 SMALLER_STATE: Final = 0.9  # of the rows asked for: from there on a batch counts
 _ASK_SECONDS: Final = 1.0
+_NO_CAUSE: Final = ("[STREAM_FAILED]", "Query [", "=== ", "Current ", "An error occurred while calling ")
 
 
 @dataclass(frozen=True)
@@ -180,8 +181,8 @@ def _stop_all(session: Any) -> None:
 
 def _words(error: Any) -> str:
     """What Spark said, one line, without addresses and credentials."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = (line for line in lines if not line.startswith(("[STREAM_FAILED]", "Query [", "=== ", "Current ")))
+    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
+    named = (line for line in lines if not line.startswith(_NO_CAUSE))
     return redact(next(named, lines[0] if lines else type(error).__name__))
 
 

@@ -29,6 +29,11 @@ class Candidate:
     variant: Variant
     steps: tuple[Step, ...]
 
+    def packages(self, window: Window) -> list[str]:
+        """What the session must have been started with."""
+        changes = (change_of(step.change, window) for step in self.steps)
+        return [str(change["package"]) for change in changes if change.get("package")]
+
     def advised(self, window: Window) -> list[Advice]:
         """The catalogue's steps with what they promise of these batches."""
         return [_advice(step, window) for step in self.steps]
@@ -78,7 +83,7 @@ def _check_step(id: str, catalogue: Catalogue) -> None:
         near = difflib.get_close_matches(id, catalogue.steps, 1)
         raise UsageError("trial", f"no step {id!r}", f"did you mean {near[0]}?" if near else "see rules/README.md")
     change = step.change.model_dump(exclude_none=True, exclude_defaults=True) if step.change else {}
-    if step.stages or "package" in change or not change:
+    if step.stages or not change.keys() - {"package"}:
         raise UsageError(id, "is more than settings of one query", "try its parts by hand, then `compare` the logs")
     _check_trigger(id, change.get("trigger"))
 

@@ -140,7 +140,9 @@ class _Result:
         if refused and self.runs[-1].variant is not self.candidate.variant:
             return "cannot say", f"The baseline itself failed: {refused}"
         if refused:
-            return "refused", f"Spark refuses it: {refused}"
+            needed = self.candidate.packages(self.runs[0].window)
+            more = f"; it takes a session started with --packages {','.join(needed)}" if needed else ""
+            return "refused", f"Spark refuses it: {refused}{more}"
         fewest = min(len(run.window) for run in self.runs)
         if self.bounds.state_rows:
             return "cannot say", f"Cannot say for your state's size: {fewest} steady batches had reached it in time."

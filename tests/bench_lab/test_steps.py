@@ -35,6 +35,7 @@ def test_what_cannot_be_on_trial(given: list[Any], words: str) -> None:
 
 def test_steps_that_can_be_on_trial() -> None:
     known(["async-progress", "changelog-checkpointing", "persist-in-foreach-batch"], CATALOGUE)
+    known(["abortable-checkpoint-manager"], CATALOGUE)
     known([{"conf": {"a": "b"}, "trigger": {"processing_time": "2 seconds"}}], CATALOGUE)
 
 

@@ -81,6 +81,13 @@ def test_a_refusal_in_the_first_batch_in_sparks_words(spark: Any, scratch: Path)
     assert "Stateful streaming queries does not support async progress tracking" in tried.data["says"]
 
 
+def test_a_refusal_for_want_of_a_package_names_it(spark: Any, scratch: Path) -> None:
+    tried = advisor.trial(workloads.rate_to_noop, ["abortable-checkpoint-manager"], spark=spark, **SHORT)
+    assert tried.verdict == "refused"
+    assert "AbortableStreamBasedCheckpointFileManager" in tried.data["says"]
+    assert f"--packages org.apache.spark:spark-hadoop-cloud_2.13:{spark.version}" in tried.data["says"]
+
+
 def _rows(setup: Setup) -> Any:
     return setup.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import pandas as pd
 
-from advisor.bench.lab import jars
-from advisor.bench.lab.broker import broker
 from advisor.bench.offsets.queries import Kafka, Measured
 from advisor.bench.place import throw_away
 from advisor.bench.run import Bounds, Run, Runner
@@ -25,7 +23,7 @@ from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
-from tests.promises.run import SESSION
+from tests.promises.run import SESSION, kafka
 
 CASES = ((1_000, 250), (1_000, 200), (10_000, 2_500), (10_000, 2_000))
 """(Records per second that come, records per batch that are taken.)"""
@@ -51,13 +49,11 @@ def _until(first: pd.Timestamp, last: pd.Timestamp) -> pd.Timestamp:
 def main() -> None:
     """Print what progress says and what Kafka says, case by case."""
     argparse.ArgumentParser(prog="backlog", description=__doc__.split("\n\n", maxsplit=1)[0]).parse_args()
-    with session("backlog", "bench", SESSION) as spark, throw_away(spark, None) as place:
-        jars.added(spark, jars.fetched(spark, jars.connector(spark.version)))
-        with broker(spark) as address:
-            _run(spark, address, f"{place}/warm-up", *CASES[0], warms_up=True)
-            for number, (per_second, limit) in enumerate(CASES):
-                run = _run(spark, address, f"{place}/{number}", per_second, limit)
-                print(f"{per_second:,} come a second, {limit:,} are taken per batch: {_told(run)}", flush=True)
+    with session("backlog", "bench", SESSION) as spark, throw_away(spark, None) as place, kafka(spark) as address:
+        _run(spark, address, f"{place}/warm-up", *CASES[0], warms_up=True)
+        for number, (per_second, limit) in enumerate(CASES):
+            run = _run(spark, address, f"{place}/{number}", per_second, limit)
+            print(f"{per_second:,} come a second, {limit:,} are taken per batch: {_told(run)}", flush=True)
 
 
 def _run(spark: Any, address: str, place: str, per_second: int, limit: int, *, warms_up: bool = False) -> Run:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from advisor.bench.offsets.queries import Kafka
@@ -22,10 +22,18 @@ STORES: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True)
+class Servers:
+    """Where the lab answers: the broker's address, and a bucket's URI by its delay per request in ms."""
+
+    kafka: str = ""
+    buckets: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Case:
     """A step on a query: its session's settings, and the rows of state that must be there before batches count.
 
-    `latency`: what measures the latency of its records, as `advisor.trial` takes it.
+    `place`: where its checkpoints lie. `latency`: what measures the latency of records, as `advisor.trial` takes it.
     """
 
     workload: str
@@ -37,6 +45,7 @@ class Case:
     batches: int = 20
     seconds: float = 90.0
     delta: bool = False
+    place: str | None = None
     latency: Any = None
 
     @property
@@ -45,6 +54,8 @@ class Case:
         return ", ".join(part for part in (self.workload, self.settings, self.step) if part)
 
 
+DELAYS = (0, 20)
+"""Of each request to the bucket, in ms."""
 STATEFUL: dict[str, tuple[Build, int]] = {
     "aggregation, 5,000 keys": (workloads.aggregation(2_000, 5_000), 5_000),
     "aggregation, 20,000 keys": (workloads.aggregation(3_000, 20_000), 20_000),
@@ -53,9 +64,10 @@ STATEFUL: dict[str, tuple[Build, int]] = {
 }
 
 
-def cases(address: str) -> Iterator[Case]:
-    """Every case, the cheapest first; those with Kafka need a broker at that address."""
-    yield from _through_kafka("Kafka to Kafka", Kafka, "async-progress", address)
+def cases(servers: Servers) -> Iterator[Case]:
+    """Every case on the disk of this machine, the cheapest first; those with Kafka need a broker."""
+    yield from _through_kafka("Kafka to Kafka", Kafka, "async-progress", servers)
+    yield from _every_so_often(servers)
     for rows in (100, 1_000, 10_000, 100_000, 400_000):
         yield Case("stateless", workloads.stateless(rows), "async-progress", f"{rows:,} rows per batch")
     for workload, (build, state) in STATEFUL.items():
@@ -68,10 +80,10 @@ def cases(address: str) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def delta_cases(address: str) -> Iterator[Case]:
+def delta_cases(servers: Servers) -> Iterator[Case]:
     """The cases with a Delta table behind the query, which its jars want another Spark for."""
     yield from _through_kafka(
-        "Kafka to Delta", workloads.KafkaToDelta, "delta-snapshot-partitions", address, delta=True
+        "Kafka to Delta", workloads.KafkaToDelta, "delta-snapshot-partitions", servers, delta=True
     )
     for rows in (1_000, 10_000, 100_000):
         settings = f"{rows:,} rows per batch"
@@ -85,13 +97,41 @@ def delta_cases(address: str) -> Iterator[Case]:
         )
 
 
+def s3a_cases(servers: Servers) -> Iterator[Case]:
+    """The cases with the checkpoint in a bucket of S3A's."""
+    queries = {"stateless": (workloads.stateless(1_000), None), **STATEFUL}
+    for delay in DELAYS:
+        for workload in ("stateless", "aggregation, 5,000 keys", "deduplication, 20,000 keys"):
+            build, state = queries[workload]
+            conf = ROCKSDB if state else {}
+            settings = f"checkpoint on S3A, {delay} ms more per request"
+            case = Case(workload, build, "abortable-checkpoint-manager", settings, conf, state, 10)
+            yield replace(case, place=servers.buckets.get(delay))
+
+
 def _through_kafka(
-    workload: str, query: type[Kafka], step: str, address: str, *, delta: bool = False
+    workload: str, query: type[Kafka], step: str, servers: Servers, *, delta: bool = False
 ) -> Iterator[Case]:
     for rate in (1_000, 10_000):
-        made = query(rate, address)
+        made = query(rate, servers.kafka)
         settings = f"{rate:,} records a second"
         yield Case(workload, made.build, step, settings, delta=delta, latency=made.latency)
+
+
+def _every_so_often(servers: Servers) -> Iterator[Case]:
+    """Intervals that are longer than they need be, and one that no batch keeps."""
+    for rate in (1_000, 10_000):
+        for ms in (2_000, 4_000):
+            yield _at_interval("Kafka to Kafka", Kafka(rate, servers.kafka), "interval-no-longer-than-needed", ms)
+    once = workloads.KafkaOnce(1_000, servers.kafka)
+    case = _at_interval("Kafka to Kafka, each once", once, "interval-no-longer-than-needed", 4_000)
+    yield replace(case, state_rows=2_000)
+    yield _at_interval("Kafka to Kafka", Kafka(1_000, servers.kafka), "interval-that-holds", 100)
+
+
+def _at_interval(workload: str, query: Kafka, step: str, ms: int) -> Case:
+    settings = f"{query.per_second:,} records a second, every {ms:,} ms"
+    return Case(workload, workloads.every(ms, query.build), step, settings, batches=12, latency=query.latency)
 
 
 def _of_state(workload: str, build: Build, state: int) -> Iterator[Case]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from advisor.bench.offsets.queries import Kafka
 from advisor.bench.place import throw_away
 from advisor.bench.run import Bounds, Runner
 from advisor.bench.setup import Permissions, Variant
@@ -27,7 +28,7 @@ from advisor.metrics import Estimate, measure
 from advisor.report.query import best_step
 from advisor.window import Window
 from tests.promises.cases import STATEFUL, STORES, Case, with_partitions
-from tests.promises.run import README, SESSION, parser
+from tests.promises.run import README, SESSION, lab, parser
 from tests.promises.table import grid_table, written
 from tests.promises.workloads import Build, stateless
 
@@ -39,18 +40,23 @@ SAME_END = {"offline-state-repartition": "fewer-state-partitions"}
 
 @dataclass(frozen=True)
 class Grid:
-    """A query and its points, each by its name."""
+    """A query and its points, each by its name. `latency`: what feeds it and measures the latency of its records."""
 
     build: Build
     state_rows: int | None
     points: Mapping[str, Variant]
+    latency: Any = None
 
 
-def grids() -> Iterator[tuple[str, Grid]]:
-    """Each query's grid, by the query's name."""
+def grids(address: str) -> Iterator[tuple[str, Grid]]:
+    """Each query's grid, by the query's name; those with Kafka need a broker at that address."""
+    intervals = {f"asynchronous, {ms} ms": Variant(writer_option=_asynchronous(ms)) for ms in (1000, 5000)}
+    tracked = {"as it is": Variant(), **intervals}
     for rows in (1_000, 100_000):
-        intervals = {f"asynchronous, {ms} ms": Variant(writer_option=_asynchronous(ms)) for ms in (1000, 5000)}
-        yield f"stateless, {rows:,} rows per batch", Grid(stateless(rows), None, {"as it is": Variant(), **intervals})
+        yield f"stateless, {rows:,} rows per batch", Grid(stateless(rows), None, tracked)
+    for rate in (1_000, 10_000):
+        query = Kafka(rate, address)
+        yield f"Kafka to Kafka, {rate:,} records a second", Grid(query.build, None, tracked, query.latency)
     for workload, (build, rows) in STATEFUL.items():
         points = {
             f"{store}, {partitions} partitions": Variant(conf=with_partitions(conf, partitions))
@@ -70,13 +76,13 @@ def main() -> None:
     words = parser("grid", __doc__)
     words.add_argument("--rounds", type=int, default=2)
     asked = words.parse_args()
-    chosen = {name: grid for name, grid in grids() if asked.only in name}
-    if asked.list or not chosen:
-        print("\n".join(chosen) or f"no query's name holds {asked.only!r}")
+    names = [name for name, _ in grids("") if asked.only in name]
+    if asked.list or not names:
+        print("\n".join(names) or f"no query's name holds {asked.only!r}")
         return
-    known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-    with session("grid", "spark", SESSION) as spark:
-        for name, grid in chosen.items():
+    known = json.loads(MEASURED.read_text())
+    with session("grid", "spark", SESSION) as spark, lab(spark, names) as servers:
+        for name, grid in ((name, grid) for name, grid in grids(servers.kafka) if name in names):
             known[name] = {"spark": spark.version, **measured(spark, grid, asked.rounds)}
             print(name, json.dumps(known[name], indent=1), flush=True)
             MEASURED.write_text(json.dumps(known, indent=1) + "\n")
@@ -89,7 +95,7 @@ def measured(spark: Any, grid: Grid, rounds: int) -> dict[str, Any]:
     numbers = {name: number for number, name in enumerate(grid.points)}
     bounds = Bounds(4, Case.batches, Case.seconds, grid.state_rows)
     catalogue, order = load(), np.random.default_rng(1)
-    runner = Runner(spark, grid.build, bounds, Permissions(), None, catalogue)
+    runner = Runner(spark, grid.build, bounds, Permissions(), grid.latency, catalogue)
     with throw_away(spark, None) as place:
         for turn in range(rounds):
             for name in map(str, order.permutation(list(grid.points))):

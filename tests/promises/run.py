@@ -1,9 +1,9 @@
 """Try what the steps promise on real Spark, and write the table of promises kept into README.
 
-`python -m tests.promises.run [--list] [--only TEXT] [--minutes N] [--delta]`; without options everything but Delta,
-about an hour; the cases with Kafka need the extra [bench]. Each case is a trial: baseline and candidate in turns,
-A B B A, on throw-away checkpoints. What was promised is computed from the baseline's own batches. A case that was
-measured before is measured again and replaces the old figure.
+`python -m tests.promises.run [--list] [--only TEXT] [--minutes N] [--delta | --s3a]`; without options what needs only
+this machine's disk, over an hour; the cases with Kafka and with S3A need the extra [bench]. Each case is a trial:
+baseline and candidate in turns, A B B A, on throw-away checkpoints. What was promised is computed from the baseline's
+own batches. A case that was measured before is measured again and replaces the old figure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from advisor.bench.effects import MEASURED as MEASURED_LATENCY
 from advisor.bench.effects import TOTAL
 from advisor.bench.lab import jars
 from advisor.bench.lab.broker import broker
+from advisor.bench.lab.bucket import bucket
 from advisor.cli.spark import session
 from advisor.errors import AdvisorError
-from tests.promises.cases import DELTA, Case, cases, delta_cases
+from tests.promises.cases import DELAYS, DELTA, Case, Servers, cases, delta_cases, s3a_cases
 from tests.promises.table import markdown, written
 
 HERE = Path(__file__).resolve().parent
@@ -47,36 +48,58 @@ def main() -> None:
     words.add_argument(
         "--minutes", type=float, default=600.0, help="begin no case after that; the unmeasured come first"
     )
-    words.add_argument("--delta", action="store_true", help="the cases with a Delta table; they need PySpark 4.0")
+    where = words.add_mutually_exclusive_group()
+    where.add_argument("--delta", action="store_true", help="the cases with a Delta table; they need PySpark 4.0")
+    where.add_argument("--s3a", action="store_true", help="those with the checkpoint on S3A; they need PySpark 4.0")
     asked = words.parse_args()
-    every = delta_cases if asked.delta else cases
-    names = [case.name for case in every("") if asked.only in case.name]
+    every = delta_cases if asked.delta else s3a_cases if asked.s3a else cases
+    names = [case.name for case in every(Servers()) if asked.only in case.name]
     if asked.list or not names:
         print("\n".join(names) or f"no case holds {asked.only!r}")
         return
     until = time.monotonic() + asked.minutes * 60
-    known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    known = json.loads(MEASURED.read_text())
     with (
         session("promises", "spark", SESSION | (DELTA if asked.delta else {})) as spark,
-        _kafka(spark, names) as address,
+        lab(spark, names) as servers,
     ):
-        chosen = [case for case in every(address) if case.name in names]
-        for case in sorted(chosen, key=lambda case: case.name in known):
+        chosen = [case for case in every(servers) if case.name in names]
+        for case in sorted(chosen, key=lambda case: not {case.name, of_record(case.name)}.isdisjoint(known)):
             if time.monotonic() > until:
                 break
-            found = measured(spark, case)
-            known |= found
-            print(json.dumps(found), flush=True)
-            MEASURED.write_text(json.dumps(known, indent=1) + "\n")
-            README.write_text(written(README.read_text(), "promises", markdown(known)))
+            keep(known, measured(spark, case))
+
+
+def of_record(name: str) -> str:
+    """What the row of a case is called that tells the latency of its records."""
+    return f"{name}, {RECORD}"
+
+
+def keep(known: dict[str, Any], found: dict[str, Any]) -> None:
+    """Add what was found to the file and to README's table."""
+    known |= found
+    print(json.dumps(found), flush=True)
+    MEASURED.write_text(json.dumps(known, indent=1) + "\n")
+    README.write_text(written(README.read_text(), "promises", markdown(known)))
 
 
 @contextmanager
-def _kafka(spark: Any, names: Sequence[str]) -> Iterator[str]:
-    """The address of a broker where one of these cases needs it."""
-    if not any("Kafka" in name for name in names):
-        yield ""
-        return
+def lab(spark: Any, names: Sequence[str]) -> Iterator[Servers]:
+    """The servers that what has these names needs."""
+    with ExitStack() as stack:
+        address, buckets = "", {}
+        if any("Kafka" in name for name in names):
+            address = stack.enter_context(kafka(spark))
+        if any("S3A" in name for name in names):
+            needed = [*jars.s3a(jars.hadoop_version(spark)), *jars.abortable(spark.version)]
+            jars.added_to_driver(spark, jars.fetched(spark, needed))
+            buckets = {delay: stack.enter_context(bucket(spark, delay)) for delay in DELAYS}
+        yield Servers(address, buckets)
+
+
+@contextmanager
+def kafka(spark: Any) -> Iterator[str]:
+    """The address of a broker that this session reads and writes."""
     jars.added(spark, jars.fetched(spark, jars.connector(spark.version)))
     with broker(spark) as address:
         yield address
@@ -91,23 +114,28 @@ def parser(prog: str, doc: str) -> argparse.ArgumentParser:
 
 
 def measured(spark: Any, case: Case) -> dict[str, dict[str, Any]]:
-    """What one case gave: of the batch and, where that was measured, of a record; or why there is nothing."""
+    """What one case gave: of the batch and, where that was measured, of a record; or why there is nothing.
+
+    A step that promises something of records only has no row for the batch.
+    """
     for key, value in case.conf.items():
         spark.conf.set(key, value)
     bounds = {"runs": RUNS, "batches": case.batches, "seconds": case.seconds, "state_rows": case.state_rows}
+    where = {"place": case.place, "safe_sink": case.delta, "latency": case.latency}
     try:
-        tried = trial(case.build, [case.step], spark=spark, safe_sink=case.delta, latency=case.latency, **bounds).data
+        tried = trial(case.build, [case.step], spark=spark, **where, **bounds).data
     except AdvisorError as error:
         tried = {"effects": [], "says": str(error)}
     finally:
         for key in case.conf:
             spark.conf.unset(key)
         spark.conf.set("spark.sql.shuffle.partitions", SESSION["spark.sql.shuffle.partitions"])
-    found = {case.name: {"case": told(case), "spark": spark.version, **outcome(tried, "batch", TOTAL, "typical")}}
-    of_record = outcome(tried, "record", MEASURED_LATENCY, "p50")
-    if "failed" not in of_record:
-        found[f"{case.name}, {RECORD}"] = {"case": told(case, f", {RECORD}"), "spark": spark.version, **of_record}
-    return found
+    batch, record = outcome(tried, "batch", TOTAL, "typical"), outcome(tried, "record", MEASURED_LATENCY, "p50")
+    found = {case.name: {"case": told(case), "spark": spark.version, **batch}}
+    if "failed" in record:
+        return found
+    more = {of_record(case.name): {"case": told(case, f", {RECORD}"), "spark": spark.version, **record}}
+    return more if batch["promised_ms"] is None and record["promised_ms"] else found | more
 
 
 def told(case: Case, more: str = "") -> dict[str, str]:

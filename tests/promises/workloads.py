@@ -76,6 +76,19 @@ def counted_to_delta(per_batch: int, keys: int) -> Build:
     return build
 
 
+def every(ms: int, build: Build) -> Build:
+    """The query with a trigger interval."""
+    return lambda setup: build(setup).trigger(processingTime=f"{ms} milliseconds")
+
+
+class KafkaOnce(Kafka):
+    """Topic to topic, each value once: no two are alike, so each gets through and stays in the state."""
+
+    def rows(self, setup: Setup) -> Any:
+        """What comes, once."""
+        return super().rows(setup).dropDuplicates(["value"])
+
+
 class KafkaToDelta(Kafka):
     """Records of a topic to a Delta table by its sink; nobody's clock tells when they are there."""
 
