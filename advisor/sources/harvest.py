@@ -79,6 +79,10 @@ class Harvest:
         self._base = window.base
         self._origin = window.origin
 
+    def passed(self, start: int, end: int, lines: int) -> None:
+        """So many lines end in [start, end) of the window: they need not be counted again."""
+        self._lines.passed(self._base + start, self._base + end, lines)
+
     def add(self, event: Progress, start: int, end: int) -> None:
         """Keep an event that stands at [start, end) of the window."""
         self.add_many([event], [start], [end])
@@ -140,6 +144,12 @@ class Lines:
 
     def __init__(self) -> None:
         self._marks: list[tuple[int, int]] = [(0, 1)]
+
+    def passed(self, start: int, end: int, lines: int) -> None:
+        """So many lines end in [start, end) of the file."""
+        at, before = self._marks[-1]
+        if at == start < end:
+            self._marks.append((end, before + lines))
 
     def leave(self, buffer: Buffer, base: int, until: int) -> None:
         """Count what is about to be dropped: the bytes of `buffer` before `until` of the file."""

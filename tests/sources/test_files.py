@@ -180,6 +180,19 @@ def test_a_bomb_beside_a_log_costs_only_itself(tmp_path: Path, monkeypatch: pyte
 # Paths.
 
 
+@pytest.mark.parametrize("sightings", [True, False])
+def test_broken_records_of_a_compressed_event_log_tell_their_lines(tmp_path: Path, sightings: bool) -> None:
+    other = json.dumps({"Event": "SparkListenerTaskEnd", "Task Info": "x" * 1000}).encode() + b"\n"
+    events = event_log().splitlines(keepends=True)
+    whole = [line for line in events if b"QueryProgress" in line]
+    torn = whole[0][:-200] + b"\n"
+    lines = [*events, *[other] * 6000, torn, *whole, *[other] * 7000, torn, *[other] * 20]
+    found = reading(tmp_path, gzip.compress(b"".join(lines), 1), "app.gz", sightings=sightings)
+    assert sum(map(len, lines)) > 3 * codecs.BLOCK
+    assert [broken.line for broken in found.broken] == [at for at, line in enumerate(lines, 1) if line is torn]
+    assert found.events == 3 and found.duplicates == 3
+
+
 def test_directories_patterns_and_names(tmp_path: Path) -> None:
     first, second, third = made()
     for name, event in (("a/driver.log", first), ("a/b/more.json", second), ("c.txt", third)):

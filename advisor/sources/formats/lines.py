@@ -13,6 +13,11 @@ from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
 
 _STREAMING = re.compile(rb'\{"Event":"[^"]{0,100}?StreamingQueryListener\$QueryProgress')
 _PROGRESS = b"$QueryProgress"
+_OTHER = b"SparkListener"
+_NAME = len('{"Event":"')
+_NAME_ENDS = _NAME + len(_OTHER)
+_HEAD = 200
+"""Bytes of a line in which its kind stands."""
 
 
 class _Line(msgspec.Struct):
@@ -52,32 +57,38 @@ def read_event_log(buffer: Buffer, begin: int, final: bool, harvest: Harvest) ->
     """Harvest the progress events of an event log; where to go on once more of the file is there."""
     resume = begin
     while True:
-        starts, stops, resume = _progress_lines(buffer, resume, final)
+        starts, stops, resume = _progress_lines(buffer, resume, final, harvest)
         _read_lines(buffer, starts, stops, harvest)
         if len(starts) < FRESH_EVENTS:
             return resume
 
 
-def _progress_lines(buffer: Buffer, begin: int, final: bool) -> tuple[list[int], list[int], int]:
-    """(where the next lines of progress begin, where they end or are too long for an event, where to go on)."""
-    size = len(buffer)
+def _progress_lines(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> tuple[list[int], list[int], int]:
+    """(where the next lines of progress begin, where they end or are too long for an event, where to go on).
+
+    From line to line, as lines are long and what they are stands at their head; so they are counted, too.
+    """
+    find, size = buffer.find, len(buffer)
     starts: list[int] = []
     stops: list[int] = []
-    position = buffer.find(_PROGRESS, begin)
-    while position >= 0:
-        start = _line_start(buffer, position, begin)
-        stop = buffer.find(b"\n", position)
+    start, lines = begin, 0
+    while start < size:
+        stop = find(b"\n", start)
         if stop < 0:
             if not final and size - start < LONGEST_EVENT:
-                return starts, stops, start
+                break
             stop = size
-        if _STREAMING.match(buffer[start : start + 200]):
-            starts.append(start)
-            stops.append(min(stop, start + LONGEST_EVENT))
+        line, start, lines = start, stop + 1, lines + (stop < size)
+        if buffer[line + _NAME : line + _NAME_ENDS] == _OTHER or find(_PROGRESS, line, line + _HEAD) < 0:
+            continue  # dearer looks come later
+        if _STREAMING.match(buffer[line : line + _HEAD]):
+            starts.append(line)
+            stops.append(min(stop, line + LONGEST_EVENT))
             if len(starts) == FRESH_EVENTS:
-                return starts, stops, stop
-        position = buffer.find(_PROGRESS, stop)
-    return starts, stops, size if final else max(begin, _line_start(buffer, size, begin))
+                break
+    resume = min(start, size)
+    harvest.passed(begin, resume, lines)
+    return starts, stops, resume
 
 
 def _read_lines(buffer: Buffer, starts: list[int], stops: list[int], harvest: Harvest) -> None:
@@ -123,8 +134,3 @@ def _unusual(line: bytes) -> Progress:
     except UNUSUAL:
         raise Broken("a line of an event log that is no JSON") from None
     return from_object(thing.get("progress") or thing.get("queryStatus"))
-
-
-def _line_start(buffer: Buffer, position: int, begin: int) -> int:
-    low = max(begin, position - LONGEST_EVENT)
-    return max(low, buffer.rfind(b"\n", low, position) + 1)

@@ -79,7 +79,7 @@ def read(spark: Any, paths: Paths, split: int | None = None) -> Any:
     ship(spark)
     with explained(), settings(spark, SETTINGS):
         all_given = given(spark, paths)
-        size = split or _size(all_given.size, jobs.parallel)
+        size = split or _size(all_given.cost, jobs.parallel)
         units = planned(all_given.logs, size, jobs.looks)
         jobs.expect([*units, *all_given.by_jvm])
         rows = jobs.rows(tasks(units, size), sightings=False)
@@ -102,7 +102,7 @@ class _Hearing:
 
     def judged(self, catalogue: Catalogue, shape: Shape, metrics: tuple[str, ...], split: int | None) -> Judged:
         """Read, put together, judge."""
-        size = split or _size(self._given.size, self._jobs.parallel)
+        size = split or _size(self._given.cost, self._jobs.parallel)
         units = self._units(size)
         if not self._saved:
             self._jobs.expect([*units, *self._given.by_jvm])

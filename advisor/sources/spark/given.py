@@ -26,9 +26,9 @@ class Given(NamedTuple):
     urls: list[str]
 
     @property
-    def size(self) -> int:
-        """Bytes on disk."""
-        return sum(log.size for log in self.logs)
+    def cost(self) -> int:
+        """What reading it all costs, in bytes."""
+        return sum(log.cost for log in self.logs)
 
 
 def refuse(paths: Paths) -> None:

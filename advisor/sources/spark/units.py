@@ -12,6 +12,8 @@ Kind = Literal["text", "json_lines", "event_log"]
 UNKNOWN_SIZE = -1
 WHOLE = 16 << 20
 """Bytes of a text that is never divided: in short ones events are looked for everywhere, not only at their marker."""
+OPENING = 64 << 10
+"""Bytes that could be read in the time that it takes to open a file."""
 
 
 class File(NamedTuple):
@@ -37,6 +39,11 @@ class Log(NamedTuple):
     def size(self) -> int:
         """Bytes on disk."""
         return sum(max(0, file.size) for file in self.files)
+
+    @property
+    def cost(self) -> int:
+        """What reading it costs, in bytes."""
+        return self.size + OPENING * len(self.files)
 
 
 class Look(NamedTuple):
@@ -67,6 +74,11 @@ class Unit(NamedTuple):
     def size(self) -> int:
         """Bytes on disk that it stands for."""
         return self.end - self.start if self.kind and not self.stream else sum(max(0, f.size) for f in self.files)
+
+    @property
+    def cost(self) -> int:
+        """What reading it costs, in bytes."""
+        return self.size + OPENING * len(self.files)
 
 
 def logs(inputs: Iterable[Input], sizes: Mapping[str, int]) -> list[Log]:
@@ -134,15 +146,10 @@ def tasks(parts: Iterable[Unit], size: int) -> list[list[Unit]]:
 
 
 def _numbered(parts: Iterable[Unit], size: int) -> Iterator[tuple[int, Unit]]:
-    """Each unit with the number of its task; a file costs some bytes more than it has, to be opened."""
+    """Each unit with the number of its task."""
     task = filled = 0
     for unit in parts:
-        cost = unit.size + OPENING * len(unit.files)
-        if filled and filled + cost > size:
+        if filled and filled + unit.cost > size:
             task, filled = task + 1, 0
-        filled += cost
+        filled += unit.cost
         yield task, unit
-
-
-OPENING = 64 << 10
-"""Bytes that could be read in the time that it takes to open a file."""
