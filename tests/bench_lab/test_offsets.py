@@ -15,9 +15,11 @@ from advisor.bench.lab import jars
 from advisor.bench.offsets import chart
 from advisor.bench.offsets.cells import CONFIGURATIONS, MANAGER, Cell, Checkpoint, Planned, plan, variant
 from advisor.bench.offsets.result import entry, read, result, write
+from advisor.bench.offsets.runs import _estimated
 from advisor.cli import main
 from advisor.errors import InputError, UsageError
 from advisor.views.offsets import render
+from tests.made import window
 
 LOCAL = Checkpoint("local")
 
@@ -118,6 +120,15 @@ def test_what_progress_says_stands_beside_what_was_measured() -> None:
     assert cell["configurations"][0]["estimated_ms"] == {"p50": 107, "p99": 214}
     assert "107 ms, 214 ms" in render(result(runs))
     assert "estimated" in render(result(runs)) and "estimated" not in render(result([run("inline", 100)]))
+
+
+def test_a_long_batch_of_steady_rows_weighs_as_long_as_it_is() -> None:
+    row = {"numInputRows": 1, "triggerExecution": 60, "addBatch": 50, "walCommit": 5, "commitOffsets": 5}
+    rows = [{**row, "interval": 500}, *[row] * 59]  # a row is a span of records: the first holds an eighth of them
+    seen = window(rows, trigger="unspecified", stateful=False, sink="noop")
+    stat, kafka = _estimated(seen, "stat"), _estimated(seen, "kafka")
+    assert kafka["p99"] < 400 < stat["p99"] < 560
+    assert stat["p50"] == pytest.approx(kafka["p50"], abs=10)
 
 
 def test_short_runs_are_said_to_be_short() -> None:

@@ -6,7 +6,7 @@ import contextlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from advisor import catalogue
@@ -87,7 +87,7 @@ class Benchmark:
                 self._run(one, warms_up=True)
             self.say(f"{number} of {len(planned)}: {one.cell.path}, {one.cell.checkpoint}, {one.cell.rate:,}/s, "
                      f"{one.configuration}")  # fmt: skip
-            yield {"round": one.round, "configuration": one.configuration, **_told(self._run(one))}
+            yield {"round": one.round, "configuration": one.configuration, **_told(self._run(one), one.cell.path)}
 
     def _run(self, planned: Planned, *, warms_up: bool = False) -> Run:
         query = self._query(planned.cell)
@@ -102,7 +102,7 @@ class Benchmark:
         return Stat(cell.rate) if cell.path == "stat" else Kafka(cell.rate, self.servers.address)
 
 
-def _told(run: Run) -> dict[str, Any]:
+def _told(run: Run, path: str) -> dict[str, Any]:
     batches = run.window.batches
     phases = {name: column for column, name in PHASES.items() if name in _SHOWN}
     if not len(batches):
@@ -115,11 +115,17 @@ def _told(run: Run) -> dict[str, Any]:
         "trigger_ms": {"p50": float(trigger.median()), "p99": float(trigger.quantile(0.99))},
         "phases_ms": {name: float(batches[phases[name]].fillna(0).median()) for name in _SHOWN},
         "measured": dict(run.latency),
-        "estimated_ms": _estimated(run.window),
+        "estimated_ms": _estimated(run.window, path),
     }
 
 
-def _estimated(window: Window) -> dict[str, float]:
-    """What progress alone says of the record latency, to hold beside the measured one; nothing where it says none."""
+def _estimated(window: Window, path: str) -> dict[str, float]:
+    """What progress alone says of the record latency, to hold beside the measured one; nothing where it says none.
+
+    A row of the stat query's source is a span of records, of which progress counts one a batch: by its rows a long
+    batch would weigh no more than a short one.
+    """
+    if path == "stat":
+        window = replace(window, batches=window.batches.assign(input_rows=window.batches["interval_ms"]), memo={})
     found = record_latency_ms(window)
     return {"p50": found.p50, "p99": found.p99} if isinstance(found, Quantiles) else {}
