@@ -82,6 +82,17 @@ def write_log(path: Path, size: int, density: float) -> None:
                     break
 
 
+def write_event_log(path: Path, size: int) -> None:
+    """An event log of nothing but progress."""
+    events = [event[event.index(b"{") :] for log in recorded() for event in log.events]
+    kind = b'{"Event":"org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent","progress":'
+    with path.open("wb") as file:
+        for number, event in enumerate(itertools.cycle(events)):
+            file.write(kind + b" ".join(_renumbered(event, number).split()) + b"}\n")
+            if file.tell() >= size:
+                return
+
+
 def _some(lines: Iterator[bytes], size: int) -> bytes:
     """The next lines, at least `size` bytes of them."""
     taken: list[bytes] = []
@@ -191,8 +202,15 @@ reading = files.read([sys.argv[1]])
 done = True
 watcher.join()
 megabytes = f"anonymous memory peaks at {peak / 1024:.0f} MB (target 400)"
-print(f"  {reading.bytes / 1e9:.1f} GB, {reading.events:,} events: {megabytes}")
+missed = "  MISSED" if peak > 400 * 1024 else ""
+print(f"  {reading.bytes / 1e9:.2f} GB, {reading.events:,} events: {megabytes}{missed}")
+sys.exit(bool(missed))
 """
+
+
+def flat(path: Path) -> bool:
+    """Print the most memory that reading this log takes, in a new process; whether the target is met."""
+    return subprocess.run([sys.executable, "-c", _PEAK, str(path)], check=False).returncode == 0
 
 
 def main() -> int:
@@ -212,9 +230,14 @@ def main() -> int:
             write_log(path, asked.megabytes * 1_000_000, density)
             print(f"{words}, {asked.megabytes} MB")
             met &= compare(path, asked.rounds)
+        print("event log, progress only")
+        path = Path(folder) / "events"
+        write_event_log(path, asked.megabytes * 300_000)
+        met &= flat(path)
         if asked.memory_gigabytes:
+            path = Path(folder) / "driver.log"
             write_log(path, int(asked.memory_gigabytes * 1e9), 0.07)
-            subprocess.run([sys.executable, "-c", _PEAK, str(path)], check=True)
+            met &= flat(path)
     return 0 if met else 1
 
 
