@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from advisor.errors import InputError
 from advisor.redaction import redact
@@ -108,18 +109,27 @@ def _expand_url(url: str) -> list[Input]:
     if (shown := redact(url)) != url and not url.startswith("gs://anonymous@"):
         raise InputError(shown, "an address with a credential in it", "leave it out: the environment's are used")
     system, path = file_system(url)
-    prefix = url[: url.index("://") + 3]
     try:
         info = system.get_file_info(path)
         if info.type == fs.FileType.Directory:
             below = system.get_file_info(fs.FileSelector(path, recursive=True))
             files = in_order(one.path for one in below if one.type == fs.FileType.File)
-            return [Input(prefix + file, log_of(prefix + file), False) for file in files if not _hidden(file)]
+            return [_below(url, path, file) for file in files if not _hidden(file)]
     except OSError as error:
         raise InputError(url, _first_line(error), "check the address and the credentials") from None
     if info.type == fs.FileType.NotFound:
         raise InputError(url, "no such file or directory", "check the address")
-    return [Input(url, log_of(url), True)]
+    return [Input(url, log_of(url.partition("?")[0]), True)]
+
+
+def _below(url: str, path: str, file: str) -> Input:
+    """A file of the directory at `url`, which is `path` to its file system, by an address that leads there, too.
+
+    The file system's own names lack what else the address holds: the name node, the storage account, the endpoint.
+    """
+    place, mark, how = url.partition("?")
+    name = f"{place.rstrip('/')}/{quote(file[file.index(path) + len(path) :].lstrip('/'))}"
+    return Input(name + mark + how, log_of(name), False)
 
 
 def _hidden(path: str) -> bool:

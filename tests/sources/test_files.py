@@ -16,7 +16,7 @@ import pytest
 
 from advisor.batches import SCHEMA, SIGHTINGS, Reading
 from advisor.errors import InputError
-from advisor.sources import codecs, files
+from advisor.sources import codecs, files, paths
 from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.paths import log_of
 from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty
@@ -275,6 +275,23 @@ def test_urls(tmp_path: Path) -> None:
     found = files.read([f"file://{tmp_path}"])
     assert (found.events, found.duplicates, found.files) == (3, 3, 2)
     assert all(name.startswith("file://") for name in found.batches["file"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("url", "path", "file", "address"),
+    [
+        ("s3://logs", "logs", "logs/day/a.log.gz", "s3://logs/day/a.log.gz"),
+        ("s3a://logs/day/?region=eu-west-1", "logs/day", "logs/day/a.log", "s3a://logs/day/a.log?region=eu-west-1"),
+        ("hdfs://node:8020/logs", "/logs", "/logs/a b.log", "hdfs://node:8020/logs/a%20b.log"),
+        ("hdfs://node:8020/", "/", "/logs/a.log", "hdfs://node:8020/logs/a.log"),
+        ("abfs://box@account.dfs.core.windows.net/l", "box/l", "box/l/a.log",
+         "abfs://box@account.dfs.core.windows.net/l/a.log"),
+    ],
+)  # fmt: skip
+def test_a_file_below_an_address_keeps_the_whole_address(url: str, path: str, file: str, address: str) -> None:
+    found = paths._below(url, path, file)
+    assert found.path == address
+    assert found.log == paths.log_of(address.partition("?")[0])
 
 
 def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
