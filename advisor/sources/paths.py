@@ -15,6 +15,8 @@ from advisor.redaction import redact
 
 STDIN = "-"
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
+_KIND = re.compile(r"(?<=[?&])credential_kind=\w+")
+"""Azure: which of the environment's credentials are used; no credential itself."""
 _ROLLING = re.compile(r"(?:^|/)(eventlog_v2_[^/]+)/events_(\d+)_[^/]*$")
 _PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4|bz2)$")
 _ROTATED = re.compile(
@@ -106,8 +108,7 @@ def in_order(files: Iterable[str]) -> list[str]:
 def _expand_url(url: str) -> list[Input]:
     from pyarrow import fs  # noqa: PLC0415 - a tenth of a second that local files do not pay
 
-    if (shown := redact(url)) != url and not url.startswith("gs://anonymous@"):
-        raise InputError(shown, "an address with a credential in it", "leave it out: the environment's are used")
+    _refuse_credentials(url)
     system, path = file_system(url)
     try:
         info = system.get_file_info(path)
@@ -120,6 +121,12 @@ def _expand_url(url: str) -> list[Input]:
     if info.type == fs.FileType.NotFound:
         raise InputError(url, "no such file or directory", "check the address")
     return [Input(url, log_of(url.partition("?")[0]), True)]
+
+
+def _refuse_credentials(url: str) -> None:
+    told = _KIND.sub("", url)
+    if redact(told) != told and not url.startswith("gs://anonymous@"):
+        raise InputError(redact(url), "an address with a credential in it", "leave it out: the environment's are used")
 
 
 def _below(url: str, path: str, file: str) -> Input:

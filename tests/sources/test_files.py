@@ -268,6 +268,13 @@ def test_an_address_with_a_credential_is_refused_without_printing_it(url: str) -
     assert "AKIA" not in str(error.value)
 
 
+def test_which_credentials_azure_takes_is_no_credential() -> None:
+    address = "abfs://box@account.dfs.core.windows.net/logs?credential_kind=managed_identity"
+    paths._refuse_credentials(address)
+    with pytest.raises(InputError, match="credential in it"):
+        paths._refuse_credentials(f"{address}&account_key=c2VjcmV0")
+
+
 def test_urls(tmp_path: Path) -> None:
     path = written(tmp_path, log())
     written(tmp_path, gzip.compress(event_log()), "more/app-1.gz")
