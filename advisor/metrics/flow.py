@@ -13,7 +13,7 @@ from advisor.window import Window
 
 NO_EVENT_TIME = Missing("the query has no event time")
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
-FEWEST_FOR_TREND = 20
+FEWEST_FOR_TREND = 10  # Kendall's test at 1 % then asks for a rank correlation of 0.6
 MAY_BE_TREND = 2.0  # rank correlation in standard errors below which Kendall's test at 1 % sees nothing either
 AS_LARGE, MOST_BATCHES = 0.98, 0.9  # of the largest batch (a limit is split over partitions), of the batches
 SAME_LOAD = 1.1  # loads that differ by less are the same
@@ -146,17 +146,17 @@ def over_interval_share(window: Window) -> Windowed:
 @window_metric("share", "count")
 def falling_behind_share(window: Window) -> Windowed:
     """Share of the batches longer than the trigger interval; 1 where the backlog grows by more than a batch waits."""
-    over, growing = over_interval_share(window), _backlog_grows(window)
-    if growing:
-        return Estimate(1.0, 1.0, 1.0)
-    return Estimate(0.0, 0.0, 0.0) if isinstance(over, Missing) and growing is False else over
-
-
-def _backlog_grows(window: Window) -> bool | None:
-    """Whether the backlog's age grew over the window by at least one mean interval; None where it is not known."""
-    slope = backlog_trend_ms_per_minute(window)
+    over, slope = over_interval_share(window), backlog_trend_ms_per_minute(window)
     if not isinstance(slope, Estimate):
-        return None
+        none_is_over = isinstance(over, Estimate) and not over.value
+        return slope if none_is_over and slope != NO_BACKLOG else over
+    if _grows(window, slope):
+        return Estimate(1.0, 1.0, 1.0)
+    return Estimate(0.0, 0.0, 0.0) if isinstance(over, Missing) else over
+
+
+def _grows(window: Window, slope: Estimate) -> bool:
+    """Whether the backlog's age grew over the window by at least one mean interval."""
     times = window.batches["timestamp"]
     minutes = (times.iloc[-1] - times.iloc[0]).total_seconds() / 60
     return slope.low > 0 and slope.safe * minutes >= float(window.batches["interval_ms"].mean())
