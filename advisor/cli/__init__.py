@@ -30,7 +30,7 @@ Exit codes:
   0    done
   1    --fail-on: a finding of that level or a higher one; --fail-if-slower: slower than that
   2    something in the command or the input is wrong; one line says what
-  130  stopped with Ctrl-C
+  130  stopped, with Ctrl-C or SIGTERM
 
 LATENCY_ADVISOR_TRACEBACK=1 in the environment shows the traceback of an error.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from advisor.cli.printing import show, terminal
-from advisor.cli.spark import quiet_ctrl_c
+from advisor.cli.spark import end_in_order
 from advisor.demo import Stage, run
 from advisor.views.terminal import render
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def demonstrate(workload: str, no_spark: bool) -> None:
     """Run the demonstration with its reports on standard output and its progress on standard error."""
-    quiet_ctrl_c()
+    end_in_order()
     advance = _bar if sys.stderr.isatty() else _lines()
     run(Stage(click.echo, _print, advance), workload=workload, no_spark=no_spark)
 

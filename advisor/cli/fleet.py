@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli.spark import quiet_ctrl_c
+from advisor.cli.spark import end_in_order
 
 if TYPE_CHECKING:
     from advisor.sources.spark.jobs import Progressed
@@ -59,7 +59,7 @@ def session(options: dict[str, Any]) -> Iterator[Any]:
     from advisor.sources.spark import described
     from advisor.sources.spark import session as of_spark
 
-    quiet_ctrl_c()
+    end_in_order()
     with of_spark(master=options["master"]) as spark:
         click.echo(f"latency-advisor: reading with {described(spark)}", err=True)
         yield spark

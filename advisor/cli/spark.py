@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,7 @@ def session(command: str, extras: str, settings: Mapping[str, str]) -> Iterator[
     from advisor.bench.lab.processes import java
 
     java()
-    quiet_ctrl_c()
+    end_in_order()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"latency-advisor-{command}").config("spark.ui.enabled", "false")
     for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
@@ -44,8 +45,12 @@ def session(command: str, extras: str, settings: Mapping[str, str]) -> Iterator[
         started.stop()
 
 
-def quiet_ctrl_c() -> None:
-    """Keep the tracebacks off the terminal that py4j logs, at the root, of calls that Ctrl-C ended in the JVM."""
+def end_in_order() -> None:
+    """Let SIGTERM end the command as Ctrl-C does, so that nothing which it started outlives it.
+
+    The tracebacks of calls that this ended in the JVM, which py4j logs at the root, are kept off the terminal.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     logging.getLogger().addFilter(_is_news)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -92,6 +95,24 @@ def test_a_broker_is_gone_after_an_exception(spark: Any, scratch: Path) -> None:
     with pytest.raises(KafkaException):
         admin(address).list_topics(timeout=0.5)
     assert not list(scratch.iterdir())
+
+
+def test_after_sigterm_no_broker_is_left(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "advisor", "bench", "offsets", "--quick", "--path", "kafka"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as bench:
+        assert bench.stderr is not None
+        assert any("warming up, kafka" in line for line in bench.stderr)
+        assert _processes(str(tmp_path))
+        bench.terminate()
+        bench.stderr.read()
+    assert bench.returncode == 130
+    assert not _processes(str(tmp_path)) and not list(tmp_path.glob("latency-advisor-*"))
+
+
+def _processes(word: str) -> list[str]:
+    listed = subprocess.run(["ps", "-e", "-ww", "-o", "args="], capture_output=True, text=True, check=True).stdout
+    return [args for args in listed.splitlines() if word in args]
 
 
 def test_a_run_makes_its_topic_and_leaves_none(spark: Any, scratch: Path, tmp_path: Path) -> None:

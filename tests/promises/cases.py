@@ -100,11 +100,11 @@ def delta_cases(servers: Servers) -> Iterator[Case]:
 def s3a_cases(servers: Servers) -> Iterator[Case]:
     """The cases with the checkpoint in a bucket of S3A's."""
     queries = {"stateless": (workloads.stateless(1_000), None), **STATEFUL}
-    for delay in DELAYS:
-        for workload in ("stateless", "aggregation, 5,000 keys", "deduplication, 20,000 keys"):
-            build, state = queries[workload]
-            conf = ROCKSDB if state else {}
+    for workload in ("stateless", "aggregation, 5,000 keys", "deduplication, 20,000 keys"):
+        build, state = queries[workload]
+        for delay in DELAYS:
             settings = f"checkpoint on S3A, {delay} ms more per request"
+            conf = ROCKSDB if state else {}
             case = Case(workload, build, "abortable-checkpoint-manager", settings, conf, state, 10)
             yield replace(case, place=servers.buckets.get(delay))
 

@@ -81,9 +81,15 @@ def test_java_is_told_nothing_while_it_ends(tmp_path: Path) -> None:
     assert "while sending" not in run.stderr
 
 
-@pytest.mark.parametrize("moment", ["starting Spark", "as it is"])
-def test_after_ctrl_c_nothing_is_left(moment: str, tmp_path: Path) -> None:
-    """Ctrl-C reaches every process of the terminal's group; the Java machine is in it."""
+def ctrl_c(command: subprocess.Popen[str]) -> None:
+    """It reaches every process of the terminal's group; the Java machine is in it."""
+    os.killpg(command.pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("moment", "stop"), [("starting Spark", ctrl_c), ("as it is", ctrl_c), ("as it is", subprocess.Popen.terminate)]
+)
+def test_after_it_was_stopped_nothing_is_left(moment: str, stop: Any, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "advisor", "demo"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
@@ -92,7 +98,7 @@ def test_after_ctrl_c_nothing_is_left(moment: str, tmp_path: Path) -> None:
     ) as demo:  # fmt: skip
         assert demo.stderr is not None
         assert any(moment in line for line in demo.stderr)
-        os.killpg(demo.pid, signal.SIGINT)
+        stop(demo)
         rest = demo.stderr.read()
     assert (demo.returncode, rest.strip()) == (130, "")
     assert running(demo.pid) == []

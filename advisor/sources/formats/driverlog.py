@@ -15,8 +15,8 @@ from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
 _FEW_LINES = 64 << 10
-_OTHER_BRACKETS = 16
-_REACH = 512
+_OTHER_BRACKETS = 4
+_REACH = 272
 """Bytes between a marker and the first bracket of its event, at most."""
 _OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|[{"'])""")
 
