@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -50,7 +51,8 @@ def end_in_order() -> None:
 
     The tracebacks of calls that this ended in the JVM, which py4j logs at the root, are kept off the terminal.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if threading.current_thread() is threading.main_thread():  # elsewhere Python sets no handler
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     logging.getLogger().addFilter(_is_news)
 
 

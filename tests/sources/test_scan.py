@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from advisor.sources.formats import driverlog
 from tests.sources.reading import scanned
 from tests.sources.variants import VARIANTS, compact, log, made, pretty
 
@@ -29,16 +28,6 @@ def torn(cut: str, **others: str) -> bytes:
     """Three events of which the middle one is something else."""
     first, _, third = made()
     return a_log(MADE + pretty(first), cut, f"{HEADER}Committed offsets", MADE + pretty(third))
-
-
-@given(st.lists(st.sampled_from(["{", "made progress:", "made progress: {", "\n", "x" * 100, "x" * 600]), max_size=60))
-def test_no_marker_before_a_bracket_is_missed(parts: list[str]) -> None:
-    text = "".join(parts).encode()
-    markers = (match.start() for match in re.finditer(rb"made progress:", text))
-    before_a_bracket = [at for at in markers if b"{" in text[at : at + 256]]
-    found, more = driverlog._markers(text, 0, 0, len(text))
-    assert set(before_a_bracket) <= set(found) and found == sorted(found) and not more
-    assert all(text.startswith(b"made progress:", at) for at in found)
 
 
 # Traps: what must not count, and must not break.

@@ -15,9 +15,6 @@ from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
 _FEW_LINES = 64 << 10
-_OTHER_BRACKETS = 4
-_REACH = 272
-"""Bytes between a marker and the first bracket of its event, at most."""
 _OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|[{"'])""")
 
 
@@ -79,28 +76,11 @@ def _markers(buffer: Buffer, begin: int, shortest: int, most: int) -> tuple[list
     bytes up to an end, which is that of another event, are no event.
     """
     markers: list[int] = []
-    position = _next_marker(buffer, begin)
+    position = buffer.find(MARKER, begin)
     while position >= 0 and len(markers) < most:
         markers.append(position)
-        position = _next_marker(buffer, position + _MARKER_SIZE + shortest)
+        position = buffer.find(MARKER, position + _MARKER_SIZE + shortest)
     return markers, position >= 0
-
-
-def _next_marker(buffer: Buffer, begin: int) -> int:
-    """Where the next marker stands that a bracket follows; -1 without one.
-
-    One character is found several times as fast as a word, and a log at INFO has few brackets but those of events.
-    """
-    find, position = buffer.find, begin
-    for _ in range(_OTHER_BRACKETS):
-        bracket = find(b"{", position)
-        if bracket < 0:
-            return -1
-        marker = find(MARKER, max(begin, bracket - _REACH), bracket)
-        if marker >= 0:
-            return marker
-        position = bracket + 1
-    return find(MARKER, max(begin, position - _REACH))
 
 
 def _ends(buffer: Buffer, starts: list[int], shortest: int) -> list[int]:
