@@ -54,6 +54,12 @@ def is_url(path: str) -> bool:
     return bool(_URL.match(path))
 
 
+def holds_credential(url: str) -> bool:
+    """Whether what looks like a credential stands in an address."""
+    told = _KIND.sub("", url)
+    return redact(told) != told and not url.startswith("gs://anonymous@")
+
+
 def log_of(path: str) -> str:
     """The log that a file belongs to: its path without what rotation and compression put at its end."""
     rolling = _ROLLING.search(path)
@@ -108,7 +114,8 @@ def in_order(files: Iterable[str]) -> list[str]:
 def _expand_url(url: str) -> list[Input]:
     from pyarrow import fs  # noqa: PLC0415 - a tenth of a second that local files do not pay
 
-    _refuse_credentials(url)
+    if holds_credential(url):
+        raise InputError(redact(url), "an address with a credential in it", "leave it out: the environment's are used")
     system, path = file_system(url)
     try:
         info = system.get_file_info(path)
@@ -121,12 +128,6 @@ def _expand_url(url: str) -> list[Input]:
     if info.type == fs.FileType.NotFound:
         raise InputError(url, "no such file or directory", "check the address")
     return [Input(url, log_of(url.partition("?")[0]), True)]
-
-
-def _refuse_credentials(url: str) -> None:
-    told = _KIND.sub("", url)
-    if redact(told) != told and not url.startswith("gs://anonymous@"):
-        raise InputError(redact(url), "an address with a credential in it", "leave it out: the environment's are used")
 
 
 def _below(url: str, path: str, file: str) -> Input:

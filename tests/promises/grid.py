@@ -24,12 +24,13 @@ from advisor.bench.steps import candidate
 from advisor.catalogue import Catalogue, load
 from advisor.cli.spark import session
 from advisor.engine import judge
+from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
 from advisor.metrics import Estimate, measure
 from advisor.report.query import best_step
 from advisor.window import Window
 from tests.promises.cases import STATEFUL, STORES, Case, with_partitions
-from tests.promises.run import README, SESSION, lab, parser
-from tests.promises.table import grid_table, written
+from tests.promises.run import SESSION, keep, lab, parser
+from tests.promises.table import grid_table
 from tests.promises.workloads import Build, stateless
 
 MEASURED = Path(__file__).resolve().parent / "grid.json"
@@ -50,7 +51,10 @@ class Grid:
 
 def grids(address: str) -> Iterator[tuple[str, Grid]]:
     """Each query's grid, by the query's name; those with Kafka need a broker at that address."""
-    intervals = {f"asynchronous, {ms} ms": Variant(writer_option=_asynchronous(ms)) for ms in (1000, 5000)}
+    intervals = {
+        f"asynchronous, {ms} ms": Variant(writer_option={ASYNC_ENABLED: "true", ASYNC_INTERVAL: str(ms)})
+        for ms in (1000, 5000)
+    }
     tracked = {"as it is": Variant(), **intervals}
     for rows in (1_000, 100_000):
         yield f"stateless, {rows:,} rows per batch", Grid(stateless(rows), None, tracked)
@@ -66,11 +70,6 @@ def grids(address: str) -> Iterator[tuple[str, Grid]]:
         yield workload, Grid(build, rows, points)
 
 
-def _asynchronous(interval: int) -> dict[str, str]:
-    name = "asyncProgressTracking"
-    return {f"{name}Enabled": "true", f"{name}CheckpointIntervalMs": str(interval)}
-
-
 def main() -> None:
     """Measure the chosen grids; the file grows query by query."""
     words = parser("grid", __doc__)
@@ -83,10 +82,8 @@ def main() -> None:
     known = json.loads(MEASURED.read_text())
     with session("grid", "spark", SESSION) as spark, lab(spark, names) as servers:
         for name, grid in ((name, grid) for name, grid in grids(servers.kafka) if name in names):
-            known[name] = {"spark": spark.version, **measured(spark, grid, asked.rounds)}
-            print(name, json.dumps(known[name], indent=1), flush=True)
-            MEASURED.write_text(json.dumps(known, indent=1) + "\n")
-            README.write_text(written(README.read_text(), "grid", grid_table(known)))
+            found = {name: {"spark": spark.version, **measured(spark, grid, asked.rounds)}}
+            keep(MEASURED, known, found, "grid", grid_table)
 
 
 def measured(spark: Any, grid: Grid, rounds: int) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import json
 import sys
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from advisor.bench.effects import MEASURED as MEASURED_LATENCY
 from advisor.bench.lab import jars
 from advisor.bench.lab.broker import broker
 from advisor.bench.offsets.queries import Kafka
@@ -21,11 +21,13 @@ from advisor.bench.place import throw_away
 from advisor.bench.run import Bounds, Run, Runner
 from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.bench.steps import candidate
+from advisor.bench.turns import _mean
 from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.comparison import interleaved, order
 from tests.promises.cases import Case
-from tests.promises.run import MEASURED, RECORD, RUNS, SESSION, keep, of_record, told
+from tests.promises.run import MEASURED, RUNS, SESSION, keep, outcome, row_of_record
+from tests.promises.table import markdown
 
 MODES = {"real-time-mode": {"realTime": "5 seconds"}, "continuous-processing": {"continuous": "1 second"}}
 """Steps, and their triggers as PySpark takes them."""
@@ -44,7 +46,8 @@ def main() -> None:
         jars.added_to_driver(spark, jars.fetched(spark, jars.connector(spark.version)))
         for step in MODES:
             for rate in RATES:
-                keep(known, _measured(spark, Kafka(rate, address), step, f"{place}/{step}-{rate}"))
+                found = _measured(spark, Kafka(rate, address), step, f"{place}/{step}-{rate}")
+                keep(MEASURED, known, found, "promises", markdown)
 
 
 def _measured(spark: Any, query: Kafka, step: str, place: str) -> dict[str, Any]:
@@ -58,27 +61,20 @@ def _measured(spark: Any, query: Kafka, step: str, place: str) -> dict[str, Any]
             levels.append((arm, baselines[-1].latency["p50"]))
         else:
             levels.append((arm, _in_mode(spark, query, step, f"{place}/{number}")))
-    effect = interleaved(levels).effect
     case = Case("Kafka to Kafka", query.build, step, f"{query.per_second:,} records a second")
-    return {
-        of_record(case.name): {
-            "case": told(case, f", {RECORD}"),
-            "spark": spark.version,
-            "before_ms": effect.before,
-            "after_ms": effect.after,
-            "saved_ms": -effect.difference.value,
-            "saved_between_ms": [-effect.difference.high, -effect.difference.low],
-            "promised_ms": _promised(step, baselines),
-        }
+    tried = {
+        "effects": [interleaved(levels, MEASURED_LATENCY, "p50").effect.to_dict()],
+        "promises": [{"of": "record", "predicted_ms": _promised(step, runner, baselines)}],
     }
+    return row_of_record(case, spark.version, outcome(tried, "record", MEASURED_LATENCY, "p50"))
 
 
-def _promised(step: str, baselines: list[Run]) -> dict[str, float | None]:
-    """The mean of what each baseline run promises, as a trial takes it."""
-    catalogue = load()
-    of_runs = [candidate([step], catalogue, run.window).advised(run.window)[0].saves_latency for run in baselines]
-    told_of = [promise.to_dict() for promise in of_runs if promise]
-    return {end: float(np.mean([one[end] for one in told_of])) for end in ("low", "expected", "high")}
+def _promised(step: str, runner: Runner, baselines: list[Run]) -> dict[str, float | None]:
+    """What a trial says that the step promises of a record."""
+    advised = [candidate([step], runner.catalogue, run.window).advised(run.window)[0] for run in baselines]
+    promise = _mean(advised).saves_latency
+    assert promise
+    return promise.to_dict()
 
 
 def _micro_batches(runner: Runner, place: str, *, warms_up: bool = False) -> Run:

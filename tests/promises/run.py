@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from tests.promises.table import markdown, written
 HERE = Path(__file__).resolve().parent
 MEASURED = HERE / "measured.json"
 README = HERE.parents[1] / "README.md"
+Table = Callable[[dict[str, Any]], str]
 RUNS = 4
 RECORD = "record p50"
 SESSION = {
@@ -67,7 +68,7 @@ def main() -> None:
         for case in sorted(chosen, key=lambda case: not {case.name, of_record(case.name)}.isdisjoint(known)):
             if time.monotonic() > until:
                 break
-            keep(known, measured(spark, case))
+            keep(MEASURED, known, measured(spark, case), "promises", markdown)
 
 
 def of_record(name: str) -> str:
@@ -75,12 +76,18 @@ def of_record(name: str) -> str:
     return f"{name}, {RECORD}"
 
 
-def keep(known: dict[str, Any], found: dict[str, Any]) -> None:
-    """Add what was found to the file and to README's table."""
+def row_of_record(case: Case, spark: str, found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The row that tells the latency of a case's records."""
+    words = {"workload": case.workload, "settings": f"{case.settings}, {RECORD}", "step": case.step}
+    return {of_record(case.name): {"case": words, "spark": spark, **found}}
+
+
+def keep(file: Path, known: dict[str, Any], found: dict[str, Any], name: str, table: Table) -> None:
+    """Add what was found to what is known, to its file and to README's table of that name."""
     known |= found
     print(json.dumps(found), flush=True)
-    MEASURED.write_text(json.dumps(known, indent=1) + "\n")
-    README.write_text(written(README.read_text(), "promises", markdown(known)))
+    file.write_text(json.dumps(known, indent=1) + "\n")
+    README.write_text(written(README.read_text(), name, table(known)))
 
 
 @contextmanager
@@ -131,16 +138,12 @@ def measured(spark: Any, case: Case) -> dict[str, dict[str, Any]]:
             spark.conf.unset(key)
         spark.conf.set("spark.sql.shuffle.partitions", SESSION["spark.sql.shuffle.partitions"])
     batch, record = outcome(tried, "batch", TOTAL, "typical"), outcome(tried, "record", MEASURED_LATENCY, "p50")
-    found = {case.name: {"case": told(case), "spark": spark.version, **batch}}
+    words = {"workload": case.workload, "settings": case.settings, "step": case.step}
+    found = {case.name: {"case": words, "spark": spark.version, **batch}}
     if "failed" in record:
         return found
-    more = {of_record(case.name): {"case": told(case, f", {RECORD}"), "spark": spark.version, **record}}
+    more = row_of_record(case, spark.version, record)
     return more if batch["promised_ms"] is None and record["promised_ms"] else found | more
-
-
-def told(case: Case, more: str = "") -> dict[str, str]:
-    """The case in words."""
-    return {"workload": case.workload, "settings": case.settings + more, "step": case.step}
 
 
 def outcome(tried: dict[str, Any], of: str, name: str, stat: str) -> dict[str, Any]:

@@ -177,9 +177,6 @@ def test_a_bomb_beside_a_log_costs_only_itself(tmp_path: Path, monkeypatch: pyte
     assert "times its size" in found.broken[0].reason
 
 
-# Paths.
-
-
 @pytest.mark.parametrize("sightings", [True, False])
 def test_broken_records_of_a_compressed_event_log_tell_their_lines(tmp_path: Path, sightings: bool) -> None:
     other = json.dumps({"Event": "SparkListenerTaskEnd", "Task Info": "x" * 1000}).encode() + b"\n"
@@ -191,6 +188,9 @@ def test_broken_records_of_a_compressed_event_log_tell_their_lines(tmp_path: Pat
     assert sum(map(len, lines)) > 3 * codecs.BLOCK
     assert [broken.line for broken in found.broken] == [at for at, line in enumerate(lines, 1) if line is torn]
     assert found.events == 3 and found.duplicates == 3
+
+
+# Paths.
 
 
 def test_directories_patterns_and_names(tmp_path: Path) -> None:
@@ -270,9 +270,9 @@ def test_an_address_with_a_credential_is_refused_without_printing_it(url: str) -
 
 def test_which_credentials_azure_takes_is_no_credential() -> None:
     address = "abfs://box@account.dfs.core.windows.net/logs?credential_kind=managed_identity"
-    paths._refuse_credentials(address)
+    assert not paths.holds_credential(address)
     with pytest.raises(InputError, match="credential in it"):
-        paths._refuse_credentials(f"{address}&account_key=c2VjcmV0")
+        paths.expand([f"{address}&account_key=c2VjcmV0"])
 
 
 def test_urls(tmp_path: Path) -> None:

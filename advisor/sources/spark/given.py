@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from advisor.errors import InputError
-from advisor.redaction import redact
-from advisor.sources.paths import STDIN, Input, expand, in_order, is_url, log_of, refuse_missing
+from advisor.sources.paths import STDIN, Input, expand, holds_credential, in_order, is_url, log_of, refuse_missing
 from advisor.sources.spark.jvm import listed
 from advisor.sources.spark.places import sizes
 from advisor.sources.spark.session import is_local
-from advisor.sources.spark.units import Log, logs
+from advisor.sources.spark.units import Log, cost, logs
 
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -28,7 +27,7 @@ class Given(NamedTuple):
     @property
     def cost(self) -> int:
         """What reading it all costs, in bytes."""
-        return sum(log.cost for log in self.logs)
+        return sum(map(cost, self.logs))
 
 
 def refuse(paths: Paths) -> None:
@@ -69,7 +68,7 @@ def _found(spark: Any, path: str) -> tuple[list[Input], dict[str, int]]:
     try:
         return expand([path]), {}
     except InputError:
-        below = listed(spark, path) if is_url(path) and redact(path) == path else {}
+        below = listed(spark, path) if is_url(path) and not holds_credential(path) else {}
         if not below:
             raise
         return [Input(file, log_of(file), False) for file in in_order(below)], below

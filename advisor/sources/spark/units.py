@@ -40,11 +40,6 @@ class Log(NamedTuple):
         """Bytes on disk."""
         return sum(max(0, file.size) for file in self.files)
 
-    @property
-    def cost(self) -> int:
-        """What reading it costs, in bytes."""
-        return self.size + OPENING * len(self.files)
-
 
 class Look(NamedTuple):
     """What a large file is like: its form, and whether it holds marked events or only keys of events."""
@@ -75,10 +70,10 @@ class Unit(NamedTuple):
         """Bytes on disk that it stands for."""
         return self.end - self.start if self.kind and not self.stream else sum(max(0, f.size) for f in self.files)
 
-    @property
-    def cost(self) -> int:
-        """What reading it costs, in bytes."""
-        return self.size + OPENING * len(self.files)
+
+def cost(part: Log | Unit) -> int:
+    """What reading it costs, in bytes."""
+    return part.size + OPENING * len(part.files)
 
 
 def logs(inputs: Iterable[Input], sizes: Mapping[str, int]) -> list[Log]:
@@ -149,7 +144,8 @@ def _numbered(parts: Iterable[Unit], size: int) -> Iterator[tuple[int, Unit]]:
     """Each unit with the number of its task."""
     task = filled = 0
     for unit in parts:
-        if filled and filled + unit.cost > size:
+        more = cost(unit)
+        if filled and filled + more > size:
             task, filled = task + 1, 0
-        filled += unit.cost
+        filled += more
         yield task, unit
