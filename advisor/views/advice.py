@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.views import lines
+from advisor.views.page import heading
 from advisor.views.paste import Paste, parts
 from advisor.views.screen import Screen, setting, steps, unknown_facts
 
@@ -36,12 +37,12 @@ class Advice:
         if self.screen.best:
             self._best(self.screen.best[1])
         if self.screen.findings:
-            self._heading(f"Findings{self._kept_back()}")
+            heading(self.console, f"Findings{self._kept_back()}")
         for number, finding in enumerate(self.screen.findings, 1):
             self._finding(number, finding)
 
     def _best(self, step: Data) -> None:
-        self._heading("Best step")
+        heading(self.console, "Best step")
         self._indented(Text(step["do"], style="bold green"), 2)
         if step["legal"] == "if" and step.get("because"):
             self._rows([("unsure", str(step["because"]))], 2)
@@ -105,10 +106,6 @@ class Advice:
 
     def _indented(self, what: Any, indent: int) -> None:
         self.console.print(Padding(what, (0, 0, 0, indent)))
-
-    def _heading(self, words: str) -> None:
-        self.console.print()
-        self.console.print(Text(words, style="bold"))
 
     def _kept_back(self) -> str:
         return f" ({len(self.screen.findings)} shown, {self.screen.hidden} more: --all)" if self.screen.hidden else ""

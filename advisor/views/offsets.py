@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping
 from itertools import compress
 from typing import Any, Final
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +14,7 @@ from rich.text import Text
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.views import text
 from advisor.views.clean import clean_all
+from advisor.views.page import console, written
 
 WIDTH: Final = 120
 FEWEST: Final = 300
@@ -26,21 +26,17 @@ _LEFT: Final = ("", " ")
 
 def render(result: Mapping[str, Any], *, width: int = WIDTH, color: bool = False) -> str:
     """The tables as text that ends in a line break."""
-    out = io.StringIO()
-    console = Console(
-        file=out, width=max(WIDTH, width), force_terminal=color, color_system="standard" if color else None,
-        no_color=not color, highlight=False, markup=False, emoji=False, legacy_windows=False, _environ={},
-    )  # fmt: skip
+    page = console(width, color=color, narrowest=WIDTH)
     found = clean_all(result)
     for path, title in _TITLES.items():
         cells = [cell for cell in found["cells"] if cell["path"] == path]
         if cells:
-            console.print(Text(title, style="bold"))
-            console.print(Text(found["measured"][path], style="dim"))
-            console.print(Padding(Group(*_tables(cells)), (0, 0, 1, 0)))
+            page.print(Text(title, style="bold"))
+            page.print(Text(found["measured"][path], style="dim"))
+            page.print(Padding(Group(*_tables(cells)), (0, 0, 1, 0)))
     for words in found["limits"]:
-        console.print(Text(f"- {words}", style="dim"))
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+        page.print(Text(f"- {words}", style="dim"))
+    return written(page)
 
 
 def _tables(cells: list[Mapping[str, Any]]) -> Iterator[RenderableType]:

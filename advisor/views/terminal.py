@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from rich.text import Text
 from advisor.views import lines, text
 from advisor.views.advice import Advice
 from advisor.views.clean import clean_all
+from advisor.views.page import console, heading, written
 from advisor.views.promises import by_run
 from advisor.views.screen import FIRST_QUERIES, Screen, by_reason, level, screens
 
@@ -28,21 +28,9 @@ _IN_A_SESSION = 'Here --set FACT=VALUE is attach(spark, set=["FACT=VALUE"]), and
 
 def render(report: Data, *, everything: bool = False, width: int = WIDTH, color: bool = False) -> str:
     """The whole report as text that ends in a line break; `everything` shows what the first screen keeps back."""
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=max(40, min(width, 120)),
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-        _environ={},
-    )
-    _Page(console, clean_all(report), everything).print()
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+    page = console(width, color=color)
+    _Page(page, clean_all(report), everything).print()
+    return written(page)
 
 
 class _Page:
@@ -97,10 +85,6 @@ class _Page:
         if self.everything:
             self._facts(query)
 
-    def _heading(self, words: str) -> None:
-        self.console.print()
-        self.console.print(Text(words, style="bold"))
-
     def _rows(self, rows: Iterable[tuple[str, str]]) -> None:
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(style="dim", no_wrap=True)
@@ -113,7 +97,7 @@ class _Page:
         budget = lines.budget(query)
         if not budget:
             return
-        self._heading(f"Where a typical batch spends its {lines.typical_batch(query)}")
+        heading(self.console, f"Where a typical batch spends its {lines.typical_batch(query)}")
         grid = Table.grid(padding=(0, 2, 0, 0))
         for justify in ("left", "right", "right"):
             grid.add_column(justify=justify, no_wrap=True)
@@ -130,7 +114,7 @@ class _Page:
         groups = by_reason(query["skipped"])
         shown = groups if self.everything else groups[:_FEW]
         if groups:
-            self._heading(f"Not judged: {text.plural(len(query['skipped']), 'rule')}")
+            heading(self.console, f"Not judged: {text.plural(len(query['skipped']), 'rule')}")
             self._rows((self._rules(rules), reason) for reason, rules in shown)
             self._kept_back(len(groups) - len(shown), "more reason")
 
@@ -139,7 +123,7 @@ class _Page:
 
     def _silenced(self, query: Data) -> None:
         if query["suppressed"]:
-            self._heading("Silenced")
+            heading(self.console, "Silenced")
             self._rows((entry["rule"], lines.suppression(entry)) for entry in query["suppressed"])
 
     def _kept_back(self, number: int, words: str) -> None:
@@ -149,7 +133,7 @@ class _Page:
     def _worst(self, query: Data) -> None:
         if not query.get("worst"):
             return
-        self._heading("Slowest batches")
+        heading(self.console, "Slowest batches")
         grid = Table.grid(padding=(0, 2, 0, 0))
         for justify in ("left", "left", "right", "right", "left"):
             grid.add_column(justify=justify, overflow="fold")
@@ -160,13 +144,13 @@ class _Page:
     def _facts(self, query: Data) -> None:
         known = [(name, fact) for name, fact in sorted(query["facts"].items()) if fact.get("value") is not None]
         if known:
-            self._heading("What is known of this query")
+            heading(self.console, "What is known of this query")
             self._rows((name, lines.fact(fact)) for name, fact in known)
 
     def _broken(self, broken: list[Data]) -> None:
         if not broken:
             return
-        self._heading(f"Not readable: {text.plural(len(broken), 'record')}")
+        heading(self.console, f"Not readable: {text.plural(len(broken), 'record')}")
         shown = broken if self.everything else broken[:_FEW]
         for entry in shown:  # a path is long: its line is left to the terminal
             self.console.print(Text(f"  {lines.place(entry)}", style="dim"), soft_wrap=True)
