@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 BEFORE_A_RUN = 4 << 20
+A_BATCH = 1 << 20
+"""Before the second event of a run: all lines of one batch, whose largest stage shows the task slots."""
 BEFORE_AN_EVENT = 8 << 10
 AFTER_AN_EVENT = 4 << 10
 FIRST_EVENTS = 10
 EVERY = 100
+_REACH = {0: BEFORE_A_RUN, 1: A_BATCH}
 
 
 class Runs:
@@ -27,7 +30,7 @@ class Runs:
         seen = self._seen.get(run_id, 0)
         self._seen[run_id] = seen + 1
         if seen < FIRST_EVENTS or seen % EVERY == 0:
-            reach = BEFORE_AN_EVENT if seen else BEFORE_A_RUN
+            reach = _REACH.get(seen, BEFORE_AN_EVENT)
             self._stretches.append((max(self.last_end, start - reach), start))
             self._stretches.append((end, end + AFTER_AN_EVENT))
         self.last_end = end

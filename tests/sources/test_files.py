@@ -21,6 +21,8 @@ from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.paths import log_of
 from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty
 
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_progress"
+
 LOGGER = "26/03/01 02:00:00 INFO MicroBatchExecution: "
 QUERY, RUN = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 
@@ -399,6 +401,14 @@ def test_a_start_far_before_the_first_event(tmp_path: Path) -> None:
         starts = [row for row in found.sightings.to_pylist() if row["run_id"] == RUN]
         assert starts
         assert facts_of(found)["async_progress"] is False
+
+
+def test_a_whole_batch_is_looked_at(tmp_path: Path) -> None:
+    """The stage that shows the task slots stands far before the batch's event, here behind the batch's other lines."""
+    recorded = gzip.decompress((SAMPLES / "SK003" / "delta-sink-4.0.0" / "driver.log.gz").read_bytes())
+    started = recorded[: recorded.rindex(b"made progress: ")]
+    found = reading(tmp_path, started[: started.rindex(b"\n}\n") + 3])
+    assert facts_of(found)["task_slots"] == 2
 
 
 def test_what_a_log_of_containers_reveals(tmp_path: Path) -> None:
