@@ -22,11 +22,15 @@ def promise(share: list[float | None], metric: str = "offset_log_ms", **known: o
 
 
 def test_shares_of_a_metric() -> None:
-    assert promise([0.5, 0.8, 1.0]) == Promise(25, 40, 50)
+    assert promise([0.7, 0.8, 1.0]) == Promise(35, 40, 50)
 
 
 def test_an_upper_bound_has_no_expected_saving() -> None:
     assert promise([0, None, 1]) == Promise(0, None, 50)
+
+
+def test_a_promise_reaches_no_further_from_what_is_expected_than_trials_came_out() -> None:
+    assert promise([0, 0.8, 2]) == Promise(28, 40, 52)
 
 
 def test_nobody_saves_more_than_the_batch() -> None:
