@@ -105,7 +105,8 @@ def s3a_cases(servers: Servers) -> Iterator[Case]:
         for delay in DELAYS:
             settings = f"checkpoint on S3A, {delay} ms more per request"
             conf = ROCKSDB if state else {}
-            case = Case(workload, build, "abortable-checkpoint-manager", settings, conf, state, 10)
+            seconds = 240.0 if state else 90.0
+            case = Case(workload, build, "abortable-checkpoint-manager", settings, conf, state, 10, seconds)
             yield replace(case, place=servers.buckets.get(delay))
 
 
