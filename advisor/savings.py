@@ -99,7 +99,9 @@ def _possible(promise: Promise, window: Window, saves: Saves) -> Promise:
         return Promise(min(low, high), None, high)
     expected = min(cut(promise.expected), high)
     reach = FURTHEST * whole
-    return Promise(min(max(low, expected - reach), expected), expected, min(high, expected + reach))
+    if low:  # where it is 0 the step may save nothing, and that stays
+        low = min(max(low, expected - reach), expected)
+    return Promise(low, expected, min(high, expected + reach))
 
 
 def _whole(window: Window, saves: Saves) -> float:

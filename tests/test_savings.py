@@ -30,7 +30,11 @@ def test_an_upper_bound_has_no_expected_saving() -> None:
 
 
 def test_a_promise_reaches_no_further_from_what_is_expected_than_trials_came_out() -> None:
-    assert promise([0, 0.8, 2]) == Promise(28, 40, 52)
+    assert promise([0.2, 0.8, 2]) == Promise(28, 40, 52)
+
+
+def test_a_step_that_may_save_nothing_says_so() -> None:
+    assert promise([0, 0.8, 2]) == Promise(0, 40, 52)
 
 
 def test_nobody_saves_more_than_the_batch() -> None:
