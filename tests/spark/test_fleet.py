@@ -116,6 +116,11 @@ def test_what_only_the_jvm_reaches_gives_the_same(spark: Any, monkeypatch: pytes
     assert all("only the JVM" in one["reason"] for one in broken)
 
 
+def test_an_address_where_nobody_finds_anything(spark: Any) -> None:
+    with pytest.raises(InputError, match="the JVM finds no file there; check the address"):
+        api.analyze("viewfs://fleet/nowhere", spark=spark)
+
+
 @pytest.mark.parametrize("content", [b"", b"nothing at all\n"])
 def test_nothing_found_is_the_same_error(spark: Any, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.log").write_bytes(content)

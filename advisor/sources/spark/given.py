@@ -67,10 +67,13 @@ def _found(spark: Any, path: str) -> tuple[list[Input], dict[str, int]]:
     """(the files at a path, the bytes of each where only the JVM reaches them)."""
     try:
         return expand([path]), {}
-    except InputError:
-        below = listed(spark, path) if is_url(path) and not holds_credential(path) else {}
-        if not below:
+    except InputError as error:
+        if not is_url(path) or holds_credential(path):
             raise
+        below = listed(spark, path)
+        if not below:
+            found = f"{error.found}, and the JVM finds no file there"
+            raise InputError(path, found, "check the address and the credentials") from None
         return [Input(file, log_of(file), False) for file in in_order(below)], below
 
 
