@@ -10,14 +10,13 @@ from rich.text import Text
 
 from advisor.views import lines, text
 from advisor.views.clean import clean_all
-from advisor.views.effects import TITLE, effects, headings, promises
+from advisor.views.effects import STYLES, TITLE, effects, headings, promises
 from advisor.views.markdown import escape
 from advisor.views.page import console, grid, table, written
 
 Data = Mapping[str, Any]
 
 WIDTH = 100
-_STYLES = {"slower": "bold red", "faster": "bold green", "kept": "green", "broken": "bold red"}
 _HEADINGS = headings("before", "after")
 
 
@@ -33,12 +32,12 @@ def render(compared: Data, *, width: int = WIDTH, color: bool = False) -> str:
 
 def _print(page: Console, entry: Data) -> None:
     page.print(Text(_name(entry), style="bold"))
-    page.print(Text(entry["says"], style=_STYLES.get(entry["verdict"], "bold")))
-    grid(page, "Compared", _sides(entry), _STYLES)
+    page.print(Text(entry["says"], style=STYLES.get(entry["verdict"], "bold")))
+    grid(page, "Compared", _sides(entry), STYLES)
     table(page, TITLE, _HEADINGS, effects(entry))
-    grid(page, "Changed between them", _changes(entry), _STYLES)
-    grid(page, "Promises", promises(entry), _STYLES)
-    grid(page, "Note", (("-", words) for words in entry["limits"]), _STYLES)
+    grid(page, "Changed between them", _changes(entry), STYLES)
+    grid(page, "Promises", promises(entry), STYLES)
+    grid(page, "Note", (("-", words) for words in entry["limits"]), STYLES)
 
 
 def markdown(compared: Data) -> str:

@@ -10,6 +10,8 @@ from advisor.views import text
 Data = Mapping[str, Any]
 
 TITLE = "By how much (negative is faster)"
+STYLES = {"faster": "bold green", "slower": "bold red", "refused": "bold red", "kept": "green", "broken": "bold red"}
+"""Of verdicts, those on a difference and those on a promise."""
 _SMALLEST_MS = 0.5  # phases that take less on both sides are left out
 
 

@@ -9,13 +9,12 @@ from rich.text import Text
 
 from advisor.views import paste, text
 from advisor.views.clean import clean_all
-from advisor.views.effects import TITLE, effects, headings, promises
+from advisor.views.effects import STYLES, TITLE, effects, headings, promises
 from advisor.views.page import console, grid, table, written
 
 Data = Mapping[str, Any]
 
 WIDTH = 100
-_STYLES = {"faster": "bold green", "slower": "bold red", "refused": "bold red", "kept": "green", "broken": "bold red"}
 _HEADINGS = headings("baseline", "candidate")
 
 
@@ -23,11 +22,11 @@ def render(tried: Data, *, width: int = WIDTH, color: bool = False) -> str:
     """The trial as text that ends in a line break."""
     page = console(width, color=color)
     entry = clean_all(tried)
-    page.print(Text(entry["says"], style=_STYLES.get(entry["verdict"], "bold")))
+    page.print(Text(entry["says"], style=STYLES.get(entry["verdict"], "bold")))
     table(page, TITLE, _HEADINGS, effects(entry))
     for title, rows in (("On trial", _change(entry)), ("Promises", promises(entry)), ("Runs", _runs(entry))):
-        grid(page, title, rows, _STYLES)
-    grid(page, "Note", (("-", words) for words in entry["limits"]), _STYLES)
+        grid(page, title, rows, STYLES)
+    grid(page, "Note", (("-", words) for words in entry["limits"]), STYLES)
     return written(page)
 
 
