@@ -4,14 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNNING := $(VENV)/.running
 DEVELOPING := $(VENV)/.developing
+# What starts a real Spark, broker or browser runs alone: two of them at once want more than two cores.
+REAL := spark or kafka or connect or browser
 .DELETE_ON_ERROR:
-.PHONY: demo test lint format bench bench-promises samples rules coverage clean
+.PHONY: demo test fuzz lint format bench bench-promises samples rules coverage clean
 
 demo: $(RUNNING)  ## Advise on a shipped log, then on a stream that runs here
 	@$(BIN)/latency-advisor demo
 
 test: lint  ## Everything that must hold, without the benchmarks
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 -m "not ($(REAL))"
+	$(BIN)/python -m pytest -m "$(REAL)"
+
+fuzz: $(DEVELOPING)  ## Search for inputs that break something: an hour, or FUZZ_SECONDS; what it finds stays in .fuzz and is tried first
+	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS)
 
 lint: $(DEVELOPING)  ## Style, types, layers, and whether generated files are up to date
 	$(BIN)/ruff check .
@@ -31,17 +37,20 @@ coverage: $(DEVELOPING)
 bench: $(DEVELOPING)  ## Speed against named opponents, as ratios of one run
 	@missed=0; for bench in tests/bench/[a-z]*.py; do echo "== $$bench"; $(BIN)/python $$bench || missed=1; done; exit $$missed
 
-bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and write README's tables of them
+bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and write the tables of docs/measurements.md
 	$(BIN)/python -m tests.promises.run
 	$(BIN)/python -m tests.promises.modes
 	$(BIN)/python -m tests.promises.grid
 	$(BIN)/python -m tests.promises.backlog
+	$(BIN)/python -m tests.promises.latencies
+	$(BIN)/python -m tests.promises.calibrate
+	$(BIN)/python -m tests.promises.scoreboard
 
 samples: $(DEVELOPING)  ## Record sample_progress/ again with real Spark
 	$(BIN)/python tests/record/run.py --all
 
-rules: $(DEVELOPING)  ## Generate rules/README.md and rules/schema.json
-	$(BIN)/python -c "from advisor.catalogue import load, rules_directory; from advisor.catalogue.reference import write; write(load(), rules_directory())"
+rules: $(DEVELOPING)  ## Generate rules/README.md, rules/schema.json and advisor/report.schema.json
+	$(BIN)/latency-advisor rules reference
 
 clean:
 	rm -rf $(VENV)
@@ -56,5 +65,5 @@ $(RUNNING): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(DEVELOPING): $(RUNNING)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,lz4,bench]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,lz4,page,bench]' --group dev
 	@touch $@

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+import advisor
 from advisor import batches, catalogue, fleet
+from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
 from advisor.report import Asked, Compared, Wanted, assemble, compare_readings
-from advisor.report.assemble import report_on
+from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
+from advisor.report.assemble import input_of, report_on
 from advisor.sources import files
-from advisor.wishes import user_wishes
+from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
     from advisor.views.notebook import Shown
@@ -32,25 +36,32 @@ def analyze(
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
     spark: Any = None,
+    series: bool = False,
 ) -> Shown:
     """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
 
     `set`: facts as `fact=value` or `QUERY:fact=value`. `config`: an advisor.yaml; without it, the one beside the logs.
     `rules`: directories with a team's own rules. `last` ("30m") counts back from each run's newest batch; `since` and
-    `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With a session
+    `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With `series`
+    each query in `typed` and `data` holds its single batches, at most 2,000 of them, for charts. With a session
     as `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
     InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
-    given, judges, asked = _understood(paths, set, config, rules, last, since, until)
+    given, judges, asked = _understood(paths, set, config, rules, last, since, until, series)
+    limits = {"last": last, "since": since, "until": until}
     from advisor.views.notebook import Shown  # noqa: PLC0415 - what shows a report is not needed before there is one
 
     if not on_cluster(engine, spark):
-        return Shown(assemble(files.read(given, progress=progress), judges, asked).data)
-    from advisor.sources import spark as cluster  # noqa: PLC0415 - only who has a cluster waits for it
+        reading = files.read(given, progress=progress)
+        report = assemble(reading, judges, asked).typed
+        _refuse_absent(asked, limits, report.queries, span(reading.batches))
+        return Shown(report)
+    from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given) as session:
-        judged = cluster.judge(session, given, judges, asked, progress=progress)
-    return Shown(_with_jvm(report_on(judged.reading, judged.entries).data, judged.by_jvm))
+        judged = cluster.judge(session, given, judges, asked, shape=cluster.WHOLE, progress=progress)
+    _refuse_absent(asked, limits, judged.entries, judged.span)
+    return Shown(report_on(judged.reading, judged.entries, judged.by_jvm).typed)
 
 
 def refuse(paths: str | Path | Iterable[str | Path], **asked: Any) -> None:
@@ -58,7 +69,7 @@ def refuse(paths: str | Path | Iterable[str | Path], **asked: Any) -> None:
 
     `asked`: set, config, rules, last, since and until, all of them, as `analyze` takes them.
     """
-    from advisor.sources import spark as cluster  # noqa: PLC0415
+    from advisor import cluster  # noqa: PLC0415
 
     given, *_ = _understood(paths, **asked)
     cluster.refuse(given)
@@ -78,35 +89,32 @@ def analyze_fleet(
     spark: Any = None,
     save_table: str | Path | None = None,
     incremental: bool = False,
-) -> dict[str, Any]:
-    """The fleet's report as plain data (`advisor.fleet.report`): queries and changes ranked over all runs in `paths`.
+) -> Fleet:
+    """The fleet's report (`advisor.fleet.report`): queries and changes ranked over all runs in `paths`.
 
-    Parameters as for `analyze`. On a cluster the driver gets a few kilobytes per run. `save_table` (on a cluster only)
-    is a directory for batches and findings as Parquet by day; with `incremental` what stands there is extended, and
-    only files and ends of files are read that are new since.
+    `advisor.contract.plain` makes plain data of it. Parameters as for `analyze`. On a cluster the driver gets a few
+    kilobytes per run. `save_table` (on a cluster only) is a directory for batches and findings as Parquet by day; with
+    `incremental` what stands there is extended, and only files and ends of files are read that are new since.
     """
     given, judges, asked = _understood(paths, set, config, rules, last, since, until)
+    limits = {"last": last, "since": since, "until": until}
     if not on_cluster(engine, spark):
         if save_table is not None or incremental:
             raise UsageError("save_table", "tables are written by a cluster", "use engine='spark'")
-        data = assemble(files.read(given, progress=progress), judges, asked, metrics=fleet.METRICS).data
-        return fleet.report(map(fleet.summary, data["queries"]), data["input"], version=data["advisor_version"])
-    from advisor.sources import spark as cluster  # noqa: PLC0415
+        reading = files.read(given, progress=progress)
+        told = assemble(reading, judges, asked, metrics=fleet.METRICS).typed
+        _refuse_absent(asked, limits, told.queries, span(reading.batches))
+        return fleet.report(map(fleet.summary, told.queries), told.input, version=told.advisor_version)
+    from advisor import cluster  # noqa: PLC0415
 
     place = None if save_table is None else cluster.Table(str(save_table), incremental)
+    short = cluster.Shape(fleet.summary, FleetQuery)
     with _session(spark, given) as session:
         judged = cluster.judge(
-            session, given, judges, asked, shape=fleet.summary, metrics=fleet.METRICS, progress=progress, table=place
+            session, given, judges, asked, shape=short, metrics=fleet.METRICS, progress=progress, table=place
         )
-    read = _with_jvm(report_on(judged.reading, []).data, judged.by_jvm)
-    return fleet.report(judged.entries, read["input"], version=read["advisor_version"])
-
-
-def _with_jvm(data: dict[str, Any], files: int) -> dict[str, Any]:
-    """The report's data, which says how many files only the JVM could reach, if any."""
-    if files:
-        data["input"]["read_by_jvm"] = files
-    return data
+    _refuse_absent(asked, limits, judged.entries, judged.span)
+    return fleet.report(judged.entries, input_of(judged.reading, judged.by_jvm), version=advisor.__version__)
 
 
 Engine = Literal["auto", "local", "spark"]
@@ -136,9 +144,12 @@ def compare(
     """
     old, new = _listed(before), None if after is None else _listed(after)
     judges = catalogue.load([Path(place) for place in rules] or None)
-    asked = Asked(wishes=user_wishes(set, config, [*old, *(new or ())], judges))
+    wishes = user_wishes(set, config, [*old, *(new or ())], judges)
     wanted = Wanted(query, before_run, after_run)
-    return compare_readings(files.read(old), None if new is None else files.read(new), judges, asked, wanted)
+    readings = files.read(old), None if new is None else files.read(new)
+    here = [called for reading in readings if reading is not None for called in queries(reading.batches)]
+    refuse_unknown((of for of, _, _ in wishes.given), here)
+    return compare_readings(*readings, judges, Asked(wishes=wishes), wanted)
 
 
 def read_progress(paths: str | Path | Iterable[str | Path], *, spark: Any = None) -> pd.DataFrame | Any:
@@ -148,7 +159,7 @@ def read_progress(paths: str | Path | Iterable[str | Path], *, spark: Any = None
     session as `spark` a Spark data frame with the same rows, read on the cluster when it is asked for.
     """
     if spark is not None:
-        from advisor.sources import spark as cluster  # noqa: PLC0415
+        from advisor import cluster  # noqa: PLC0415
 
         return cluster.read(spark, _listed(paths))
     frame: pd.DataFrame = batches.to_pandas(files.read(_listed(paths), sightings=False).batches)
@@ -168,7 +179,7 @@ def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 @contextmanager
 def _session(spark: Any, given: list[str]) -> Iterator[Any]:
     """The session that is given, or one that is started once the paths are there."""
-    from advisor.sources import spark as cluster  # noqa: PLC0415
+    from advisor import cluster  # noqa: PLC0415
 
     if spark is None:
         cluster.refuse(given)
@@ -184,12 +195,19 @@ def _understood(
     last: str | None,
     since: str | None,
     until: str | None,
+    series: bool = False,
 ) -> tuple[list[str], catalogue.Catalogue, Asked]:
     """(the paths, the rules, what is asked of them); UsageError and CatalogueError for what was asked wrongly."""
     given = _listed(paths)
     judges = catalogue.load([Path(place) for place in rules] or None)
     wishes = user_wishes(set, config, given, judges)
-    asked = Asked(wishes=wishes, last=_duration(last), since=_instant("since", since), until=_instant("until", until))
+    asked = Asked(
+        wishes=wishes,
+        last=_duration(last),
+        since=_instant("since", since),
+        until=_instant("until", until),
+        series=series,
+    )
     return given, judges, asked
 
 
@@ -197,9 +215,20 @@ def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
     return [str(paths)] if isinstance(paths, str | Path) else [str(path) for path in paths]
 
 
+def _refuse_absent(
+    asked: Asked, limits: Mapping[str, str | None], entries: Sequence[QueryEntry | FleetQuery], held: Span | None
+) -> None:
+    """UsageError where a query that facts are given for is not there, or where no batch lies in the time asked for."""
+    given = asked.wishes.given if isinstance(asked.wishes, UserWishes) else ()
+    refuse_unknown((of for of, _, _ in given), [names(entry) for entry in entries])
+    refuse_empty(limits, sum(entry.batches for entry in entries), held)
+
+
 def _duration(text: str | None) -> pd.Timedelta | None:
     if text is None:
         return None
+    if re.fullmatch(r"[\d.,\s]+", text):
+        raise UsageError(f"--last {text}", f"{text.strip()} of what?", "write 30s, 30m, 2h or 1d")
     try:
         length = pd.Timedelta(text)
     except ValueError:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import date
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from advisor.catalogue.rule import LEVELS, Level
-from advisor.errors import CatalogueError, UsageError
+from advisor.catalogue.plain import read_plain
+from advisor.contract import LEVELS, Level
+from advisor.errors import CatalogueError, UsageError, did_you_mean
 from advisor.facts import fact_named, read_value
 
 NAME = "advisor.yaml"
@@ -22,7 +21,7 @@ Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Ignore(_Model):
@@ -146,17 +145,23 @@ def find(paths: Iterable[str]) -> Path | None:
 
 
 def _read(path: Path) -> Config:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise CatalogueError(str(path), " ".join(str(error).split()), "write it as YAML") from None
-    if not isinstance(content, Mapping | None):
+    content, problems = read_plain(path)
+    wrong = [": ".join(filter(None, (str(path), *problem))) for problem in problems]
+    if not wrong and not isinstance(content, dict | None):
         raise CatalogueError(str(path), "holds no keys", "it may hold 'ignore' and 'queries'")
+    config = _validated(content or {}, path, wrong)
+    if wrong:
+        raise CatalogueError("", "\n".join(wrong))
+    return config
+
+
+def _validated(content: Any, path: Path, wrong: list[str]) -> Config:
+    """The configuration that `content` is, empty where it is none: `wrong` hears why."""
     try:
-        return Config.model_validate(content or {})
+        return Config.model_validate(content)
     except ValidationError as error:
-        wrong = "\n".join(f"{path}: {_problem(found)}" for found in error.errors())
-        raise CatalogueError("", wrong) from None
+        wrong += [f"{path}: {_problem(found)}" for found in error.errors()]
+        return Config()
 
 
 _KEYS = [*Config.model_fields, *QueryConfig.model_fields, *Ignore.model_fields, *LEVELS]
@@ -173,7 +178,5 @@ def _problem(found: Any) -> str:
 
 
 def _near(name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name, list(known), 1)
-    return (
-        f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(sorted(known))}" if len(known) < 12 else ""
-    )
+    said = did_you_mean(name, known, f"known are {', '.join(sorted(known))}" if len(known) < 12 else "")
+    return said and f"; {said}"

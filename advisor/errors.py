@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+
+TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
+"""Set to anything in the environment, it shows where an error came from."""
+
 
 class AdvisorError(Exception):
     """Something the user can put right: where it is, what was found there, and what would do."""
@@ -13,9 +21,12 @@ class AdvisorError(Exception):
         super().__init__(place, found, would_do)
 
     def __str__(self) -> str:
-        """One line: `place: found; would_do`."""
+        """One line, or several where several things are wrong: `place: found; would_do`, without credentials."""
+        from advisor.redaction import hide  # noqa: PLC0415 - a tenth of a second that --help does not pay
+
         said = f"{self.place}: {self.found}" if self.place else self.found
-        return f"{said}; {self.would_do}" if self.would_do else said
+        said = f"{said}; {self.would_do}" if self.would_do else said
+        return "\n".join(map(hide, said.split("\n")))
 
 
 class InputError(AdvisorError):
@@ -28,3 +39,18 @@ class CatalogueError(AdvisorError):
 
 class UsageError(AdvisorError):
     """A command, an option or a fact that was asked for in a way that cannot be carried out."""
+
+
+def fault(error: Exception) -> str:
+    """What went wrong inside the advisor, in one line: class and message. The traceback goes to stderr if asked for."""
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error, file=sys.stderr)
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """`did you mean 'stateful'?` where one of the known names is near, else what would do `otherwise`."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only who mistypes waits for it
+
+    near = get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]!r}?" if near else otherwise

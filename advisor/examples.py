@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from advisor.batches import Place, build, to_pandas
+from advisor.batches import Place, build
 from advisor.catalogue import Example, Rule
 from advisor.engine import Finding, Skipped, judge_rule
 from advisor.facts import computed, settle
@@ -36,7 +36,7 @@ def window(example: Example) -> Window:
     events = progress(example)
     places = [Place("example", number, "example") for number in range(len(events))]
     table = build([decode(json.dumps(event).encode()) for event in events], places)
-    known = computed(to_pandas(table)) if events else {}
+    known = computed(table)
     return run_window(table, settle([], {}, known, user=example.facts))
 
 
@@ -104,19 +104,24 @@ def _is_time(name: str) -> bool:
 def _sources(example: Example, number: int, rows: int) -> Iterator[dict[str, Any]]:
     for source in example.batches.sources:
         step = rows if source.offsets is None else source.offsets
-        start, end = ({"events": {"0": step * (number + more)}} for more in (0, 1))
+        start, end = ({"events": _split(step * (number + more), source.partitions)} for more in (0, 1))
         made: dict[str, Any] = {"description": source.description, "numInputRows": rows}
         if source.description.startswith("Kafka"):
             made |= {"startOffset": start, "endOffset": end}
         if source.backlog is not None:
             waiting = source.backlog + number * source.backlog_growth
-            made["latestOffset"] = {"events": {"0": end["events"]["0"] + waiting}}
+            made["latestOffset"] = {"events": _split(step * (number + 1) + waiting, source.partitions)}
         yield made
+
+
+def _split(total: int, partitions: int) -> dict[str, int]:
+    """Offsets of the partitions, that many records in turn."""
+    return {str(number): (total + partitions - 1 - number) // partitions for number in range(partitions)}
 
 
 def _differences(example: Example, answer: Finding | Skipped | None) -> Iterator[str]:
     expected = example.expect
-    verdict = {Finding: "fires", Skipped: "skipped"}.get(type(answer), "quiet")
+    verdict = "fires" if isinstance(answer, Finding) else "quiet" if answer is None else "skipped"
     if verdict != expected.verdict:
         reason = f" ({answer.reason})" if isinstance(answer, Skipped) else ""
         yield f"expected {expected.verdict}, got {verdict}{reason}"
@@ -137,5 +142,5 @@ def _in_finding(example: Example, finding: Finding) -> Iterator[str]:
         if step not in legal:
             yield f"expected the step {step} ({answer}), it is not shown"
         elif legal[step].legal != answer:
-            yield f"expected {answer} for the step {step}, got {legal[step].legal} ({legal[step].because})"
+            yield f"expected {answer} for the step {step}, got {legal[step].legal} ({legal[step].because or ''})"
     yield from (f"the step {step} is shown" for step in expected.not_steps if step in legal)

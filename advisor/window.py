@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from advisor.batches import operators, sources
+from advisor import batches as tables
+from advisor.batches import Batches, Columns, instant, members_of
 
 if TYPE_CHECKING:
     from advisor.facts import Facts
@@ -19,27 +19,17 @@ if TYPE_CHECKING:
 LONGEST_WARM_UP = 50  # batches after a start that can still be cold
 CALM_BATCHES = 5  # this many fast batches in a row end the warm-up
 WARM_UP_FACTOR = 1.5  # a batch is cold until it stays under this times the later median
+FEWEST_WHOLE = 10  # whole events beside which partial records are not judged
 MOST_BATCHES = 10_000  # the last ones of a run that are judged
 FEWEST_IN_REGIME = 15  # batches that a regime needs on each side of its change point
 REGIME_P = 0.001  # chance that an even series shows such a split
 REGIME_RATIO = 1.3  # medians of two regimes differ at least by this factor
 REGIME_MS = 20.0  # ... and by this much
+SHORTEST_REGIME_MS = 120_000.0
+LEAST_OF_RUN = 0.1
+WARM_UP_MS = 300_000.0  # in which a run that gets faster is warming up
 
-PHASES: dict[str, str] = {
-    "latest_offset_ms": "latestOffset",
-    "get_offset_ms": "getOffset",
-    "get_end_offset_ms": "getEndOffset",
-    "set_offset_range_ms": "setOffsetRange",
-    "wal_commit_ms": "walCommit",
-    "get_batch_ms": "getBatch",
-    "query_planning_ms": "queryPlanning",
-    "add_batch_ms": "addBatch",
-    "commit_offsets_ms": "commitOffsets",
-    "commit_batch_ms": "commitBatch",
-    "collect_source_metrics_ms": "collectSourceMetrics",
-    "post_add_batch_callback_ms": "postAddBatchCallback",
-    "post_commit_batch_callback_ms": "postCommitBatchCallback",
-}
+PHASES: dict[str, str] = {column.name: column.spark for column in tables.PHASES if column.spark != "triggerExecution"}
 """Column of a phase -> Spark's own name of it, in the order of a batch's life."""
 
 
@@ -48,121 +38,176 @@ class Window:
     """Steady batches of one run.
 
     `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus
-    `interval_ms` (this trigger's start less the start of the trigger before) and `between_batches_ms`.
-    `operators`, `sources`: one row per batch and operator or source; column `batch` is the row's index in `batches`.
-    `executed`: every executed batch of the run, cold and no-data ones too. `because`: why these batches.
+    `interval_ms` (this trigger's start less the start of the trigger before), `between_batches_ms`,
+    `other_phases_ms`, `cold` and `odd`. `operators`, `sources`: one row per batch and operator or source; column
+    `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold and no-data ones
+    too. `because`: why these batches. `cold`: those right after the start, where no other ran: they tell how the query
+    is laid out, and nothing of its milliseconds. `memo`: what was computed of this window, by the function that did.
     """
 
-    batches: pd.DataFrame
-    operators: pd.DataFrame
-    sources: pd.DataFrame
-    executed: pd.DataFrame
+    batches: Columns
+    operators: Columns
+    sources: Columns
+    executed: Columns
     facts: Facts
     because: str
+    cold: Window | None = None
     memo: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.batches)
 
     @cached_property
-    def middle(self) -> pd.Series[bool]:
+    def middle(self) -> np.ndarray:
         """Which batches lie between p25 and p75 of triggerExecution: those that `typical` averages."""
         duration = self.batches["trigger_execution_ms"]
-        low, high = duration.quantile(0.25, interpolation="lower"), duration.quantile(0.75, interpolation="higher")
-        return duration.between(low, high)
+        known = np.sort(duration[~np.isnan(duration)])
+        if not len(known):
+            return np.zeros(len(duration), dtype=bool)
+        last = len(known) - 1
+        low, high = known[last // 4], known[-(last // 4) - 1]
+        middle: np.ndarray = (duration >= low) & (duration <= high)
+        return middle
+
+    @property
+    def span(self) -> tuple[datetime | None, datetime | None]:
+        """When the first and the last batch started; None where that is not known."""
+        return span(self.batches)
+
+    @cached_property
+    def lacks(self) -> frozenset[str]:
+        """Parts of an event, by Spark's names, that all these batches lack: their records are partial."""
+        return tables.lacking(self.batches)
+
+    @cached_property
+    def partial(self) -> bool:
+        """Whether some of these batches come from partial records."""
+        return any(text is not None for text in set(self.batches["partial"]))
 
     def with_facts(self, facts: Facts) -> Window:
         """The same batches, judged with other facts."""
-        return replace(self, facts=facts, memo={})
+        cold = self.cold.with_facts(facts) if self.cold else None
+        return replace(self, facts=facts, cold=cold, memo={})
 
-    def only(self, keep: pd.Series[bool], because: str) -> Window:
+    def only(self, keep: np.ndarray, because: str) -> Window:
         """The batches for which `keep` is true, and their operators and sources."""
-        batches = self.batches[keep]
+        if keep.all():
+            return replace(self, because=because, memo={})
         return replace(
             self,
-            batches=batches,
-            operators=self.operators[self.operators["batch"].isin(batches.index)],
-            sources=self.sources[self.sources["batch"].isin(batches.index)],
+            batches=self.batches.where(keep),
+            operators=members_of(self.operators, keep),
+            sources=members_of(self.sources, keep),
             because=because,
             memo={},
         )
 
 
-def run_window(table: pa.Table, facts: Facts) -> Window:
+def span(batches: Columns) -> tuple[datetime | None, datetime | None]:
+    """When the first and the last of these batches started; None where that is not known."""
+    times = batches["timestamp"]
+    return (instant(times[0]), instant(times[-1])) if len(times) else (None, None)
+
+
+def run_window(table: pa.Table | Batches, facts: Facts) -> Window:
     """The steady batches of one run.
 
     `table`: rows of one run by `batches.SCHEMA`, in order of time, idle ones included. May come back empty.
     """
-    executed_table = table.filter(pc.invert(table["idle"]))
-    executed_table = executed_table.slice(max(0, len(executed_table) - MOST_BATCHES - LONGEST_WARM_UP))
-    executed = _flat(executed_table)
-    executed["cold"] = cold(executed)
-    whole = Window(
+    whole = executed_window(table, facts)
+    steady = ~whole.executed["cold"] & (whole.executed["input_rows"] != 0)
+    window = whole.only(steady & _last(steady, MOST_BATCHES), "all steady batches of the run")
+    if len(window) or not len(whole):
+        return window
+    return replace(window, cold=whole.only(whole.executed["cold"], "only cold batches"))
+
+
+def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
+    """Every executed batch of the same rows, cold and no-data ones too."""
+    whole = Batches.of(table)
+    ran = _as_whole_as_possible(whole.rows, ~whole.rows["idle"])
+    ran &= _last(ran, MOST_BATCHES + LONGEST_WARM_UP)
+    executed = _timed(whole.rows.where(ran))
+    return Window(
         batches=executed,
-        operators=operators(executed_table).rename_axis("batch").reset_index(),
-        sources=sources(executed_table).rename_axis("batch").reset_index(),
+        operators=members_of(whole.operators, ran),
+        sources=members_of(whole.sources, ran),
         executed=executed,
         facts=facts,
-        because="",
+        because="all executed batches of the run",
     )
-    steady = ~executed["cold"] & (executed["input_rows"] != 0)
-    steady &= steady.iloc[::-1].cumsum().iloc[::-1].le(MOST_BATCHES)
-    return whole.only(steady, "all steady batches of the run")
 
 
-def _flat(table: pa.Table) -> pd.DataFrame:
-    plain = table.drop_columns(["operators", "sources", "other_phases"])
-    frame: pd.DataFrame = plain.cast(_of_floats(plain.schema), safe=False).to_pandas()
-    other = table["other_phases"].to_pylist()
-    frame["interval_ms"] = intervals(frame)
-    frame["other_phases_ms"] = [sum(ms for _, ms in phases) if phases else 0 for phases in other]
-    started = _since_last(frame)
-    consecutive = frame["batch_id"].diff() == 1
-    gap = started - frame["trigger_execution_ms"].shift()
-    frame["between_batches_ms"] = gap.where(consecutive & (frame["interval_ms"] >= started - 1)).clip(lower=0)
-    return frame
+def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
+    """Which of the batches that ran are judged: those of whole events where there are enough, else all."""
+    whole = ran & np.array([text is None for text in events["partial"]], dtype=bool)
+    return whole if whole.sum() >= FEWEST_WHOLE else ran
 
 
-def _of_floats(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([field.with_type(pa.float64()) if _is_number(field.type) else field for field in schema])
+def _last(mask: np.ndarray, count: int) -> np.ndarray:
+    """Which of the elements stand where no more than `count` true ones are left, itself included."""
+    left: np.ndarray = np.cumsum(mask[::-1])[::-1] <= count
+    return left
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+def _timed(executed: Columns) -> Columns:
+    """The executed batches with what follows from how they stand in time."""
+    interval, since = intervals(executed), _since_last(executed)
+    gap = since - _before(executed["trigger_execution_ms"])
+    told = _consecutive(executed) & (interval >= since - 1)
+    return executed.having(
+        interval_ms=interval,
+        between_batches_ms=np.maximum(np.where(told, gap, np.nan), 0),
+        cold=cold(executed),
+    )
 
 
-def intervals(frame: pd.DataFrame) -> pd.Series[float]:
+def intervals(batches: Columns) -> np.ndarray:
     """Milliseconds from the start of the trigger before to this one's; NaN where nothing tells.
 
     Spark's inputRowsPerSecond is rows over just that time, idle triggers included; timestamps tell it where no
     idle trigger lay between. The smaller of both is taken.
     """
-    by_rate = (frame["input_rows"] / frame["input_rows_per_second"] * 1000).replace([np.inf, 0], np.nan)
-    by_clock = _since_last(frame).where(frame["batch_id"].diff() == 1)
-    by_clock = by_clock.where(by_clock > 0)
+    rate, since = batches["input_rows_per_second"], _since_last(batches)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        by_rate = batches["input_rows"] / rate * 1000
+    by_clock = np.where(_consecutive(batches) & (since > 0), since, np.nan)
     # Spark 4.1 rounds the rate to one decimal: below ten rows a second it says nothing about milliseconds.
-    by_rate = by_rate.where((frame["input_rows_per_second"] >= 10) | by_clock.isna())
-    interval: pd.Series[float] = pd.concat([by_clock, by_rate], axis=1).min(axis=1)
-    return interval
+    tells = np.isfinite(by_rate) & (by_rate > 0) & ((rate >= 10) | np.isnan(by_clock))
+    return np.fmin(by_clock, np.where(tells, by_rate, np.nan))
 
 
-def _since_last(frame: pd.DataFrame) -> pd.Series[float]:
-    return frame["timestamp"].diff().dt.total_seconds() * 1000  # type: ignore[arg-type]
+def _before(values: np.ndarray) -> np.ndarray:
+    """Of each batch the value of the one before it; NaN for the first."""
+    return np.concatenate([[np.nan], values[:-1]]) if len(values) else values
 
 
-def cold(executed: pd.DataFrame) -> pd.Series[bool]:
+def _since_last(batches: Columns) -> np.ndarray:
+    since: np.ndarray = batches["timestamp"] - _before(batches["timestamp"])
+    return since
+
+
+def _consecutive(batches: Columns) -> np.ndarray:
+    """Which batches have the next number after the batch before them."""
+    following: np.ndarray = batches["batch_id"] - _before(batches["batch_id"]) == 1
+    return following
+
+
+def cold(executed: Columns) -> np.ndarray:
     """Which batches still pay for the start of the run.
 
     The first of a run (batchId 0, or no inputRowsPerSecond), and those after it until triggerExecution stays under
     1.5 x the run's later median, at most 50.
     """
-    marked = pd.Series(False, index=executed.index)
-    if executed.empty or not _is_start(executed.iloc[0]):
+    marked = np.zeros(len(executed), dtype=bool)
+    if not len(executed) or not _is_start(executed):
         return marked
-    duration = executed["trigger_execution_ms"].to_numpy()
+    duration = executed["trigger_execution_ms"]
     later = duration[min(LONGEST_WARM_UP, len(duration) // 2) :]
-    slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= WARM_UP_FACTOR * np.nanmedian(later))
-    marked.iloc[: _last_of_warm_up(slow) + 1] = True
+    known = later[~np.isnan(later)]
+    usual = np.median(known) if len(known) else np.nan
+    slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= WARM_UP_FACTOR * usual)
+    marked[: _last_of_warm_up(slow) + 1] = True
     return marked
 
 
@@ -179,28 +224,52 @@ def _last_of_warm_up(slow: np.ndarray) -> int:
     return last
 
 
-def _is_start(first: pd.Series) -> bool:
-    rate = first["input_rows_per_second"]
-    return first["batch_id"] == 0 or (bool(first["input_rows"]) and (pd.isna(rate) or rate == 0))
+def _is_start(executed: Columns) -> bool:
+    number, rows, rate = (executed[name][0] for name in ("batch_id", "input_rows", "input_rows_per_second"))
+    return bool(number == 0 or (rows != 0 and (np.isnan(rate) or rate == 0)))
 
 
 def latest_regime(window: Window) -> tuple[Window, Window | None]:
-    """The batches since the last change point, and those between it and the change point before (or None)."""
-    at, before = _last_change(window.batches["trigger_execution_ms"].to_numpy(dtype=float))
-    if at == 0:
+    """The batches since the last change point, and those between it and the change point before (or None).
+
+    A change of less than two minutes or of a tenth of the run is none. A run that gets faster in its first minutes
+    is warming up (the JVM compiles what runs often): its later batches are judged, and there is no change to tell.
+    """
+    duration = window.batches["trigger_execution_ms"]
+    known = np.flatnonzero(~np.isnan(duration))
+    changes = [int(known[change]) for change in _last_changes(duration[known])]
+    lasting = [at for at in changes if _warms_up(window, at) or _lasts(window, at)]
+    if not lasting:
         return window, None
-    position = pd.Series(np.arange(len(window)), index=window.batches.index)
-    when = window.batches["timestamp"].iloc[at]
-    latest = window.only(position >= at, f"since the change at {when:%Y-%m-%d %H:%M:%S} UTC")
+    at, before = lasting[0], changes[1] if lasting[0] == changes[0] and len(changes) > 1 else 0
+    position, when = np.arange(len(window)), instant(window.batches["timestamp"][at])
+    if _warms_up(window, at):
+        return window.only(position >= at, "since the run is warm"), None
+    because = f"since the change at {when:%Y-%m-%d %H:%M:%S} UTC" if when else "since the change"
+    latest = window.only(position >= at, because)
     return latest, window.only((position < at) & (position >= before), "before the change")
 
 
-def _last_change(duration: np.ndarray) -> tuple[int, int]:
-    """Positions of the last two change points; 0 where there is none."""
-    at, before = 0, 0
-    while (split := change_point(duration[at:])) is not None:
-        at, before = at + split, at
-    return at, before
+def _lasts(window: Window, at: int) -> bool:
+    """Whether what began with this batch holds for minutes and for a share of the batches; unknown times hold."""
+    changed, ended = (window.batches["timestamp"][place] for place in (at, -1))
+    return not ended - changed < SHORTEST_REGIME_MS and len(window) - at >= LEAST_OF_RUN * len(window)
+
+
+def _warms_up(window: Window, at: int) -> bool:
+    """Whether the run was in its first minutes until this batch, and faster from it on."""
+    duration, first = window.batches["trigger_execution_ms"], window.executed
+    faster = np.nanmedian(duration[at:]) < np.nanmedian(duration[:at])
+    started = bool(first["cold"][:1].any())
+    return bool(faster and started and window.batches["timestamp"][at] - first["timestamp"][0] < WARM_UP_MS)
+
+
+def _last_changes(duration: np.ndarray) -> list[int]:
+    """Positions of the last two change points, the latest first."""
+    found = [0]
+    while (split := change_point(duration[found[-1] :])) is not None:
+        found.append(found[-1] + split)
+    return found[:0:-1][:2]
 
 
 def change_point(series: np.ndarray) -> int | None:
@@ -213,9 +282,8 @@ def change_point(series: np.ndarray) -> int | None:
     n = len(series)
     if n < 2 * FEWEST_IN_REGIME:
         return None
-    ranks = pd.Series(series).rank().to_numpy()
     t = np.arange(1, n)
-    u = np.abs(2 * np.cumsum(ranks)[:-1] - t * (n + 1))
+    u = np.abs(2 * np.cumsum(ranks(series))[:-1] - t * (n + 1))
     # K itself leans towards the middle: the place is where U is largest for its own spread.
     possible = slice(FEWEST_IN_REGIME - 1, n - FEWEST_IN_REGIME)
     at = int(np.argmax((u / np.sqrt(t * (n - t)))[possible])) + FEWEST_IN_REGIME
@@ -224,6 +292,13 @@ def change_point(series: np.ndarray) -> int | None:
     old, new = np.median(series[:at]), np.median(series[at:])
     differs = max(old, new) >= REGIME_RATIO * min(old, new) and abs(new - old) >= REGIME_MS
     return _parted(series, old, new, possible) if p < REGIME_P and differs else None
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """The rank of each value from 1; equal ones share the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    shared: np.ndarray = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return shared
 
 
 def _parted(series: np.ndarray, old: float, new: float, possible: slice) -> int:

@@ -12,6 +12,7 @@ import pytest
 
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue, load
+from advisor.contract import QueryEntry
 from advisor.errors import UsageError
 from advisor.report import assemble
 from advisor.session import attach
@@ -20,6 +21,7 @@ from advisor.session.watch import THRICE, TWICE, Watch
 from advisor.sources.listener.events import OfPython
 from tests.made import events, table
 from tests.sources.sessions import QUERY, RUN, batch, ended, idle, started
+from tests.views import reports
 
 pytest.importorskip("pyspark")
 live = importlib.import_module("advisor.session.live")
@@ -207,6 +209,33 @@ def test_a_callback_that_raises_is_told_in_the_report_and_disturbs_nothing() -> 
     assert report.queries[0]["batches"] == 100
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_a_callback_that_wants_to_end_the_program_does_not_end_the_watch(error: BaseException) -> None:
+    heard: list[str] = []
+
+    def leave(notice: Any) -> None:
+        heard.append(notice.finding["rule"])
+        raise error
+
+    with attach(session(), on_finding=leave) as advisor:
+        run(advisor, 100)
+        advisor.report()
+        advisor.onQueryTerminated(ended("no such table"))
+        report = advisor.report()
+    assert len(heard) >= 1
+    assert report.queries[0]["batches"] == 100
+    assert report.queries[0]["state"] == "dead"
+    problems = [entry["problem"] for entry in report.data["session"]["problems"]]
+    assert any(problem.startswith(f"on_finding: {type(error).__name__}") for problem in problems)
+
+
+def test_what_goes_wrong_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    with attach(session()) as advisor, caplog.at_level(logging.WARNING, logger="advisor"):
+        for _ in range(3):
+            advisor.recorder.trouble("history: token=abc: no space left")
+    assert [record.message for record in caplog.records] == ["history: token=*********(redacted) no space left"]
+
+
 def test_a_callback_may_ask_for_the_report() -> None:
     asked: list[int] = []
     with attach(session(), on_finding=lambda notice: asked.append(len(advisor.report().queries))) as advisor:
@@ -224,12 +253,11 @@ def test_a_rule_that_fails_is_told_and_the_others_are_judged() -> None:
             raise RuntimeError("a rule with a fault")
 
     good = load()
-    troubles: list[str] = []
-    judging = Judging(Catalogue({"XX001": Failing(), **good.rules}, good.steps), _Nothing(), troubles.append)  # type: ignore[dict-item]
-    reading = Reading.of(table(events([SLOW] * 60)))
-    assert judging.report(reading).queries[0]["findings"]
-    assert judging.report(reading).queries[0]["findings"]
-    assert troubles == ["rule XX001: RuntimeError: a rule with a fault"]
+    judging = Judging(Catalogue({"XX001": Failing(), **good.rules}, good.steps), _Nothing())  # type: ignore[dict-item]
+    (query,) = judging.report(Reading.of(table(events([SLOW] * 60)))).queries
+    assert query["findings"]
+    (told,) = (skipped for skipped in query["skipped"] if skipped["rule"] == "XX001")
+    assert "RuntimeError: a rule with a fault" in told["reason"]
 
 
 class _Nothing:
@@ -246,9 +274,9 @@ class _Nothing:
         return {}
 
 
-def seen(level: str | None, rule: str = "LG001", explained_by: str | None = None) -> dict[str, Any]:
-    finding = {"rule": rule, "title": "T", "says": "S", "level": level, "explained_by": explained_by}
-    return {"name": "q", "id": "i", "run_id": "r", "findings": [finding] if level else []}
+def seen(level: str | None, explained_by: str | None = None) -> QueryEntry:
+    made = [reports.finding("LG001", "t", "T", level, "S", [], explained_by=explained_by)] if level else []
+    return reports.report(reports.healthy() | {"findings": made}).queries[0]
 
 
 def told(levels: list[str | None], **others: Any) -> list[str]:
@@ -365,7 +393,9 @@ def test_in_real_time_mode_the_length_of_a_batch_is_no_latency() -> None:
             advisor.onQueryProgress(batch(number, **long))
         entry = advisor.report().queries[0]
     assert entry["findings"] == []
-    assert entry["verdict"].startswith("Nothing to do: in real-time mode a batch lasts as long as its trigger")
+    assert entry["verdict"].startswith(
+        "No rule here knows better: in real-time mode a batch lasts as long as its trigger"
+    )
     assert "real-time mode" in entry["metrics"]["record_latency_ms"]["missing"]
 
 

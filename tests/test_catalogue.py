@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 import yaml
 
 from advisor.catalogue import Catalogue, Step, load, reference, rules_directory, schema
+from advisor.catalogue.check import check
 from advisor.catalogue.ids import RETIRED
+from advisor.catalogue.read import Written, read
 from advisor.catalogue.reference import drifted, write
 from advisor.errors import CatalogueError
 
@@ -76,6 +79,49 @@ def wrong(folder: Path, rule: dict[str, Any], name: str = "XX001-own-rule.yaml")
     with pytest.raises(CatalogueError) as caught:
         load([own(folder, rule, name)])
     return str(caught.value).splitlines()
+
+
+ODD = (
+    None,
+    True,
+    -1,
+    1.5,
+    float("nan"),
+    float("inf"),
+    10**18,
+    400 * "9",
+    "",
+    "x",
+    "{",
+    [],
+    [None],
+    {},
+    {"use": 1},
+    {1: 2},
+)
+
+
+def places(content: Any) -> Iterator[tuple[Any, Any]]:
+    """Every (container, key) of what a file holds."""
+    keys = list(content) if isinstance(content, dict) else range(len(content)) if isinstance(content, list) else ()
+    for key in keys:
+        yield content, key
+        yield from places(content[key])
+
+
+def test_odd_values_at_any_place_are_problems_and_never_another_error(tmp_path: Path) -> None:
+    rule = copy.deepcopy(RULE)
+    path = own(tmp_path / "own", rule) / "XX001-own-rule.yaml"
+    refused = 0
+    for container, key in list(places(rule)):
+        kept = container[key]
+        for odd in ODD:
+            container[key] = odd
+            path.write_text(yaml.safe_dump(rule), encoding="utf-8")
+            found = read(path, "own/rule.yaml")
+            refused += bool(check([found]) if isinstance(found, Written) else found)
+        container[key] = kept
+    assert refused > 300
 
 
 def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -182,7 +228,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     lines = wrong(tmp_path / "own", first)
     assert len(lines) == 4
     assert lines[0].startswith("own/list.yaml: holds no rule")
-    assert lines[1].startswith("own/other.yaml: while parsing")
+    assert lines[1].startswith("own/other.yaml: line 2: while parsing")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +253,7 @@ def test_yaml_hides_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
     (folder / "twice.yaml").write_text("id: XX001\nid: XX002\n", encoding="utf-8")
-    with pytest.raises(CatalogueError, match=r"own/twice\.yaml: the key 'id' stands twice"):
+    with pytest.raises(CatalogueError, match=r"own/twice\.yaml: line \d+: the key 'id' stands twice"):
         load([folder])
 
 

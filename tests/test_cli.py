@@ -16,7 +16,10 @@ from click.testing import CliRunner, Result
 import advisor.api
 from advisor.cli import main
 from advisor.cli.analyze import fails
+from advisor.cli.spark import require
 from advisor.demo import sample
+from advisor.errors import UsageError
+from tests.made import event
 
 LOG = str(sample())
 
@@ -116,6 +119,57 @@ def test_fail_on_is_the_exit_code() -> None:
     assert run("analyze", LOG).exit_code == 0
 
 
+HELD = "leaves no batch; the input holds batches from 2026-11-21T08:56:36Z to 2026-11-21T08:56:53Z"
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ("--since", "2099-01-01"),
+        ("--until", "2001-01-01T00:00:00Z"),
+        ("--since", "2026-11-21T08:56:38.001Z", "--until", "2026-11-21T08:56:38.002Z"),
+    ],
+)
+def test_a_gate_does_not_pass_for_want_of_batches(limits: tuple[str, ...]) -> None:
+    asked = " ".join(limits)
+    assert f"{asked}: {HELD}" in one_line(run("analyze", LOG, *limits, "--fail-on", "low"))
+    fleet = run("analyze", LOG, *limits, "--fleet", "--fail-on", "low")
+    assert (fleet.exit_code, fleet.stdout) == (2, "")
+    assert f"{asked}: {HELD}" in fleet.stderr
+
+
+def test_a_gate_on_the_last_minutes_does_not_pass_where_the_query_waited(tmp_path: Path) -> None:
+    waits = {"triggerExecution": 3, "latestOffset": 3}
+    made = [event(number, number * 1000, 100, {"triggerExecution": 100, "addBatch": 90}) for number in range(20)]
+    made += [event(20, 100_000 + number * 10_000, 100, waits) for number in range(20)]
+    log = tmp_path / "progress.jsonl"
+    log.write_text("".join(json.dumps(one) + "\n" for one in made))
+    said = one_line(run("analyze", str(log), "--last", "1m", "--fail-on", "low"))
+    assert (
+        "--last 1m: leaves no batch; the input holds batches from 2026-03-01T02:00:00Z to 2026-03-01T02:00:19Z" in said
+    )
+    assert run("analyze", str(log), "--last", "10m").exit_code == 0
+
+
+def test_of_several_queries_one_may_have_no_batch_in_the_time_asked_for(tmp_path: Path) -> None:
+    other = {"id": "33333333-3333-3333-3333-333333333333", "runId": "44444444-4444-4444-4444-444444444444"}
+    row = {"triggerExecution": 100, "addBatch": 90}
+    made = [event(number, number * 1000, 100, row) for number in range(20)]
+    made += [event(number, 3_600_000 + number * 1000, 100, row) | other for number in range(20)]
+    log = tmp_path / "progress.jsonl"
+    log.write_text("".join(json.dumps(one) + "\n" for one in made))
+    found = json.loads(run("analyze", str(log), "--since", "2026-03-01T03:00:00Z", "--format", "json").output)
+    verdicts = {entry["batches"]: entry["verdict"] for entry in found["queries"]}
+    assert verdicts[0] == "Nothing to judge: no batch in the time asked for."
+    assert set(verdicts) == {0, 20}
+
+
+def test_an_extra_that_is_missing_is_one_line() -> None:
+    require("bench", "bench", ("json", "click"))
+    with pytest.raises(UsageError, match=r"^bench: no_such, not_here are not installed; pip install '.*\[bench\]'$"):
+        require("bench", "bench", ("json", "no_such", "not_here"))
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -126,9 +180,17 @@ def test_fail_on_is_the_exit_code() -> None:
         (["analyze", LOG, "--set", "statefull=true"], "stateful"),
         (["analyze", LOG, "--set", "sink=kafak"], "kafka"),
         (["analyze", LOG, "--last", "soon"], "--last soon"),
+        (["analyze", LOG, "--last", "30"], "--last 30: 30 of what?; write 30s, 30m"),
+        (["analyze", LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' here; there are rate-to-noop"),
+        (["analyze", LOG, "--set", "rate-to-nop:sink=kafka"], "did you mean 'rate-to-noop'?"),
+        (["compare", LOG, LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' here"),
+        (
+            ["trial", "advisor.bench.workloads:rate_to_noop", "--step", "async-progres"],
+            "did you mean 'async-progress'?",
+        ),
         (["analyze", LOG, "--config", "nowhere.yaml"], "nowhere.yaml"),
         (["analyze", LOG, "--rules", "nowhere"], "nowhere"),
-        (["rules", "show", "LG01"], "did you mean LG001?"),
+        (["rules", "show", "LG01"], "did you mean 'LG001'?"),
         (["rules", "check", "nowhere"], "nowhere: no such directory"),
     ],
 )

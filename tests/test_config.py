@@ -81,7 +81,13 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
         ("queries: {a: {facts: {spark_version: 3.10}}}", "write the version in quotes"),
         ("queries: {a: {latency_target_ms: -1}}", "queries.a.latency_target_ms: input should be greater than 0"),
         ("- a list", "holds no keys"),
-        ("ignore: [", "write it as YAML"),
+        ("ignore: [", "line 2: while parsing a flow node"),
+        ("ignore: [{rule: LG001, reason: x, until: 2026-02-30}]", "ignore.0.until: input should be a valid date"),
+        ("queries: {a: {latency_target_ms: .inf}}", "queries.a.latency_target_ms: input should be a finite number"),
+        ("queries: {a: {levels: {LG001: {low: .nan}}}}", "queries.a.levels.LG001.low: input should be a finite number"),
+        ("queries: {7: {}}", "queries.7: input should be a valid string"),
+        ("7: {}", "7: keys should be strings"),
+        ("queries: {a: {facts: !!set {sink}}}", "line 1: no type !!set here"),
     ],
 )
 def test_what_it_does_not_know_is_refused_with_a_suggestion(tmp_path: Path, text: str, said: str) -> None:
@@ -95,6 +101,20 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     assert len(said.splitlines()) == 3
     assert all(line.startswith(str(tmp_path / "advisor.yaml")) for line in said.splitlines())
     assert "stateful" in said and "'snk'" in said
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_line_and_hides_nothing(tmp_path: Path) -> None:
+    once = "ignore: [{rule: LG001, reason: x}]\n"
+    said = refused(tmp_path, once + "queries: {a: {snk: 1}}\n" + once).splitlines()
+    place = tmp_path / "advisor.yaml"
+    assert said[0] == f"{place}: line 3: the key 'ignore' stands twice (first in line 1)"
+    assert said[1].startswith(f"{place}: queries.a.snk: no key 'snk' here")
+    assert len(said) == 2
+
+
+def test_an_anchor_and_a_merge_key_spare_words(tmp_path: Path) -> None:
+    config = load(written(tmp_path, "queries: {a: &a {facts: {sink: kafka}}, b: {<<: *a, latency_target_ms: 5}}"))
+    assert config.query("b").given == {"sink": "kafka", "latency_target_ms": 5}
 
 
 def test_it_is_found_beside_the_logs(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from advisor.demo import Stage, run
 from advisor.demo.loop import WORKLOADS, _applicable
 from advisor.demo.spark import spark_missing
 from advisor.errors import UsageError
+from tests.views.reports import ASYNC, advice
 
 ROOT = Path(__file__).parents[1]
 TOO_OLD = "java.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main has been compiled by a newer version"
@@ -80,9 +81,9 @@ def test_an_unknown_workload_is_refused_before_anything_runs() -> None:
         ({"legal": "if"}, False),
         ({"takes": "new_checkpoint"}, False),
         ({"change": {"conf": {"spark.executor.cores": "4"}}}, False),
-        ({"change": {"trigger": {"processing_time": 500}}}, False),
+        ({"change": {"trigger": {"processing_time": "500"}}}, False),
     ],
 )
 def test_only_what_a_restart_in_the_same_session_applies_is_applied(other: dict[str, object], applicable: bool) -> None:
-    step = {"legal": "yes", "takes": "restart", "change": {"writer_option": {"a": "b"}, "conf": {"spark.sql.c": "d"}}}
-    assert _applicable(step | other) is applicable
+    change = {"writer_option": {"a": "b"}, "conf": {"spark.sql.c": "d"}}
+    assert _applicable(advice(ASYNC | {"takes": "restart", "change": change} | other)) is applicable

@@ -46,13 +46,39 @@ def test_a_setting_that_cannot_be_computed_says_why() -> None:
     assert setting("{advised_state_partitions}", window([BATCH], task_slots=4)) == "4"
 
 
+def test_a_trigger_is_set_in_words(catalogue: Catalogue) -> None:
+    known = KNOWN | {"source": "kafka", "latency_target_ms": 20}
+    finding = judged(catalogue, [BATCH] * 60, "TR004", **known)
+    step = next(step for step in finding.steps if step.id == "real-time-mode")
+    assert step.change.trigger == {"real_time": "1 minute"}
+
+
 def test_an_unknown_fact_is_named_once_in_a_step(catalogue: Catalogue) -> None:
     operator = {"operatorName": "save", "commitTimeMs": 400, "numShufflePartitions": 8, "numStateStoreInstances": 8}
     batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
-    finding = judged(catalogue, [batch] * 60, "ST001", stateful=True, state_store="hdfs", spark_version="4.0.0")
-    step = next(step for step in finding.steps if step.id == "fewer-state-partitions")
+    finding = judged(
+        catalogue, [batch] * 60, "ST001", stateful=True, state_store="rocksdb", spark_version="4.3.0", sink="noop"
+    )
+    step = next(step for step in finding.steps if step.id == "offline-state-repartition")
     assert step.legal == "if"
-    assert step.because.count("task slots is not known") == 1
+    assert step.unknown == ("task_slots",)
+    assert step.because.count("task_slots=") == 1
+
+
+def test_a_step_that_loses_the_state_is_not_offered_on_a_guess(catalogue: Catalogue) -> None:
+    operator = {"operatorName": "stateStoreSave", "commitTimeMs": 400, "numShufflePartitions": 8}
+    batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
+    finding = judged(catalogue, [batch] * 60, "ST001", stateful=True, state_store="hdfs", spark_version="4.0.0")
+    assert "fewer-state-partitions" not in {step.id for step in finding.steps}
+
+
+def test_steps_stand_in_the_order_of_what_they_save(catalogue: Catalogue) -> None:
+    operator = {"operatorName": "stateStoreSave", "commitTimeMs": 638, "numShufflePartitions": 8}
+    batch = {"triggerExecution": 621, "addBatch": 540, "operators": [operator | {"allUpdatesTimeMs": 90}]}
+    known = {"stateful": True, "state_store": "rocksdb", "changelog": False, "task_slots": 2, "sink": "kafka"}
+    finding = judged(catalogue, [batch] * 60, "ST001", spark_version="4.3.0", platform="open_source", **known)
+    legal = [step.id for step in finding.steps if step.legal == "yes"]
+    assert legal[:2] == ["offline-state-repartition", "changelog-checkpointing"]
 
 
 def test_one_batch_is_judged_and_says_so(catalogue: Catalogue) -> None:
@@ -78,7 +104,7 @@ def test_legality_of_asynchronous_progress(
     finding = judged(catalogue, [BATCH] * 60, **(KNOWN | known))
     step = next(step for step in finding.steps if step.id == "async-progress")
     assert step.legal == legal
-    assert because in step.because
+    assert because in (step.because or "")
 
 
 @pytest.mark.parametrize("unknown", ["stateful", "sink", "trigger", "spark_version"])
@@ -119,6 +145,22 @@ def test_a_silenced_rule_is_neither_found_nor_skipped(catalogue: Catalogue) -> N
     found = judge(window([BATCH] * 60, **KNOWN), catalogue, [silenced])
     assert "LG001" not in {f.rule for f in found.findings} | {s.rule for s in found.skipped}
     assert found.suppressed == (silenced,)
+
+
+def test_every_rule_is_told_once(catalogue: Catalogue) -> None:
+    silenced = Silenced("LG002", "known since March", None)
+    found = judge(window([BATCH] * 60, **KNOWN), catalogue, [silenced])
+    told = [*found.findings, *found.skipped, *found.suppressed, *found.passed, *found.not_applicable]
+    assert sorted(entry.rule for entry in told) == sorted(catalogue.rules)
+
+
+def test_a_rule_that_passed_tells_by_how_much(catalogue: Catalogue) -> None:
+    calm = BATCH | {"triggerExecution": 9000, "addBatch": 8900, "walCommit": 5, "commitOffsets": 5}
+    found = judge(window([calm] * 60, **KNOWN), catalogue)
+    margins = {entry.rule: entry.margin for entry in found.passed}
+    assert margins["LG001"].startswith("offset_log_")
+    assert " of a limit of " in margins["LG001"]
+    assert {entry.rule: entry.reason for entry in found.not_applicable}["SK003"] == "sink is kafka"
 
 
 def test_a_team_can_set_its_own_levels(catalogue: Catalogue) -> None:
@@ -215,3 +257,50 @@ def test_a_team_adds_a_rule_by_adding_a_file(tmp_path: Path) -> None:
     found = judge_rule(rules.rules["TM001"], window([BATCH | {"triggerExecution": 1500, "addBatch": 1400}] * 40))
     assert isinstance(found, Finding)
     assert found.says == "The median batch takes 1.5 s."
+
+
+def test_an_interval_names_the_fact_that_would_narrow_it_and_no_other(catalogue: Catalogue) -> None:
+    operator = {"operatorName": "save", "commitTimeMs": 40, "numShufflePartitions": 8, "numStateStoreInstances": 8}
+    batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
+    known = {"stateful": True, "state_store": "hdfs", "spark_version": "4.0.0"}
+    without = judged(catalogue, [batch] * 60, "ST001", **known)
+    assert isinstance(without, Skipped)
+    assert "--set task_slots=..." in without.reason
+    shared = judged(catalogue, [batch] * 60, "ST001", **known, task_slots=8, slots_shared=True)
+    assert isinstance(shared, Skipped)
+    assert "--set" not in shared.reason
+
+
+def test_what_holds_for_every_trigger_that_is_left_is_yes(catalogue: Catalogue) -> None:
+    known = {name: value for name, value in KNOWN.items() if name != "trigger"}
+    steps = judged(catalogue, [BATCH] * 60, **known, trigger_one_of=("unspecified", "processing_time")).steps
+    assert next(step.legal for step in steps if step.id == "async-progress") == "yes"
+    steps = judged(catalogue, [BATCH] * 60, **known, trigger_one_of=("once", "unspecified")).steps
+    assert next(step.unknown for step in steps if step.id == "async-progress") == ("trigger",)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "legal", "because"),
+    [
+        ({"spark_version_below": "3.4", "platform": "open_source"}, "no", "It came with Spark 3.4; this is below 3.4"),
+        ({"spark_version_below": "3.4", "databricks_runtime_below": "11.0"}, "no", "this is below 3.4"),
+        ({"spark_version_at_least": "3.4", "spark_version_below": "4.0", "platform": "open_source"}, "yes", None),
+        ({"spark_version_below": "4.0", "platform": "open_source"}, "if", "spark_version is not known"),
+    ],
+)
+def test_a_version_is_known_by_its_bounds(
+    catalogue: Catalogue, bounds: dict[str, str], legal: str, because: str | None
+) -> None:
+    known = {name: value for name, value in KNOWN.items() if name not in ("spark_version", "platform")}
+    steps = judged(catalogue, [BATCH] * 60, **known, **bounds).steps
+    step = next(step for step in steps if step.id == "async-progress")
+    assert step.legal == legal
+    assert because is None or because in step.because
+
+
+def test_partitions_that_meet_as_many_slots_need_no_fewer(catalogue: Catalogue) -> None:
+    operator = {"operatorName": "save", "commitTimeMs": 90, "numShufflePartitions": 2, "numStateStoreInstances": 2}
+    batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
+    known = {"stateful": True, "state_store": "hdfs", "spark_version": "4.0.0"}
+    steps = judged(catalogue, [batch] * 60, "ST001", **known, task_slots_at_least=2).steps
+    assert "fewer-state-partitions" not in [step.id for step in steps]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from advisor.batches import SIGHTINGS, to_pandas
+from advisor.batches import SIGHTINGS
 from advisor.errors import UsageError
 from advisor.facts import (
     FACTS,
+    ORIGINS,
     Evidence,
     Facts,
     Known,
@@ -26,6 +29,7 @@ from advisor.facts import (
     platform_of,
     settle,
     version_at_least,
+    version_in_words,
 )
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources import files
@@ -37,8 +41,8 @@ BATCH = {"triggerExecution": 100, "addBatch": 60, "walCommit": 20, "commitOffset
 ROCKS = {"rocksdbCommitFlushLatency": 0, "rocksdbCommitCheckpointLatency": 0, "rocksdbFilesCopied": 2}
 
 
-def frame(rows: list[dict[str, Any]], **asked: Any) -> pd.DataFrame:
-    return to_pandas(table(events(rows, **asked)))
+def frame(rows: list[dict[str, Any]], **asked: Any) -> pa.Table:
+    return table(events(rows, **asked))
 
 
 def seen(
@@ -47,8 +51,8 @@ def seen(
     return Sighting(more.get("id", ID if run else None), run, LOG, fact, json.dumps(value), source, LOG, offset)
 
 
-def sightings(*rows: Sighting) -> pd.DataFrame:
-    return pd.DataFrame([row._asdict() for row in rows], columns=SIGHTINGS.names)
+def sightings(*rows: Sighting) -> pa.Table:
+    return pa.Table.from_pylist([row._asdict() for row in rows], schema=SIGHTINGS)
 
 
 def values(facts: Any) -> dict[str, Any]:
@@ -58,7 +62,9 @@ def values(facts: Any) -> dict[str, Any]:
 class TestNames:
     def test_every_fact_says_what_it_is_and_where_it_is_found(self) -> None:
         assert all(fact.meaning and fact.where and name == fact.name for name, fact in FACTS.items())
-        assert all(bool(fact.values) == (fact.kind == "choice") for fact in FACTS.values())
+        assert all(bool(fact.values) == (fact.kind in ("choice", "choices")) for fact in FACTS.values())
+        assert all({*fact.origins} <= {*ORIGINS} and (fact.origins or fact.settable) for fact in FACTS.values())
+        assert all(fact.unit == "ms" for fact in FACTS.values() if fact.name.endswith("_ms"))
 
     @pytest.mark.parametrize(
         ("text", "parsed"),
@@ -89,6 +95,8 @@ class TestNames:
             ("spark_version=new", "give a version"),
             ("stateful", "--set stateful=false"),
             ("=1", "--set stateful=false"),
+            ("data_problem=none", "observed, nobody can set it"),
+            ("falling_behind=true", "found in: log"),
         ],
     )
     def test_a_wrong_fact_is_answered_with_what_would_do(self, text: str, said: str) -> None:
@@ -203,7 +211,7 @@ class TestConfs:
 
 class TestComputed:
     def test_no_batches_tell_nothing(self) -> None:
-        assert computed(frame([BATCH]).iloc[:0]) == {}
+        assert computed(frame([BATCH]).slice(0, 0)) == {}
 
     def test_a_stateless_query(self) -> None:
         told = computed(frame([BATCH] * 3))
@@ -291,19 +299,20 @@ class TestComputed:
         assert source_kind(description) == kind
 
 
-def starts(gaps: list[int], durations: list[int], first_ms: int = 0) -> pd.DataFrame:
+def starts(gaps: list[int], durations: list[int], first_ms: int = 0) -> pa.Table:
     """Executed batches that start at these distances."""
     rows = [BATCH | {"triggerExecution": length, "interval": gap} for gap, length in zip(gaps, durations, strict=True)]
     made = frame(rows)
-    made["timestamp"] += pd.Timedelta(milliseconds=first_ms)
-    return made
+    moved = pc.add(made["timestamp"], pa.scalar(timedelta(milliseconds=first_ms), pa.duration("ms")))
+    return made.set_column(made.schema.get_field_index("timestamp"), "timestamp", moved)
 
 
 class TestTrigger:
     def told(self, gaps: list[int], durations: list[int], first_ms: int = 0) -> dict[str, Any]:
         found = computed(starts(gaps, durations, first_ms))
-        assert all(known.source == "inferred" for name, known in found.items() if name.startswith("trigger"))
-        return {name: known.value for name, known in found.items() if name.startswith("trigger")}
+        told = {name: found[name] for name in ("trigger", "trigger_interval_ms") if name in found}
+        assert all(known.origin == "inferred" for known in told.values())
+        return values(told)
 
     @pytest.mark.parametrize("interval", [500, 700, 1000, 5000, 60000])
     def test_starts_at_multiples_of_an_interval(self, interval: int) -> None:
@@ -330,8 +339,9 @@ class TestTrigger:
     def test_a_steady_source_that_is_not_aligned_tells_nothing(self) -> None:
         assert self.told([1000] * 60, [100] * 60, 437) == {}
 
-    def test_few_batches_tell_nothing(self) -> None:
-        assert self.told([1000] * 6, [100] * 6) == {}
+    def test_a_few_batches_tell_by_their_rates_and_starts_together(self) -> None:
+        assert self.told([1000] * 6, [100] * 6) == {"trigger": "processing_time", "trigger_interval_ms": 1000}
+        assert self.told([1040] * 6, [100] * 6) == {}
         assert self.told([100] * 10, [96] * 10) == {}
 
 
@@ -373,7 +383,7 @@ class TestEvidence:
             seen("ignored_async_setting", None, id=ID, offset=50_000),
             seen("async_progress", value=False, run="r3", id="another", offset=40),
         )
-        evidence = Evidence(rows, frame([BATCH]).iloc[:0])
+        evidence = Evidence(rows, frame([BATCH]).slice(0, 0))
         told = [values(settle(evidence.of(run))).get("ignored_async_setting", "unknown") for run in ("r1", "r2", "r3")]
         assert told == ["A", None, "unknown"]
 
@@ -386,7 +396,7 @@ class TestEvidence:
         rows = sightings(
             seen("query_name", "orders", run="9", id="8"), seen("terminated_error", "boom", run="9", id="8", offset=7)
         )
-        evidence = Evidence(rows, frame([BATCH]).iloc[:0])
+        evidence = Evidence(rows, frame([BATCH]).slice(0, 0))
         assert [(run.id, run.name, run.batches) for run in evidence.runs.values()] == [("8", "orders", 0)]
         assert values(settle(evidence.of("9"), evidence.around("9")))["terminated_error"] == "boom"
 
@@ -395,19 +405,19 @@ class TestEvidence:
             seen("async_progress", value=True, run="old", id=ID),
             seen("async_progress", value=False, run=RUN, offset=50),
         )
-        evidence = Evidence(rows, frame([BATCH]).iloc[:0])
+        evidence = Evidence(rows, frame([BATCH]).slice(0, 0))
         assert evidence.around(RUN)["async_progress_before"] == Known(True, "computed")
         assert "async_progress_before" not in evidence.around("old")
 
     def test_queries_that_overlap_share_their_slots(self) -> None:
         mine, other = frame([BATCH] * 3), frame([BATCH | {"id": "o", "runId": "or"}] * 3)
-        both = Evidence(sightings(), pd.concat([mine, other], ignore_index=True))
+        both = Evidence(sightings(), pa.concat_tables([mine, other]))
         assert both.around(RUN)["slots_shared"].value is True
         assert Evidence(sightings(), mine).around(RUN)["slots_shared"].value is False
 
     def test_executors_that_come_during_the_run_change_it(self) -> None:
-        before = seen("executor:1", 4, source="event_log")._replace(timestamp=pd.Timestamp(START) - pd.Timedelta("1h"))
-        during = before._replace(fact="executor:2", timestamp=pd.Timestamp(START) + pd.Timedelta(milliseconds=150))
+        before = seen("executor:1", 4, source="event_log")._replace(timestamp=START - timedelta(hours=1))
+        during = before._replace(fact="executor:2", timestamp=START + timedelta(milliseconds=150))
         batches = frame([BATCH] * 5)
         assert Evidence(sightings(before), batches).around(RUN)["executors_changed"].value is False
         assert Evidence(sightings(before, during), batches).around(RUN)["executors_changed"].value is True
@@ -558,10 +568,9 @@ def read(pattern: str) -> list[Facts]:
     found = []
     for folder in sorted(SAMPLES.glob(pattern)):
         reading = files.read([str(folder)])
-        batches = to_pandas(reading.batches)
-        evidence = Evidence(reading.sightings.to_pandas(), batches)
+        evidence = Evidence(reading.sightings, reading.batches)
         last = list(evidence.runs)[-1]
-        told = computed(batches[batches["run_id"] == last])
+        told = computed(reading.batches.filter(pc.equal(reading.batches["run_id"], last)))
         found.append(settle(evidence.of(last), evidence.around(last), told))
     return found
 
@@ -576,8 +585,118 @@ def test_what_spark_wrote(pattern: str, expected: dict[str, Any]) -> None:
         assert told["platform"] == "open_source"
         assert told["checkpoint_manager"] == "rename"
         assert told["checkpoint_scheme"] == "file"
+        assert all(known.origin in FACTS[name].origins for name, known in facts.items() if name in FACTS)
         for name, value in expected.items():
             if name == "terminated_error" and value is not ...:
                 assert told[name] == f"java.lang.IllegalStateException: batch {told['missing_batch']} doesn't exist"
             else:
                 assert told.get(name, ...) == value, name
+
+
+WHOLE = {"triggerExecution": 100, "addBatch": 60, "queryPlanning": 5, "walCommit": 20}
+OPERATOR = {"numRowsTotal": 5, "numRowsUpdated": 2}
+
+
+def shaped(row: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """What three events of this shape tell; `changed`: keys of the event itself, None to leave one out."""
+    made = [
+        {key: value for key, value in (one | changed).items() if value is not None}
+        for one in events([row] * 3, interval_ms=150)
+    ]
+    return values(computed(table(made)))
+
+
+class TestBounds:
+    @pytest.mark.parametrize(
+        ("row", "changed", "least", "below"),
+        [
+            (WHOLE | {"getOffset": 2}, {"batchId": None, "runId": None}, None, "2.2"),
+            (WHOLE | {"getOffset": 2}, {"batchId": None}, None, "2.3"),
+            (WHOLE | {"getOffset": 2}, {}, None, "3.4"),
+            (WHOLE | {"otherPhases": {"getEndOffset": 0, "setOffsetRange": 1}}, {}, "2.4", "3.0"),
+            (WHOLE | {"latestOffset": 4, "operators": [OPERATOR]}, {}, "3.0", "3.2"),
+            (WHOLE | {"latestOffset": 4, "operators": [OPERATOR | {"commitTimeMs": 9}]}, {}, "3.2", "3.4"),
+            (WHOLE | {"latestOffset": 4, "commitOffsets": 20}, {}, "3.4", "4.0"),
+            (WHOLE | {"latestOffset": 4, "commitOffsets": 20}, {"batchDuration": 100}, "3.4", None),
+            ({"triggerExecution": 100, "addBatch": 60}, {}, None, None),  # shortened by whoever printed it
+        ],
+    )
+    def test_the_shape_of_an_event_bounds_the_version(
+        self, row: dict[str, Any], changed: dict[str, Any], least: str | None, below: str | None
+    ) -> None:
+        told = shaped(row, **changed)
+        assert (told.get("spark_version_at_least"), told.get("spark_version_below")) == (least, below)
+
+    def test_without_commit_offsets_databricks_is_older_than_11(self) -> None:
+        assert shaped(WHOLE)["databricks_runtime_below"] == "11.0"
+        assert "databricks_runtime_below" not in shaped(WHOLE | {"commitOffsets": 20})
+
+    @pytest.mark.parametrize(
+        ("least", "below", "words"),
+        [
+            ("2.4", "3.0", "2.4"),
+            ("3.2", "3.4", "3.2 to 3.3"),
+            (None, "3.4", "below 3.4"),
+            ("3.4", None, "3.4 or later"),
+            (None, None, None),
+        ],
+    )
+    def test_bounds_in_words(self, least: str | None, below: str | None, words: str | None) -> None:
+        assert version_in_words(least, below) == words
+
+    @pytest.mark.parametrize(
+        ("name", "source"),
+        [("display_query_3", "RateStreamV2[]"), ("orders", "FileStreamSource[dbfs:/mnt/landing]")],
+    )
+    def test_a_query_of_databricks_is_not_bounded_by_what_open_source_brought(self, name: str, source: str) -> None:
+        row = WHOLE | {"commitOffsets": 20, "name": name, "sources": [{"description": source, "numInputRows": 100}]}
+        found = settle([], computed(frame([row] * 3)))
+        assert found.value("platform") == "databricks"
+        assert found.value("spark_version_at_least") == "3.3"
+
+
+KAFKA = {"description": "KafkaV2[Subscribe[orders]]", "numInputRows": 100, "latestOffset": {"orders": {"0": 900}}}
+
+
+class TestPossibleTriggers:
+    def left(self, rows: list[dict[str, Any]], **asked: Any) -> set[str]:
+        return set(values(computed(frame(rows, **asked)))["trigger_one_of"])
+
+    def test_progress_is_never_that_of_continuous_processing(self) -> None:
+        assert self.left([WHOLE | {"triggerExecution": 9000}], first=0) == {
+            "unspecified", "processing_time", "once", "available_now", "real_time",
+        }  # fmt: skip
+
+    def test_a_trigger_before_the_batch_excludes_once_and_a_short_batch_real_time(self) -> None:
+        assert self.left([WHOLE]) == {"unspecified", "processing_time", "available_now"}
+
+    def test_a_backlog_of_files_may_be_worked_off_by_available_now(self) -> None:
+        files_read = WHOLE | {"sources": [{"description": "FileStreamSource[file:/in]", "numInputRows": 100}]}
+        assert "available_now" in self.left([files_read] * 30)
+        assert "available_now" not in self.left([files_read] * 30, interval_ms=5000)
+
+    def test_kafka_that_grows_is_not_available_now(self) -> None:
+        fixed = [WHOLE | {"sources": [KAFKA]}] * 4
+        grown = [*fixed, WHOLE | {"sources": [KAFKA | {"latestOffset": {"orders": {"0": 1000}}}]}]
+        assert "available_now" in self.left(fixed)
+        assert "available_now" not in self.left(grown)
+
+    def test_a_third_batch_of_the_rate_source_is_not_available_now(self) -> None:
+        assert "available_now" in self.left([WHOLE] * 2)
+        assert self.left([WHOLE] * 3) == {"unspecified", "processing_time"}
+
+    @pytest.mark.parametrize(("version", "left"), [("2.4.8", False), ("3.5.1", True)])
+    def test_a_trigger_that_this_spark_lacks_is_not_left(self, version: str, left: bool) -> None:
+        found = settle([seen("spark_version", version)], computed(frame([WHOLE])))
+        assert ("available_now" in found.value("trigger_one_of")) is left
+
+    def test_what_alone_is_left_is_known(self) -> None:
+        found = settle([], {"trigger_one_of": Known(("unspecified",), "computed")})
+        assert found["trigger"] == Known("unspecified", "computed")
+
+
+class TestStopped:
+    def test_the_end_of_the_application_ends_every_run_however_far_behind_it_stands(self) -> None:
+        told = [seen("stopped", value=True, offset=900_000), seen("query_name", "orders", run=RUN, offset=10)]
+        evidence = Evidence(sightings(*told), frame([BATCH | {"runId": RUN}]))
+        assert settle(evidence.of(RUN)).value("stopped") is True

@@ -6,38 +6,42 @@ import json
 from typing import Any
 
 from advisor import fleet
+from advisor.contract import Fleet, Input, QueryEntry, Wins, plain
 from advisor.views import fleet as view
+from tests.views import reports
 
-READ = {"files": 3, "bytes": 2_000_000, "events": 900, "idle": 0, "duplicates": 0, "broken": []}
+READ = Input(files=3, bytes=2_000_000, events=900, idle=0, duplicates=0, broken=())
 
 
 def step(name: str, expected: float | None, high: float, legal: str = "yes") -> dict[str, Any]:
-    saves = {"low": 0.0, "expected": expected, "high": high, "basis": "x"}
-    return {"id": name, "do": f"Do {name}", "legal": legal, "takes": "restart", "change": {}, "saves_ms": saves}
+    saves = {"low": 0.0, "expected": expected, "high": high}
+    return reports.ASYNC | {"id": name, "do": f"Do {name}", "legal": legal, "change": {}, "saves_ms": saves}
 
 
 def finding(rule: str, *steps: dict[str, Any], level: str = "high") -> dict[str, Any]:
-    return {
-        "rule": rule, "title": rule.title(), "level": level, "confidence": "high", "says": "It is so.",
-        "explained_by": None, "steps": list(steps),
-    }  # fmt: skip
+    return reports.finding(rule, rule.lower(), rule.title(), level, "It is so.", list(steps))
 
 
-def entry(name: str, *findings: dict[str, Any], interval_ms: float | None = 1000.0, **more: Any) -> dict[str, Any]:
+def entry(name: str, *findings: dict[str, Any], interval_ms: float | None = 1000.0, **more: Any) -> QueryEntry:
     metrics = {"trigger_execution_ms": {"p50": 300.0}}
     if interval_ms:
         metrics["interval_ms"] = {"typical": interval_ms}
     best = {"rule": findings[0]["rule"], "step": findings[0]["steps"][0]["id"]} if findings else None
-    return {
-        "id": f"id of {name}", "run_id": f"run of {name}", "name": name, "state": "running", "runs": 1, "batches": 300,
-        "first": "2026-03-01T00:00:00.000Z", "last": "2026-03-01T01:00:00.000Z", "spark_version": "4.0.0",
-        "facts": {"platform": {"value": "open_source", "from": "log"}}, "metrics": metrics, "window": {"batches": 300},
-        "verdict": f"{name}: do it.", "best_step": best, "findings": list(findings), "skipped": [],
+    made = reports.healthy() | {
+        "id": f"id of {name}", "run_id": f"run of {name}", "name": name, "batches": 300,
+        "first": "2026-03-01T00:00:00.000Z", "last": "2026-03-01T01:00:00.000Z",
+        "facts": {"platform": {"value": "open_source", "from": "log"}}, "metrics": metrics,
+        "verdict": f"{name}: do it.", "best_step": best, "findings": list(findings),
     } | more  # fmt: skip
+    return reports.report(made).queries[0]
 
 
-def report(*entries: dict[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = fleet.report(map(fleet.summary, entries), READ, version="1")
+def ranked(*entries: QueryEntry) -> Fleet:
+    return fleet.report(map(fleet.summary, entries), READ, version="1")
+
+
+def report(*entries: QueryEntry) -> dict[str, Any]:
+    made: dict[str, Any] = plain(ranked(*entries))
     return made
 
 
@@ -80,7 +84,7 @@ def test_a_step_of_two_findings_counts_once() -> None:
 def test_a_bound_is_no_promise() -> None:
     (query,) = report(entry("a", finding("SK003", step("delta", None, 100.0))))["queries"]
     assert query["recoverable"] == {"expected": 0.0, "at_most": 360_000.0}
-    assert view.per_hour(query["recoverable"]) == "at most 6.0 min an hour"
+    assert view.per_hour(Wins(**query["recoverable"])) == "at most 6.0 min an hour"
 
 
 def test_without_an_interval_nothing_is_known_per_hour() -> None:
@@ -97,7 +101,7 @@ def test_only_the_newest_run_of_a_query_counts() -> None:
 
 
 def test_what_was_not_judged_is_told_with_its_reason() -> None:
-    silent = {"window": {"batches": 0}, "verdict": "Nothing to judge: no progress event."}
+    silent = {"window": reports.dead()["window"], "verdict": "Nothing to judge: no progress event."}
     made = report(entry("a", **silent), entry("b", **silent), entry("c", skipped=[{"rule": "TR001", "reason": "why"}]))
     assert made["not_judged"] == [
         {"reason": "Nothing to judge: no progress event.", "queries": 2, "examples": ["a", "b"]}
@@ -136,16 +140,16 @@ Seen
 
 
 def test_the_text() -> None:
-    assert view.render(report(entry("a", finding("LG001", step("async", 10.0, 20.0))), entry("b|c"))) == TEXT
+    assert view.fleet_as_text(ranked(entry("a", finding("LG001", step("async", 10.0, 20.0))), entry("b|c"))) == TEXT
 
 
 def test_markdown_holds_what_logs_named_as_text() -> None:
-    page = view.markdown(report(entry("b|c"), entry("<b>x</b>")))
+    page = view.fleet_as_markdown(ranked(entry("b|c"), entry("<b>x</b>")))
     assert "| b\\|c | running |" in page
     assert "<b>" not in page
 
 
 def test_long_lists_are_cut_and_say_so() -> None:
-    made = report(*(entry(f"q{number}", id=str(number)) for number in range(30)))
-    assert "10 more: --all" in view.render(made)
-    assert "q29" in view.render(made, everything=True)
+    made = ranked(*(entry(f"q{number}", id=str(number)) for number in range(30)))
+    assert "10 more: --all" in view.fleet_as_text(made)
+    assert "q29" in view.fleet_as_text(made, everything=True)

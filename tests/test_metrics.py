@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from advisor.catalogue import load
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
+from advisor.metrics.flow import keeps_up
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.words import in_words, number
-from advisor.savings import FURTHEST
+from advisor.report.budget import budget
 from advisor.window import Window
 from tests.made import window
 
@@ -146,10 +148,52 @@ def test_commit_wall_time_of_rocksdb_does_not_count_a_part_twice() -> None:
 
 def test_waves_beyond_the_first() -> None:
     made = window([_counting(8)], task_slots=2)
-    assert value(measure(made, "state_waves_excess_ms")) == pytest.approx(352 * 3 / 4)
+    assert value(measure(made, "state_waves_excess_ms")) == pytest.approx(2 * 268 / 8 * 3)
     missing = measure(window([_counting(8)]), "state_waves_excess_ms")
     assert isinstance(missing, Missing)
     assert missing.fact == "task_slots"
+
+
+def test_other_stages_of_a_batch_are_no_waves_of_state() -> None:
+    operator = {"operatorName": "dedupe", "allUpdatesTimeMs": 60, "allRemovalsTimeMs": 20, "commitTimeMs": 101}
+    batch = {"triggerExecution": 2200, "addBatch": 2000, "operators": [operator | {"numShufflePartitions": 4}]}
+    made = window([batch], task_slots=2)
+    assert value(measure(made, "state_waves_excess_ms")) == pytest.approx(2 * 181 / 4)
+
+
+def test_arbitrary_state_is_sure_to_spare_its_commits_only() -> None:
+    operator = {"operatorName": "transformWithStateExec", "allUpdatesTimeMs": 4000, "commitTimeMs": 80}
+    batch = {"triggerExecution": 1200, "addBatch": 1000, "operators": [operator | {"numShufflePartitions": 8}]}
+    spared = measure(window([batch], task_slots=2), "state_waves_excess_ms")
+    assert isinstance(spared, Estimate)
+    assert (spared.low, spared.value, spared.high) == (80 / 8 * 3, None, 1000 * 3 / 4)
+
+
+@pytest.mark.parametrize(("operator", "rows"), [("stateStoreSave", 7), ("transformWithStateExec", 5000)])
+def test_keys_are_no_rows_but_for_an_aggregation(operator: str, rows: int) -> None:
+    state = {"operatorName": operator, "numRowsUpdated": 28, "numShufflePartitions": 4}
+    made = window([{"triggerExecution": 200, "addBatch": 100, "numInputRows": 20_000, "operators": [state]}])
+    assert value(measure(made, "rows_per_state_partition")) == rows
+
+
+@pytest.mark.parametrize(
+    ("known", "interval"),
+    [
+        ({}, 60_000), ({"latency_target_ms": 50}, 60_000), ({"latency_target_ms": 500}, 5_000),
+        ({"latency_target_ms": 50, "repeated_at_most_ms": 20_000}, 20_000), ({"repeated_at_most_ms": 100}, 5_000),
+    ],
+)  # fmt: skip
+def test_the_interval_of_real_time_mode_follows_from_the_target(known: dict[str, float], interval: int) -> None:
+    assert value(measure(window([{"triggerExecution": 100}], **known), "advised_real_time_interval_ms")) == interval
+
+
+@pytest.mark.parametrize(
+    ("operator", "missing"), [("dedupe", False), ("symmetricHashJoin", False), ("stateStoreSave", True)]
+)
+def test_only_windows_wait_for_the_watermark(operator: str, missing: bool) -> None:
+    batch = {"triggerExecution": 100, "addBatch": 80, "operators": [{"operatorName": operator}]}
+    made = window([batch] * 20, stateful=True, watermarked=True, output_mode="append", sink="noop")
+    assert isinstance(measure(made, "record_latency_ms", "p50"), Missing) is missing
 
 
 def test_advised_partitions_are_never_fewer_than_slots() -> None:
@@ -221,6 +265,26 @@ def test_records_are_visible_when_the_sink_has_written_them(sink: str, operators
     assert value(found) == pytest.approx(p50, abs=0.5)
 
 
+def in_waves(table: str, **facts: Any) -> Window:
+    """Batches of six state tasks; their sink as Spark names it."""
+    operator = {"operatorName": "dedupe", "numRowsTotal": 1, "numShufflePartitions": 6}
+    rows = [{"triggerExecution": 100, "addBatch": 60, "sink": table, "operators": [operator]}] * 20
+    return window(rows, trigger="unspecified", stateful=True, **facts)
+
+
+def test_rows_of_a_kafka_sink_are_visible_when_their_own_task_ends() -> None:
+    # three waves: a third of the rows each at 60, 80 and 100 ms of the batch, after a wait of 0 to 100 ms
+    made = in_waves("KafkaTable", sink="kafka", task_slots=2)
+    assert value(measure(made, "record_latency_ms", "p50")) == pytest.approx(80 + 50, abs=0.5)
+    published_at_once = in_waves("NoopTable", sink="noop", task_slots=2)
+    assert value(measure(published_at_once, "record_latency_ms", "p50")) == pytest.approx(100 + 50, abs=0.5)
+
+
+def test_no_record_latency_where_nobody_knows_how_many_tasks_run_at_once() -> None:
+    found = measure(in_waves("KafkaTable", sink="kafka"), "record_latency_ms")
+    assert isinstance(found, Missing) and found.fact == "task_slots"
+
+
 def test_a_backlog_is_waited_for() -> None:
     source = {
         "description": "KafkaV2[Subscribe[t]]",
@@ -256,6 +320,12 @@ def queued(taken: list[int], waiting: list[int]) -> Window:
         ],
         trigger="unspecified",
     )
+
+
+@pytest.mark.parametrize(("ms", "enough"), [(10, False), (70, False), (80, True), (100, False)])
+def test_shorter_batches_keep_up_when_their_limit_then_lets_all_through(ms: float, enough: bool) -> None:
+    # 500 are taken in 100 ms while 1,900 come: a batch of at most 26 ms is short enough
+    assert keeps_up(queued([500] * 20, [1400 * number for number in range(1, 21)]), ms) is enough
 
 
 def test_a_limit_of_the_source_shows_in_batches_of_one_size_while_rows_wait() -> None:
@@ -311,26 +381,21 @@ IN_TURNS = [
 """Both logs and the whole batch in ms, and what asynchronous progress was measured to save of it."""
 
 
-def saving_by_async_progress(logs: tuple[float, float], whole: float) -> Estimate:
-    row = {"triggerExecution": whole, "walCommit": logs[0], "commitOffsets": logs[1], "addBatch": 20}
-    promise = measure(window([row] * 10), "async_progress_saving_ms")
-    assert isinstance(promise, Estimate)
-    return promise
-
-
 @pytest.mark.parametrize(("logs", "whole", "measured"), ONE_AFTER_THE_OTHER + IN_TURNS)
-def test_the_saving_by_asynchronous_progress_lies_between_its_ends(
+def test_what_asynchronous_progress_saved_lies_between_what_is_certain_and_the_most(
     logs: tuple[float, float], whole: float, measured: float
 ) -> None:
-    promise = saving_by_async_progress(logs, whole)
-    assert promise.low <= measured <= promise.high
+    saves = load().steps["async-progress"].saves
+    assert saves is not None
+    row = {"triggerExecution": whole, "walCommit": logs[0], "commitOffsets": logs[1], "addBatch": 20}
+    found = measure(window([row] * 10), saves.metric)
+    assert isinstance(found, Estimate)
+    assert saves.share[0] * found.low <= measured <= saves.share[2] * found.high
 
 
-@pytest.mark.parametrize(("logs", "whole", "measured"), IN_TURNS)
-def test_the_expected_saving_by_asynchronous_progress_is_what_runs_in_turns_measured(
-    logs: tuple[float, float], whole: float, measured: float
-) -> None:
-    assert saving_by_async_progress(logs, whole).value == pytest.approx(measured, abs=FURTHEST * whole)
+def test_what_else_the_offset_log_waits_for_is_not_relied_on() -> None:
+    row = {"triggerExecution": 300, "walCommit": 200, "commitOffsets": 20, "addBatch": 50}
+    assert measure(window([row] * 10), "async_progress_saving_ms") == Estimate(40, 220, 220)
 
 
 @pytest.mark.parametrize(("logs", "interval"), [((57, 58), 1000), ((175, 173), 2000), ((646, 645), 4000)])
@@ -366,3 +431,24 @@ def test_every_metric_says_what_it_is(metric: object) -> None:
 )  # fmt: skip
 def test_numbers_in_words(number_: float, unit: str, words: str) -> None:
     assert number(number_, unit) == words  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("known", "low", "high"),
+    [
+        ({"spark_version": "2.4.5"}, 144, 282),
+        ({"spark_version_below": "3.4"}, 144, 282),
+        ({"spark_version": "3.5.1"}, 144, 144),
+        ({}, 144, 144),
+    ],
+)
+def test_before_3_4_the_commit_log_hides_in_the_time_of_no_phase(known: dict[str, Any], low: int, high: int) -> None:
+    batch = {"triggerExecution": 507, "addBatch": 205, "queryPlanning": 20, "walCommit": 144}
+    one = window([batch] * 3, **known)
+    found = measure(one, "offset_log_ms")
+    assert isinstance(found, Estimate)
+    assert (found.low, found.high) == (low, high)
+    assert ("commitLog" in budget(one)) is (high > low)
+    written = measure(one, "checkpoint_write_ms")
+    assert isinstance(written, Estimate)
+    assert (written.low, written.high) == (low, high)

@@ -15,28 +15,55 @@ from advisor.demo import sample
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")}
+READING = "reading-a-report.md"
 _REPORT = re.compile(r"(<!-- report: latency-advisor (.+?) -->\n```text\n)(.*?)(```\n<!-- end of report -->)", re.S)
 
 
-def test_readme_shows_the_report_as_it_is(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    found = _REPORT.search(README)
-    assert found
+def test_the_report_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    whole, begun = _REPORT.search(DOCS[READING]), _REPORT.search(README)
+    assert whole and begun and whole[2] == begun[2]
     monkeypatch.chdir(ROOT)
-    printed = CliRunner().invoke(main, found[2].split()).output
+    printed = CliRunner().invoke(main, whole[2].split()).output
+    first = "".join(printed.splitlines(keepends=True)[: begun[3].count("\n")])
     if request.config.getoption("--write-golden"):
-        page = README[: found.start()] + found[1] + printed + found[4] + README[found.end() :]
-        (ROOT / "README.md").write_text(page, encoding="utf-8")
+        (ROOT / "docs" / READING).write_text(_shown(DOCS[READING], whole, printed), encoding="utf-8")
+        (ROOT / "README.md").write_text(_shown(README, begun, first), encoding="utf-8")
     else:
-        assert found[3] == printed
+        assert (whole[3], begun[3]) == (printed, first)
 
 
-def test_readme_names_options_that_exist() -> None:
+def _shown(page: str, found: re.Match[str], printed: str) -> str:
+    return page[: found.start()] + found[1] + printed + found[4] + page[found.end() :]
+
+
+def test_readme_is_short() -> None:
+    assert README.count("\n") <= 150
+
+
+def test_links_of_readme_and_documentation_lead_somewhere() -> None:
+    pages = {ROOT / "README.md": README, **{ROOT / "docs" / name: text for name, text in DOCS.items()}}
+    for page, text in pages.items():
+        for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
+            path, _, heading = target.partition("#")
+            linked = (page.parent / path).resolve() if path else page
+            assert linked.exists(), f"{page.name}: {target}"
+            if heading:
+                assert heading in _headings(linked.read_text(encoding="utf-8")), f"{page.name}: {target}"
+
+
+def _headings(text: str) -> list[str]:
+    titles = re.findall(r"^#+ (.+)$", text, re.M)
+    return [re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
+def test_pages_name_options_that_exist() -> None:
     pages = [
         CliRunner().invoke(main, [*command, "--help"]).output
-        for command in ([], ["analyze"], ["compare"], ["demo"], ["rules"], ["trial"], ["bench", "offsets"])
+        for command in ([], ["analyze"], ["compare"], ["demo"], ["rules"], ["trial"], ["bench", "offsets"], ["log4j"])
     ]
     known = {*re.findall(r"--[a-z-]+", "".join(pages))}
-    blocks = re.findall(r"```sh\n(.*?)```", README, re.S)
+    blocks = re.findall(r"```sh\n(.*?)```", "".join([README, *DOCS.values()]), re.S)
     used = {
         option
         for block in blocks
@@ -47,8 +74,8 @@ def test_readme_names_options_that_exist() -> None:
     assert used and used <= known
 
 
-def test_the_configuration_in_readme_is_read(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```yaml\n(ignore:.*?)```", README, re.S)
+def test_the_configuration_that_is_shown_is_read(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(ignore:.*?)```", DOCS["configuration.md"], re.S)
     (tmp_path / "advisor.yaml").write_text(example, encoding="utf-8")
     config = load(tmp_path / "advisor.yaml", load_rules().rules)
     assert config.ignore and config.queries

@@ -83,11 +83,19 @@ def test_the_contract(catalogue: Catalogue) -> None:
     assert finding["measure"].keys() >= {"metric", "stat", "value"}
 
 
+def test_what_is_not_well_is_said_where_no_rule_fires(catalogue: Catalogue) -> None:
+    calm = {"triggerExecution": 3200, "addBatch": 3100, "numInputRows": 100}
+    slow = calm | {"triggerExecution": 9900, "addBatch": 9800}
+    rows = [slow if number in (7, 18, 41) else calm for number in range(60)]
+    (query,) = reported(catalogue, events(rows, interval_ms=10_000)).queries
+    assert query["verdict"] == "The slowest batches take 9.9 s, the median one 3.2 s; no rule here knows a step for it."
+
+
 def test_the_budget_of_a_healthy_query_is_shown_with_nothing_to_do(catalogue: Catalogue) -> None:
     calm = {"triggerExecution": 2000, "addBatch": 1900, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
     (query,) = reported(catalogue, events([calm] * 60, interval_ms=5000)).queries
     assert query["findings"] == []
-    assert query["verdict"].startswith("Nothing to do")
+    assert query["verdict"].startswith("No rule here knows better")
     assert query["budget"]["addBatch"] == 1900
 
 
@@ -111,7 +119,7 @@ def test_runs_of_one_query_are_compared(catalogue: Catalogue) -> None:
         for one in events([BATCH | {"triggerExecution": 300, "addBatch": 230}] * 40, first=40)
     ]
     latest, earlier = reported(catalogue, old + new).queries
-    assert (latest["runs"], latest["state"], earlier["state"]) == (2, "running", "stopped")
+    assert (latest["runs"], latest["state"], earlier["state"]) == (2, "log_ends", "stopped")
     assert latest["changed"]["because"] == "restart"
     assert latest["changed"]["before"]["metrics"]["trigger_execution_ms"]["p50"] == 100
     assert "addBatch (+200 ms)" in latest["changed"]["says"]

@@ -44,7 +44,8 @@ def test_what_must_be_found_is_found(case: Path) -> None:
 def test_nothing_is_found_on_a_healthy_query(case: Path) -> None:
     assert sample(case)["expect"] == []
     assert fired(case) == set()
-    assert all(query["verdict"].startswith(("Nothing to do", "Nothing to judge")) for query in report(case).queries)
+    verdicts = [query["verdict"] for query in report(case).queries]
+    assert all("o rule here knows" in words or words.startswith("Nothing to judge") for words in verdicts)
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -62,8 +63,8 @@ def test_nothing_is_broken_and_every_promise_is_in_order(case: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_every_view_shows_it(case: Path) -> None:
     assert json.loads(report(case).to_json())["queries"]
-    assert markdown.render(report(case).data)
-    assert terminal.render(report(case).data, everything=True)
+    assert markdown.report_as_markdown(report(case).typed)
+    assert terminal.report_as_text(report(case).typed, everything=True)
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -73,8 +74,9 @@ def test_a_step_that_needs_a_new_checkpoint_is_never_a_plain_yes(case: Path) -> 
         assert all(step["legal"] != "yes" for step in steps if step["takes"] == "new_checkpoint")
 
 
-def test_every_rule_has_a_sample() -> None:
-    assert set(load(None).rules) <= {case.parent.name for case in CASES}
+def test_every_stable_rule_has_a_sample() -> None:
+    stable = {rule.id for rule in load(None).rules.values() if rule.status == "stable"}
+    assert stable <= {case.parent.name for case in CASES}
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if (c / "driver.log").exists()], ids=lambda case: case.name)

@@ -1,27 +1,39 @@
 """The two tables that all else is computed from: columns, units, building, de-duplication."""
 
-from advisor.batches.build import Place, Rows, build, record_batch
-from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE, Column
+from advisor.batches.arrays import Columns, instant, lacking, rows_of
+from advisor.batches.build import Place, build
+from advisor.batches.chunks import FRESH_EVENTS, Chunks
+from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE, TIME, Column
 from advisor.batches.frames import operators, sources, spread, to_pandas
-from advisor.batches.reading import Broken, Reading, deduplicate
+from advisor.batches.reading import Broken, Overrun, Reading, deduplicate
+from advisor.batches.runs import Batches, RunBatches, members_of
 
 __all__ = [
     "COLUMNS",
     "CUSTOM",
+    "FRESH_EVENTS",
     "OPERATOR",
     "PHASES",
     "SCHEMA",
     "SIGHTINGS",
     "SOURCE",
+    "TIME",
+    "Batches",
     "Broken",
+    "Chunks",
     "Column",
+    "Columns",
+    "Overrun",
     "Place",
     "Reading",
-    "Rows",
+    "RunBatches",
     "build",
     "deduplicate",
+    "instant",
+    "lacking",
+    "members_of",
     "operators",
-    "record_batch",
+    "rows_of",
     "sources",
     "spread",
     "to_pandas",

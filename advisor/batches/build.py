@@ -34,14 +34,8 @@ def build(events: Sequence[Progress], places: Sequence[Place]) -> pa.Table:
     rows = Rows()
     rows.add(events)
     files, starts, logs = zip(*places, strict=True)
-    where = [pa.array(files, _TEXT), pa.array(starts, _INT), pa.array(logs, _TEXT)]
+    where = [pa.nulls(len(places), _TEXT), pa.array(files, _TEXT), pa.array(starts, _INT), pa.array(logs, _TEXT)]
     return pa.Table.from_arrays([*rows.arrays(), *where], schema=SCHEMA)
-
-
-def record_batch(rows: Rows, file: str, starts: Sequence[int], log: str) -> pa.RecordBatch:
-    """A chunk of the table: rows of one file, and where in it their events begin."""
-    where = [pa.repeat(file, len(starts)), pa.array(starts, _INT), pa.repeat(log, len(starts))]
-    return pa.RecordBatch.from_arrays([*rows.arrays(), *where], schema=SCHEMA)
 
 
 class Rows:

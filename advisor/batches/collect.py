@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from advisor.redaction import redact
+from advisor.redaction import redact, redact_setting
 
 _FORMATS = {pa.int64(): "q", pa.float64(): "d"}
 _NONE = np.zeros((1, 1), np.bool_)
@@ -144,7 +145,7 @@ class Counts:
 
 
 class Maps:
-    """A column of maps. Keys that come back batch for batch are numbered once."""
+    """A column of maps without credentials. Keys that come back batch for batch are numbered once."""
 
     def __init__(self, kind: pa.MapType) -> None:
         self._kind = kind
@@ -180,8 +181,21 @@ class Maps:
 
     def column(self) -> pa.Array:
         """The array of maps."""
-        names, codes = pa.array(list(self._numbers), pa.string()), pa.array(np.concatenate(self._codes))
+        names, codes = pa.array(map(redact, self._numbers), pa.string()), pa.array(np.concatenate(self._codes))
         coded = pa.types.is_dictionary(self._kind.key_type)
         keys = pa.DictionaryArray.from_arrays(codes, names) if coded else names.take(codes)
         items = pa.concat_arrays(self._items or [pa.nulls(0, self._kind.item_type)])
+        if pa.types.is_string(items.type):
+            items = _safe(items, keys)
         return pa.MapArray.from_arrays(self._counts.starts(), keys, items, type=self._kind)
+
+
+def _safe(texts: pa.Array, names: pa.Array) -> pa.Array:
+    """The texts under these names without credentials; a number holds none."""
+    told = np.asarray(pc.fill_null(pc.match_substring_regex(texts, "[A-Za-z]"), False))
+    if not told.any():
+        return texts
+    values = texts.to_pylist()
+    for at in np.flatnonzero(told):
+        values[at] = redact_setting(names[at].as_py(), values[at])
+    return pa.array(values, texts.type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 import pyarrow as pa
@@ -50,17 +51,22 @@ SOURCE = pa.struct(
 
 
 class Column(NamedTuple):
-    """One column of the table of batches. `basis`: what kind of quantity it is (wall: the driver's clock)."""
+    """One column of the table of batches. `basis`: what kind of quantity it is (wall: the driver's clock).
+
+    `spark`: of a phase, Spark's own name of it.
+    """
 
     name: str
     type: pa.DataType
     unit: str
     meaning: str
     basis: Basis
+    spark: str = ""
 
 
-def _phase(name: str, meaning: str) -> Column:
-    return Column(name, _INT, "ms", meaning, "wall")
+def _phase(spark: str, meaning: str) -> Column:
+    name = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", spark) + "_ms"
+    return Column(name, _INT, "ms", meaning, "wall", spark)
 
 
 def _instant(name: str, meaning: str) -> Column:
@@ -68,22 +74,22 @@ def _instant(name: str, meaning: str) -> Column:
 
 
 PHASES: tuple[Column, ...] = (
-    _phase("trigger_execution_ms", "the whole trigger, from its start to after both logs"),
-    _phase("latest_offset_ms", "asking the sources how far they reach (Spark 3.0 and later), summed over sources"),
-    _phase("get_offset_ms", "the same for sources of the old interface"),
-    _phase("get_end_offset_ms", "the same in Spark 2.4"),
-    _phase("set_offset_range_ms", "fixing the range of offsets in Spark 2.4"),
-    _phase("get_batch_ms", "making the source's data frame; near zero for the new interface"),
-    _phase("query_planning_ms", "planning the batch"),
-    _phase("wal_commit_ms", "writing the offset log, source commits, and the purge of the logs"),
-    _phase("add_batch_ms", "the batch's own Spark jobs; null in a trigger that ran no batch"),
-    _phase("commit_offsets_ms", "writing the commit log (Spark 3.4 and Databricks Runtime 11 and later)"),
-    _phase("commit_batch_ms", "Databricks: committing the batch"),
-    _phase("collect_source_metrics_ms", "Databricks: collecting the sources' metrics"),
-    _phase("post_add_batch_callback_ms", "Databricks: work after the batch's jobs"),
-    _phase("post_commit_batch_callback_ms", "Databricks: work after the commit"),
+    _phase("triggerExecution", "the whole trigger, from its start to after both logs"),
+    _phase("latestOffset", "asking the sources how far they reach (Spark 3.0 and later), summed over sources"),
+    _phase("getOffset", "the same for sources of the old interface"),
+    _phase("getEndOffset", "the same in Spark 2.4"),
+    _phase("setOffsetRange", "fixing the range of offsets in Spark 2.4"),
+    _phase("walCommit", "writing the offset log, source commits, and the purge of the logs"),
+    _phase("getBatch", "making the source's data frame; near zero for the new interface"),
+    _phase("queryPlanning", "planning the batch"),
+    _phase("addBatch", "the batch's own Spark jobs; null in a trigger that ran no batch"),
+    _phase("commitOffsets", "writing the commit log (Spark 3.4 and Databricks Runtime 11 and later)"),
+    _phase("commitBatch", "Databricks: committing the batch"),
+    _phase("collectSourceMetrics", "Databricks: collecting the sources' metrics"),
+    _phase("postAddBatchCallback", "Databricks: work after the batch's jobs"),
+    _phase("postCommitBatchCallback", "Databricks: work after the commit"),
 )
-"""One column per phase of a trigger. Null: the event has no such key."""
+"""The whole trigger and its phases, in the order of a batch's life. Null: the event has no such key."""
 
 COLUMNS: tuple[Column, ...] = (
     Column("id", _TEXT, "", "the query, across restarts", "key"),
@@ -119,6 +125,13 @@ COLUMNS: tuple[Column, ...] = (
     Column("operators", pa.list_(OPERATOR), "", "state operators; their times are sums over tasks", "nested"),
     Column("sources", pa.list_(SOURCE), "", "sources with offsets and rates", "nested"),
     Column("real_time", pa.bool_(), "", "the event is of real-time mode: triggerExecution is no latency", "text"),
+    Column(
+        "partial",
+        _TEXT,
+        "",
+        "what a partial record lacks, by Spark's names with commas; empty: only its form; null: the event is whole",
+        "text",
+    ),
     Column("file", _TEXT, "", "the file that holds the event", "place"),
     Column("offset", _INT, "bytes", "where the event begins in the file, decompressed", "place"),
     Column("log", _TEXT, "", "the log or application that the file belongs to", "place"),

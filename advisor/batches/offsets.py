@@ -1,4 +1,4 @@
-"""Offsets of sources: their text, and the rows between two of them where offsets count rows."""
+"""Offsets of sources: their text without credentials, and the rows between two of them where offsets count rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from advisor.redaction import hide, redact_data
 
 Places = tuple[str, ...]
 """What an offset counts: `topic/partition`; "" for a plain number."""
@@ -113,10 +115,13 @@ def parse(raw: bytes) -> Offset:
             raw = _inside(raw)
         value = msgspec.json.decode(raw)
     except _NO_JSON:
-        return Offset(raw.decode("utf-8", "replace"))
+        return Offset(hide(raw.decode("utf-8", "replace")))
     if value is None:
         return Offset(None)
-    return Offset(msgspec.json.format(raw, indent=-1).decode("utf-8", "replace"), *_counts(value))
+    safe = redact_data(value)
+    if safe != value:
+        raw = msgspec.json.encode(safe)
+    return Offset(msgspec.json.format(raw, indent=-1).decode("utf-8", "replace"), *_counts(safe))
 
 
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

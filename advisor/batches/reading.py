@@ -11,23 +11,52 @@ import pyarrow.compute as pc
 
 from advisor.batches.columns import SCHEMA, SIGHTINGS
 
+_OF_ONE_BATCH = 4
+"""Keys of `_keys` that two records of one batch have in common."""
 _SHORTEST_PIECE = 32
 """Rows; a table of shorter pieces is better copied."""
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A record that is not one whole event: where it begins (byte of the decompressed file, line from 1), and why."""
+    """A record that is not one whole event: where it begins (byte of the decompressed file, line from 1), and why.
+
+    A partial record was read as far as it goes: `lacks` names what is missing, and `reason` is what it says.
+    """
 
     file: str
     offset: int
     line: int
     reason: str
+    lacks: tuple[str, ...] | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether the record was read as far as it goes."""
+        return self.lacks is not None
+
+
+@dataclass(frozen=True)
+class Overrun:
+    """A line of a log without progress which says that a batch took longer than its trigger interval.
+
+    `spent_ms`: the time that it took, from and to; `clock`: the time of the line as it stands there; `clues`: what the
+    text around it names (jdbc, foreach_batch, shuffle_partitions).
+    """
+
+    file: str
+    offset: int
+    interval_ms: int
+    spent_ms: tuple[int, int]
+    clock: str | None = None
+    clues: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Reading:
-    """All that was read. `events` counts the rows of `batches` (after de-duplication), `idle` those that ran no batch.
+    """All that was read. `events` counts whole events (after de-duplication), `idle` those of them that ran no batch.
+
+    `batches` also has a row for each partial record whose durations are whole.
 
     `bytes` counts decompressed bytes.
     """
@@ -40,6 +69,7 @@ class Reading:
     events: int = 0
     idle: int = 0
     duplicates: int = 0
+    overruns: tuple[Overrun, ...] = ()
 
     @classmethod
     def of(
@@ -50,12 +80,16 @@ class Reading:
         broken: Sequence[Broken] = (),
         files: int = 0,
         size: int = 0,
+        overruns: Sequence[Overrun] = (),
     ) -> Reading:
         """A reading with its counts, duplicates dropped, sorted by run and time."""
         batches, dropped = deduplicate(batches)
         sightings = SIGHTINGS.empty_table() if sightings is None else sightings
-        idle = pc.sum(batches["idle"]).as_py() or 0
-        return cls(batches, sightings, tuple(broken), files, size, len(batches), idle, dropped)
+        whole = pc.is_null(batches["partial"])
+        idle = pc.sum(pc.and_(whole, batches["idle"])).as_py() or 0
+        return cls(
+            batches, sightings, tuple(broken), files, size, pc.sum(whole).as_py() or 0, idle, dropped, tuple(overruns)
+        )
 
     @classmethod
     def merge(cls, readings: Sequence[Reading]) -> Reading:
@@ -67,6 +101,7 @@ class Reading:
             broken=[broken for reading in readings for broken in reading.broken],
             files=sum(reading.files for reading in readings),
             size=sum(reading.bytes for reading in readings),
+            overruns=[overrun for reading in readings for overrun in reading.overruns],
         )
         dropped = merged.duplicates + sum(reading.duplicates for reading in readings)
         return cls(**{**vars(merged), "duplicates": dropped})
@@ -75,15 +110,16 @@ class Reading:
 def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:
     """(rows with distinct (id, run_id, batch_id, timestamp), sorted by run and time; how many rows were dropped).
 
-    Runs stand in the order of their first trigger. Of equal rows the first stays. A table that is in order already
-    comes back as it is, one that consists of long pieces in order is put together from them without a copy.
+    Runs stand in the order of their first trigger, then of their ids. Of equal rows a whole one stays, else the first.
+    A table that is in order already comes back as it is, one that consists of long pieces in order is put together from
+    them without a copy.
     """
     if len(table) < 2:
         return table, 0
     keys = _keys(table)
     order = np.lexsort(keys[::-1])
     ordered = [key[order] for key in keys]
-    same = np.logical_and.reduce([key[1:] == key[:-1] for key in ordered])
+    same = np.logical_and.reduce([key[1:] == key[:-1] for key in ordered[:_OF_ONE_BATCH]])
     kept = order[np.concatenate([[True], ~same])]
     return _rows(table, kept), len(table) - len(kept)
 
@@ -99,14 +135,17 @@ def _rows(table: pa.Table, kept: np.ndarray) -> pa.Table:
 
 
 def _keys(table: pa.Table) -> list[np.ndarray]:
-    """What rows are sorted by, first things first: the run and its first trigger, time, batch, query."""
+    """What rows are sorted by, first things first: the run and its first trigger, time, batch, query, wholeness."""
     run, query = _codes(table["run_id"]), _codes(table["id"])
     time = _numbers(table["timestamp"].cast(pa.int64()))
     first = np.full(int(run.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, run, time)
     rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return [rank[run], time, _numbers(table["batch_id"]), query]
+    names = pc.unique(table["run_id"]).cast(pa.string())
+    rank[np.lexsort((np.asarray(pc.rank(names)), first))] = np.arange(len(first))
+    keys = [rank[run], time, _numbers(table["batch_id"]), query]
+    partial = table["partial"]
+    return keys if partial.null_count == len(table) else [*keys, np.asarray(pc.is_valid(partial))]
 
 
 def _codes(column: pa.ChunkedArray) -> np.ndarray:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from advisor.bench.guard import check
@@ -18,11 +19,11 @@ from advisor.catalogue import Catalogue
 from advisor.errors import UsageError
 from advisor.facts import Facts
 from advisor.metrics.state import per_batch
+from advisor.metrics.words import interval
 from advisor.redaction import redact
 from advisor.report.assemble import judged_runs
 from advisor.session import attach
 from advisor.session.live import LiveAdvisor
-from advisor.views.paste import interval
 from advisor.window import Window
 
 STOP_TIMEOUT: Final = "60s"
@@ -98,8 +99,7 @@ class Runner:
             window = self._steady(query, live, heard, enough)
             refused = _words(query.exception()) if query.exception() is not None else None
             query.stop()
-            times = window.batches["timestamp"] if len(window) else None
-            latency = measured(times.iloc[0], times.iloc[-1]) if times is not None else {}
+            latency = measured(*map(pd.Timestamp, window.span)) if len(window) else {}  # type: ignore[arg-type]
             return Run(setup.variant, str(query.runId), window, refused, latency)
 
     def _on_trial(self, writer: Any, setup: Setup) -> Any:
@@ -130,9 +130,10 @@ class Runner:
         return window.only(filled, "batches with the state that was asked for")
 
 
-def state_rows(window: Window) -> pd.Series[float]:
+def state_rows(window: Window) -> np.ndarray:
     """Rows of state in each batch, of all operators; 0 without state."""
-    return per_batch(window, window.operators["rows_total"]).fillna(0.0)
+    rows: np.ndarray = np.nan_to_num(per_batch(window, window.operators["rows_total"]))
+    return rows
 
 
 class _Heard:

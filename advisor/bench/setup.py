@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from advisor.contract import OnTrial
+
 Options = Mapping[str, str]
 
 
@@ -27,11 +29,15 @@ class Variant:
     trigger: Mapping[str, Any] = field(default_factory=dict)
     code: frozenset[str] = frozenset()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, without what is not set."""
-        kinds = {name: dict(getattr(self, name)) for name in ("writer_option", "reader_option", "conf", "trigger")}
-        found: dict[str, Any] = {name: options for name, options in kinds.items() if options}
-        return found | ({"code": sorted(self.code)} if self.code else {})
+    def entry(self) -> OnTrial:
+        """As it is told."""
+        return OnTrial(
+            writer_option=dict(self.writer_option),
+            reader_option=dict(self.reader_option),
+            conf=dict(self.conf),
+            trigger=dict(self.trigger),
+            code=tuple(sorted(self.code)),
+        )
 
 
 class Setup:

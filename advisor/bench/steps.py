@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from advisor.bench.setup import Variant
 from advisor.catalogue import Catalogue, Step
-from advisor.engine import Advice
+from advisor.contract import Advice, Promise
 from advisor.engine.sentences import change_of, sentence
-from advisor.errors import UsageError
-from advisor.savings import Promise, per_batch, per_record
+from advisor.errors import UsageError, did_you_mean
+from advisor.savings import per_batch, per_record
 from advisor.window import Window
 
 Given = str | Mapping[str, Any]
@@ -31,8 +30,8 @@ class Candidate:
 
     def packages(self, window: Window) -> list[str]:
         """What the session must have been started with."""
-        changes = (change_of(step.change, window) for step in self.steps)
-        return [str(change["package"]) for change in changes if change.get("package")]
+        packages = (change_of(step.change, window).package for step in self.steps)
+        return [package for package in packages if package]
 
     def advised(self, window: Window) -> list[Advice]:
         """The catalogue's steps with what they promise of these batches."""
@@ -57,7 +56,8 @@ def candidate(given: Iterable[Given], catalogue: Catalogue, window: Window) -> C
         step = catalogue.steps[one]
         steps.append(step)
         change = change_of(step.change, window)
-        variant = _and(variant, {**change, "code": {one} if "code" in change else set()}, one)
+        variant = _and(variant, {kind: getattr(change, kind) for kind in _KINDS}, one)
+        variant = replace(variant, code=variant.code | {one}) if change.code else variant
     return Candidate(variant, tuple(steps))
 
 
@@ -67,7 +67,7 @@ def _and(variant: Variant, change: Mapping[str, Any], step: str = "") -> Variant
         if _UNFILLED.search(value):
             raise UsageError(step, f"the baseline's batches do not tell {key}", "give the change with its value")
     merged = {kind: {**getattr(variant, kind), **options} for kind, options in found.items()}
-    return Variant(**merged, code=variant.code | frozenset(change.get("code") or ()))
+    return Variant(**merged, code=variant.code)
 
 
 def _check_change(change: Mapping[str, Any]) -> None:
@@ -80,8 +80,7 @@ def _check_change(change: Mapping[str, Any]) -> None:
 def _check_step(id: str, catalogue: Catalogue) -> None:
     step = catalogue.steps.get(id)
     if step is None:
-        near = difflib.get_close_matches(id, catalogue.steps, 1)
-        raise UsageError("trial", f"no step {id!r}", f"did you mean {near[0]}?" if near else "see rules/README.md")
+        raise UsageError("trial", f"no step {id!r}", did_you_mean(id, catalogue.steps, "see rules/README.md"))
     change = step.change.model_dump(exclude_none=True, exclude_defaults=True) if step.change else {}
     if step.stages or not change.keys() - {"package"}:
         raise UsageError(id, "is more than settings of one query", "try its parts by hand, then `compare` the logs")
@@ -107,8 +106,8 @@ def _advice(step: Step, window: Window) -> Advice:
         takes=step.takes,
         semantics=step.semantics,
         status=step.status,
-        saves=saves if isinstance(saves, Promise) else None,
-        saves_latency=latency if isinstance(latency, Promise) else None,
+        saves_ms=saves if isinstance(saves, Promise) else None,
+        saves_latency_ms=latency if isinstance(latency, Promise) else None,
         costs=sentence(step.costs, window),
         undo="",
         check=sentence(step.check, window),

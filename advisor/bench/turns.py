@@ -6,11 +6,14 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
+
+import msgspec
 
 import advisor
-from advisor import catalogue
+from advisor import catalogue, contract
 from advisor.bench import steps as on_trial
 from advisor.bench.effects import MEASURED, TOTAL, Counted, counted, effects, found
 from advisor.bench.place import throw_away
@@ -21,40 +24,43 @@ from advisor.comparison import Effect, Kept, Trial, order
 from advisor.comparison.levels import FEWEST
 from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
-from advisor.engine import Advice
+from advisor.contract import Advice, Promise, TrialRun, TrialVerdict, plain
 from advisor.errors import UsageError
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.words import milliseconds
 from advisor.report.budget import moment
-from advisor.savings import Promise
 from advisor.sources.listener.session import is_connect
 
 SCHEMA_VERSION: Final = 1
 WARM_UP: Final = "warm-up"
 MORE_RUNS: Final = "more runs could tell"
-Verdict = Literal["faster", "slower", "no difference", "refused", "cannot say"]
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What a trial gives: `data` is the whole as plain data."""
+    """What a trial gives: `typed` is the whole, `data` the same as plain data."""
 
-    data: dict[str, Any] = field(repr=False)
+    typed: contract.Trial = field(repr=False)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The whole as plain data."""
+        whole: dict[str, Any] = plain(self.typed)
+        return whole
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TrialVerdict:
         """faster, slower, no difference (that can be told), refused (by Spark), cannot say."""
-        verdict: Verdict = self.data["verdict"]
-        return verdict
+        return self.typed.verdict
 
     def to_json(self) -> str:
         """The result as JSON text."""
         return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
 
     def __str__(self) -> str:
-        from advisor.views.trial import render  # noqa: PLC0415
+        from advisor.views.trial import trial_as_text  # noqa: PLC0415
 
-        return render(self.data)
+        return trial_as_text(self.typed)
 
 
 class Bench:
@@ -131,12 +137,12 @@ class _Result:
             self.counted = self._counted()
             self.trials = effects(self.counted)
             verdict, says = self._verdict()
-        return Tried(self._data(verdict, says))
+        return Tried(self._trial(verdict, says))
 
     def _too_few(self) -> bool:
         return any(len(run.window) < FEWEST for run in self.runs)
 
-    def _nothing_measured(self, refused: str | None) -> tuple[Verdict, str]:
+    def _nothing_measured(self, refused: str | None) -> tuple[TrialVerdict, str]:
         if refused and self.runs[-1].variant is not self.candidate.variant:
             return "cannot say", f"The baseline itself failed: {refused}"
         if refused:
@@ -153,7 +159,7 @@ class _Result:
         pairs = enumerate(zip(self.arms, self.runs, strict=True))
         return [counted(arm, run.window, dict(run.latency), number) for number, (arm, run) in pairs]
 
-    def _verdict(self) -> tuple[Verdict, str]:
+    def _verdict(self) -> tuple[TrialVerdict, str]:
         total = self.trials[0].effect
         words = _measured(total)
         if self._stateful() and not self.bounds.state_rows:
@@ -166,39 +172,39 @@ class _Result:
     def _stateful(self) -> bool:
         return any(run.facts.value("stateful") is True for run in self.runs)
 
-    def _data(self, verdict: Verdict, says: str) -> dict[str, Any]:
+    def _trial(self, verdict: TrialVerdict, says: str) -> contract.Trial:
         slots = self.runs[0].facts.value("task_slots")
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "advisor_version": advisor.__version__,
-            "verdict": verdict,
-            "says": says,
-            "steps": [step.id for step in self.candidate.steps],
-            "change": self.candidate.variant.to_dict(),
-            "spark_version": self.runs[0].facts.value("spark_version"),
-            "task_slots": slots,
-            "effects": [one.effect.to_dict() for one in self.trials],
-            "drift_ms": round(self.trials[0].drift_ms, 2) if self.trials else None,
-            "promises": [kept.to_dict() for kept in self._promises()],
-            "runs": [self._entry(number) for number in range(len(self.runs))],
-            "limits": list(self._limits(verdict)),
-        }
+        return contract.Trial(
+            schema_version=SCHEMA_VERSION,
+            advisor_version=advisor.__version__,
+            verdict=verdict,
+            says=says,
+            steps=tuple(step.id for step in self.candidate.steps),
+            change=self.candidate.variant.entry(),
+            spark_version=self.runs[0].facts.value("spark_version"),
+            task_slots=slots,
+            effects=tuple(one.effect.entry() for one in self.trials),
+            drift_ms=round(self.trials[0].drift_ms, 2) if self.trials else None,
+            promises=tuple(kept.entry() for kept in self._promises()),
+            runs=tuple(self._run_entry(number) for number in range(len(self.runs))),
+            limits=tuple(self._limits(verdict)),
+        )
 
-    def _entry(self, number: int) -> dict[str, Any]:
+    def _run_entry(self, number: int) -> TrialRun:
         run = self.runs[number]
-        times = run.window.batches["timestamp"]
-        return {
-            "side": "baseline" if self.arms[number] == "A" else "candidate",
-            "run_id": run.run_id,
-            "batches": len(run.window),
-            "because": run.window.because,
-            "first": moment(times.iloc[0]) if len(times) else None,
-            "last": moment(times.iloc[-1]) if len(times) else None,
-            "typical_ms": round(self.counted[number].levels.typical[TOTAL].value, 2) if self.trials else None,
-            "state_rows": run.state_rows,
-            "latency_ms": {name: round(value, 2) for name, value in run.latency.items()},
-            "refused": run.refused,
-        }
+        first, last = run.window.span
+        return TrialRun(
+            side="baseline" if self.arms[number] == "A" else "candidate",
+            run_id=run.run_id,
+            batches=len(run.window),
+            because=run.window.because,
+            first=moment(first),
+            last=moment(last),
+            typical_ms=round(self.counted[number].levels.typical[TOTAL].value, 2) if self.trials else None,
+            state_rows=run.state_rows,
+            latency_ms={name: round(value, 2) for name, value in run.latency.items()},
+            refused=run.refused,
+        )
 
     def _promises(self) -> Iterator[Kept]:
         """What the catalogue promised from the baseline's own batches, beside what was measured."""
@@ -224,7 +230,7 @@ class _Result:
         ]
         return [_mean(list(same)) for same in zip(*of_runs, strict=True)]
 
-    def _limits(self, verdict: Verdict) -> Iterator[str]:
+    def _limits(self, verdict: TrialVerdict) -> Iterator[str]:
         if self._stateful() and self.bounds.state_rows is None and self.trials:
             yield "The query keeps state, and a throw-away checkpoint begins without any: give state_rows."
         elif self.bounds.state_rows and self.trials:
@@ -245,8 +251,8 @@ class _Result:
 
 
 def _mean(same: Sequence[Advice]) -> Advice:
-    batch, record = ([getattr(one, kind) for one in same] for kind in ("saves", "saves_latency"))
-    return replace(same[0], saves=_mean_promise(batch), saves_latency=_mean_promise(record))
+    batch, record = _mean_promise([one.saves_ms for one in same]), _mean_promise([one.saves_latency_ms for one in same])
+    return msgspec.structs.replace(same[0], saves_ms=batch, saves_latency_ms=record)
 
 
 def _mean_promise(promises: Sequence[Promise | None]) -> Promise | None:
@@ -254,11 +260,8 @@ def _mean_promise(promises: Sequence[Promise | None]) -> Promise | None:
     if not given or len(given) < len(promises):
         return None
     expected = [promise.expected for promise in given if promise.expected is not None]
-    return Promise(
-        sum(promise.low for promise in given) / len(given),
-        sum(expected) / len(expected) if len(expected) == len(given) else None,
-        sum(promise.high for promise in given) / len(given),
-    )
+    low, high, safe = (sum(getattr(one, end) for one in given) / len(given) for end in ("low", "high", "safe"))
+    return Promise(low, sum(expected) / len(expected) if len(expected) == len(given) else None, high, safe)
 
 
 def _measured(total: Effect) -> str:

@@ -4,8 +4,9 @@ from advisor.catalogue.condition import Condition, Operator
 from advisor.catalogue.example import Example
 from advisor.catalogue.load import Catalogue, load, rules_directory
 from advisor.catalogue.reference import reference, schema
-from advisor.catalogue.rule import LEVELS, Level, Measure, Rule, Seen
+from advisor.catalogue.rule import Measure, Rule, Seen
 from advisor.catalogue.step import Change, Saves, Stage, Step, Trigger
+from advisor.contract import LEVELS, Level
 
 __all__ = [
     "LEVELS",

@@ -14,7 +14,7 @@ from advisor.catalogue.read import Problem, Written, suggestion
 from advisor.catalogue.rule import RuleBody, WrittenRule
 from advisor.catalogue.step import Saves, SharedStep, Use, WrittenStep
 from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers
-from advisor.metrics import METRICS, STATS, Metric
+from advisor.metrics import METRICS, STATS, AnyMetric
 from advisor.progress import Operator
 from advisor.window import PHASES
 
@@ -131,7 +131,7 @@ def _metric(key: str, name: str, stat: str | None) -> Found:
         yield f"{key}.stat", f"'{name}' is one value of the window; leave 'stat' out"
 
 
-def _stats(metric: Metric) -> Sequence[str]:
+def _stats(metric: AnyMetric) -> Sequence[str]:
     if metric.per == "batch":
         return STATS
     return ("p50", "p99") if metric.time == "latency" else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -19,7 +20,7 @@ OPERATORS = ("is_", "in_", "at_least", "below", "known")
 class Model(BaseModel):
     """Frozen, and closed to keys that it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
 
 class Condition(Model):
@@ -52,6 +53,8 @@ class Condition(Model):
             raise ValueError("asks about one fact or one metric: give 'fact' or 'metric'")
         if len(self._given()) != 1:
             raise ValueError("takes exactly one of is, in, at_least, below, known")
+        if self.operator == "in" and self.in_ is None:
+            raise ValueError("'in' gives values to choose from")
         if self.stat is not None and self.metric is None:
             raise ValueError("'stat' belongs to a metric")
         return self
@@ -60,17 +63,22 @@ class Condition(Model):
         # `is: null` is a question too ("seen, and there is none"), hence the set and not the value
         return [name for name in OPERATORS if name in self.model_fields_set]
 
-    @property
+    @cached_property  # asked of every run, a hundred times
     def operator(self) -> Operator:
         """The one operator of this line."""
         return self._given()[0].rstrip("_")  # type: ignore[return-value]
 
-    @property
+    @cached_property
     def operand(self) -> Any:
         """What the operator compares with."""
         return getattr(self, self._given()[0])
 
-    @property
+    @cached_property
+    def limited(self) -> bool:
+        """Whether only some versions or platforms are asked."""
+        return bool(self.spark or self.platform)
+
+    @cached_property
     def subject(self) -> str:
         """Name of the fact or metric."""
         return self.fact or self.metric or ""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from advisor.catalogue.condition import Model, Number, Text
+from advisor.contract import Confidence, Level
 
 
 class Every(Model):
@@ -25,7 +26,6 @@ class SourceShort(Model):
     backlog: int | None = Field(None, ge=0)
     backlog_growth: int = 0
     partitions: int = Field(1, ge=1)
-    metrics: dict[str, str] = Field(default_factory=dict)
 
 
 class Batches(Model):
@@ -52,8 +52,8 @@ class Expect(Model):
     """What the engine must answer. `because` is in the reason; a step that is not shown stands in `not_steps`."""
 
     verdict: Literal["fires", "quiet", "skipped"]
-    level: Literal["low", "medium", "high"] | None = None
-    confidence: Literal["low", "medium", "high"] | None = None
+    level: Level | None = None
+    confidence: Confidence | None = None
     because: Text | None = None
     steps: dict[str, Literal["yes", "no", "if"]] = Field(default_factory=dict)
     not_steps: tuple[str, ...] = ()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
 from advisor.catalogue.condition import Condition, Model, Number, Stat, Text
 from advisor.catalogue.example import Example
 from advisor.catalogue.step import Step, WrittenSteps
-
-Level = Literal["low", "medium", "high"]
-LEVELS: tuple[Level, ...] = ("low", "medium", "high")
+from advisor.contract import LEVELS, Level, Status
 
 
 class Measure(Model):
@@ -45,8 +43,11 @@ class RuleBody(Model):
     id: Annotated[str, Field(pattern=r"^[A-Z]{2}\d{3}$")]
     slug: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
     title: Text
-    status: Literal["stable", "experimental"]
+    status: Status
     batches: int = Field(1, ge=0)
+    structural: bool = Field(
+        False, description="how the query is laid out: cold batches tell it, too, but then no milliseconds are promised"
+    )
     measure: Measure | None = None
     levels: Levels = Field(default_factory=dict)
     seen: Seen | None = None

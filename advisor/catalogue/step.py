@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+import re
+from functools import cached_property
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from advisor.catalogue.condition import Condition, Model, Stat, Text
+from advisor.contract import Semantics, Status, Takes
 
-Takes = Literal["nothing", "restart", "new_checkpoint", "stages"]
-Semantics = Literal["unchanged", "at_least_once", "at_most_once", "exactly_once"]
+_NAME = re.compile(r"\{([a-z][a-z0-9_:.]*)\}")
 StepId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 Share: TypeAlias = tuple[float, float | None, float]
@@ -22,11 +24,16 @@ def _check_share(share: Share) -> Share:
 
 
 class Saves(Model):
-    """A promise: share [low, expected, high] of one metric; expected is null until somebody has measured it."""
+    """A promise: share [low, expected, high] of one metric; expected is null until somebody has measured it.
+
+    `calibrated` names the trials that the promise is taken from; then `share` holds what is physically certain, null,
+    and the most that there can be.
+    """
 
     metric: str
     stat: Stat | None = None
     share: Share
+    calibrated: StepId | None = None
     per_batches: int = Field(1, ge=1)
 
     _ordered = field_validator("share")(_check_share)
@@ -57,6 +64,16 @@ class Change(Model):
     package: Text | None = None
     code: Text | None = None
     value: str | None = None
+
+    @cached_property  # asked for every run that the step is meant for
+    def kinds(self) -> dict[str, Any]:
+        """What it sets, by kind; kinds that it does not use are left out."""
+        return self.model_dump(exclude_none=True, exclude_defaults=True)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names that stand in braces in its texts."""
+        return frozenset(_NAME.findall(repr(self.kinds)))
 
     @model_validator(mode="after")
     def _something(self) -> Change:
@@ -90,7 +107,7 @@ class StepBody(Model):
 
     id: StepId
     do: Text
-    status: Literal["stable", "experimental"] = "stable"
+    status: Status = "stable"
     unless: tuple[Condition, ...] = ()
     when: tuple[Condition, ...] = ()
     legal: tuple[Condition, ...] = ()
@@ -112,7 +129,9 @@ class StepBody(Model):
 
 
 def _kind(value: Any) -> str:
-    return "text" if isinstance(value, str) else "use" if isinstance(value, Use) or "use" in value else "step"
+    if isinstance(value, str):
+        return "text"
+    return "use" if isinstance(value, Use) or (isinstance(value, dict) and "use" in value) else "step"
 
 
 Undo: TypeAlias = Annotated[Annotated[str, Tag("text")] | Annotated[Use, Tag("use")], Discriminator(_kind)]

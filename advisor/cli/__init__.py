@@ -10,6 +10,7 @@ import advisor
 from advisor.cli.analyze import analyze
 from advisor.cli.comparing import compare
 from advisor.cli.exits import CodedGroup
+from advisor.cli.log4j import log4j
 from advisor.cli.offsets import bench
 from advisor.cli.rules import rules
 from advisor.cli.trial import trial
@@ -45,6 +46,7 @@ def main() -> None:
 main.add_command(analyze)
 main.add_command(bench)
 main.add_command(compare)
+main.add_command(log4j)
 main.add_command(rules)
 main.add_command(trial)
 

@@ -14,13 +14,14 @@ from advisor.cli import fleet
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.fleet import fleet_options
 from advisor.errors import InputError
+from advisor.vocabulary import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from advisor.report import Report
+    from advisor.contract import Input, Level
+    from advisor.views.notebook import Shown
 
-LEVELS = ("low", "medium", "high")
 _MOST_COLUMNS = 120
 
 _HELP = """Read progress from PATHS and say what is worth changing.
@@ -35,13 +36,16 @@ Examples:
   latency-advisor analyze driver.log --set stateful=false --set sink=kafka
   latency-advisor analyze driver.log --set orders-enricher:latency_target_ms=500
   latency-advisor analyze logs/ --format json --output report.json --fail-on high
+  latency-advisor analyze driver.log --format html --output page.html
   latency-advisor analyze s3://logs/drivers --fleet --master spark://host:7077 --save-table s3://tables/latency
 """
 
 
 @click.command(help=_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True
+)
 @click.option("--output", metavar="FILE", help="Write the report there instead of printing it.")
 @click.option(
     "--set",
@@ -64,33 +68,45 @@ Examples:
 def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""
     fleet.check(options)
+    _check_page(options)
     worst = _fleet(paths, options) if options["fleet"] or options["save_table"] else _queries(paths, options)
     return FAILED_ON if fails(worst, options["fail_on"]) else 0
 
 
-def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:
+def _check_page(options: dict[str, Any]) -> None:
+    """UsageError, before anything is read, where no page can be made."""
+    if options["form"] != "html":
+        return
+    if options["fleet"] or options["save_table"]:
+        raise click.UsageError("--format html holds every query whole: leave --fleet and --save-table out")
+    from advisor.views.page.drawing import library
+
+    library()
+
+
+def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     from advisor.api import analyze as judge
 
     with _wanted(paths, options) as wanted:
-        report = judge(paths, **wanted)
-    fleet.tell_of_jvm(report.data)
+        report = judge(paths, series=options["form"] == "html", **wanted)
+    fleet.tell_of_jvm(report.typed.input)
     _write(lambda to_file: _rendered(report, options, to_file), options)
-    _refuse_only_broken(paths, report.data["input"])
+    _refuse_only_broken(paths, report.typed.input)
     return report.worst_level()
 
 
-def _refuse_only_broken(paths: tuple[str, ...], read: dict[str, Any]) -> None:
+def _refuse_only_broken(paths: tuple[str, ...], read: Input) -> None:
     """Raise InputError, after the report that names the places, where nothing but broken records was read."""
-    if read["broken"] and not read["events"]:
-        records = "one record, which is" if len(read["broken"]) == 1 else f"{len(read['broken']):,} records, all"
+    if read.broken and not read.events and not read.partial:
+        records = "one record, which is" if len(read.broken) == 1 else f"{len(read.broken):,} records, all"
         raise InputError(", ".join(paths), f"{records} broken", "the report says where and why")
 
 
-def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> str | None:
+def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     with _wanted(paths, options) as wanted:
         report = fleet.fleet_report(paths, options, wanted)
     _write(lambda _: fleet.rendered(report, options), options)
-    _refuse_only_broken(paths, report["input"])
+    _refuse_only_broken(paths, report.input)
     return fleet.worst_level(report)
 
 
@@ -106,7 +122,7 @@ def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[st
         yield named | {"engine": options["engine"], "progress": progress, "spark": spark}
 
 
-def fails(worst: str | None, level: str | None) -> bool:
+def fails(worst: Level | None, level: Level | None) -> bool:
     """Whether the worst level of a report reaches this one; never without a level."""
     return bool(worst and level) and LEVELS.index(worst) >= LEVELS.index(level)
 
@@ -125,20 +141,22 @@ def _write(render: Callable[[bool], str], options: dict[str, Any]) -> None:
         file.write(words)
 
 
-def _rendered(report: Report, options: dict[str, Any], to_file: bool) -> str:
+def _rendered(report: Shown, options: dict[str, Any], to_file: bool) -> str:
     if options["form"] == "json":
         from advisor.views.clean import ascii_json
 
         return ascii_json(report.to_json().rstrip("\n") + "\n")
     if options["form"] == "markdown":
-        from advisor.views.markdown import render as markdown
+        from advisor.views.markdown import report_as_markdown
 
-        return markdown(report.data, everything=options["everything"])
+        return report_as_markdown(report.typed, everything=options["everything"])
+    if options["form"] == "html":
+        return report.to_html()
     from advisor.cli.printing import terminal
-    from advisor.views.terminal import render as text
+    from advisor.views.terminal import report_as_text
 
     look = terminal(plain=options["no_color"] or to_file)
-    return text(report.data, everything=options["everything"], **look)
+    return report_as_text(report.typed, everything=options["everything"], **look)
 
 
 @contextmanager

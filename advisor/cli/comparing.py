@@ -74,5 +74,5 @@ def _rendered(found: Compared, options: dict[str, Any]) -> str:
     from advisor.views import comparison
 
     if options["form"] == "markdown":
-        return comparison.markdown(found.data)
-    return comparison.render(found.data, **terminal(plain=options["no_color"]))
+        return comparison.comparisons_as_markdown(found.typed)
+    return comparison.comparisons_as_text(found.typed, **terminal(plain=options["no_color"]))

@@ -11,7 +11,7 @@ import click
 from advisor.cli.printing import show, terminal
 from advisor.cli.spark import end_in_order
 from advisor.demo import Stage, run
-from advisor.views.terminal import render
+from advisor.views.terminal import report_as_text
 
 if TYPE_CHECKING:
     from advisor.report import Report
@@ -25,7 +25,7 @@ def demonstrate(workload: str, no_spark: bool) -> None:
 
 
 def _print(report: Report) -> None:
-    show(render(report.data, **terminal()))
+    show(report_as_text(report.typed, **terminal()))
 
 
 def _bar(words: str, done: float) -> None:

@@ -10,10 +10,9 @@ from typing import Any, NoReturn
 
 import click
 
-from advisor.errors import AdvisorError
+from advisor.errors import TRACEBACK, AdvisorError
 
 FAILED_ON, WRONG, STOPPED, PIPE_CLOSED = 1, 2, 130, 141
-TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
 
 
 class CodedGroup(click.Group):
@@ -46,7 +45,7 @@ def _code(call: Callable[[], Any]) -> int:
 
 def _wrong(line: str) -> int:
     if os.environ.get(TRACEBACK):
-        traceback.print_exc()
+        click.echo(_safe(traceback.format_exc()), err=True)
     click.echo(f"latency-advisor: {_safe(line)}", err=True)
     return WRONG
 
@@ -60,9 +59,14 @@ def _line(error: Exception) -> str:
 
 
 def _safe(words: str) -> str:
+    from advisor.redaction import hide
     from advisor.views.clean import clean
 
-    return "\n".join(clean(line) for line in words.splitlines()) or "failed without a word"
+    return "\n".join(_indent(line) + clean(hide(line)) for line in words.splitlines()) or "failed without a word"
+
+
+def _indent(line: str) -> str:
+    return " " * (len(line) - len(line.lstrip(" ")))
 
 
 def _close_quietly() -> None:

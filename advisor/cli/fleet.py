@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advisor.cli.spark import end_in_order
+from advisor.vocabulary import Level, worst
 
 if TYPE_CHECKING:
-    from advisor.sources.spark.jobs import Progressed
+    from advisor.cluster.jobs import Progressed
+    from advisor.contract import Fleet, Input
 
 _OPTIONS = (
     click.option(
@@ -56,8 +58,8 @@ def session(options: dict[str, Any]) -> Iterator[Any]:
             click.echo("latency-advisor: reading on this machine, without Spark", err=True)
         yield None
         return
-    from advisor.sources.spark import described
-    from advisor.sources.spark import session as of_spark
+    from advisor.cluster import described
+    from advisor.cluster import session as of_spark
 
     end_in_order()
     with of_spark(master=options["master"]) as spark:
@@ -65,37 +67,38 @@ def session(options: dict[str, Any]) -> Iterator[Any]:
         yield spark
 
 
-def tell_of_jvm(report: dict[str, Any]) -> None:
+def tell_of_jvm(read: Input) -> None:
     """Say on standard error how many files only the JVM could reach, if any."""
-    if "read_by_jvm" in report["input"]:
+    if read.read_by_jvm:
         from advisor.views.fleet import by_jvm
 
-        click.echo(f"latency-advisor:{by_jvm(report['input'])}", err=True)
+        click.echo(f"latency-advisor:{by_jvm(read)}", err=True)
 
 
-def fleet_report(paths: tuple[str, ...], options: dict[str, Any], judged: dict[str, Any]) -> dict[str, Any]:
-    """The fleet's report as plain data; `judged`: what `analyze` takes besides."""
+def fleet_report(paths: tuple[str, ...], options: dict[str, Any], judged: dict[str, Any]) -> Fleet:
+    """The fleet's report; `judged`: what `analyze` takes besides."""
     from advisor.api import analyze_fleet
 
     return analyze_fleet(paths, save_table=options["save_table"], incremental=options["incremental"], **judged)
 
 
-def rendered(report: dict[str, Any], options: dict[str, Any]) -> str:
+def rendered(report: Fleet, options: dict[str, Any]) -> str:
     """The fleet's report in the form that is asked for."""
     if options["form"] == "json":
         import json
 
-        return json.dumps(report, indent=2, allow_nan=False) + "\n"
+        from advisor.contract import plain
+
+        return json.dumps(plain(report), indent=2, allow_nan=False) + "\n"
     from advisor.views import fleet
 
-    view = fleet.markdown if options["form"] == "markdown" else fleet.render
+    view = fleet.fleet_as_markdown if options["form"] == "markdown" else fleet.fleet_as_text
     return view(report, everything=options["everything"])
 
 
-def worst_level(report: dict[str, Any]) -> str | None:
+def worst_level(report: Fleet) -> Level | None:
     """The highest level of any finding of the fleet."""
-    levels = {finding["level"] for query in report["queries"] for finding in query["findings"]}
-    return next((level for level in ("high", "medium", "low") if level in levels), None)
+    return worst(finding.level for query in report.queries for finding in query.findings)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from advisor.cli.spark import pairs, session
+from advisor.cli.spark import pairs, require, session
 
 _HELP = """What asynchronous log purge and asynchronous progress tracking save, measured here.
 
@@ -23,6 +23,7 @@ Examples:
   latency-advisor bench offsets --path stat --checkpoint s3a --checkpoint s3a:20 --interval 4000 --chart saved.svg
   latency-advisor bench offsets --runs-from s3a.json --runs-from local.json --rounds 0 --chart offsets.svg
 """
+_EXTRA = ("confluent_kafka", "datasketches", "moto", "flask", "flask_cors")
 _MANY: dict[str, Any] = {"multiple": True}
 
 
@@ -60,7 +61,7 @@ def offsets(**options: Any) -> None:
     from advisor.bench.offsets import chart
     from advisor.bench.offsets.result import read, result, write
     from advisor.cli.printing import show, terminal
-    from advisor.views.offsets import render
+    from advisor.views.offsets import offsets_as_text
 
     if options["chart"]:
         chart.check(options["chart"])
@@ -77,7 +78,7 @@ def offsets(**options: Any) -> None:
 
         show(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     else:
-        show(render(found, **terminal(plain=options["no_color"])))
+        show(offsets_as_text(found, **terminal(plain=options["no_color"])))
 
 
 def _made(options: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -94,6 +95,7 @@ def _made(options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     )  # fmt: skip
     if not planned:
         return
+    require("bench", "spark,bench", _EXTRA)
     with session("bench", "spark,bench", pairs("--spark", options["spark"])) as spark:
         from advisor.bench.offsets.result import entry
         from advisor.bench.offsets.runs import Benchmark, servers

@@ -1,4 +1,4 @@
-"""`latency-advisor rules`: list, show and check rules."""
+"""`latency-advisor rules`: list, show, check and describe rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 
 @click.group()
 def rules() -> None:
-    """List, show and check the rules."""
+    """List, show, check and describe the rules."""
 
 
 _DIRS = click.option("--rules", "dirs", multiple=True, metavar="DIR", help="Your own rules too. Repeatable.")
@@ -43,3 +43,14 @@ def check(directory: str | None) -> None:
     from advisor.cli.checking import check_rules
 
     check_rules(directory)
+
+
+@rules.command("reference")
+def reference_() -> None:
+    """Write the shipped rules' page and schema, and the schema of the reports, anew."""
+    from advisor.catalogue import load, rules_directory
+    from advisor.catalogue.reference import write
+    from advisor.contract import schema
+
+    write(load(), rules_directory())
+    schema.PLACE.write_text(schema.schema(), encoding="utf-8")

@@ -47,11 +47,14 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 @click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
 def trial(function: str, **options: Any) -> None:
     """Carry the trial out and print what it says."""
+    from advisor import catalogue
     from advisor.bench import trial as tried
+    from advisor.bench.steps import known
     from advisor.cli.printing import show, terminal
-    from advisor.views.trial import render
+    from advisor.views.trial import trial_as_text
 
     build, steps = _function(function), _steps(options)
+    known(steps, catalogue.load())  # before Spark is started for nothing
     names = ("runs", "batches", "seconds", "place", "state_rows", "safe_sink", "safe_source")
     chosen = {name: options[name] for name in names}
     with session("trial", "spark", pairs("--spark", options["spark"])) as started:
@@ -59,7 +62,7 @@ def trial(function: str, **options: Any) -> None:
     show(
         found.to_json() + "\n"
         if options["form"] == "json"
-        else render(found.data, **terminal(plain=options["no_color"]))
+        else trial_as_text(found.typed, **terminal(plain=options["no_color"]))
     )
 
 

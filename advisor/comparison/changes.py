@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from advisor.contract import FactChange, FactEntry
 from advisor.facts import CONF, FACTS, Facts, Known, same_version
-
-OUTCOMES = frozenset(
-    {
-        "async_progress_before", "data_problem", "executors_changed", "falling_behind", "missing_batch", "query_name",
-        "application", "slots_shared", "spark_version_at_least", "spike_phase", "start_time", "terminated_error",
-        "delta_snapshot_tasks", "latency_target_ms",
-    }
-)  # fmt: skip
-"""Facts that tell what happened, not what was set."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +21,15 @@ class Change:
         """Whether both sides tell, so that it did change."""
         return self.before is not None and self.after is not None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: {"fact", "before": {"value", "from"} or null, "after", "sure"}."""
-        return {"fact": self.fact, "before": _told(self.before), "after": _told(self.after), "sure": self.sure}
+    def entry(self) -> FactChange:
+        """As it is told."""
+        return FactChange(fact=self.fact, before=_told(self.before), after=_told(self.after), sure=self.sure)
 
 
 def changes(before: Facts, after: Facts) -> tuple[Change, ...]:
     """What differs, known changes first, then what only one side tells."""
-    names = [name for name in (*FACTS, *sorted({*before, *after} - set(FACTS))) if name not in OUTCOMES]
+    names = [name for name, fact in FACTS.items() if not fact.outcome]
+    names += sorted({*before, *after} - set(FACTS))
     found = [Change(name, before.get(name), after.get(name)) for name in names if _is_setting(name)]
     differing = [change for change in found if not _same(change)]
     return tuple(sorted(differing, key=lambda change: not change.sure))
@@ -56,5 +48,5 @@ def _same(change: Change) -> bool:
     return str(old.value) == str(new.value)
 
 
-def _told(known: Known | None) -> dict[str, Any] | None:
-    return None if known is None else {"value": known.value, "from": known.source}
+def _told(known: Known | None) -> FactEntry | None:
+    return None if known is None else FactEntry(value=known.value, origin=known.origin)

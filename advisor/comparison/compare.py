@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
+from advisor import contract
 from advisor.comparison.changes import Change, changes
 from advisor.comparison.effect import Effect, effect
 from advisor.comparison.levels import FEWEST, REST, TOTAL, Levels, levels
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, Kept, judged, made
-from advisor.engine import Advice
+from advisor.contract import Advice, ComparedRun, Verdict
 from advisor.metrics import Missing
 from advisor.metrics.words import milliseconds
 from advisor.window import PHASES, Window
 
-Verdict = Literal["slower", "faster", "no difference", "not comparable", "too few batches"]
 REAL_TIME = "in real-time mode a batch lasts as long as its trigger, and is no latency"
 WITHIN_RUNS = (
     "The intervals hold how batches vary within these two windows, not how one start of a query varies from the next: "
@@ -41,17 +40,20 @@ class Comparison:
         share = self.effects[0].share if self.effects else None
         return self.verdict == "slower" and share is not None and share.low * 100 > percent
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data (README, "A comparison as JSON")."""
-        return {
-            "verdict": self.verdict,
-            "says": self.says,
-            "load": self.load.to_dict() if self.load else None,
-            "effects": [one.to_dict() for one in self.effects],
-            "changed": [one.to_dict() for one in self.changed],
-            "promises": [one.to_dict() for one in self.promises],
-            "limits": list(self.limits),
-        }
+    def entry(self, query: str | None, before: ComparedRun, after: ComparedRun) -> contract.Comparison:
+        """As it is told, of these runs of a query."""
+        return contract.Comparison(
+            query=query,
+            before=before,
+            after=after,
+            verdict=self.verdict,
+            says=self.says,
+            load=self.load.entry() if self.load else None,
+            effects=tuple(one.entry() for one in self.effects),
+            changed=tuple(one.entry() for one in self.changed),
+            promises=tuple(one.entry() for one in self.promises),
+            limits=self.limits,
+        )
 
 
 def compare(
@@ -133,7 +135,7 @@ def _promises(
 
 
 def _doubt(step: Advice, taken: list[Advice], weighed: Load) -> str | None:
-    others = [other.do for other in taken if other.id != step.id and (other.saves or other.saves_latency)]
+    others = [other.do for other in taken if other.id != step.id and (other.saves_ms or other.saves_latency_ms)]
     if others:
         return f"made together with: {'; '.join(others)}"
     return None if weighed.kind in ("same", "adjusted") else weighed.says

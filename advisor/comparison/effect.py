@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from advisor import contract
 from advisor.comparison.bootstrap import Level
 from advisor.metrics import Estimate
 
@@ -29,17 +29,17 @@ class Effect:
         """Whether there is a difference that can be told from noise."""
         return self.difference.low > 0 or self.difference.high < 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: ms to a hundredth, shares to a tenth of a percent."""
-        return {
-            "name": self.name,
-            "stat": self.stat,
-            "before_ms": round(self.before, 2),
-            "after_ms": round(self.after, 2),
-            "difference_ms": plain(self.difference, 2),
-            "difference_share": plain(self.share, 3) if self.share else None,
-            "told": self.told,
-        }
+    def entry(self) -> contract.Effect:
+        """As it is told: ms to a hundredth, shares to a tenth of a percent."""
+        return contract.Effect(
+            name=self.name,
+            stat=self.stat,
+            before_ms=round(self.before, 2),
+            after_ms=round(self.after, 2),
+            difference_ms=interval(self.difference, 2),
+            difference_share=interval(self.share, 3) if self.share else None,
+            told=self.told,
+        )
 
 
 def effect(name: str, stat: str, before: Level, after: Level) -> Effect:
@@ -51,7 +51,7 @@ def effect(name: str, stat: str, before: Level, after: Level) -> Effect:
     return Effect(name, stat, before.value, after.value, difference, change.interval() if sound else None)
 
 
-def plain(estimate: Estimate, digits: int) -> dict[str, float | None]:
-    """An estimate as plain data."""
+def interval(estimate: Estimate, digits: int) -> contract.Interval:
+    """An estimate as it is told, with so many digits."""
     value = None if estimate.value is None else round(estimate.value, digits)
-    return {"low": round(estimate.low, digits), "value": value, "high": round(estimate.high, digits)}
+    return contract.Interval(low=round(estimate.low, digits), value=value, high=round(estimate.high, digits))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from advisor.comparison.bootstrap import Blocks, Level, blocks
 from advisor.metrics import Missing, Quantiles, measured
 from advisor.metrics.latency import Mixture, mixture
-from advisor.metrics.phases import unaccounted_ms
+from advisor.metrics.phases import summed, unaccounted_ms
 from advisor.window import PHASES, Window
 
 TOTAL = "triggerExecution"
@@ -34,24 +34,23 @@ class Levels:
 
 def levels(window: Window, stream: int) -> Levels:
     """The levels of a window of at least FEWEST batches; `stream` must differ between windows that are compared."""
-    window = window.only(window.batches["trigger_execution_ms"].notna(), window.because)
+    window = window.only(~np.isnan(window.batches["trigger_execution_ms"]), window.because)
     parts = _parts(window)
-    cut = blocks(parts[TOTAL].to_numpy(dtype=float), stream)
-    found = typical(parts, cut, window.middle.to_numpy())
-    return Levels(found, _mean(parts[TOTAL].to_numpy(dtype=float), cut), _latencies(window, cut))
+    cut = blocks(parts[TOTAL], stream)
+    found = typical(parts, cut, window.middle)
+    return Levels(found, _mean(parts[TOTAL], cut), _latencies(window, cut))
 
 
-def typical(parts: pd.DataFrame, cut: Blocks, inside: np.ndarray) -> dict[str, Level]:
-    """The mean of each column over the batches between p25 and p75 of triggerExecution: those marked `inside`.
+def typical(parts: Mapping[str, np.ndarray], cut: Blocks, inside: np.ndarray) -> dict[str, Level]:
+    """The mean of each of the parts over the batches between p25 and p75 of triggerExecution: those marked `inside`.
 
     A window that drifts has a long memory, so that few blocks are drawn and the level is as uncertain as it moves.
     """
-    values = parts.to_numpy(dtype=float)
-    total = values[:, parts.columns.get_loc(TOTAL)]
-    order = np.argsort(total, kind="stable")
+    values = np.column_stack(list(parts.values()))
+    order = np.argsort(parts[TOTAL], kind="stable")
     drawn = np.concatenate([middle(weights[:, order]) @ values[order] for weights in cut.weights()])
     seen = values[inside].mean(axis=0)
-    return {str(name): cut.around(float(seen[i]), drawn[:, i]) for i, name in enumerate(parts)}
+    return {name: cut.around(float(seen[i]), drawn[:, i]) for i, name in enumerate(parts)}
 
 
 def _mean(total: np.ndarray, cut: Blocks) -> Level:
@@ -59,12 +58,12 @@ def _mean(total: np.ndarray, cut: Blocks) -> Level:
     return cut.around(float(total.mean()), drawn)
 
 
-def _parts(window: Window) -> pd.DataFrame:
-    frame = window.batches
-    phases = frame[list(PHASES)].fillna(0).rename(columns=PHASES)
-    rest = {REST[0]: frame["other_phases_ms"], REST[1]: unaccounted_ms(window)}
-    parts: pd.DataFrame = pd.concat([frame["trigger_execution_ms"].rename(TOTAL), phases, pd.DataFrame(rest)], axis=1)
-    return parts[[name for name in parts if name == TOTAL or (parts[name] != 0).any()]]
+def _parts(window: Window) -> dict[str, np.ndarray]:
+    phases = {name: summed(window, (column,)) for column, name in PHASES.items()}
+    rest = unaccounted_ms(window)
+    assert isinstance(rest, np.ndarray)
+    parts = {**phases, REST[0]: window.batches["other_phases_ms"], REST[1]: rest}
+    return {TOTAL: window.batches["trigger_execution_ms"]} | {name: ms for name, ms in parts.items() if ms.any()}
 
 
 def middle(weights: np.ndarray) -> np.ndarray:

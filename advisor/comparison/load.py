@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
 import numpy as np
 
 from advisor.comparison.bootstrap import DRAWS, SEED, Level
 from advisor.comparison.levels import TOTAL, Levels
+from advisor.contract import LoadEntry, LoadKind, Sides
 from advisor.metrics import Estimate, Missing
 from advisor.metrics.cost import fit
 from advisor.metrics.flow import SAME_LOAD, rows_taken
 from advisor.metrics.latency import ONE_SHOT
+from advisor.metrics.numbers import mean, quantile
 from advisor.metrics.words import number
 from advisor.window import Window
 
 BEYOND = 1.5  # a fit is not stretched further than this beyond the rows it has seen
 _NORMAL_95 = 2 * 1.96  # standard errors in a 95 % interval
-
-Kind = Literal["same", "adjusted", "differs", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -30,22 +29,22 @@ class Load:
     `grown`: whether AFTER has more.
     """
 
-    kind: Kind
+    kind: LoadKind
     says: str
     rows: tuple[float, float]
     per_second: tuple[float | None, float | None]
     shift_ms: float = 0.0
     grown: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, by the comparison's contract."""
-        return {
-            "kind": self.kind,
-            "says": self.says,
-            "rows_per_batch": {"before": _whole(self.rows[0]), "after": _whole(self.rows[1])},
-            "rows_per_second": {"before": _whole(self.per_second[0]), "after": _whole(self.per_second[1])},
-            "adjusted_ms": round(self.shift_ms, 2),
-        }
+    def entry(self) -> LoadEntry:
+        """As it is told."""
+        return LoadEntry(
+            kind=self.kind,
+            says=self.says,
+            rows_per_batch=_sides(self.rows),
+            rows_per_second=_sides(self.per_second),
+            adjusted_ms=round(self.shift_ms, 2),
+        )
 
 
 def load(before: Window, after: Window) -> tuple[Load, Level | None]:
@@ -122,23 +121,27 @@ def _cost(per_row: Estimate, rows: float) -> Level:
 
 def _seen(window: Window, rows: float) -> bool:
     seen = window.batches["input_rows"]
-    return bool(seen.quantile(0.05) / BEYOND <= rows <= seen.quantile(0.95) * BEYOND)
+    return bool(quantile(seen, 0.05) / BEYOND <= rows <= quantile(seen, 0.95) * BEYOND)
 
 
 def rows_per_batch(window: Window) -> float:
     """Mean rows that a batch takes from its sources, each counted once however often the batch reads it."""
-    return float(rows_taken(window).mean())
+    return mean(rows_taken(window))
 
 
 def rows_per_second(window: Window) -> float | None:
     """The same over the time since the trigger before; None where no batch tells that."""
     intervals = window.batches["interval_ms"]
-    passed = float(intervals.sum())
-    return float(rows_taken(window)[intervals.notna()].sum()) / passed * 1000 if passed > 0 else None
+    passed = float(np.nansum(intervals))
+    return float(np.nansum(rows_taken(window)[~np.isnan(intervals)])) / passed * 1000 if passed > 0 else None
 
 
 def _trigger(window: Window) -> str:
     return str(window.facts.value("trigger"))
+
+
+def _sides(pair: tuple[float | None, float | None]) -> Sides:
+    return Sides(before=_whole(pair[0]), after=_whole(pair[1]))
 
 
 def _whole(value: float | None) -> float | None:

@@ -6,24 +6,21 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from advisor.comparison.changes import Change
-from advisor.comparison.effect import Effect, plain
-from advisor.engine import Advice
+from advisor.comparison.effect import Effect, interval
+from advisor.contract import Advice, KeptPromise, Of, Outcome, Promise
 from advisor.facts import FACTS, Facts, from_conf, from_writer_options
 from advisor.facts.confs import ASYNC_ENABLED
 from advisor.metrics import Estimate
 from advisor.metrics.words import milliseconds
-from advisor.savings import Promise
 
 SLACK = 0.02  # of the batch before: a saving this close below the promise counts as kept
 MOST_MORE = 100_000  # more batches than this are as good as never
 _UNITS = {"millisecond": 1, "second": 1000, "minute": 60_000, "hour": 3_600_000}
 _INTERVAL = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(millisecond|second|minute|hour)s?\s*", re.IGNORECASE)
 
-Verdict = Literal["kept", "broken", "cannot say yet"]
-Of = Literal["batch", "record"]
 OF: tuple[Of, ...] = ("batch", "record")
 
 
@@ -39,22 +36,22 @@ class Kept:
     of: Of
     predicted: Promise
     measured: Estimate | None
-    verdict: Verdict
+    verdict: Outcome
     because: str
     more: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, by the comparison's contract."""
-        return {
-            "step": self.step,
-            "do": self.do,
-            "of": self.of,
-            "predicted_ms": self.predicted.to_dict(),
-            "measured_ms": plain(self.measured, 1) if self.measured else None,
-            "verdict": self.verdict,
-            "because": self.because,
-            "more_batches": self.more,
-        }
+    def entry(self) -> KeptPromise:
+        """As it is told."""
+        return KeptPromise(
+            step=self.step,
+            do=self.do,
+            of=self.of,
+            predicted_ms=self.predicted.rounded(),
+            measured_ms=interval(self.measured, 1) if self.measured else None,
+            verdict=self.verdict,
+            because=self.because,
+            more_batches=self.more,
+        )
 
 
 def made(steps: Iterable[Advice], changed: Iterable[Change], after: Facts) -> list[Advice]:
@@ -73,29 +70,39 @@ def judged(
 ) -> Kept | None:
     """Whether the step's promise was kept by this effect; None where it promised nothing of the kind.
 
-    Kept: the saving is at least the low end, but for 2 % of the batch, with the whole interval. Broken: the whole
-    interval lies below it. `batches`: the fewer of both sides. `doubt`: why nothing can be concluded anyway.
+    `batches`: the fewer of both sides. `doubt`: why nothing can be concluded anyway.
     """
-    promise = step.saves if of == "batch" else step.saves_latency
+    promise = step.saves_ms if of == "batch" else step.saves_latency_ms
     if promise is None:
         return None
     if measured is None or doubt:
         return Kept(step.id, step.do, of, promise, None, "cannot say yet", doubt or "there is nothing measured")
     saved = Estimate(-measured.difference.high, -(measured.difference.value or 0.0), -measured.difference.low)
-    verdict, because, more = _verdict(promise, saved, SLACK * measured.before, batches)
-    return Kept(step.id, step.do, of, promise, saved, verdict, because, more)
+    found = verdict(promise, saved, measured.before)
+    because, more = _because(found, promise, saved, measured.before, batches)
+    return Kept(step.id, step.do, of, promise, saved, found, because, more)
 
 
-def _verdict(promise: Promise, saved: Estimate, slack: float, batches: int) -> tuple[Verdict, str, int | None]:
-    enough = promise.low - slack
-    if saved.low >= enough:
-        return "kept", _how_kept(promise, saved), None
-    if saved.high < promise.low:
-        return "broken", f"at most {milliseconds(saved.high)} were saved", None
-    needed = _needed(saved, enough, promise.low, batches)
+def verdict(promise: Promise, saved: Estimate, before: float) -> Outcome:
+    """Whether a promise was kept by what was saved, of a batch or latency of `before` ms.
+
+    Kept: the saving is at least the low end, but for 2 % of what was before, with the whole interval. Broken: the whole
+    interval lies below it.
+    """
+    if saved.low >= promise.low - SLACK * before:
+        return "kept"
+    return "broken" if saved.high < promise.low else "cannot say yet"
+
+
+def _because(found: Outcome, promise: Promise, saved: Estimate, before: float, batches: int) -> tuple[str, int | None]:
+    if found == "kept":
+        return _how_kept(promise, saved), None
+    if found == "broken":
+        return f"at most {milliseconds(saved.high)} were saved", None
+    needed = _needed(saved, promise.low - SLACK * before, promise.low, batches)
     if needed is None:
-        return "cannot say yet", "the batches vary so much that the saving lies on both sides of the promise", None
-    return "cannot say yet", f"{needed:,} more batches on each side are needed", needed
+        return "the batches vary so much that the saving lies on both sides of the promise", None
+    return f"{needed:,} more batches on each side are needed", needed
 
 
 def _how_kept(promise: Promise, saved: Estimate) -> str:
@@ -116,12 +123,11 @@ def _needed(saved: Estimate, enough: float, low: float, batches: int) -> int | N
 
 def _wanted(step: Advice) -> dict[str, Any]:
     """Facts that hold once the step is made, as far as its settings tell; of stages the last one's."""
-    change: Mapping[str, Any] = step.stages[-1]["change"] if step.stages else step.change
-    pairs = [pair for key, text in (change.get("conf") or {}).items() for pair in from_conf(key, str(text))]
-    options = change.get("writer_option") or {}
-    if ASYNC_ENABLED in options:
-        pairs += from_writer_options(options)
-    pairs += _of_trigger(change.get("trigger") or {})
+    change = step.stages[-1].change if step.stages else step.change
+    pairs = [pair for key, text in change.conf.items() for pair in from_conf(key, text)]
+    if ASYNC_ENABLED in change.writer_option:
+        pairs += from_writer_options(change.writer_option)
+    pairs += _of_trigger(change.trigger)
     return {fact: value for fact, value in pairs if value is not None and (fact in FACTS or ":" in fact)}
 
 

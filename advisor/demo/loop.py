@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from advisor.contract import Advice, Change, Comparison
 from advisor.errors import InputError
 from advisor.session import attach
 from advisor.views.paste import pastes
-from advisor.views.promises import told
-from advisor.views.screen import best_step
+from advisor.views.proof import proof
 from advisor.views.text import saving
 
 if TYPE_CHECKING:
@@ -68,12 +68,10 @@ class Stage:
     advance: Callable[[str, float], None]
 
 
-def run_loop(
-    spark: Any, workload: Workload, place: Path, stage: Stage, *, batches: int = BATCHES
-) -> dict[str, Any] | None:
+def run_loop(spark: Any, workload: Workload, place: Path, stage: Stage, *, batches: int = BATCHES) -> Comparison | None:
     """Run the stream, advise on it, restart it with the step that the report calls best, and compare.
 
-    Comes back with the comparison as plain data, None where the advice holds no step that can be applied here, or
+    Comes back with the comparison, None where the advice holds no step that can be applied here, or
     where the runs cannot be compared. No query is left running.
     """
     with attach(spark, on_finding=_silent) as advisor:
@@ -93,50 +91,50 @@ class _Loop:
     stage: Stage
     batches: int
 
-    def run(self) -> dict[str, Any] | None:
+    def run(self) -> Comparison | None:
         begin = time.monotonic()
         with self._running(self.workload.conf, {}) as first:
             first.wait("as it is", self.batches, begin + FIRST_SECONDS)
         report = self.advisor.report()
         self.stage.show(report)
-        best = best_step(report.queries[0]) if report.queries else None
-        if best is None or not _applicable(best[1]):
+        best = report.typed.queries[0].best_step if report.typed.queries else None
+        if best is None or not _applicable(best.advice):
             self.stage.say("There is no step here that a restart could apply.")
             return None
-        self.stage.say(_applies(best[1]))
-        change = best[1]["change"]
-        with self._running(change.get("conf") or {}, change.get("writer_option") or {}) as second:
+        self.stage.say(_applies(best.advice))
+        change = best.advice.change
+        with self._running(change.conf, change.writer_option) as second:
             return self._proved(second, begin + BOTH_SECONDS)
 
-    def _proved(self, run: _Run, until: float) -> dict[str, Any] | None:
+    def _proved(self, run: _Run, until: float) -> Comparison | None:
         try:
             found = self._measured(run, until)
         except InputError as error:
             self.stage.say(f"The two runs cannot be compared: {error}")
             return None
-        for words in told(found):
+        for words in proof(found):
             self.stage.say(words)
         return found
 
-    def _measured(self, run: _Run, until: float) -> dict[str, Any]:
+    def _measured(self, run: _Run, until: float) -> Comparison:
         """The comparison, after so many more batches as it asks for while there is time."""
         wanted, most = self.batches, MOST_TIMES * self.batches
         while True:
             in_time = run.wait("with the step", wanted, until)
-            found: dict[str, Any] = self.advisor.compare().data["comparisons"][0]
-            more = max((kept["more_batches"] or 0 for kept in found["promises"]), default=0)
+            found = self.advisor.compare().typed.comparisons[0]
+            more = max((kept.more_batches or 0 for kept in found.promises), default=0)
             if not more or not in_time or wanted >= most:
                 return found
             wanted = min(run.seen + more, most)
 
     @contextmanager
-    def _running(self, conf: Mapping[str, Any], options: Mapping[str, Any]) -> Iterator[_Run]:
+    def _running(self, conf: Mapping[str, str], options: Mapping[str, str]) -> Iterator[_Run]:
         """The query from its checkpoint, stopped at the end."""
         for key, value in conf.items():
-            self.spark.conf.set(key, str(value))
+            self.spark.conf.set(key, value)
         writer = self._writer()
         for key, value in options.items():
-            writer = writer.option(key, str(value))
+            writer = writer.option(key, value)
         run = _Run(self.advisor, writer.start(), self.stage.advance)
         try:
             yield run
@@ -180,17 +178,16 @@ class _Run:
         self._inner(id, run_id, ended)
 
 
-def _applies(step: Mapping[str, Any]) -> str:
-    lines = [line for paste in pastes(step["change"]) for line in paste.lines]
-    promise = saving(step.get("saves_ms"))
+def _applies(step: Advice) -> str:
+    lines = [line for paste in pastes(step.change) for line in paste.lines]
+    promise = saving(step.saves_ms)
     expects = f" Promised: {promise}, per batch." if promise else ""
-    return f"The same query again, from its checkpoint, with: {step['do']}.{expects}\n  " + "\n  ".join(lines)
+    return f"The same query again, from its checkpoint, with: {step.do}.{expects}\n  " + "\n  ".join(lines)
 
 
-def _applicable(step: Mapping[str, Any]) -> bool:
+def _applicable(step: Advice) -> bool:
     """Whether a restart of this query from its checkpoint, in the same session, is all that it takes."""
-    change = step.get("change") or {}
-    in_session = all(key.startswith("spark.sql.") for key in change.get("conf") or {})
-    return (
-        step["legal"] == "yes" and step["takes"] == "restart" and {*change} <= {"writer_option", "conf"} and in_session
-    )
+    change = step.change
+    in_session = all(key.startswith("spark.sql.") for key in change.conf)
+    alone = change == Change(writer_option=change.writer_option, conf=change.conf)
+    return step.legal == "yes" and step.takes == "restart" and alone and in_session

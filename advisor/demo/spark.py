@@ -12,21 +12,13 @@ from pathlib import Path
 from subprocess import STDOUT, Popen, TimeoutExpired
 from typing import Any, Final
 
+from advisor.driverlog import log4j_settings
 from advisor.errors import UsageError
 
 LOG: Final = "driver.log"
 _SAID: Final = "java.txt"
 _LEAVING_SECONDS: Final = 10
 _OTHER_SPARKS: Final = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
-# PySpark's console prints nothing below WARN, whatever its level: progress goes to a file.
-_LOGGING: Final = """rootLogger.level = info
-rootLogger.appenderRef.file.ref = file
-appender.file.type = File
-appender.file.name = file
-appender.file.fileName = {log}
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yy/MM/dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
-"""
 
 
 class NoSparkError(Exception):
@@ -132,7 +124,7 @@ def _without_other_sparks() -> Iterator[None]:
 
 def _settings(place: Path) -> dict[str, str]:
     logging = place / "log4j2.properties"
-    logging.write_text(_LOGGING.format(log=place / LOG))
+    logging.write_text(log4j_settings(place / LOG))
     return {
         "spark.master": "local[2]",
         "spark.app.name": "latency-advisor-demo",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any, Final
 
 from advisor.catalogue import Condition
-from advisor.facts import FACTS, Known, version_at_least
-from advisor.metrics import Missing, measure, named
+from advisor.facts import FACTS, version_at_least, version_in_words
+from advisor.metrics import Estimate, Missing, measure, named
 from advisor.metrics.words import in_words, number
 from advisor.window import Window
+
+VERSIONS: Final = ("spark_version", "databricks_runtime")
+"""Facts that are known by their bounds, too."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,14 @@ def ask_all(conditions: Iterable[Condition], window: Window) -> Verdict:
     known: if every line fails it is no whatever the version, if some do it depends.
     """
     answers: list[Answer] = []
-    for _, lines in groupby(conditions, key=lambda line: (line.subject, bool(line.spark or line.platform))):
-        answers.extend(_together(list(lines), window))
+    for (_, limited), lines in groupby(conditions, key=lambda line: (_question(line), line.limited)):
+        answers += _together(list(lines), window) if limited else [ask(line, window) for line in list(lines)]
     return Verdict(tuple(answers))
+
+
+def _question(line: Condition) -> str:
+    """What a line asks: the version of Spark and that of Databricks Runtime are one question on different platforms."""
+    return "version" if line.subject in VERSIONS else line.subject
 
 
 def _together(lines: list[Condition], window: Window) -> Iterator[Answer]:
@@ -112,19 +121,21 @@ def _in_range(window: Window, limits: str | None) -> bool | None:
 
 
 def _version_is(window: Window, limit: str) -> bool | None:
-    floor = limit.lstrip("<>=")
-    reached = spark_reaches(window, floor)
+    reached = reaches(window, "spark_version", limit.lstrip("<>="))
     if reached is None:
         return None
     return reached if limit.startswith(">=") else not reached
 
 
-def spark_reaches(window: Window, floor: str) -> bool | None:
-    """Whether this Spark is `floor` or later, by its version or by what only later versions write."""
-    version, least = window.facts.get("spark_version"), window.facts.get("spark_version_at_least")
+def reaches(window: Window, name: str, floor: str) -> bool | None:
+    """Whether the version in the fact `name` is `floor` or later, by itself or by the bounds that are known of it."""
+    facts = window.facts
+    version, least, below = facts.value(name), facts.value(f"{name}_at_least"), facts.value(f"{name}_below")
     if version is not None:
-        return version_at_least(str(version.value), floor)
-    return True if least is not None and version_at_least(str(least.value), floor) else None
+        return version_at_least(str(version), floor)
+    if least is not None and version_at_least(str(least), floor):
+        return True
+    return False if below is not None and version_at_least(floor, str(below)) else None
 
 
 def ask(line: Condition, window: Window) -> Answer:
@@ -137,26 +148,40 @@ def _ask_fact(line: Condition, window: Window) -> Answer:
     known = window.facts.get(name)
     if line.operator == "known":
         return _ask_known(line, known is not None, Missing(f"{name} is not known", name))
-    if name == "spark_version" and line.operator == "at_least":
+    if name in VERSIONS and line.operator in ("at_least", "below"):
         return _ask_version(line, window)
+    left = window.facts.value(f"{name}_one_of") or ()
+    if (known is None or known.origin == "inferred") and len({_compare(line, value) for value in left}) == 1:
+        return _answered(line, name, left)
     if known is None:
         return Answer(None, _not_known(name), (name,), (name,))
-    if _compare(line, known):
-        return Answer(True, "", (name,), inferred=known.source == "inferred")
-    return Answer(False, line.else_ or f"{name} is {_said(known.value)}", (name,), inferred=known.source == "inferred")
+    return replace(_answered(line, name, (known.value,)), inferred=known.origin == "inferred")
+
+
+def _answered(line: Condition, name: str, possible: Sequence[Any]) -> Answer:
+    """The answer that every value gives that the fact can have."""
+    if _compare(line, possible[0]):
+        return Answer(True, "", (name,))
+    said = " or ".join(_said(value) for value in possible)
+    return Answer(False, line.else_ or f"{name} is {said}", (name,))
 
 
 def _ask_version(line: Condition, window: Window) -> Answer:
-    reached = spark_reaches(window, str(line.operand))
+    name = line.subject
+    reached = reaches(window, name, str(line.operand))
     if reached is None:
-        return Answer(None, _not_known("spark_version"), ("spark_version",), ("spark_version",))
-    version = window.facts.get("spark_version") or window.facts.get("spark_version_at_least")
-    otherwise = line.else_ or f"spark_version is {version.value if version else 'older'}"
-    return Answer(reached, "" if reached else otherwise, ("spark_version",))
+        return Answer(None, _not_known(name), (name,), (name,))
+    if reached is (line.operator == "at_least"):
+        return Answer(True, "", (name,))
+    facts = window.facts
+    bounds = version_in_words(facts.value(f"{name}_at_least"), facts.value(f"{name}_below"))
+    this = f"{line.else_}; this is {bounds}" if line.else_ else f"{name} is {bounds}"
+    version = facts.value(name)
+    return Answer(False, this if version is None else line.else_ or f"{name} is {version}", (name,))
 
 
-def _compare(line: Condition, known: Known) -> bool:
-    value, operand = known.value, line.operand
+def _compare(line: Condition, value: Any) -> bool:
+    operand = line.operand
     if line.operator == "is":
         return bool(value == operand)
     if line.operator == "in":
@@ -165,7 +190,7 @@ def _compare(line: Condition, known: Known) -> bool:
         reached = version_at_least(str(value), str(operand))
         return reached if line.operator == "at_least" else not reached
     compared = operator.ge if line.operator == "at_least" else operator.lt
-    return value is not None and bool(compared(float(value), float(operand)))
+    return isinstance(value, int | float) and bool(compared(value, float(operand)))
 
 
 def _ask_metric(line: Condition, window: Window) -> Answer:
@@ -185,11 +210,13 @@ def _ask_metric(line: Condition, window: Window) -> Answer:
     words = f"{line.subject} is {in_words(value, unit)}"
     if never:
         return Answer(False, line.else_ or words)
-    return Answer(None, f"{words}, the limit {number(limit, unit)} lies between", (), _open_facts(window))
+    narrower = (value.fact,) if value.fact else ()
+    return Answer(None, f"{words}, the limit {number(limit, unit)} lies between{would_tell(value)}", (), narrower)
 
 
-def _open_facts(window: Window) -> tuple[str, ...]:
-    return () if window.facts.get("task_slots") else ("task_slots",)
+def would_tell(value: Estimate) -> str:
+    """The option that would narrow an interval; nothing where none would."""
+    return f" (--set {value.fact}=... would tell)" if value.fact else ""
 
 
 def _ask_known(line: Condition, known: bool, value: object) -> Answer:

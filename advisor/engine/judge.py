@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
-from advisor.catalogue import LEVELS, Catalogue, Level, Rule
-from advisor.engine.conditions import Verdict, ask, ask_all, missing_because
-from advisor.engine.findings import Advice, Finding, Judgement, Silenced, Skipped
+from msgspec.structs import replace
+
+from advisor.catalogue import Catalogue, Rule
+from advisor.contract import LEVELS, Advice, Evidence, Finding, Level, Measured, Passed, Silenced, Skipped
+from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_tell
+from advisor.engine.findings import Judgement
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
+from advisor.engine.quiet import NotApplicable, why_quiet
 from advisor.engine.sentences import finding_says
 from advisor.engine.steps import advice
+from advisor.errors import fault
 from advisor.metrics import METRICS, Estimate, Missing, measure
 from advisor.metrics.words import in_words
 from advisor.window import Window
@@ -24,21 +28,36 @@ def judge(
 ) -> Judgement:
     """What every rule says of this window. `levels` replaces a rule's own levels, by rule id."""
     quiet_by_wish = {silence.rule: silence for silence in silenced}
-    verdicts = [
-        judge_rule(rule, window, (levels or {}).get(rule.id))
-        for rule in catalogue.rules.values()
-        if rule.id not in quiet_by_wish
-    ]
+    asked = [rule for rule in catalogue.rules.values() if rule.id not in quiet_by_wish]
+    verdicts = [_guarded(rule, window, (levels or {}).get(rule.id)) for rule in asked]
     findings = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
     return Judgement(
-        findings=tuple(ranked(folded(findings))),
+        findings=tuple(ranked(folded(findings, catalogue))),
         skipped=tuple(verdict for verdict in verdicts if isinstance(verdict, Skipped)),
         suppressed=tuple(quiet_by_wish.values()),
+        passed=tuple(verdict for verdict in verdicts if isinstance(verdict, Passed)),
+        not_applicable=tuple(Skipped(v.rule, v.reason) for v in verdicts if isinstance(v, NotApplicable)),
     )
 
 
+def _guarded(
+    rule: Rule, window: Window, levels: Mapping[Level, float] | None
+) -> Finding | Skipped | Passed | NotApplicable:
+    """The rule's answer; a fault in it costs this rule, never the report."""
+    try:
+        return judge_rule(rule, window, levels) or why_quiet(rule, window, levels or rule.levels)
+    except Exception as error:
+        return Skipped(rule.id, f"a fault of the advisor: {fault(error)}")
+
+
 def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None = None) -> Finding | Skipped | None:
-    """A finding, or why the rule could not be judged, or None: the rule is quiet."""
+    """A finding, or why the rule could not be judged, or None: the rule is quiet.
+
+    A structural rule is judged by cold batches where there are no others; its steps then promise no milliseconds.
+    """
+    judged = window
+    if rule.structural and window.cold is not None and len(window.cold):
+        window = window.cold
     already = [ask(line, window) for line in rule.unless]
     if any(answer.holds for answer in already):
         return None
@@ -51,7 +70,7 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
     if asked.holds is None:
         return Skipped(rule.id, "; ".join(asked.because))
     doubt = any(answer.holds is None for answer in already)
-    return _finding(rule, window, evidence, asked, doubt)
+    return _finding(rule, window, evidence, asked, doubt, advice(rule, judged))
 
 
 def _evidence(
@@ -70,7 +89,7 @@ def _evidence(
     level = level_of(value.safe, levels)
     if level is None and level_of(value.high, levels) is not None:
         words = in_words(value, METRICS[rule.measure.metric].unit)
-        return Skipped(rule.id, f"{rule.measure.metric} is {words} (--set task_slots=... would tell)")
+        return Skipped(rule.id, f"{rule.measure.metric} is {words}{would_tell(value) or ': too wide to tell'}")
     return None if level is None else (level, value)
 
 
@@ -84,10 +103,14 @@ def _seen(rule: Rule, window: Window) -> tuple[Level, None] | Skipped | None:
 
 
 def _finding(
-    rule: Rule, window: Window, evidence: tuple[Level, Estimate | None], asked: Verdict, doubt: bool
+    rule: Rule,
+    window: Window,
+    evidence: tuple[Level, Estimate | None],
+    asked: Verdict,
+    doubt: bool,
+    steps: tuple[Advice, ...],
 ) -> Finding:
     level, value = evidence
-    steps = advice(rule, window)
     felt = _felt(rule, window, steps)
     wide = value is not None and spans(value, rule.levels)
     return Finding(
@@ -100,16 +123,18 @@ def _finding(
         why=rule.why,
         measure=_measured(rule, value),
         evidence=tuple(_fact(name, window) for name in _facts(rule, asked)),
-        explains=rule.explains,
+        explained_by=None,
         steps=steps,
         references=rule.references,
-        felt=felt,
+        felt_share=felt,
     )
 
 
 def _weight(rule: Rule, window: Window) -> int:
-    """Batches that stand behind a finding; a fact that was seen needs none."""
-    return len(window) if rule.measure is not None else SURE_BATCHES["high"]
+    """Batches that stand behind a finding; a fact that was seen needs none, partial records are never more than one."""
+    if rule.measure is None:
+        return SURE_BATCHES["high"]
+    return min(len(window), 1) if window.partial else len(window)
 
 
 def _felt(rule: Rule, window: Window, steps: Iterable[Advice]) -> float | None:
@@ -117,17 +142,15 @@ def _felt(rule: Rule, window: Window, steps: Iterable[Advice]) -> float | None:
     own = part_ms(rule.measure.metric, rule.measure.stat, window) if rule.measure else None
     if own is not None:
         return felt_share(own, window)
-    saved = [promise.high for step in steps if (promise := step.saves or step.saves_latency)]
+    saved = [promise.high for step in steps if (promise := step.saves_ms or step.saves_latency_ms)]
     return felt_share(max(saved), window) if saved else None
 
 
-def _measured(rule: Rule, value: Estimate | None) -> dict[str, object] | None:
+def _measured(rule: Rule, value: Estimate | None) -> Measured | None:
     if rule.measure is None or value is None:
         return None
-    shown: dict[str, object] = {"metric": rule.measure.metric, "stat": rule.measure.stat, "value": _short(value.safe)}
-    if value.value is None:
-        shown |= {"low": _short(value.low), "high": _short(value.high)}
-    return shown
+    low, high = (_short(value.low), _short(value.high)) if value.value is None else (None, None)
+    return Measured(metric=rule.measure.metric, stat=rule.measure.stat, value=_short(value.safe), low=low, high=high)
 
 
 def _short(number: float) -> float:
@@ -140,14 +163,14 @@ def _facts(rule: Rule, asked: Verdict) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _fact(name: str, window: Window) -> dict[str, object]:
+def _fact(name: str, window: Window) -> Evidence:
     known = window.facts.get(name)
-    return {"fact": name, "value": known.value if known else None, "from": known.source if known else None}
+    return Evidence(fact=name, value=known.value if known else None, origin=known.origin if known else None)
 
 
-def folded(findings: list[Finding]) -> list[Finding]:
+def folded(findings: list[Finding], catalogue: Catalogue) -> list[Finding]:
     """Findings that another one explains carry its id."""
-    by = {explained: finding.rule for finding in findings for explained in finding.explains}
+    by = {explained: found.rule for found in findings for explained in catalogue.rules[found.rule].explains}
     return [replace(f, explained_by=by[f.rule]) if f.rule in by and by[f.rule] != f.rule else f for f in findings]
 
 
@@ -155,5 +178,5 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
     """Most important first: own findings before explained ones, then level, then what a record feels."""
     return sorted(
         findings,
-        key=lambda f: (f.explained_by is not None, -LEVELS.index(f.level), -(f.felt or 0.0), f.rule),
+        key=lambda f: (f.explained_by is not None, -LEVELS.index(f.level), -(f.felt_share or 0.0), f.rule),
     )

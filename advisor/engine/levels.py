@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from advisor.catalogue import LEVELS, Level
+from advisor.contract import LEVELS, Confidence, Level
 from advisor.metrics import METRICS, Estimate, measure
 from advisor.window import Window
 
@@ -46,11 +46,11 @@ def part_ms(metric: str, stat: str | None, window: Window) -> float | None:
     part = METRICS[metric].part
     if part is None or METRICS[metric].basis != "wall":
         return None
-    value = measure(window, part, "mean" if stat == "total" else stat)
+    value = measure(window, part.name, "mean" if stat == "total" else stat)
     return value.safe if isinstance(value, Estimate) else None
 
 
-def confidence(batches: int, *lowered_by: bool) -> str:
+def confidence(batches: int, *lowered_by: bool) -> Confidence:
     """high from 30 steady batches, medium from 10, else low; one step lower for each reason to doubt."""
     rank = next((i for i, name in enumerate(SURE_BATCHES) if batches >= SURE_BATCHES[name]), 2)
-    return ("high", "medium", "low")[min(2, rank + sum(lowered_by))]
+    return LEVELS[max(0, 2 - rank - sum(lowered_by))]

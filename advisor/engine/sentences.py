@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
+from advisor import contract
 from advisor.catalogue import Change, Rule, Step
 from advisor.metrics import METRICS, Estimate, Missing, measure
-from advisor.metrics.words import in_words, number
+from advisor.metrics.words import in_words, interval, number
 from advisor.window import Window
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_:.]*)\}")
@@ -28,7 +31,8 @@ def finding_says(rule: Rule, window: Window) -> str:
     if not len(window):
         return said
     if len(window) == 1:
-        return f"In the one batch given, {said}"
+        which = "the first batch after a start" if bool(window.batches["cold"][0]) else "the one batch given"
+        return f"In {which}, {said}"
     if not rule.says.startswith("{"):
         return said[:1].upper() + said[1:]
     typical = rule.measure is not None and rule.measure.stat == "typical"
@@ -47,12 +51,13 @@ def undo_says(step: Step, window: Window) -> str:
     return f"{step.undo.do}: {stages}. {step.undo.costs}"
 
 
-def change_of(change: Change | None, window: Window) -> dict[str, object]:
-    """The change as plain data, numbers filled in; kinds that the step does not use are left out."""
+def change_of(change: Change | None, window: Window) -> contract.Change:
+    """The change with its numbers filled in, a trigger's in Spark's words; kinds that it does not use are empty."""
     if change is None:
-        return {}
-    kinds = change.model_dump(exclude_none=True, exclude_defaults=True)
-    return {kind: _filled(value, window) for kind, value in kinds.items()}
+        return contract.Change()
+    filled = msgspec.convert({kind: _filled(value, window) for kind, value in change.kinds.items()}, contract.Change)
+    trigger = {kind: interval(value) if isinstance(value, str) else value for kind, value in filled.trigger.items()}
+    return msgspec.structs.replace(filled, trigger=trigger)
 
 
 def _filled(value: object, window: Window) -> object:
@@ -82,7 +87,7 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
     known = window.facts.get(name)
     if known is None or known.value is None:
         return f"an unknown {name}"
-    if name.endswith("_ms"):
+    if name.endswith("_ms") and isinstance(known.value, int | float):
         return number(float(known.value), "ms")
     return str(known.value).lower() if isinstance(known.value, bool) else str(known.value)
 

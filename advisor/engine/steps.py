@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from advisor import contract
 from advisor.catalogue import Rule, Stage, Step
+from advisor.contract import LEGAL, TAKES, Advice, Legal, Promise
 from advisor.engine.conditions import Verdict, ask_all
-from advisor.engine.findings import Advice
 from advisor.engine.sentences import change_of, sentence, undo_says
 from advisor.metrics import METRICS, Missing, measure
-from advisor.savings import Promise, per_batch, per_record
+from advisor.savings import per_batch, per_record, saves_in
 from advisor.window import Window
 
-LEGAL_ORDER = {"yes": 0, "if": 1, "no": 2}
-TAKES_ORDER = {"nothing": 0, "restart": 1, "stages": 2, "new_checkpoint": 3}
 NEW_CHECKPOINT = (
     "it takes a new checkpoint: state is lost, startingOffsets decides what is read again, and a sink that remembers "
     "batch ids (files, idempotent foreachBatch) skips the batches it thinks it knows"
@@ -21,21 +18,23 @@ NEW_CHECKPOINT = (
 
 
 def advice(rule: Rule, window: Window) -> tuple[Advice, ...]:
-    """The rule's steps for this query: legal first, then proven ones, then the larger saving, then what takes less."""
+    """The rule's steps for this query: legal first, then the larger saving, then proven ones, then what takes less.
+
+    A step that loses the state is left out while it is not known whether it is meant for this query.
+    """
     offered = [_advised(step, window) for step in rule.steps]
     return tuple(sorted((step for step in offered if step is not None), key=_order))
 
 
-def _order(step: Advice) -> tuple[int, bool, bool, float, int]:
-    saving = step.saves or step.saves_latency
-    likely, takes = -saving.likely if saving else 0.0, step.takes
-    return LEGAL_ORDER[step.legal], step.experimental, takes == "new_checkpoint", likely, TAKES_ORDER[takes]
+def _order(step: Advice) -> tuple[int, float, bool, int]:
+    saving = step.saves_ms or step.saves_latency_ms
+    return LEGAL.index(step.legal), -saving.likely if saving else 0.0, step.experimental, TAKES.index(step.takes)
 
 
 def _advised(step: Step, window: Window) -> Advice | None:
     meant = ask_all(step.when, window)
     already = [ask_all([line], window).holds for line in step.unless]
-    if meant.holds is False or True in already:
+    if meant.holds is False or True in already or (step.takes == "new_checkpoint" and meant.holds is None):
         return None
     legal, because, unknown = _legality(step, window, meant)
     saves, latency = per_batch(step.saves, window), per_record(step.saves, window)
@@ -43,22 +42,23 @@ def _advised(step: Step, window: Window) -> Advice | None:
         id=step.id,
         do=sentence(step.do, window),
         legal=legal,
-        because=because,
+        because=because or None,
         unknown=tuple(unknown),
         change=change_of(step.change, window),
         stages=tuple(_stage(stage, window) for stage in step.stages),
         takes=step.takes,
         semantics=step.semantics,
         status=step.status,
-        saves=saves if isinstance(saves, Promise) else None,
-        saves_latency=latency if isinstance(latency, Promise) else None,
+        saves_ms=saves if isinstance(saves, Promise) else None,
+        saves_latency_ms=latency if isinstance(latency, Promise) else None,
         costs=sentence(step.costs, window),
         undo=undo_says(step, window),
         check=sentence(step.check, window),
+        saves_in=saves_in(step.saves) if isinstance(saves, Promise) else (),
     )
 
 
-def _legality(step: Step, window: Window, meant: Verdict) -> tuple[str, str, list[str]]:
+def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, list[str]]:
     """(yes | if | no, why it is not a plain yes, the facts that would settle it)."""
     legal = ask_all(step.legal, window)
     if legal.holds is False:
@@ -76,10 +76,9 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[str, str, lis
 
 def _unfilled(step: Step, window: Window) -> list[Missing]:
     """Why numbers that the change needs are missing."""
-    text = repr(step.change.model_dump()) if step.change else ""
-    named = [name for name in METRICS if f"{{{name}}}" in text]
+    named = [name for name in METRICS if name in step.change.names] if step.change and step.change.names else []
     return [value for name in named if isinstance(value := measure(window, name), Missing)]
 
 
-def _stage(stage: Stage, window: Window) -> dict[str, Any]:
-    return {"do": stage.do, "change": change_of(stage.change, window), "until": stage.until}
+def _stage(stage: Stage, window: Window) -> contract.Stage:
+    return contract.Stage(do=stage.do, change=change_of(stage.change, window), until=stage.until)

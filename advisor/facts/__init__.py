@@ -4,11 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from advisor.facts.confs import from_conf, from_confs, from_writer_options, in_order
-from advisor.facts.names import CONF, EXECUTOR, FACTS, SOURCES, Fact, Known
+from advisor.facts.fact import ORIGINS, Fact, Known
+from advisor.facts.names import CONF, EXECUTOR, FACTS
 from advisor.facts.settlement import Facts, settle
 from advisor.facts.sighting import Sighting
 from advisor.facts.values import check_value, fact_named, parse_user_fact, read_value
-from advisor.facts.versions import platform_of, same_version, version_at_least, version_numbers
+from advisor.facts.versions import platform_of, same_version, version_at_least, version_in_words, version_numbers
 
 if TYPE_CHECKING:
     from advisor.facts.evidence import Evidence, Run
@@ -18,7 +19,7 @@ __all__ = [
     "CONF",
     "EXECUTOR",
     "FACTS",
-    "SOURCES",
+    "ORIGINS",
     "Evidence",
     "Fact",
     "Facts",
@@ -38,6 +39,7 @@ __all__ = [
     "same_version",
     "settle",
     "version_at_least",
+    "version_in_words",
     "version_numbers",
 ]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from advisor.facts.names import CONF, Known
+from advisor.facts.fact import Known
+from advisor.facts.names import CONF
 from advisor.redaction import redact_setting
 
 ASYNC_ENABLED: Final = "asyncProgressTrackingEnabled"
@@ -40,14 +41,14 @@ _STATE_PARTITIONS: Final = "spark.sql.streaming.internal.statestore.partitions"
 _TRUE = {"true": True, "false": False}
 
 
-def from_confs(confs: Mapping[str, str], source: str) -> dict[str, Known]:
+def from_confs(confs: Mapping[str, str], origin: str) -> dict[str, Known]:
     """Every fact that these configuration values settle, with the values themselves as `conf:KEY`.
 
     `confs` is taken as all that was set: when none in it is a Databricks setting, that is known too (the value None).
     """
     told = (each for key, text in in_order(confs.items()) for each in from_conf(key, text))
-    found = {name: Known(value, source) for name, value in told}
-    found.setdefault("ignored_databricks_setting", Known(None, source))
+    found = {name: Known(value, origin) for name, value in told}
+    found.setdefault("ignored_databricks_setting", Known(None, origin))
     return found
 
 

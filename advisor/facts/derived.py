@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from advisor.facts.bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, local_slots
-from advisor.facts.names import CONF, EXECUTOR, SOURCES
+from advisor.facts.fact import ORIGINS
+from advisor.facts.names import CONF, EXECUTOR
 from advisor.facts.versions import platform_of, version_at_least
 
 Candidates = dict[str, dict[str, Any]]
+
+_FIRST_SPARK: Final = {"available_now": "3.2", "real_time": "3.5"}
+"""The oldest Spark with a trigger, Databricks' own included (open source: 3.3 and 4.1)."""
 
 
 def derive(candidates: Candidates) -> None:
@@ -16,25 +21,27 @@ def derive(candidates: Candidates) -> None:
     _platform(candidates)
     _databricks(candidates)
     _slots(candidates)
+    _delta(candidates)
     _log_purge(candidates)
+    _trigger(candidates)
 
 
 def _best(candidates: Candidates, name: str) -> Any:
-    by_source = candidates.get(name, {})
-    return by_source[min(by_source, key=SOURCES.index)] if by_source else None
+    by_origin = candidates.get(name, {})
+    return by_origin[min(by_origin, key=ORIGINS.index)] if by_origin else None
 
 
-def _source(candidates: Candidates, name: str) -> str:
-    return min(candidates[name], key=SOURCES.index)
+def _origin(candidates: Candidates, name: str) -> str:
+    return min(candidates[name], key=ORIGINS.index)
 
 
-def _put(candidates: Candidates, name: str, value: Any, source: str) -> None:
-    candidates.setdefault(name, {}).setdefault(source, value)
+def _put(candidates: Candidates, name: str, value: Any, origin: str) -> None:
+    candidates.setdefault(name, {}).setdefault(origin, value)
 
 
 def _properties(candidates: Candidates) -> str | None:
-    """The source that showed the application's Spark properties as a whole, if any did."""
-    seen = [source for source in candidates.get(CONF + "spark.master", {}) if source in ("event_log", "session")]
+    """The origin that showed the application's Spark properties as a whole, if any did."""
+    seen = [origin for origin in candidates.get(CONF + "spark.master", {}) if origin in ("event_log", "session")]
     return seen[0] if seen else None
 
 
@@ -42,7 +49,7 @@ def _platform(candidates: Candidates) -> None:
     """Databricks adds properties of its own to every application: where all were seen without them it is not there."""
     runtime = _best(candidates, "databricks_runtime")
     if runtime:
-        _put(candidates, "platform", "databricks", _source(candidates, "databricks_runtime"))
+        _put(candidates, "platform", "databricks", _origin(candidates, "databricks_runtime"))
         return
     properties = _properties(candidates)
     if properties and "databricks" not in candidates.get("platform", {}).values():
@@ -55,31 +62,65 @@ def _databricks(candidates: Candidates) -> None:
     platform = _best(candidates, "platform")
     if platform == "databricks":
         ignored = candidates.get("ignored_databricks_setting", {})
-        for source in [source for source, key in ignored.items() if key not in (None, IGNORED_EVERYWHERE)]:
-            del ignored[source]
+        for origin in [origin for origin, key in ignored.items() if key not in (None, IGNORED_EVERYWHERE)]:
+            del ignored[origin]
         if not ignored:
             candidates.pop("ignored_databricks_setting", None)
-        candidates.pop("spark_version_at_least", None)  # Databricks brings features to older versions
-        for source, value in candidates.get(CONF + ASYNC_STATE, {}).items():
-            _put(candidates, "async_state_checkpoint", str(value).lower() == "true", source)
+        _at_least_on_databricks(candidates)
+        for origin, value in candidates.get(CONF + ASYNC_STATE, {}).items():
+            _put(candidates, "async_state_checkpoint", str(value).lower() == "true", origin)
     elif platform in ("open_source", "other"):
         _put(candidates, "async_state_checkpoint", False, "default")
+
+
+def _at_least_on_databricks(candidates: Candidates) -> None:
+    """Databricks brings features to older versions; of commitOffsets it is known to which."""
+    least = candidates.pop("spark_version_at_least", None) or {}
+    if any(version_at_least(str(version), "3.4") for version in least.values()):
+        _put(candidates, "spark_version_at_least", COMMIT_OFFSETS_ON_DATABRICKS[0], "progress")
+
+
+def _trigger(candidates: Candidates) -> None:
+    """Kinds of trigger that this Spark does not have yet are no longer possible; what alone is left is known."""
+    found = candidates.get("trigger_one_of")
+    if not found:
+        return
+    left = [kind for kind in found["computed"] if not _before(candidates, _FIRST_SPARK.get(kind, "0"))]
+    found["computed"] = left
+    if len(left) == 1:
+        _put(candidates, "trigger", left[0], "computed")
+
+
+def _before(candidates: Candidates, floor: str) -> bool:
+    """Whether this Spark is older than `floor`."""
+    version, below = _best(candidates, "spark_version"), _best(candidates, "spark_version_below")
+    if version:
+        return not version_at_least(str(version), floor)
+    return bool(below) and version_at_least(floor, str(below))
+
+
+def _delta(candidates: Candidates) -> None:
+    """A query writes Delta by Delta's own sink; whatever a function does with a batch, only the log can tell."""
+    sink = _best(candidates, "sink")
+    if sink is not None and sink not in ("foreach", "foreach_batch", "other"):
+        _put(candidates, "writes_delta", sink == "delta", "computed")
 
 
 def _slots(candidates: Candidates) -> None:
     """Task slots from a local master, or from the executors that are there."""
     cpus = _whole(_best(candidates, CONF + "spark.task.cpus")) or 1
     master = candidates.get(CONF + "spark.master", {})
-    for source, text in master.items():
+    for origin, text in master.items():
+        _put(candidates, "local_mode", str(text).startswith("local"), origin)
         slots = local_slots(str(text), cpus)
         if slots:
-            _put(candidates, "task_slots", slots, source)
+            _put(candidates, "task_slots", slots, origin)
     executors = {name: by for name, by in candidates.items() if name.startswith(EXECUTOR)}
     default = _whole(_best(candidates, CONF + "spark.executor.cores"))
     total = _total_cores(executors, default, cpus)
     if total:
-        source = next(iter(next(iter(executors.values()))))
-        _put(candidates, "task_slots", total, source)
+        origin = next(iter(next(iter(executors.values()))))
+        _put(candidates, "task_slots", total, origin)
 
 
 def _total_cores(executors: Candidates, default: int | None, cpus: int) -> int | None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime, timezone
 
-import pandas as pd
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from advisor.facts.names import EXECUTOR, FACTS, Known
+from advisor.batches import instant, rows_of
+from advisor.facts.fact import Known
+from advisor.facts.names import EXECUTOR, FACTS
 from advisor.facts.sighting import Sighting
 
+_NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 _REACH_BYTES = 8192
 """How far behind its last event a run's own lines still stand."""
 
@@ -25,8 +31,8 @@ class Run:
     run_id: str
     name: str | None = None
     logs: set[str] = field(default_factory=set)
-    first: pd.Timestamp | None = None
-    last: pd.Timestamp | None = None
+    first: datetime | None = None
+    last: datetime | None = None
     ends: dict[str, int] = field(default_factory=dict)
     """Offset of the last thing that names the run, per file."""
     begins: dict[str, int] = field(default_factory=dict)
@@ -34,9 +40,13 @@ class Run:
 
 
 class Evidence:
-    """All that was read, arranged so that each run gets the sightings that count for it."""
+    """All that was read, arranged so that each run gets the sightings that count for it, however many runs there are.
 
-    def __init__(self, sightings: pd.DataFrame, batches: pd.DataFrame) -> None:
+    `sightings`: rows of the table of sightings; `batches`: of the table of batches, at least id, run_id, name,
+    timestamp, file, offset and log, the rows of a run together and in order of time.
+    """
+
+    def __init__(self, sightings: pa.Table, batches: pa.Table) -> None:
         rows = _rows(sightings)
         self.runs: dict[str, Run] = _runs(batches, rows)
         self._of_query: dict[str | None, list[Run]] = defaultdict(list)
@@ -47,9 +57,16 @@ class Evidence:
             self._of_query[run.id].append(run)
             for log in run.logs:
                 self._of_log[log].append(run)
-        for row in (_with_run(row, self._of_query[row.id]) for row in rows):
+        begun = _Begun(self.runs.values())
+        for row in map(begun.with_run, rows):
             (self._named[row.run_id] if row.run_id else self._unnamed[row.log]).append(row)
         self._queries = _queries_per_log(self.runs.values(), rows)
+        self._unnamed = {log: [row for row in told if self._may_count(row)] for log, told in self._unnamed.items()}
+        self._overlaps = {log: _Overlaps(runs) for log, runs in self._of_log.items()}
+        self._executors = {
+            log: [row for row in unnamed if row.fact.startswith(EXECUTOR)] for log, unnamed in self._unnamed.items()
+        }
+        self._async = {query: self._told_async(runs) for query, runs in self._of_query.items()}
 
     def of(self, run_id: str) -> list[Sighting]:
         """The sightings that count for a run, in order of trust: of two that differ, the later is right.
@@ -58,7 +75,7 @@ class Evidence:
         and only when it stands before the run's end.
         """
         run = self.runs[run_id]
-        unnamed = [row for log in sorted(run.logs) for row in self._unnamed[log] if self._counts(row, run)]
+        unnamed = [row for log in sorted(run.logs) for row in self._unnamed.get(log, ()) if self._counts(row, run)]
         return sorted(unnamed, key=lambda row: (row.file in run.ends, row.file, row.offset)) + self._named[run_id]
 
     def around(self, run_id: str) -> dict[str, Known]:
@@ -75,29 +92,44 @@ class Evidence:
         """Whether another query ran in the same application at the same time; None when the run has no times."""
         if run.first is None:
             return None
-        beside = (other for log in run.logs for other in self._of_log[log] if other.id != run.id)
-        return any(_overlap(run, other) for other in beside)
+        return any(self._overlaps[log].beside(run) for log in run.logs)
 
     def _executors_changed(self, run: Run) -> bool | None:
         """Whether executors came or went between the run's first and last batch; None when no executor was seen."""
-        rows = [row for log in run.logs for row in self._unnamed[log] if row.fact.startswith(EXECUTOR)]
+        rows = [row for log in run.logs for row in self._executors.get(log, ())]
         if any(run.begins.get(row.file, row.offset) < row.offset < run.ends.get(row.file, row.offset) for row in rows):
             return True
-        times = [row.timestamp for row in rows if not pd.isna(row.timestamp)]
+        times = [row.timestamp for row in rows if row.timestamp is not None]
         if not times or run.first is None or run.last is None:
             return None  # driver logs are not read in full: what was not seen there may still have been
         return any(run.first < time < run.last for time in times)
 
     def _async_before(self, run: Run) -> bool | None:
         """Whether an earlier run of the query tracked progress asynchronously; None when no earlier run tells."""
-        earlier = [other.run_id for other in self._of_query[run.id] if _before(other, run)]
-        told = [row.value for other in earlier for row in self._named[other] if row.fact == "async_progress"]
-        return "true" in told if told else None
+        told = [value for other, value in self._async[run.id] if _before(other, run)]
+        return any(told) if told else None
+
+    def _told_async(self, runs: Iterable[Run]) -> list[tuple[Run, bool]]:
+        """The runs that tell, each with whether it tracked so: of those that tell the same, the first in time.
+
+        Runs without a time are all kept: their place may tell that they came before.
+        """
+        rows = ((run, row) for run in runs for row in self._named[run.run_id])
+        told = [(run, row.value == "true") for run, row in rows if row.fact == "async_progress"]
+        timed = sorted((pair for pair in told if pair[0].first is not None), key=lambda pair: pair[0].first or _NEVER)
+        first = {value: (run, value) for run, value in reversed(timed)}
+        return [*first.values(), *(pair for pair in told if pair[0].first is None)]
+
+    def _may_count(self, row: Sighting) -> bool:
+        """Whether the row counts for any run: in a log of several queries it must name its own, or speak of all."""
+        return row.id is not None or len(self._queries[row.log]) <= 1 or _application_wide(row)
 
     def _counts(self, row: Sighting, run: Run) -> bool:
-        alone = len(self._queries[row.log]) <= 1 if row.id is None else row.id == run.id
+        own = row.id in (None, run.id) or _application_wide(row)
+        if row.fact == "stopped":  # the end of an application ends all that ran in it before
+            return own and row.offset >= run.begins.get(row.file, 0)
         end = run.ends.get(row.file)
-        return (alone or _application_wide(row)) and (end is None or row.offset <= end + _REACH_BYTES)
+        return own and (end is None or row.offset <= end + _REACH_BYTES)
 
 
 def _application_wide(row: Sighting) -> bool:
@@ -107,25 +139,15 @@ def _application_wide(row: Sighting) -> bool:
     return shared or row.source == "event_log" or row.fact.startswith(EXECUTOR)
 
 
-def _rows(sightings: pd.DataFrame) -> list[Sighting]:
+def _rows(sightings: pa.Table) -> list[Sighting]:
     """The table's rows in order of place, missing ids as None."""
-    if sightings.empty:
-        return []
-    ordered = sightings.sort_values(["log", "file", "offset"], kind="stable")
-    columns = [ordered[name] if name in ordered else [None] * len(ordered) for name in Sighting._fields]
-    rows = zip(*columns, strict=True)
-    return [Sighting(_text(one), _text(run), *rest) for one, run, *rest in rows]
+    columns = [sightings[name].to_pylist() for name in Sighting._fields]
+    rows = [Sighting(one or None, run or None, *rest) for one, run, *rest in zip(*columns, strict=True)]
+    return sorted(rows, key=lambda row: (row.log or "", row.file or "", row.offset or 0))
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _runs(batches: pd.DataFrame, sightings: Iterable[Sighting]) -> dict[str, Run]:
-    runs: dict[str, Run] = {}
-    if not batches.empty:
-        for run_id, frame in batches.groupby(batches["run_id"].fillna(""), sort=False):
-            runs[str(run_id)] = _run_of(str(run_id), frame)
+def _runs(batches: pa.Table, sightings: Iterable[Sighting]) -> dict[str, Run]:
+    runs = _with_batches(batches)
     for row in sightings:
         if row.run_id:
             run = runs.setdefault(row.run_id, Run(row.id, row.run_id))
@@ -138,22 +160,89 @@ def _runs(batches: pd.DataFrame, sightings: Iterable[Sighting]) -> dict[str, Run
     return runs
 
 
-def _with_run(row: Sighting, runs: Iterable[Run]) -> Sighting:
-    """A sighting that names its query alone belongs to the run of it that began last before."""
-    if row.run_id or not row.id:
-        return row
-    begun = [run for run in runs if run.begins.get(row.file, row.offset + 1) <= row.offset]
-    latest = max(begun, key=lambda run: run.begins[row.file], default=None)
-    return row if latest is None else row._replace(run_id=latest.run_id)
+def _with_batches(batches: pa.Table) -> dict[str, Run]:
+    """The runs that executed or idled, by their id, in the order of the table."""
+    if not len(batches):
+        return {}
+    numbers, ids = _coded(batches["run_id"])
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    ends = np.append(starts[1:], len(numbers)) - 1
+    query, name = (batches[column].take(pa.array(at)).to_pylist() for column, at in (("id", starts), ("name", ends)))
+    times = rows_of(batches)["timestamp"]
+    first, last = np.fmin.reduceat(times, starts), np.fmax.reduceat(times, starts)
+    runs = {}
+    for nth, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        run_id = ids[numbers[start]] or ""
+        run = runs[run_id] = Run(query[nth] or None, run_id, name[nth] or None)
+        run.first, run.last, run.batches = instant(first[nth]), instant(last[nth]), int(end - start + 1)
+    _place(list(runs.values()), np.repeat(np.arange(len(starts)), ends - starts + 1), batches)
+    return runs
 
 
-def _run_of(run_id: str, frame: pd.DataFrame) -> Run:
-    run = Run(_text(frame["id"].iloc[0]), run_id, _text(frame["name"].iloc[-1]), set(frame["log"].dropna()))
-    run.first, run.last, run.batches = frame["timestamp"].min(), frame["timestamp"].max(), len(frame)
-    places = frame.groupby("file")["offset"]
-    run.ends = {str(file): int(offset) for file, offset in places.max().items()}
-    run.begins = {str(file): int(offset) for file, offset in places.min().items()}
-    return run
+def _place(runs: list[Run], number: np.ndarray, batches: pa.Table) -> None:
+    """Tell each run its logs, and where it begins and ends in each file."""
+    logs, names = _coded(batches["log"])
+    for run, log in {*zip(number.tolist(), logs.tolist(), strict=True)}:
+        if names[log] is not None:
+            runs[run].logs.add(names[log])
+    files, paths = _coded(batches["file"])
+    places, inverse = np.unique(number * len(paths) + files, return_inverse=True)
+    offsets = np.asarray(pc.fill_null(batches["offset"], 0))
+    begins, ends = np.full(len(places), np.iinfo(np.int64).max), np.zeros(len(places), np.int64)
+    np.minimum.at(begins, inverse, offsets)
+    np.maximum.at(ends, inverse, offsets)
+    for place, begin, end in zip(places.tolist(), begins.tolist(), ends.tolist(), strict=True):
+        run, path = runs[place // len(paths)], str(paths[place % len(paths)])
+        run.begins[path], run.ends[path] = begin, end
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
+    """(a number for each value, the values by number)."""
+    distinct = pc.unique(column)
+    return np.asarray(pc.index_in(column, value_set=distinct)), distinct.to_pylist()
+
+
+class _Begun:
+    """Where the runs of each query begin in each file."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._begins: dict[tuple[str | None, str], list[tuple[int, str]]] = defaultdict(list)
+        for run in runs:
+            for file, offset in run.begins.items():
+                self._begins[run.id, file].append((offset, run.run_id))
+        for places in self._begins.values():
+            places.sort()
+
+    def with_run(self, row: Sighting) -> Sighting:
+        """A sighting that names its query alone belongs to the run of it that began last before."""
+        if row.run_id or not row.id:
+            return row
+        places = self._begins.get((row.id, row.file), [])
+        at = bisect_right(places, row.offset, key=lambda place: place[0])
+        return row._replace(run_id=places[at - 1][1]) if at else row
+
+
+class _Overlaps:
+    """Which runs of a log ran at the same time as one of another query."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        timed = sorted((run for run in runs if run.first is not None), key=lambda run: run.first or _NEVER)
+        self._starts = [run.first or _NEVER for run in timed]
+        self._latest: list[dict[str | None, datetime]] = []
+        """Of those that started so far, the two queries that went on longest, and until when."""
+        latest: dict[str | None, datetime] = {}
+        for run in timed:
+            latest = latest | {run.id: max(run.last or _NEVER, latest.get(run.id, _NEVER))}
+            latest = dict(sorted(latest.items(), key=lambda item: item[1])[-2:])
+            self._latest.append(latest)
+
+    def beside(self, run: Run) -> bool:
+        """Whether a run of another query had begun before this one's end and ended after its beginning."""
+        if run.first is None or run.last is None:
+            return False
+        at = bisect_right(self._starts, run.last)
+        latest = self._latest[at - 1] if at else {}
+        return any(until >= run.first for query, until in latest.items() if query != run.id)
 
 
 def _queries_per_log(runs: Iterable[Run], sightings: Iterable[Sighting]) -> dict[str, set[str]]:
@@ -174,9 +263,3 @@ def _before(one: Run, other: Run) -> bool:
     if one.first is not None and other.first is not None:
         return one.first < other.first
     return any(offset < other.begins[file] for file, offset in one.begins.items() if file in other.begins)
-
-
-def _overlap(one: Run, other: Run) -> bool:
-    if one.first is None or other.first is None or one.last is None or other.last is None:
-        return False
-    return bool(one.first <= other.last and other.first <= one.last)

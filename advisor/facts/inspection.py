@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
-import pandas as pd
+import numpy as np
+import pyarrow as pa
 
-from advisor.facts.names import Known
-from advisor.facts.trigger import infer_trigger
+from advisor.batches import Batches, Columns, lacking
+from advisor.facts.bounds import version_bounds
+from advisor.facts.fact import Known
+from advisor.facts.trigger import infer_trigger, possible_triggers
 
-_LOOKED_AT: Final = 500
-"""Batches of a run that are looked into; what they tell does not change within a run."""
 _CHANGELOG_BATCHES: Final = 5
-_SNAPSHOT_LATENCIES: Final = ("rocksdbCommitCheckpointLatency", "rocksdbCommitFlushLatency")
+_SNAPSHOT_LATENCIES: Final = ("custom:rocksdbCommitCheckpointLatency", "custom:rocksdbCommitFlushLatency")
 _DATABRICKS_PHASES: Final = (
     "commit_batch_ms", "collect_source_metrics_ms", "post_add_batch_callback_ms", "post_commit_batch_callback_ms",
 )  # fmt: skip
@@ -42,36 +43,49 @@ _SOURCES: Final = {
     "Kinesis": "kinesis",
     "EventHub": "event_hubs",
 }
-_NEWER_METRICS: Final = {
-    "numRowsIncrementallyRemoved": "4.3",
-    "forceSnapshotCount": "4.2",
-    "rocksdbForceSnapshotCount": "4.2",
-    "rocksdbLoadLatencyMs": "4.1",
-    "rocksdbNumExternalColumnFamilies": "4.0",
-    "rocksdbTotalBytesWrittenByFlush": "3.5",
-}
-"""State metrics and the first version of open-source Spark that reports them."""
+_DISPLAY: Final = "display_query_"
+"""How `display()` in a notebook of Databricks names its query."""
+_DBFS: Final = "dbfs:/"
 
 
-def computed(frame: pd.DataFrame) -> dict[str, Known]:
-    """Facts from the batches of one run (rows of the table of batches, idle ones included), by name."""
-    if frame.empty:
+def computed(table: pa.Table | Batches) -> dict[str, Known]:
+    """Facts from batches of one run (rows of the table of batches in order of time, idle ones included), by name."""
+    batches = Batches.of(table)
+    if not len(batches):
         return {}
-    frame = frame.sort_values("timestamp", kind="stable")
-    executed = frame[~frame["idle"].astype(bool)]
-    operators = _list_of(executed, "operators")
+    events = batches.rows
+    ran = ~events["idle"]
+    executed, shown = events.where(ran), ran if ran.any() else ~ran
+    operators, keys = _of_rows(batches.operators, shown), batches.state_metrics(shown)
     told = {
-        **_sink_and_source(frame),
-        **_state(executed, operators),
-        **_versions(executed, operators),
-        "kafka_partitions": _kafka_partitions(frame),
+        **_sink_and_source(batches),
+        **_state(executed, operators, keys),
+        **version_bounds(executed, operators, keys),
         "changelog": _changelog(operators),
-        "watermarked": _watermarked(executed),
-        "platform": "databricks" if _has_any(executed, _DATABRICKS_PHASES) else None,
-        "trigger": "real_time" if bool(frame["real_time"].fillna(value=False).any()) else None,
+        "watermarked": _has_any(executed, ("watermark",)) or _unless_lacking(executed, "eventTime"),
+        "platform": "databricks" if _has_any(executed, _DATABRICKS_PHASES) or _databricks_words(batches) else None,
+        "trigger": "real_time" if events["real_time"].any() else None,
     }
     found = {name: Known(value, "progress") for name, value in told.items() if value is not None}
-    return {**infer_trigger(executed), **found}
+    left = possible_triggers(executed, _of_rows(batches.sources, ran), str(told["source"]))
+    return {**infer_trigger(executed), "trigger_one_of": Known(left, "computed"), **found}
+
+
+def _databricks_words(batches: Batches) -> bool:
+    """Whether the query's name or a path is such as only Databricks has."""
+    name, sink = (_last(batches.rows[column]) for column in ("name", "sink"))
+    of_last = batches.sources["batch"] == len(batches) - 1
+    paths = [sink or "", *(text or "" for text in batches.sources["description"][of_last])]
+    return (name or "").startswith(_DISPLAY) or any(_DBFS in path for path in paths)
+
+
+def _last(texts: np.ndarray) -> str | None:
+    """The last text that there is."""
+    return next((str(text) for text in texts[::-1] if text is not None), None)
+
+
+def _of_rows(rows: Columns, keep: np.ndarray) -> Columns:
+    return rows.where(keep[rows["batch"]])
 
 
 def sink_kind(description: str) -> str:
@@ -85,26 +99,32 @@ def source_kind(description: str) -> str:
     return next((kind for mark, kind in _SOURCES.items() if head.rpartition(".")[2].startswith(mark)), "other")
 
 
-def _sink_and_source(frame: pd.DataFrame) -> dict[str, Any]:
-    sinks = frame["sink"].dropna()
-    described = [source["description"] for source in _last(frame, "sources") if source.get("description")]
-    kinds = {source_kind(text) for text in described}
+def _sink_and_source(batches: Batches) -> dict[str, Any]:
+    sink, batch = _last(batches.rows["sink"]), batches.sources["batch"]
+    last = batches.sources.where(batch == batch[-1:])
+    kinds = [source_kind(text or "") for text in last["description"]]
+    known = {kind for kind, text in zip(kinds, last["description"], strict=True) if text}
+    kafka = [ends for kind, ends in zip(kinds, last["end_offset"], strict=True) if kind == "kafka"]
     return {
-        "sink": sink_kind(str(sinks.iloc[-1])) if len(sinks) else None,
-        "source": (kinds.pop() if len(kinds) == 1 else "several") if kinds else None,
+        "sink": None if sink is None else sink_kind(sink),
+        "source": (known.pop() if len(known) == 1 else "several") if known else None,
+        "kafka_partitions": sum(map(_partitions, kafka)) or None,
     }
 
 
-def _state(executed: pd.DataFrame, operators: list[list[Mapping[str, Any]]]) -> dict[str, Any]:
-    if executed.empty:
-        return {}
-    names = list(dict.fromkeys(str(op["name"]) for batch in operators for op in batch if op.get("name")))
-    stateful = any(operators)
+def _state(executed: Columns, operators: Columns, keys: set[str]) -> dict[str, Any]:
+    names = list(dict.fromkeys(str(name) for name in operators["name"] if name))
+    stateful = len(operators) > 0 or _unless_lacking(executed, "stateOperators")
     return {
         "stateful": stateful,
         "state_operators": ",".join(names) if names else None,
-        "state_store": _state_store(_custom_keys(operators)) if stateful else None,
+        "state_store": _state_store(keys) if stateful else None,
     }
+
+
+def _unless_lacking(executed: Columns, part: str) -> bool | None:
+    """False: no batch shows it, though it would; None: none ran (idle triggers hide things), or records lack it."""
+    return False if len(executed) and part not in lacking(executed) else None
 
 
 def _state_store(keys: Iterable[str]) -> str | None:
@@ -114,41 +134,19 @@ def _state_store(keys: Iterable[str]) -> str | None:
     return "hdfs" if any(key.startswith("loadedMapCache") for key in known) else None
 
 
-def _changelog(operators: list[list[Mapping[str, Any]]]) -> bool | None:
+def _changelog(operators: Columns) -> bool | None:
     """Without changelogs every commit flushes and makes a snapshot; with them only every tenth does.
 
-    Told by the median over the batches that updated state; None with too few of them. Metrics with changelog in their
-    name do not tell, and rocksdbFilesCopied keeps its value after a snapshot was uploaded in the background.
+    Told by the median over the batches that updated RocksDB state; None with too few of them. Metrics with changelog in
+    their name do not tell, and rocksdbFilesCopied keeps its value after a snapshot was uploaded in the background.
     """
-    told = sorted(work for batch in operators if (work := _snapshot_work(batch)) is not None)
-    return told[len(told) // 2] == 0 if len(told) >= _CHANGELOG_BATCHES else None
-
-
-def _snapshot_work(batch: list[Mapping[str, Any]]) -> float | None:
-    """Time of a batch's RocksDB operators for flush and snapshot; None when the batch updated no RocksDB state."""
-    customs = [_custom(op) for op in batch if (op.get("rows_updated") or 0) > 0]
-    rocks = [custom for custom in customs if _SNAPSHOT_LATENCIES[0] in custom]
-    return sum(custom.get(name) or 0 for custom in rocks for name in _SNAPSHOT_LATENCIES) if rocks else None
-
-
-def _watermarked(executed: pd.DataFrame) -> bool | None:
-    return None if executed.empty else bool(executed["watermark"].notna().any())
-
-
-def _versions(executed: pd.DataFrame, operators: list[list[Mapping[str, Any]]]) -> dict[str, Any]:
-    """The oldest open-source Spark that reports these phases and metrics; the version itself stays unknown."""
-    keys = _custom_keys(operators)
-    newer = next((version for key, version in _NEWER_METRICS.items() if key in keys), None)
-    if newer is None and _has_any(executed, ("commit_offsets_ms",)):
-        newer = "3.4"
-    elif newer is None and _has_any(executed, ("latest_offset_ms",)):
-        newer = "3.0"
-    return {"spark_version_at_least": newer}
-
-
-def _kafka_partitions(frame: pd.DataFrame) -> int | None:
-    kafka = [source for source in _last(frame, "sources") if source_kind(source.get("description") or "") == "kafka"]
-    return sum(_partitions(source.get("end_offset")) for source in kafka) or None
+    if _SNAPSHOT_LATENCIES[0] not in operators:
+        return None
+    parts = [operators[name] for name in _SNAPSHOT_LATENCIES if name in operators]
+    updated = (operators["rows_updated"] > 0) & ~np.isnan(parts[0])
+    batches, batch = np.unique(operators["batch"][updated], return_inverse=True)
+    work = np.bincount(batch, np.nansum(parts, axis=0)[updated], len(batches))
+    return bool(np.sort(work)[len(work) // 2] == 0) if len(work) >= _CHANGELOG_BATCHES else None
 
 
 def _partitions(offsets: Any) -> int:
@@ -161,24 +159,5 @@ def _partitions(offsets: Any) -> int:
     return sum(len(partitions) for partitions in topics.values() if isinstance(partitions, dict))
 
 
-def _has_any(frame: pd.DataFrame, columns: Iterable[str]) -> bool:
-    return any(bool(frame[column].notna().any()) for column in columns if column in frame)
-
-
-def _list_of(frame: pd.DataFrame, column: str) -> list[list[Mapping[str, Any]]]:
-    """The column's lists of records of the last batches, an absent list as an empty one."""
-    return [[] if value is None else list(value) for value in frame[column].tail(_LOOKED_AT)]
-
-
-def _last(frame: pd.DataFrame, column: str) -> list[Mapping[str, Any]]:
-    """The last list that is not empty."""
-    lists: Iterator[list[Mapping[str, Any]]] = reversed(_list_of(frame, column))
-    return next((records for records in lists if records), [])
-
-
-def _custom(operator: Mapping[str, Any]) -> dict[str, float]:
-    return dict(operator.get("custom") or {})
-
-
-def _custom_keys(operators: list[list[Mapping[str, Any]]]) -> set[str]:
-    return {key for batch in operators for op in batch for key in _custom(op)}
+def _has_any(executed: Columns, columns: Iterable[str]) -> bool:
+    return any(not np.isnan(executed[column]).all() for column in columns)

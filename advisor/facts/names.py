@@ -2,118 +2,302 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final
 
-Kind = Literal["bool", "int", "number", "str", "version", "choice"]
-Scope = Literal["query", "application"]
+from advisor.facts.fact import Fact, Kind, Scope
 
-SOURCES: Final = ("user", "checkpoint", "log", "event_log", "session", "progress", "computed", "inferred", "default")
-"""Where a value can come from, the most trusted first."""
+_ASKED: Final = ("checkpoint", "log", "event_log", "session")
+"""What logs and settings say: what was asked for."""
+_SHOWN: Final = ("checkpoint", "progress", "log", "event_log", "session")
+"""Where progress shows what is, its word counts for more than what was asked for."""
+_LINES: Final = ("log", "event_log")
+_COMPUTED: Final = ("computed",)
 
-
-class Known(NamedTuple):
-    """A value and where it came from (one of `SOURCES`; printed as "from").
-
-    The value None says "seen, and there is none": it is knowledge, other than a fact that is not known at all.
-    """
-
-    value: Any
-    source: str
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One thing that can be known about a run: name, kind, values (of a choice), meaning and where it is found."""
-
-    name: str
-    kind: Kind
-    meaning: str
-    where: str
-    values: tuple[str, ...] = ()
-    scope: Scope = "query"
-    minimum: float | None = None
-    nullable: bool = False
-    """Whether None ("seen, and there is none") is a value."""
-
-
-_TRIGGERS = ("unspecified", "processing_time", "once", "available_now", "continuous", "real_time")
-_SINKS = ("kafka", "console", "memory", "noop", "foreach", "foreach_batch", "file", "delta", "other")
-_INPUTS = (
+_TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "continuous", "real_time")
+_SINKS: Final = ("kafka", "console", "memory", "noop", "foreach", "foreach_batch", "file", "delta", "other")
+_INPUTS: Final = (
     "kafka", "file", "delta", "rate", "rate_micro_batch", "socket", "memory", "kinesis", "event_hubs", "other",
     "several",
 )  # fmt: skip
 _APPLICATION: Final[Scope] = "application"
 
-_ALL = (
-    Fact("stateful", "bool", "the query keeps state between batches", "progress, printed plan"),
-    Fact("sink", "choice", "what the query writes to", "progress", _SINKS),
-    Fact("source", "choice", "what the query reads; 'several' for sources of different kinds", "progress", _INPUTS),
-    Fact("trigger", "choice", "kind of trigger", "log, session, or inferred from timestamps", _TRIGGERS),
-    Fact("trigger_interval_ms", "int", "interval of the trigger in ms", "'falling behind' lines, session", minimum=0),
-    Fact("spark_version", "version", "version of Spark", "'Running Spark version'", scope=_APPLICATION),
+_QUERY = (
+    Fact("stateful", "bool", "the query keeps state between batches", "progress, printed plan", _SHOWN),
+    Fact("sink", "choice", "what the query writes to", "progress", _SHOWN, _SINKS),
+    Fact(
+        "source",
+        "choice",
+        "what the query reads; 'several' for sources of different kinds",
+        "progress",
+        _SHOWN,
+        _INPUTS,
+    ),
+    Fact(
+        "trigger",
+        "choice",
+        "kind of trigger",
+        "log, session, progress, or inferred from timestamps",
+        (*_ASKED, "progress", "inferred"),
+        _TRIGGERS,
+    ),
+    Fact(
+        "trigger_one_of",
+        "choices",
+        "kinds of trigger that the batches leave possible",
+        "shape of the batches",
+        ("computed",),
+        _TRIGGERS,
+        settable=False,
+        outcome=True,
+    ),
+    Fact(
+        "trigger_interval_ms",
+        "int",
+        "interval of the trigger",
+        "'falling behind' lines, session",
+        (*_ASKED, "inferred"),
+        unit="ms",
+        minimum=0,
+    ),
+    Fact("output_mode", "choice", "output mode", "printed plan, session", _ASKED, ("append", "update", "complete")),
+    Fact("watermarked", "bool", "event time has a watermark", "progress, printed plan", _SHOWN),
+    Fact("exchanges", "int", "shuffles in the plan of a batch", "session", _ASKED, minimum=0),
+    Fact(
+        "latency_target_ms",
+        "number",
+        "record latency that is wanted",
+        "only you know it",
+        (),
+        unit="ms",
+        minimum=0,
+        outcome=True,
+    ),
+    Fact(
+        "repeated_at_most_ms",
+        "number",
+        "how far back records may be processed again after a failure",
+        "only you know it",
+        (),
+        unit="ms",
+        minimum=0,
+        outcome=True,
+    ),
+    Fact(
+        "max_offsets_per_trigger",
+        "int",
+        "maxOffsetsPerTrigger of the Kafka source",
+        "printed options",
+        _ASKED,
+        unit="rows",
+        minimum=1,
+    ),
+    Fact(
+        "kafka_fetch_max_wait_ms",
+        "int",
+        "kafka.fetch.max.wait.ms of the Kafka source; Kafka's own default is 500",
+        "settings that Kafka's consumers print",
+        _ASKED,
+        unit="ms",
+        minimum=0,
+    ),
+    Fact(
+        "writes_delta",
+        "bool",
+        "the query writes a Delta table, by Delta's sink or in foreachBatch",
+        "progress, lines of Delta's commits",
+        ("log", "computed"),
+    ),
+    Fact(
+        "kafka_partitions",
+        "int",
+        "partitions of the Kafka topics that are read",
+        "offsets in progress",
+        ("progress",),
+        minimum=1,
+    ),
+)
+
+_STATE = (
+    Fact(
+        "state_store",
+        "choice",
+        "state store provider",
+        "state metrics, pinned configuration",
+        _SHOWN,
+        ("hdfs", "rocksdb"),
+        merge="pinned",
+    ),
+    Fact("changelog", "bool", "RocksDB commits changelogs, not snapshots", "state metrics, session", _SHOWN),
+    Fact("state_operators", "str", "names of the stateful operators, with commas", "progress, printed plan", _SHOWN),
+    Fact(
+        "shuffle_partitions",
+        "int",
+        "pinned spark.sql.shuffle.partitions",
+        "pinned configuration",
+        _ASKED,
+        minimum=1,
+        merge="pinned",
+    ),
+    Fact(
+        "async_state_checkpoint",
+        "bool",
+        "state is checkpointed asynchronously (Databricks)",
+        "Spark properties",
+        (*_ASKED, "default"),
+    ),
+)
+
+_LOGS = (
+    Fact(
+        "async_progress",
+        "bool",
+        "progress is tracked asynchronously",
+        "logger of 'Starting', printed options, session",
+        _ASKED,
+    ),
+    Fact(
+        "async_progress_interval_ms",
+        "int",
+        "interval of asynchronous log writes",
+        "printed options, session",
+        _ASKED,
+        unit="ms",
+        minimum=0,
+    ),
+    Fact(
+        "async_progress_before",
+        "bool",
+        "an earlier run of the query tracked progress asynchronously",
+        "earlier runs",
+        (*_ASKED, "computed"),
+        outcome=True,
+    ),
+    Fact(
+        "async_log_purge",
+        "bool",
+        "old log entries are purged outside the batch",
+        "configuration, default since 3.4",
+        (*_ASKED, "default"),
+    ),
+    Fact(
+        "checkpoint_scheme",
+        "str",
+        "file system of the checkpoint (file, hdfs, s3a, abfss, gs, dbfs, ...)",
+        "log",
+        _ASKED,
+    ),
+    Fact("checkpoint_path", "str", "checkpoint location, credentials removed", "log, session", _ASKED),
+    Fact(
+        "checkpoint_manager",
+        "choice",
+        "how checkpoint files are written",
+        "lines of the checkpoint manager, configuration",
+        (*_ASKED, "inferred"),
+        ("rename", "abortable", "other"),
+    ),
+)
+
+_SPARK = (
+    Fact("spark_version", "version", "version of Spark", "'Running Spark version'", _ASKED, scope=_APPLICATION),
     Fact(
         "spark_version_at_least",
         "version",
         "oldest Spark that writes what was seen",
         "progress, log",
+        ("log", "progress"),
+        scope=_APPLICATION,
+        outcome=True,
+    ),
+    Fact(
+        "spark_version_below",
+        "version",
+        "oldest Spark that would write more than what was seen",
+        "progress",
+        ("progress",),
+        scope=_APPLICATION,
+        outcome=True,
+    ),
+    Fact(
+        "databricks_runtime",
+        "version",
+        "version of the Databricks Runtime",
+        "Spark properties",
+        _ASKED,
         scope=_APPLICATION,
     ),
-    Fact("databricks_runtime", "version", "version of the Databricks Runtime", "Spark properties", scope=_APPLICATION),
+    Fact(
+        "databricks_runtime_below",
+        "version",
+        "oldest Databricks Runtime that would write more than what was seen",
+        "progress",
+        ("progress",),
+        scope=_APPLICATION,
+        outcome=True,
+    ),
     Fact(
         "platform",
         "choice",
         "whose Spark runs the query",
         "Spark properties, phases in progress, log",
+        (*_ASKED, "progress", "inferred"),
         ("open_source", "databricks", "other"),
-        _APPLICATION,
+        scope=_APPLICATION,
+    ),
+    Fact(
+        "application",
+        "str",
+        "name of the Spark application",
+        "Spark properties, log",
+        _ASKED,
+        scope=_APPLICATION,
+        outcome=True,
     ),
     Fact(
         "task_slots",
         "int",
         "tasks that can run at once",
         "Spark properties, executors, 'Starting task' lines",
+        (*_ASKED, "inferred"),
+        unit="tasks",
         scope=_APPLICATION,
         minimum=1,
+        merge="largest",
+    ),
+    Fact(
+        "task_slots_at_least",
+        "int",
+        "tasks that were seen to run at once",
+        "'Starting task' lines",
+        ("inferred",),
+        unit="tasks",
+        scope=_APPLICATION,
+        minimum=1,
+        merge="largest",
+        settable=False,
+        outcome=True,
+    ),
+    Fact(
+        "local_mode",
+        "bool",
+        "the driver runs the tasks itself (local[N])",
+        "Spark properties, log",
+        _ASKED,
+        scope=_APPLICATION,
     ),
     Fact(
         "slots_shared",
         "bool",
         "queries overlap in one application, so that task_slots is an upper bound",
         "times of the runs in one log",
+        _COMPUTED,
+        outcome=True,
     ),
-    Fact("state_store", "choice", "state store provider", "state metrics, pinned configuration", ("hdfs", "rocksdb")),
-    Fact("changelog", "bool", "RocksDB commits changelogs, not snapshots", "state metrics, session"),
-    Fact(
-        "async_progress", "bool", "progress is tracked asynchronously", "logger of 'Starting', printed options, session"
-    ),
-    Fact(
-        "async_progress_interval_ms",
-        "int",
-        "interval of asynchronous log writes in ms",
-        "printed options, session",
-        minimum=0,
-    ),
-    Fact(
-        "async_progress_before", "bool", "an earlier run of the query tracked progress asynchronously", "earlier runs"
-    ),
-    Fact("async_state_checkpoint", "bool", "state is checkpointed asynchronously (Databricks)", "Spark properties"),
-    Fact("output_mode", "choice", "output mode", "printed plan, session", ("append", "update", "complete")),
-    Fact("checkpoint_scheme", "str", "file system of the checkpoint (file, hdfs, s3a, abfss, gs, dbfs, ...)", "log"),
-    Fact("checkpoint_path", "str", "checkpoint location, credentials removed", "log, session"),
-    Fact(
-        "checkpoint_manager",
-        "choice",
-        "how checkpoint files are written",
-        "lines of the checkpoint manager, configuration",
-        ("rename", "abortable", "other"),
-    ),
-    Fact("latency_target_ms", "number", "record latency that is wanted, in ms", "only you know it", minimum=0),
     Fact(
         "ignored_async_setting",
         "str",
         "a setting for asynchronous progress tracking that Spark ignores; none: options were seen, and none is ignored",
         "printed options, configuration",
+        _ASKED,
         nullable=True,
     ),
     Fact(
@@ -121,18 +305,19 @@ _ALL = (
         "str",
         "a Databricks setting that open-source Spark ignores; none: settings were seen, and none is ignored",
         "configuration",
+        _ASKED,
         nullable=True,
     ),
-    Fact("async_log_purge", "bool", "old log entries are purged outside the batch", "configuration, default since 3.4"),
-    Fact("missing_batch", "int", 'N of the error "batch N doesn\'t exist"', "termination", minimum=0, nullable=True),
-    Fact("terminated_error", "str", "first line of the error that ended the run, credentials removed", "termination"),
-    Fact("watermarked", "bool", "event time has a watermark", "progress, printed plan"),
-    Fact("state_operators", "str", "names of the stateful operators, with commas", "progress, printed plan"),
+)
+
+_DELTA = (
     Fact(
         "delta_snapshot_partitions",
         "int",
         "tasks in which Delta rebuilds a table's snapshot (spark.databricks.delta.snapshotPartitions)",
         "configuration",
+        _ASKED,
+        unit="tasks",
         minimum=1,
     ),
     Fact(
@@ -140,23 +325,38 @@ _ALL = (
         "int",
         "tasks of the snapshot stage at each batch's start; none: there is none",
         "stages in the log",
+        (*_ASKED, "inferred"),
+        unit="tasks",
         minimum=1,
         nullable=True,
+        outcome=True,
     ),
-    Fact("max_offsets_per_trigger", "int", "maxOffsetsPerTrigger of the Kafka source", "printed options", minimum=1),
-    Fact("exchanges", "int", "shuffles in the plan of a batch", "session", minimum=0),
-    Fact("shuffle_partitions", "int", "pinned spark.sql.shuffle.partitions", "pinned configuration", minimum=1),
-    Fact("kafka_partitions", "int", "partitions of the Kafka topics that are read", "offsets in progress", minimum=1),
-    Fact("falling_behind", "bool", "Spark said that a batch outlasted the trigger interval", "log"),
-    Fact("executors_changed", "bool", "executors came or went during the run", "event log, log"),
-    Fact("start_time", "str", "when the run started (ISO 8601, UTC)", "event log"),
-    Fact("spike_phase", "str", "the phase in which every tenth batch is slow", "computed from batches"),
-    Fact("data_problem", "str", "what is wrong with the numbers themselves", "computed from batches", nullable=True),
-    Fact("query_name", "str", "name of the query", "log, event log"),
-    Fact("application", "str", "name of the Spark application", "Spark properties, log", scope=_APPLICATION),
 )
 
-FACTS: Final[dict[str, Fact]] = {fact.name: fact for fact in _ALL}
+
+def _observed(name: str, kind: Kind, meaning: str, where: str, origins: tuple[str, ...], **more: bool | float) -> Fact:
+    """A fact that only the input can tell."""
+    return Fact(name, kind, meaning, where, origins, settable=False, outcome=True, **more)  # type: ignore[arg-type]
+
+
+_OBSERVED = (
+    _observed("missing_batch", "int", 'N of the error "batch N doesn\'t exist"', "termination", (*_ASKED, "computed"),
+              minimum=0, nullable=True),
+    _observed("terminated_error", "str", "first line of the error that ended the run, credentials removed",
+              "termination", _ASKED),
+    _observed("stopped", "bool", "the run was stopped in good order",
+              "'was stopped' lines, termination or end of the application in an event log, session", _ASKED),
+    _observed("falling_behind", "bool", "Spark said that a batch outlasted the trigger interval", "log", _LINES),
+    _observed("executors_changed", "bool", "executors came or went during the run", "event log, log", _COMPUTED),
+    _observed("start_time", "str", "when the run started (ISO 8601, UTC)", "event log, log", _ASKED),
+    _observed("query_name", "str", "name of the query", "log, event log", _ASKED),
+    _observed("data_problem", "str", "what is wrong with the numbers themselves", "computed from batches", _COMPUTED,
+              nullable=True),
+)  # fmt: skip
+
+FACTS: Final[dict[str, Fact]] = {
+    fact.name: fact for group in (_QUERY, _STATE, _LOGS, _SPARK, _DELTA, _OBSERVED) for fact in group
+}
 """Every fact by name. Beside these, `conf:KEY` holds a configuration value that was seen (credentials removed)."""
 
 CONF: Final = "conf:"

@@ -1,4 +1,4 @@
-"""What is known about one run in the end, and where sources contradict each other."""
+"""What is known about one run in the end, and where origins contradict each other."""
 
 from __future__ import annotations
 
@@ -7,26 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from advisor.facts.derived import derive
-from advisor.facts.names import CONF, EXECUTOR, FACTS, SOURCES, Known
+from advisor.facts.fact import ORIGINS, Known, Merge
+from advisor.facts.names import CONF, EXECUTOR, FACTS
 from advisor.facts.sighting import Sighting
 from advisor.facts.values import check_value, same_value
 
-_SHOWN_BY_PROGRESS = frozenset(
-    {"stateful", "state_store", "changelog", "watermarked", "state_operators", "sink", "source"}
-)
-"""Facts of which progress shows what is, while logs and settings show what was asked for."""
-_MEASURED = ("user", "checkpoint", "progress", "computed", *(s for s in SOURCES if s not in ("progress", "computed")))
-_PINNED = frozenset({"state_store", "shuffle_partitions"})
-"""Settings of the session that give way to what the checkpoint pins."""
-_LARGEST = frozenset({"task_slots"})
-"""Facts that a stretch of log shows a lower bound of."""
-
 Candidates = dict[str, dict[str, Any]]
-"""Fact to source to value."""
+"""Fact to origin to value."""
 
 
 class Facts(Mapping[str, Known]):
-    """The facts of one run by name; `conflicts` lists where sources contradict each other and what was taken."""
+    """The facts of one run by name; `conflicts` lists where they contradict each other and what was taken."""
 
     def __init__(self, known: Mapping[str, Known], conflicts: Iterable[dict[str, Any]] = ()) -> None:
         self._known = dict(known)
@@ -55,15 +46,15 @@ def settle(
     *found: Mapping[str, Known],
     user: Mapping[str, Any] | None = None,
 ) -> Facts:
-    """The facts of a run, from the most trusted source each, with defaults of Spark where their absence was seen.
+    """The facts of a run, from the most trusted origin each, with defaults of Spark where their absence was seen.
 
     `sightings` are those that count for the run, the later ones right (`Evidence.of`); `found` what batches, other
     runs, session or checkpoint told; `user` what the user gave.
     """
     candidates = _seen(sightings)
     for known in found:
-        for name, (value, source) in known.items():
-            candidates.setdefault(name, {})[source] = value
+        for name, (value, origin) in known.items():
+            candidates.setdefault(name, {})[origin] = value
     for name, value in (user or {}).items():
         candidates.setdefault(name, {})["user"] = value
     derive(candidates)
@@ -77,16 +68,20 @@ def _seen(rows: Iterable[Sighting]) -> Candidates:
         value = _value(row)
         if not _fits(row.fact, value):
             continue
-        by_source = candidates.setdefault(row.fact, {})
-        earlier = by_source.get(row.source)
-        if row.fact in _LARGEST and row.source == "inferred" and earlier is not None:
+        by_origin = candidates.setdefault(row.fact, {})
+        earlier, merge = by_origin.get(row.source), _merge(row.fact)
+        if merge == "largest" and row.source == "inferred" and earlier is not None:
             value = max(value, earlier)
         if row.fact.startswith(EXECUTOR) and value is None and earlier:
             continue  # a second line about the same executor, which names no cores
-        if row.run_id and row.fact in _PINNED and earlier not in (None, value):
-            by_source.setdefault("session", earlier)
-        by_source[row.source] = value
+        if merge == "pinned" and row.run_id and earlier not in (None, value):
+            by_origin.setdefault("session", earlier)
+        by_origin[row.source] = value
     return candidates
+
+
+def _merge(name: str) -> Merge:
+    return FACTS[name].merge if name in FACTS else "later"
 
 
 def _value(row: Sighting) -> Any:
@@ -102,20 +97,20 @@ def _fits(name: str, value: Any) -> bool:
     return name in FACTS and check_value(FACTS[name], value)
 
 
-def _take(name: str, by_source: Mapping[str, Any]) -> Known:
-    order = _MEASURED if name in _SHOWN_BY_PROGRESS else SOURCES
-    told = [source for source in by_source if source == "user" or by_source[source] is not None] or list(by_source)
-    source = min(told, key=order.index)  # of what was seen, "none here" gives way to "one there"
-    return Known(by_source[source], source)
+def _take(name: str, by_origin: Mapping[str, Any]) -> Known:
+    trust = FACTS[name].trust if name in FACTS else ORIGINS.index
+    told = [origin for origin in by_origin if origin == "user" or by_origin[origin] is not None] or list(by_origin)
+    origin = min(told, key=trust)  # of what was seen, "none here" gives way to "one there"
+    return Known(by_origin[origin], origin)
 
 
 def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> list[dict[str, Any]]:
-    """One entry per fact of which two sources differ: {"fact", "values": [{"value", "from"}], "taken"}."""
+    """One entry per fact of which two origins differ: {"fact", "values": [{"value", "from"}], "taken"}."""
     conflicts = []
     for name, known in sorted(taken.items()):
         fact = FACTS.get(name)
         values = [
-            {"value": candidates[name][source], "from": source} for source in SOURCES if source in candidates[name]
+            {"value": candidates[name][origin], "from": origin} for origin in ORIGINS if origin in candidates[name]
         ]
         if any(
             _contradicts(name, known, entry) and not same_value(fact, known.value, entry["value"]) for entry in values
@@ -126,10 +121,10 @@ def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> list[dict[
 
 def _contradicts(name: str, known: Known, entry: Mapping[str, Any]) -> bool:
     """Whether a differing value is a contradiction: a default is none, and a lower bound only when it lies above."""
-    if entry["from"] == "default" or (entry["value"] is None and known.source != "user"):
+    if entry["from"] == "default" or (entry["value"] is None and known.origin != "user"):
         return False
     if entry["from"] != "inferred":
         return True
     if name == "trigger":
         return bool(entry["value"] != "unspecified")  # an interval that no batch keeps looks the same
-    return bool(entry["value"] > known.value) if name in _LARGEST else True
+    return bool(entry["value"] > known.value) if _merge(name) == "largest" else True

@@ -1,4 +1,4 @@
-"""The trigger, inferred from how the starts of batches align."""
+"""The trigger: which kinds the batches leave possible, and which one is inferred from how their starts align."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from advisor.facts.names import Known
+from advisor.batches import Columns
+from advisor.facts.fact import Known
 
-_BATCHES: Final = 2000
 _WAITS: Final = 10
 """Starts after a wait that are needed before their alignment says something."""
 _ALIGNED_SHARE: Final = 0.9
@@ -37,25 +36,97 @@ _USUAL_MS: Final = (
     600000,
 )
 
+_TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "real_time")
+"""All but continuous processing, which reports no progress at all."""
+_SHORTEST_REAL_TIME_MS: Final = 5000
+"""Spark refuses a shorter interval of real-time mode, and each of its batches lasts that long."""
+_PAUSE_MS: Final = 1000
+"""AvailableNow starts each batch as soon as the one before is done."""
+_PAUSES: Final = 2
+_AT_A_BLOW: Final = ("rate", "rate_micro_batch")
+"""Sources that give all that AvailableNow asks for in one batch (tried on Spark 4.3.0)."""
+
+_SHORTEST_BY_RATE_MS: Final = 1000
+_STEP_SHARE: Final = 0.01
+"""How far from an interval the time that a rate tells may lie."""
+
 Millis = npt.NDArray[np.int64]
 
 
-def infer_trigger(executed: pd.DataFrame) -> dict[str, Known]:
+def possible_triggers(executed: Columns, sources: Columns, source: str) -> tuple[str, ...]:
+    """The kinds of trigger that could have run these batches of one run; `source` is the kind of what they read.
+
+    Once runs one batch, AvailableNow what was there at the start, without a pause; real-time mode's batches last at
+    least five seconds. `sources`: one row per batch and source.
+    """
+    data = executed["input_rows"] > 0
+    batches = len(np.unique(executed["batch_id"][data]))
+    at_once = 2 if source in _AT_A_BLOW else np.inf  # a batch that was not finished before the start comes first
+    excluded = {
+        "once": batches > 1 or (executed["input_rows_per_second"] > 0).any(),
+        "available_now": batches > at_once or (source == "kafka" and _grows(sources)) or _pauses(executed),
+        "real_time": (executed["trigger_execution_ms"][data] < _SHORTEST_REAL_TIME_MS).any(),
+    }
+    return tuple(kind for kind in _TRIGGERS if not excluded.get(kind))
+
+
+def _grows(sources: Columns) -> bool:
+    """Whether Kafka holds more at a later batch; AvailableNow names what was there at the start (not tried)."""
+    newest: dict[str, set[str]] = {}
+    for description, offset in zip(sources["description"], sources["latest_offset"], strict=True):
+        if offset is not None:
+            newest.setdefault(description or "", set()).add(offset)
+    return any(len(offsets) > 1 for offsets in newest.values())
+
+
+def _pauses(executed: Columns) -> bool:
+    """Whether the query waited between batches, and more than once."""
+    waited = np.diff(executed["timestamp"]) - executed["trigger_execution_ms"][:-1]
+    return bool((waited > _PAUSE_MS).sum() >= _PAUSES)
+
+
+def infer_trigger(executed: Columns) -> dict[str, Known]:
     """`trigger` and `trigger_interval_ms` where the starts of a run's executed batches show them, else nothing.
 
     With an interval Spark starts batches at whole multiples of it since 1970, or at once when the batch before took
     longer; without one, a batch starts at once after the other. Starts that fit neither say nothing. An interval that
     no batch keeps looks like none, and so does a run that only works off what is there: a log's word counts for more.
     """
-    frame = executed.dropna(subset=["trigger_execution_ms"]).sort_values("timestamp", kind="stable").tail(_BATCHES)
-    starts = frame["timestamp"].dt.as_unit("ms").astype("int64").to_numpy()
-    pauses = np.diff(starts) - frame["trigger_execution_ms"].to_numpy(dtype="int64")[:-1]
+    known = ~np.isnan(executed["trigger_execution_ms"]) & ~np.isnan(executed["timestamp"])
+    durations = executed["trigger_execution_ms"][known].astype(np.int64)
+    starts = executed["timestamp"][known].astype(np.int64)
+    pauses = np.diff(starts) - durations[:-1]
     interval = _interval(starts, pauses)
     if interval is not None:
         return {"trigger": Known("processing_time", "inferred"), "trigger_interval_ms": Known(interval, "inferred")}
-    if _at_once(frame["trigger_execution_ms"].to_numpy(dtype="int64"), pauses):
+    if _at_once(durations, pauses):
         return {"trigger": Known("unspecified", "inferred")}
+    by_rate = _interval_by_rate(executed)
+    if by_rate is not None:
+        return {"trigger": Known("processing_time", "inferred"), "trigger_interval_ms": Known(by_rate, "inferred")}
     return {}
+
+
+def _interval_by_rate(executed: Columns) -> int | None:
+    """The interval that a few batches show, one even, by their rates and starts together.
+
+    inputRowsPerSecond is rows over the time since the trigger before. Where that time is a usual interval and every
+    batch starts at a multiple of it, an interval of that length is all but certain; intervals below a second are left
+    out, as a start lies near one of their multiples by chance.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = executed["input_rows"] / executed["input_rows_per_second"] * 1000
+    told = np.isfinite(steps) & ~np.isnan(executed["timestamp"]) & (executed["input_rows_per_second"] > 0)
+    if not told.any():
+        return None
+    steps, starts = steps[told], executed["timestamp"][told].astype(np.int64)
+    usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(steps, each)]
+    return next((each for each in usual if (starts % each < _LATE_MS).all()), None)
+
+
+def _near(steps: npt.NDArray[np.float64], interval: int) -> bool:
+    """Whether each step is that interval, as near as a rate of one decimal tells it."""
+    return bool((np.abs(steps - interval) <= _STEP_SHARE * interval).all())
 
 
 def _interval(starts: Millis, pauses: Millis) -> int | None:

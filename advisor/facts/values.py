@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 from typing import Any
 
-from advisor.errors import UsageError
-from advisor.facts.names import FACTS, Fact
+from advisor.errors import UsageError, did_you_mean
+from advisor.facts.fact import Fact
+from advisor.facts.names import FACTS
 from advisor.facts.versions import same_version, version_numbers
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
@@ -29,10 +29,13 @@ def parse_user_fact(text: str) -> tuple[str | None, str, Any]:
 
 
 def fact_named(name: str, *, place: str) -> Fact:
-    """The fact of that name; UsageError with a suggestion when there is none."""
+    """The fact of that name, which a person gives; UsageError where there is none, or where it is observed only."""
     if name not in FACTS:
-        raise UsageError(place, f"no fact {name!r}", _suggest(name, FACTS, "`latency-advisor facts` lists them"))
-    return FACTS[name]
+        raise UsageError(place, f"no fact {name!r}", did_you_mean(name, FACTS, "`latency-advisor facts` lists them"))
+    fact = FACTS[name]
+    if not fact.settable:
+        raise UsageError(place, f"{name} is observed, nobody can set it", f"it is found in: {fact.where}")
+    return fact
 
 
 def read_value(fact: Fact, text: str, *, place: str) -> Any:
@@ -55,6 +58,8 @@ def check_value(fact: Fact, value: Any) -> bool:
         return fact.nullable
     if fact.kind == "choice":
         return value in fact.values
+    if fact.kind == "choices":
+        return isinstance(value, list | tuple) and set(value) <= set(fact.values)
     if fact.kind in ("str", "version"):
         return isinstance(value, str)
     if fact.kind == "bool":
@@ -74,13 +79,8 @@ def _choice(fact: Fact, text: str, place: str) -> str:
     value = text.lower()
     if value not in fact.values:
         known = "one of " + ", ".join(fact.values)
-        raise UsageError(place, f"{fact.name} cannot be {text!r}", _suggest(value, fact.values, known))
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", did_you_mean(value, fact.values, known))
     return value
-
-
-def _suggest(name: str, known: Iterable[str], otherwise: str) -> str:
-    close = get_close_matches(name.lower(), list(known), n=1)
-    return f"did you mean {close[0]!r}?" if close else otherwise
 
 
 def _whole(text: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 _NUMBERS = re.compile(r"\s*v?(\d+(?:\.(?:\d+|x\b))*)")
 _RELEASE = re.compile(r"\d+\.\d+\.\d+(?:-(?:SNAPSHOT|preview\d*|rc\d+))?")
@@ -10,7 +11,7 @@ _RELEASE = re.compile(r"\d+\.\d+\.\d+(?:-(?:SNAPSHOT|preview\d*|rc\d+))?")
 
 def version_numbers(version: str) -> tuple[int, ...]:
     """The leading numbers: "3.5.1-amzn-0" is (3, 5, 1), "13.3.x-scala2.12" is (13, 3); empty when there are none."""
-    match = _NUMBERS.match(version)
+    match = _NUMBERS.match(str(version))
     if match is None:
         return ()
     return tuple(int(part) for part in match[1].split(".") if part != "x")
@@ -21,6 +22,22 @@ def version_at_least(version: str, floor: str) -> bool:
     wanted = version_numbers(floor)
     found = version_numbers(version)
     return (found + (0,) * len(wanted))[: len(wanted)] >= wanted
+
+
+MINORS: Final = (
+    "2.0", "2.1", "2.2", "2.3", "2.4", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "4.0", "4.1", "4.2", "4.3",
+)  # fmt: skip
+"""The releases of Spark that there are."""
+
+
+def version_in_words(least: str | None, below: str | None) -> str | None:
+    """Two bounds as people say them: "2.4", "3.2 to 3.3", "below 3.4", "3.4 or later"; None without any."""
+    if least is None or below is None:
+        return f"below {below}" if below else f"{least} or later" if least else None
+    between = [minor for minor in MINORS if version_at_least(minor, least) and not version_at_least(minor, below)]
+    if not between:
+        return f"{least} or later"
+    return between[0] if len(between) == 1 else f"{between[0]} to {between[-1]}"
 
 
 def platform_of(spark_version: str) -> str:

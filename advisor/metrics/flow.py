@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 
+from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median, rank_correlation
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.metrics.state import per_batch
 from advisor.window import Window
@@ -35,8 +35,8 @@ def between_batches_ms(window: Window) -> Batchwise:
 @batch_metric("ratio")
 def utilisation(window: Window) -> Batchwise:
     """triggerExecution / interval: how much of the time the query is busy."""
-    busy: pd.Series[float] = window.batches["trigger_execution_ms"] / window.batches["interval_ms"]
-    return busy
+    interval = window.batches["interval_ms"]
+    return window.batches["trigger_execution_ms"] / np.where(interval > 0, interval, np.nan)
 
 
 @batch_metric("rows", "count")
@@ -57,32 +57,32 @@ def processed_rows_per_second(window: Window) -> Batchwise:
     return window.batches["processed_rows_per_second"]
 
 
-def of_sources(window: Window, column: str) -> pd.Series[float]:
+def of_sources(window: Window, column: str) -> np.ndarray:
     """A number of each source summed per batch; NaN for a batch of which one source does not tell."""
-    by_batch = window.sources[column].groupby(window.sources["batch"])
-    told = by_batch.count() == by_batch.size()
-    total: pd.Series[float] = by_batch.sum(min_count=1).where(told).reindex(window.batches.index)
-    return total
+    values, batch = window.sources[column], window.sources["batch"]
+    total = np.bincount(batch, values, len(window))  # NaN where one is NaN
+    return np.where(np.bincount(batch, minlength=len(window)) > 0, total, np.nan)
 
 
 @batch_metric("rows", "count")
 def backlog_rows(window: Window) -> Batchwise:
     """Rows that waited in the sources after the batch (latestOffset - endOffset), at the trigger's start."""
     backlog = of_sources(window, "backlog_rows")
-    return NO_BACKLOG if backlog.isna().all() else backlog
+    return NO_BACKLOG if np.isnan(backlog).all() else backlog
 
 
 @batch_metric("ms")
 def backlog_ms(window: Window) -> Batchwise:
     """The backlog over the rows that the query takes per millisecond: the age of the oldest row that waits."""
     backlog = backlog_rows(window)
-    if not isinstance(backlog, pd.Series):
+    if not isinstance(backlog, np.ndarray):
         return backlog
-    taken = rows_taken(window)
-    pace = taken.sum() / window.batches["interval_ms"].where(taken.notna()).sum()
-    if not backlog.any():
-        return backlog.astype(float)
-    return backlog / pace if np.isfinite(pace) and pace > 0 else Missing("the pace of the query is not known")
+    taken, interval = rows_taken(window), window.batches["interval_ms"]
+    passed = float(np.nansum(interval[~np.isnan(taken)]))
+    pace = float(np.nansum(taken)) / passed if passed > 0 else 0.0
+    if not any_above_zero(backlog):
+        return backlog
+    return backlog / pace if pace > 0 else Missing("the pace of the query is not known")
 
 
 @batch_metric("ms")
@@ -99,30 +99,26 @@ def event_time_lag_ms(window: Window) -> Batchwise:
 
 def _behind_clock(window: Window, column: str) -> Batchwise:
     moment = window.batches[column]
-    moment = moment.where(moment > pd.Timestamp(0, tz="UTC"))  # Spark starts every watermark at 1970
-    if moment.isna().all():
-        return NO_EVENT_TIME
-    lag: pd.Series[float] = (window.batches["timestamp"] - moment).dt.total_seconds() * 1000
-    return lag
+    moment = np.where(moment > 0, moment, np.nan)  # Spark starts every watermark at 1970
+    return NO_EVENT_TIME if np.isnan(moment).all() else window.batches["timestamp"] - moment
 
 
 @batch_metric("ratio", "count")
 def reread_factor(window: Window) -> Batchwise:
     """Rows that the batch counted over the rows between its offsets: 2 when the source was read twice."""
     delta = of_sources(window, "offset_rows")
-    if delta.isna().all():
+    if np.isnan(delta).all():
         return Missing("the sources' offsets do not tell how many rows lie between them")
-    return window.batches["input_rows"] / delta.where(delta > 0)
+    return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
 
 
 @batch_metric("ms", phases=("add_batch_ms",))
 def reread_ms(window: Window) -> Batchwise:
     """addBatch x (1 - 1 / reread factor): at most this much is spent on reading and computing again."""
     factor = reread_factor(window)
-    if not isinstance(factor, pd.Series):
+    if not isinstance(factor, np.ndarray):
         return factor
-    again: pd.Series[float] = window.batches["add_batch_ms"] * (1 - 1 / factor.clip(lower=1))
-    return again
+    return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(factor, 1))
 
 
 @batch_metric("rows", "count")
@@ -131,15 +127,38 @@ def late_rows(window: Window) -> Batchwise:
     return per_batch(window, window.operators["rows_dropped_by_watermark"])
 
 
+@batch_metric("share", "count")
+def late_rows_share(window: Window) -> Batchwise:
+    """Rows that the watermark dropped over rows read; above 1 where the batch was computed several times."""
+    rows = window.batches["input_rows"]
+    return late_rows(window) / np.where(rows > 0, rows, np.nan)
+
+
+@batch_metric("ratio", "count")
+def least_computations(window: Window) -> Batchwise:
+    """How often the batch was computed at least: no computation drops more rows than were read."""
+    share = late_rows_share(window)
+    return np.maximum(np.ceil(share), 1.0) if isinstance(share, np.ndarray) else share
+
+
+@batch_metric("ms")
+def add_batch_per_row_ms(window: Window) -> Batchwise:
+    """addBatch over the rows of the batch."""
+    rows = window.batches["input_rows"]
+    return window.batches["add_batch_ms"] / np.where(rows > 0, rows, np.nan)
+
+
 @window_metric("share", "count")
 def over_interval_share(window: Window) -> Windowed:
     """Share of the batches that took longer than the trigger interval."""
-    interval, trigger = window.facts.get("trigger_interval_ms"), window.facts.get("trigger")
-    if (trigger is not None and trigger.value != "processing_time") or (interval is not None and not interval.value):
+    interval, trigger = fact_number(window, "trigger_interval_ms"), window.facts.get("trigger")
+    if (trigger is not None and trigger.value != "processing_time") or interval == 0:
         return Missing("the trigger has no interval to overrun, and the sources do not report a backlog")
     if interval is None:
         return Missing("the trigger interval is not known", "trigger_interval_ms")
-    over = float((window.batches["trigger_execution_ms"] > interval.value).mean())
+    if not len(window):
+        return Missing("there are no steady batches")
+    over = float((window.batches["trigger_execution_ms"] > interval).mean())
     return Estimate(over, over, over)
 
 
@@ -157,18 +176,18 @@ def falling_behind_share(window: Window) -> Windowed:
 
 def _grows(window: Window, slope: Estimate) -> bool:
     """Whether the backlog's age grew over the window by at least one mean interval."""
-    times = window.batches["timestamp"]
-    minutes = (times.iloc[-1] - times.iloc[0]).total_seconds() / 60
-    return slope.low > 0 and slope.safe * minutes >= float(window.batches["interval_ms"].mean())
+    times = known(window.batches["timestamp"])
+    minutes = (times[-1] - times[0]) / 60_000
+    return bool(slope.low > 0 and slope.safe * minutes >= mean(window.batches["interval_ms"]))
 
 
 @window_metric("ms", time="latency")
 def backlog_wait_ms(window: Window) -> Windowed:
     """Median age of the backlog: what a record waits for those before it, and would not if the query kept up."""
     age = backlog_ms(window)
-    if not isinstance(age, pd.Series):
+    if not isinstance(age, np.ndarray):
         return age if isinstance(age, Missing) else NO_BACKLOG
-    wait = float(age.median())
+    wait = median(age)
     return Estimate(wait, wait, wait)
 
 
@@ -176,10 +195,12 @@ def backlog_wait_ms(window: Window) -> Windowed:
 def full_batches_share(window: Window) -> Windowed:
     """Share of the batches as large as the largest after which rows wait on: a limit of the source holds them."""
     rows, backlog = rows_taken(window), backlog_rows(window)
-    alike = rows >= AS_LARGE * rows.max()
+    if not len(known(rows)):
+        return NO_BACKLOG
+    alike = rows >= AS_LARGE * known(rows).max()
     if alike.mean() < MOST_BATCHES:
         return Estimate(0.0, 0.0, 0.0)
-    if not isinstance(backlog, pd.Series):
+    if not isinstance(backlog, np.ndarray):
         return NO_BACKLOG
     full = float((alike & (backlog > 0)).mean())
     return Estimate(full, full, full)
@@ -188,10 +209,9 @@ def full_batches_share(window: Window) -> Windowed:
 @window_metric("rows", "count")
 def advised_rows_per_batch(window: Window) -> Windowed:
     """Twice the rows that arrive between two triggers (taken + growth of the backlog), two digits, rounded up."""
-    rows, backlog = rows_taken(window), backlog_rows(window)
-    if not isinstance(backlog, pd.Series) or len(rows) < 2:
+    arriving = _arriving(window)
+    if arriving is None:
         return NO_BACKLOG
-    arriving = (rows.iloc[1:].sum() + backlog.iloc[-1] - backlog.iloc[0]) / (len(rows) - 1)
     if not arriving > 0:
         return Missing("the rows that arrive between two triggers are not known")
     digit = 10 ** max(0, math.floor(math.log10(2 * arriving)) - 1)
@@ -199,33 +219,54 @@ def advised_rows_per_batch(window: Window) -> Windowed:
     return Estimate(advised, advised, advised)
 
 
-def rows_taken(window: Window) -> pd.Series[float]:
+def _arriving(window: Window) -> float | None:
+    """Rows that arrive between two triggers; None where the backlog is not known."""
+    rows, backlog = rows_taken(window), backlog_rows(window)
+    if not isinstance(backlog, np.ndarray) or len(rows) < 2:
+        return None
+    return float((np.nansum(rows[1:]) + backlog[-1] - backlog[0]) / (len(rows) - 1))
+
+
+def keeps_up(window: Window, ms: float) -> bool:
+    """Whether batches that a limit fills would take all that arrives if each started `ms` sooner."""
+    full, arriving, interval = full_batches_share(window), _arriving(window), mean(window.batches["interval_ms"])
+    if not isinstance(full, Estimate) or full.safe < MOST_BATCHES or arriving is None or interval <= ms:
+        return False
+    return bool(arriving / interval < mean(rows_taken(window)) / (interval - ms))
+
+
+def rows_taken(window: Window) -> np.ndarray:
     """Rows between a batch's offsets; rows that it counted, where offsets do not tell."""
-    return of_sources(window, "offset_rows").fillna(window.batches["input_rows"])
+    between = of_sources(window, "offset_rows")
+    return np.where(np.isnan(between), window.batches["input_rows"], between)
 
 
 @window_metric("ms_per_minute")
 def backlog_trend_ms_per_minute(window: Window) -> Windowed:
     """Growth of the backlog's age: Theil-Sen slope with its 95 % interval; 0 where Kendall's test sees no trend."""
     age = backlog_ms(window)
-    if not isinstance(age, pd.Series):
+    if not isinstance(age, np.ndarray):
         return age if isinstance(age, Missing) else Missing("the backlog is not known")
-    minutes = (window.batches["timestamp"] - window.batches["timestamp"].iloc[0]).dt.total_seconds() / 60
-    return trend(minutes.to_numpy(), age.to_numpy(dtype=float))
+    return trend(passed_ms(window) / 60_000, age)
+
+
+def passed_ms(window: Window) -> np.ndarray:
+    """Milliseconds from the start of the first batch whose start is known."""
+    times = window.batches["timestamp"]
+    begun = known(times)[:1]
+    return times - begun if len(begun) else times
 
 
 def trend(at: np.ndarray, values: np.ndarray) -> Estimate | Missing:
     """Change of `values` per unit of `at` with its 95 % interval, over at most 200 medians of neighbours."""
-    known = np.isfinite(at) & np.isfinite(values)
-    at, values = at[known], values[known]
+    told = np.isfinite(at) & np.isfinite(values)
+    at, values = at[told], values[told]
     if len(at) < FEWEST_FOR_TREND:
         return Missing(f"a trend needs {FEWEST_FOR_TREND} batches, there are {len(at)}")
-    groups = np.array_split(np.arange(len(at)), min(MOST_POINTS, len(at)))
-    x = np.array([np.median(at[group]) for group in groups])
-    y = np.array([np.median(values[group]) for group in groups])
+    x, y = _thinned(at), _thinned(values)
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return Estimate(0.0, 0.0, 0.0)
-    if abs(pd.Series(x).rank().corr(pd.Series(y).rank())) * math.sqrt(len(x) - 1) < MAY_BE_TREND:
+    if abs(rank_correlation(x, y)) * math.sqrt(len(x) - 1) < MAY_BE_TREND:
         return Estimate(0.0, 0.0, 0.0)
     from scipy import stats  # noqa: PLC0415 - takes as long to import as all else, and most windows are even
 
@@ -233,3 +274,10 @@ def trend(at: np.ndarray, values: np.ndarray) -> Estimate | Missing:
         return Estimate(0.0, 0.0, 0.0)
     slope = stats.theilslopes(y, x)
     return Estimate(float(slope.low_slope), float(slope.slope), float(slope.high_slope))
+
+
+def _thinned(values: np.ndarray) -> np.ndarray:
+    """The values, or the medians of MOST_POINTS groups of neighbours."""
+    if len(values) <= MOST_POINTS:
+        return values
+    return np.array([np.median(group) for group in np.array_split(values, MOST_POINTS)])

@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from advisor.metrics.flow import backlog_ms
+from advisor.metrics.flow import backlog_ms, watermark_lag_ms
+from advisor.metrics.numbers import fact_number, median, zero_filled
 from advisor.metrics.phases import DISCOVERY, summed
-from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, window_metric
+from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles, Windowed, window_metric
+from advisor.metrics.state import ARBITRARY, partitions, state_waves_excess_ms
+from advisor.metrics.words import milliseconds
 from advisor.window import Window
 
 VISIBLE_BEFORE_END = 1 / 3
 """Of addBatch: how long before its end the typical row was in Kafka (local broker, 110 batches, four settings)."""
+AT_ONCE = {"dedupe", "dedupeWithinWatermark", "symmetricHashJoin"}
+"""Operators whose results come out in their batch; of an outer join, the matched rows."""
 ONE_SHOT = {
     "once": "a one-shot trigger: records wait for the next start, which progress does not show",
     "available_now": "a one-shot trigger: records wait for the next start, which progress does not show",
@@ -29,8 +33,10 @@ def record_latency_ms(window: Window) -> Windowed:
     A batch takes what came until latestOffset asked, half way through that phase; its rows came uniformly over the gap
     g to the trigger before, and are visible when the sink has written them: latencies are uniform over [v, v + g], v =
     triggerExecution - latestOffset / 2 - commitOffsets, mixed over the batches by rows. Without state, rows reach Kafka
-    while the tasks run, by measurement a third of addBatch before its end. A backlog comes on top: rows that wait over
-    the pace at which the query takes them: what records wait that come now. They are taken to reach the source at once.
+    while the tasks run, by measurement a third of addBatch before its end; with state they reach it as their task ends,
+    so that several waves of tasks spread them over addBatch x (1 - 1 / waves). A backlog comes on top: rows that wait
+    over the pace at which the query takes them. With a backlog this is the latency of records that come now, not of
+    those that become visible now. Records are taken to reach the source at once.
     """
     return latency_quantiles(window, (0.50, 0.99))
 
@@ -47,12 +53,14 @@ def latency_quantiles(window: Window, at: tuple[float, ...]) -> Quantiles | Miss
 class Mixture(NamedTuple):
     """Record latency per batch: uniform over [start, start + width] in ms, weighed by rows.
 
-    `known`: which of the window's batches tell; the other arrays hold one number for each of these.
+    `waited`: what of `start` is the backlog's age. `known`: which of the window's batches tell; the other arrays hold
+    one number for each of these.
     """
 
     start: np.ndarray
     width: np.ndarray
     rows: np.ndarray
+    waited: np.ndarray
     known: np.ndarray
 
 
@@ -60,84 +68,128 @@ def mixture(window: Window) -> Mixture | Missing:
     """What each batch says of the record latency, or why it cannot be told."""
     if (reason := _not_estimable(window)) is not None:
         return reason
-    frame = window.batches
-    known = (frame["interval_ms"].notna() & frame["trigger_execution_ms"].notna()).to_numpy()
+    width, duration, rows = (window.batches[name] for name in ("interval_ms", "trigger_execution_ms", "input_rows"))
+    known = ~np.isnan(width) & ~np.isnan(duration)
     if not known.any():
         return Missing("the time between batches is not known")
-    visible = (frame["trigger_execution_ms"] - _not_waited(window)).clip(lower=0).to_numpy()
-    rows, width = frame["input_rows"].fillna(1).to_numpy(), frame["interval_ms"].to_numpy()
-    return Mixture((visible + _waited(window))[known], width[known], rows[known], known)
+    visible = np.maximum(duration - _not_waited(window), 0)
+    rows = np.where(np.isnan(rows), 1, rows)
+    waited, spread = _waited(window), _spread(window)
+    if isinstance(spread, Missing):
+        return spread
+    spread = np.minimum(spread, visible)
+    start, width = visible - spread + waited, width + spread
+    return Mixture(start[known], width[known], rows[known], waited[known], known)
 
 
 def mixture_quantiles(
     start: np.ndarray, width: np.ndarray, weight: np.ndarray, at: tuple[float, ...]
 ) -> tuple[float, ...]:
-    """Quantiles of a mixture of uniform distributions over [start, start + width], by bisection to 0.1."""
+    """Quantiles of a mixture of uniform distributions over [start, start + width], by bisection to 0.1.
+
+    Beyond 1e12 a float does not tell tenths apart: there it ends when it does not come nearer.
+    """
     weight = weight / weight.sum()
     width = np.maximum(width, 1e-9)
 
     def quantile(wanted: float) -> float:
         low, high = float(start.min()), float((start + width).max())
-        while high - low > 0.1:
+        while high - low > max(0.1, 1e-13 * abs(high)):
             middle = (low + high) / 2
-            below = float(weight @ np.clip((middle - start) / width, 0, 1))
+            below = float(weight @ np.minimum(np.maximum((middle - start) / width, 0), 1))
             low, high = (middle, high) if below < wanted else (low, middle)
         return (low + high) / 2
 
     return tuple(quantile(wanted) for wanted in at)
 
 
-def _not_waited(window: Window) -> pd.Series[float]:
+def _not_waited(window: Window) -> np.ndarray:
     """What of each trigger lies before its last record came, or after the typical record was visible."""
     asking, after = summed(window, DISCOVERY), summed(window, ("commit_offsets_ms",))
-    return asking / 2 + after + _while_written(window) * summed(window, ("add_batch_ms",))
+    spared: np.ndarray = asking / 2 + after + _while_written(window) * summed(window, ("add_batch_ms",))
+    return spared
 
 
 def _while_written(window: Window) -> float:
-    streams = _fact(window, "sink") == "kafka" and _fact(window, "stateful") is False and window.operators.empty
+    streams = _fact(window, "sink") == "kafka" and _fact(window, "stateful") is False and not len(window.operators)
     return VISIBLE_BEFORE_END if streams else 0.0
+
+
+def _spread(window: Window) -> np.ndarray | Missing:
+    """From the first wave of state tasks to the last; a sink that publishes a batch as a whole has none."""
+    if _fact(window, "sink") != "kafka" or not len(window.operators) or not np.any(partitions(window) > 1):
+        return np.zeros(len(window))
+    spread = state_waves_excess_ms(window)
+    if isinstance(spread, Bounds):
+        return zero_filled(spread.high)
+    if isinstance(spread, np.ndarray):
+        return zero_filled(spread)
+    return spread if isinstance(spread, Missing) else Missing("the waves of state tasks are not known")
 
 
 def _waited(window: Window) -> np.ndarray:
     """The backlog's age per batch; a source that does not report a backlog is taken to have none."""
     age = backlog_ms(window)
-    if not isinstance(age, pd.Series):
-        return np.zeros(len(window))
-    return age.fillna(0).to_numpy(dtype=float)
+    return zero_filled(age) if isinstance(age, np.ndarray) else np.zeros(len(window))
 
 
 def _not_estimable(window: Window) -> Missing | None:
     value = _fact(window, "trigger")
-    if value in ONE_SHOT:
+    if str(value) in ONE_SHOT:
         return Missing(f"record latency cannot be told from progress: {ONE_SHOT[str(value)]}")
     if len(window) == 0:
         return Missing("there are no steady batches")
-    stateful = _fact(window, "stateful") is True or not window.operators.empty
-    if not (stateful and _fact(window, "watermarked")):
-        return None
+    return _held_back(window) if waits_for_watermark(window) is not False else None
+
+
+def waits_for_watermark(window: Window) -> bool | None:
+    """Whether results wait for the watermark, as windows do in append mode; None where the output mode would tell.
+
+    Rows of a deduplication and matched rows of a join come out in their batch, whatever the output mode.
+    """
+    stateful = _fact(window, "stateful") is True or len(window.operators) > 0
+    if not (stateful and _fact(window, "watermarked")) or ((names := operators(window)) and names <= AT_ONCE):
+        return False
     mode = _fact(window, "output_mode")
-    if mode is None:
+    return None if mode is None else mode == "append"
+
+
+def operators(window: Window) -> set[str]:
+    """The names of the query's stateful operators, as far as they are known."""
+    shown = {str(name) for name in window.operators["name"] if name}
+    return shown or set(filter(None, str(_fact(window, "state_operators") or "").split(",")))
+
+
+def _held_back(window: Window) -> Missing:
+    names = operators(window)
+    if any(name.startswith(ARBITRARY) for name in names):
+        return Missing("when the query's own code on its state gives out its results is not known")
+    if _fact(window, "output_mode") is None:
         return Missing("in append mode results wait for the watermark; the output mode is not known", "output_mode")
-    if mode == "append":
-        return Missing("in append mode results wait for window and watermark, not for the batch")
-    return None
+    behind = watermark_behind(window)
+    return Missing(f"in append mode a window's result waits until the watermark has passed the window's end{behind}")
+
+
+def watermark_behind(window: Window) -> str:
+    """How far the watermark lies behind the clock, in words; nothing where that is not known."""
+    lag = watermark_lag_ms(window)
+    return f"; the watermark lies {milliseconds(median(lag))} behind the clock" if isinstance(lag, np.ndarray) else ""
 
 
 def _fact(window: Window, name: str) -> object:
-    known = window.facts.get(name)
-    return None if known is None else known.value
+    return window.facts.value(name)
 
 
 @window_metric("ms", time="latency")
 def latency_target_excess_ms(window: Window) -> Windowed:
     """p99 of the record latency less the target: above 0 the target is missed."""
-    target = window.facts.get("latency_target_ms")
+    target = fact_number(window, "latency_target_ms")
     if target is None:
         return Missing("no target for the record latency is known", "latency_target_ms")
     latency = record_latency_ms(window)
     if not isinstance(latency, Quantiles):
         return latency
-    excess = latency.p99 - float(target.value)
+    excess = latency.p99 - target
     return Estimate(excess, excess, excess)
 
 
@@ -148,5 +200,5 @@ def latency_over_target_share(window: Window) -> Windowed:
     latency = record_latency_ms(window)
     if not isinstance(excess, Estimate) or not isinstance(latency, Quantiles):
         return excess
-    share = max(0.0, excess.safe / latency.p99)
+    share = max(0.0, excess.safe / latency.p99) if latency.p99 > 0 else 0.0
     return Estimate(share, share, share)

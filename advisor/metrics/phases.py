@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from advisor.metrics.registry import Batchwise, Missing, batch_metric, share_of
+from advisor.batches import PHASES as COLUMNS
+from advisor.facts import version_at_least
+from advisor.metrics.numbers import zero_filled
+from advisor.metrics.registry import BatchMetric, Batchwise, Bounds, Metric, Missing, batch_metric
 from advisor.window import PHASES, Window
 
 DISCOVERY = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms", "set_offset_range_ms")
@@ -16,12 +18,20 @@ DATABRICKS = (
     "post_add_batch_callback_ms",
     "post_commit_batch_callback_ms",
 )
+_MEANING = {column.name: column.meaning for column in COLUMNS}
 
 
-def summed(window: Window, columns: tuple[str, ...]) -> pd.Series[float]:
+def summed(window: Window, columns: tuple[str, ...]) -> np.ndarray:
     """The sum of these phases per batch; a phase that Spark did not name counts as 0."""
-    named = np.array([window.batches[column].to_numpy(dtype=float) for column in columns])
-    return pd.Series(np.nansum(named, axis=0), index=window.batches.index)
+    total = np.zeros(len(window))
+    for column in columns:
+        total += zero_filled(window.batches[column])
+    return total
+
+
+def _phase(column: str) -> BatchMetric:
+    """The metric of one phase, in the words of its column."""
+    return Metric(column, "ms", "wall", _MEANING[column], lambda window: summed(window, (column,)), phases=(column,))
 
 
 @batch_metric("ms", phases=tuple(PHASES))
@@ -36,48 +46,45 @@ def source_discovery_ms(window: Window) -> Batchwise:
     return summed(window, DISCOVERY)
 
 
-@batch_metric("ms", phases=("get_batch_ms",))
-def get_batch_ms(window: Window) -> Batchwise:
-    """Building the batch's input plan; about 0 for version 2 sources."""
-    return summed(window, ("get_batch_ms",))
-
-
-@batch_metric("ms", phases=("query_planning_ms",))
-def query_planning_ms(window: Window) -> Batchwise:
-    """Planning the batch's query."""
-    return summed(window, ("query_planning_ms",))
-
-
-@batch_metric("ms", phases=("add_batch_ms",))
-def add_batch_ms(window: Window) -> Batchwise:
-    """The Spark jobs of the batch: tasks, state, sink, foreachBatch code."""
-    return summed(window, ("add_batch_ms",))
-
-
-@batch_metric("ms", phases=("wal_commit_ms",))
-def wal_commit_ms(window: Window) -> Batchwise:
-    """Writing the offset log; also source.commit() of the batch before and a purge that is done inline."""
-    return summed(window, ("wal_commit_ms",))
-
-
-@batch_metric("ms", phases=("commit_offsets_ms",))
-def commit_offsets_ms(window: Window) -> Batchwise:
-    """Writing the commit log (Spark 3.4 on; earlier versions hide it in the unaccounted time)."""
-    return summed(window, ("commit_offsets_ms",))
+get_batch_ms = _phase("get_batch_ms")
+query_planning_ms = _phase("query_planning_ms")
+add_batch_ms = _phase("add_batch_ms")
+wal_commit_ms = _phase("wal_commit_ms")
+commit_offsets_ms = _phase("commit_offsets_ms")
 
 
 @batch_metric("ms", phases=OFFSET_LOG)
 def offset_log_ms(window: Window) -> Batchwise:
-    """walCommit + commitOffsets: what the batch waits for its two logs."""
-    return summed(window, OFFSET_LOG)
+    """walCommit + commitOffsets: what the batch waits for its two logs.
+
+    Before Spark 3.4 the commit log has no phase, and most of the time in no phase is its: then between walCommit alone
+    and both.
+    """
+    logs = summed(window, OFFSET_LOG)
+    if not hides_commit_log(window):
+        return logs
+    rest = unaccounted_ms(window)
+    assert isinstance(rest, np.ndarray)
+    return Bounds(logs, logs + rest)
+
+
+def hides_commit_log(window: Window) -> bool:
+    """Whether this Spark writes a commit log without timing it as commitOffsets: any before 3.4."""
+    if not len(window) or not np.isnan(window.batches["commit_offsets_ms"]).all():
+        return False
+    version, below = window.facts.value("spark_version"), window.facts.value("spark_version_below")
+    if version:
+        return not version_at_least(str(version), "3.4")
+    return bool(below) and version_at_least("3.4", str(below))
 
 
 @batch_metric("ms", phases=("wal_commit_ms",))
 def log_purge_ms(window: Window) -> Batchwise:
     """walCommit less commitOffsets, at least 0: what walCommit holds beyond one file write (source.commit, a purge)."""
-    if window.batches["commit_offsets_ms"].isna().all():
+    log, commit = window.batches["wal_commit_ms"], window.batches["commit_offsets_ms"]
+    if np.isnan(commit).all():
         return Missing("this Spark version does not report commitOffsets")
-    extra: pd.Series[float] = (window.batches["wal_commit_ms"] - window.batches["commit_offsets_ms"]).clip(lower=0)
+    extra: np.ndarray = np.maximum(log - commit, 0)
     return extra
 
 
@@ -91,14 +98,34 @@ def databricks_phases_ms(window: Window) -> Batchwise:
 def unaccounted_ms(window: Window) -> Batchwise:
     """triggerExecution less all its phases, named here or not; at least 0."""
     other = window.batches["other_phases_ms"]
-    rest: pd.Series[float] = window.batches["trigger_execution_ms"] - summed(window, tuple(PHASES)) - other
-    return rest.clip(lower=0)
+    rest: np.ndarray = window.batches["trigger_execution_ms"] - summed(window, tuple(PHASES)) - other
+    return rest.clip(min=0)
 
 
-share_of("offset_log_ms", "offset_log_share", "(walCommit + commitOffsets) / triggerExecution")
-share_of("wal_commit_ms", "wal_commit_share", "walCommit / triggerExecution")
-share_of("log_purge_ms", "log_purge_share", "(walCommit - commitOffsets) / triggerExecution")
-share_of("source_discovery_ms", "source_discovery_share", "latestOffset / triggerExecution")
-share_of("query_planning_ms", "query_planning_share", "queryPlanning / triggerExecution")
-share_of("add_batch_ms", "add_batch_share", "addBatch / triggerExecution")
-share_of("unaccounted_ms", "unaccounted_share", "time in no phase / triggerExecution")
+def share_of(part: BatchMetric, name: str, meaning: str, whole: BatchMetric = trigger_execution_ms) -> BatchMetric:
+    """The metric `part` over `whole`, batch by batch."""
+
+    def compute(window: Window) -> Batchwise:
+        return _ratio(part(window), whole(window))
+
+    return Metric(name, "share", part.basis, meaning, compute, phases=part.phases, part=part, whole=whole)
+
+
+def _ratio(part: Batchwise, whole: Batchwise) -> Batchwise:
+    if isinstance(part, Missing):
+        return part
+    assert isinstance(whole, np.ndarray)
+    positive = np.where(whole > 0, whole, np.nan)
+    if isinstance(part, Bounds):
+        return Bounds(part.low / positive, part.high / positive, part.fact)
+    divided: np.ndarray = part / positive
+    return divided
+
+
+offset_log_share = share_of(offset_log_ms, "offset_log_share", "(walCommit + commitOffsets) / triggerExecution")
+wal_commit_share = share_of(wal_commit_ms, "wal_commit_share", "walCommit / triggerExecution")
+log_purge_share = share_of(log_purge_ms, "log_purge_share", "(walCommit - commitOffsets) / triggerExecution")
+source_discovery_share = share_of(source_discovery_ms, "source_discovery_share", "latestOffset / triggerExecution")
+query_planning_share = share_of(query_planning_ms, "query_planning_share", "queryPlanning / triggerExecution")
+add_batch_share = share_of(add_batch_ms, "add_batch_share", "addBatch / triggerExecution")
+unaccounted_share = share_of(unaccounted_ms, "unaccounted_share", "time in no phase / triggerExecution")

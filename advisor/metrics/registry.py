@@ -1,15 +1,14 @@
-"""What a metric is, the metrics by name, and the values that they give."""
+"""What a metric is, and the values that metrics give."""
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
-import pandas as pd
 
 from advisor.window import Window
 
@@ -19,21 +18,23 @@ T = TypeVar("T")
 STATS = ("typical", "total", "mean", "p50", "p95", "p99", "max")
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(msgspec.Struct, frozen=True):
     """A number that cannot be had: the reason in words, and the fact that would give it, if one would."""
 
     reason: str
     fact: str | None = None
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """One number with the interval in which it lies. `value` is None where only the interval is known."""
+class Estimate(msgspec.Struct, frozen=True):
+    """One number with the interval in which it lies. `value` is None where only the interval is known.
+
+    `fact`: the fact that would narrow the interval, if one would.
+    """
 
     low: float
     value: float | None
     high: float
+    fact: str | None = None
 
     @property
     def safe(self) -> float:
@@ -43,31 +44,31 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Bounds:
-    """A batch metric that an unknown fact leaves between two values."""
+    """A batch metric that lies between two values; `fact`: the fact that would narrow them, if one would."""
 
-    low: pd.Series[float]
-    high: pd.Series[float]
+    low: np.ndarray
+    high: np.ndarray
+    fact: str | None = None
 
 
-@dataclass(frozen=True)
-class Quantiles:
+class Quantiles(msgspec.Struct, frozen=True):
     """A window metric that has its own p50 and p99 (a latency)."""
 
     p50: float
     p99: float
 
 
-Batchwise: TypeAlias = "pd.Series[float] | Bounds | Missing"
+Batchwise: TypeAlias = "np.ndarray | Bounds | Missing"
 Windowed: TypeAlias = "Estimate | Quantiles | Missing"
 
 
-@dataclass(frozen=True)
-class Metric:
-    """One number that rules and views read.
+@dataclass(frozen=True, eq=False)
+class Metric(Generic[T]):
+    """One number that rules and views read; called with a window it gives its values, computed once.
 
     `basis`: `wall` is part of the batch's clock, `task` is summed over tasks, `count`, `bytes`. `per`: one value a
     `batch` (with statistics) or one for the `window`. `phases`: columns of the phases that it lies in. `time`: whether
-    milliseconds are those of a `batch` or of a record's `latency`. A share names its `part` and its `whole`, both batch
+    milliseconds are those of a `batch` or of a record's `latency`. A share has its `part` and its `whole`, both batch
     metrics, so that `typical` and `total` are ratios of sums and the parts of a budget add up.
     """
 
@@ -75,12 +76,16 @@ class Metric:
     unit: Unit
     basis: Basis
     meaning: str
-    compute: Callable[[Window], Batchwise | Windowed]
+    compute: Callable[[Window], T]
     per: Literal["batch", "window"] = "batch"
     phases: tuple[str, ...] = ()
     time: Literal["batch", "latency"] = "batch"
-    part: str | None = None
-    whole: str | None = None
+    part: BatchMetric | None = None
+    whole: BatchMetric | None = None
+
+    def __call__(self, window: Window) -> T:
+        """Its values over the window."""
+        return _once(self.compute, window)
 
     @property
     def promises_ms(self) -> bool:
@@ -88,33 +93,36 @@ class Metric:
         return self.unit == "ms" and self.basis == "wall"
 
 
-METRICS: dict[str, Metric] = {}
+BatchMetric: TypeAlias = "Metric[Batchwise]"
+WindowMetric: TypeAlias = "Metric[Windowed]"
+AnyMetric: TypeAlias = "Metric[Batchwise] | Metric[Windowed]"
 
 
-def remembered(compute: Callable[[Window], T], name: str | None = None) -> Callable[[Window], T]:
+def remembered(compute: Callable[[Window], T]) -> Callable[[Window], T]:
     """The same function, which computes once per window."""
-    key = name or compute.__name__
 
     @functools.wraps(compute)
     def once(window: Window) -> T:
-        if key not in window.memo:
-            window.memo[key] = compute(window)
-        return window.memo[key]  # type: ignore[return-value]
+        return _once(compute, window)
 
     return once
 
 
+def _once(compute: Callable[[Window], T], window: Window) -> T:
+    if compute not in window.memo:
+        window.memo[compute] = compute(window)
+    return window.memo[compute]  # type: ignore[return-value]
+
+
 def batch_metric(
     unit: Unit, basis: Basis = "wall", phases: tuple[str, ...] = ()
-) -> Callable[[Callable[[Window], Batchwise]], Callable[[Window], Batchwise]]:
-    """Register a function `Window -> one value per batch` under its own name, its docstring as the meaning."""
+) -> Callable[[Callable[[Window], Batchwise]], BatchMetric]:
+    """A function `Window -> one value per batch` as the metric of its own name, its docstring as the meaning."""
 
-    def register(compute: Callable[[Window], Batchwise]) -> Callable[[Window], Batchwise]:
-        once = remembered(compute)
-        _add(Metric(compute.__name__, unit, basis, _meaning(compute), once, phases=phases))
-        return once
+    def made(compute: Callable[[Window], Batchwise]) -> BatchMetric:
+        return Metric(compute.__name__, unit, basis, _meaning(compute), compute, phases=phases)
 
-    return register
+    return made
 
 
 def window_metric(
@@ -122,53 +130,15 @@ def window_metric(
     basis: Basis = "wall",
     time: Literal["batch", "latency"] = "batch",
     phases: tuple[str, ...] = (),
-) -> Callable[[Callable[[Window], Windowed]], Callable[[Window], Windowed]]:
-    """Register a function `Window -> Estimate | Quantiles | Missing` under its own name."""
+) -> Callable[[Callable[[Window], Windowed]], WindowMetric]:
+    """A function `Window -> Estimate | Quantiles | Missing` as the metric of its own name."""
 
-    def register(compute: Callable[[Window], Windowed]) -> Callable[[Window], Windowed]:
-        once, meaning = remembered(compute), _meaning(compute)
-        _add(Metric(compute.__name__, unit, basis, meaning, once, per="window", time=time, phases=phases))
-        return once
+    def made(compute: Callable[[Window], Windowed]) -> WindowMetric:
+        meaning = _meaning(compute)
+        return Metric(compute.__name__, unit, basis, meaning, compute, per="window", time=time, phases=phases)
 
-    return register
-
-
-def share_of(part: str, name: str, meaning: str, whole: str = "trigger_execution_ms") -> None:
-    """Register `name` = `part` over `whole`, batch by batch."""
-    divided = METRICS[part]
-
-    def compute(window: Window) -> Batchwise:
-        return _ratio(divided.compute(window), METRICS[whole].compute(window))
-
-    once = remembered(compute, name)
-    _add(Metric(name, "share", divided.basis, meaning, once, phases=divided.phases, part=part, whole=whole))
-
-
-def named(name: str) -> Metric:
-    """The metric of that name; KeyError with a suggestion."""
-    if name not in METRICS:
-        near = difflib.get_close_matches(name, METRICS, 1)
-        raise KeyError(f"no metric '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
-    return METRICS[name]
-
-
-def _ratio(part: Batchwise | Windowed, whole: Batchwise | Windowed) -> Batchwise:
-    if isinstance(part, Missing):
-        return part
-    assert isinstance(whole, pd.Series)
-    numbers = whole.to_numpy(dtype=float)
-    positive = np.where(numbers > 0, numbers, np.nan)
-    if isinstance(part, Bounds):
-        return Bounds(part.low / positive, part.high / positive)
-    assert isinstance(part, pd.Series)
-    return part / positive
+    return made
 
 
 def _meaning(compute: Callable[..., object]) -> str:
     return " ".join((compute.__doc__ or "").split())
-
-
-def _add(metric: Metric) -> None:
-    if metric.name in METRICS:
-        raise ValueError(f"metric {metric.name} is registered twice")
-    METRICS[metric.name] = metric

@@ -34,6 +34,18 @@ def milliseconds(value: float) -> str:
     return f"{value / 60_000:.1f} min" if size < 7_200_000 else f"{value / 3_600_000:.1f} h"
 
 
+def interval(value: str | float) -> str:
+    """An interval as Spark's triggers take it: milliseconds become `500 milliseconds` or `2 seconds`, words stay."""
+    try:
+        number = round(float(value))
+    except (TypeError, ValueError):
+        return str(value)
+    for size, unit in ((60_000, "minute"), (1000, "second"), (1, "millisecond")):
+        if number >= size and number % size == 0:
+            return f"{number // size} {unit}{'' if number == size else 's'}"
+    return f"{number} milliseconds"
+
+
 def _plain(value: float) -> str:
     if value == round(value) or abs(value) >= 100:
         return f"{value:,.0f}"

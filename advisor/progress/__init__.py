@@ -1,17 +1,23 @@
 """Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
 
 from advisor.progress.decoding import UNUSUAL, decode, decode_alike, decode_usual
+from advisor.progress.fragment import Fragment, read_fragment
 from advisor.progress.instants import as_instant
+from advisor.progress.partial import PARTS, UNNAMED, Partial, of_fragment
 from advisor.progress.shapes import ABSENT, Broken, Durations, EventTime, Operator, Progress, Sink, Source
 from advisor.progress.tolerance import from_object, is_event
 
 __all__ = [
     "ABSENT",
+    "PARTS",
+    "UNNAMED",
     "UNUSUAL",
     "Broken",
     "Durations",
     "EventTime",
+    "Fragment",
     "Operator",
+    "Partial",
     "Progress",
     "Sink",
     "Source",
@@ -21,4 +27,6 @@ __all__ = [
     "decode_usual",
     "from_object",
     "is_event",
+    "of_fragment",
+    "read_fragment",
 ]

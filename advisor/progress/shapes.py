@@ -6,6 +6,8 @@ from typing import Annotated, TypeVar, cast
 
 from msgspec import Meta, Raw, Struct, field
 
+from advisor.redaction import redact
+
 Int = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """An integer that a table's column can hold; anything larger is no count of anything."""
 
@@ -17,11 +19,11 @@ ABSENT = Raw(b"null")
 
 
 class Broken(Exception):  # noqa: N818 - the name that the tables use for it, too
-    """A record that is not one whole progress event; `reason` says why, in words."""
+    """A record that is not one whole progress event; `reason` says why, in words, without credentials."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+        self.reason = redact(reason)
+        super().__init__(self.reason)
 
 
 class Durations(Struct, gc=False, rename="camel", forbid_unknown_fields=True):
@@ -32,9 +34,9 @@ class Durations(Struct, gc=False, rename="camel", forbid_unknown_fields=True):
     get_offset: Int | None = None
     get_end_offset: Int | None = None
     set_offset_range: Int | None = None
+    wal_commit: Int | None = None
     get_batch: Int | None = None
     query_planning: Int | None = None
-    wal_commit: Int | None = None
     add_batch: Int | None = None
     commit_offsets: Int | None = None
     commit_batch: Int | None = None

@@ -22,6 +22,7 @@ from advisor.progress.shapes import (
     Source,
     with_totals,
 )
+from advisor.redaction import redact
 
 _SPELLINGS = {"durationMillis": "durationMs", "streamingQueryProgressId": "id", "numRecords": "numInputRows"}
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
@@ -48,8 +49,13 @@ def from_object(thing: Any) -> Progress:
         raise Broken("no JSON object")
     if "triggerDetails" in thing:
         thing = _of_spark_2_0(thing)
-    thing = {_SPELLINGS.get(key, key): value for key, value in thing.items()}
+    thing = in_latest_words(thing)
     return with_totals(_event(thing)) if thing.get("numInputRows") is None else _event(thing)
+
+
+def in_latest_words(thing: dict[str, Any]) -> dict[str, Any]:
+    """The object with the keys of other versions as the latest one spells them."""
+    return {_SPELLINGS.get(key, key): value for key, value in thing.items()}
 
 
 def _event(thing: dict[str, Any]) -> Progress:
@@ -87,7 +93,7 @@ def _instant(value: Any) -> str:
 
 def _durations(thing: Any) -> Durations:
     items = _mapping(thing, "durationMs").items()
-    read = {key: _duration(value, f"durationMs.{key}") for key, value in items if value is not None}
+    read = {key: _duration(value, f"durationMs.{redact(key)}") for key, value in items if value is not None}
     named = {f.name: read.pop(f.encode_name, None) for f in msgspec.structs.fields(Durations) if f.encode_name}
     return Durations(**named, other=read or None)
 
@@ -173,7 +179,7 @@ def _text(value: Any, place: str) -> str | None:
 
 
 def _numbers(value: Any, place: str) -> dict[str, float] | None:
-    read = {key: _number(item, f"{place}.{key}") for key, item in _mapping(value, place).items()}
+    read = {key: _number(item, f"{place}.{redact(key)}") for key, item in _mapping(value, place).items()}
     return {key: number for key, number in read.items() if number is not None} or None
 
 
@@ -213,14 +219,10 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
 
 
 def _shown(value: Any) -> str:
-    """A short, printable form of a value that did not fit."""
-    text = (
-        value
-        if isinstance(value, str)
-        else type(value).__name__
-        if isinstance(value, (dict, list))
-        else str(value)[:80]
-    )
+    """A short, printable form of a value that did not fit, without credentials."""
+    if isinstance(value, (dict, list)):
+        return repr(type(value).__name__)
+    text = redact(value) if isinstance(value, str) else str(value)[:80]
     return repr(text[:40] + "…" if len(text) > 40 else text)
 
 
@@ -243,9 +245,15 @@ def _of_spark_2_0(status: dict[str, Any]) -> dict[str, Any]:
         "inputRowsPerSecond": status.get("inputRate"),
         "processedRowsPerSecond": status.get("processingRate"),
         "durationMs": durations,
-        "sources": [_source_2_0(source) for source in status.get("sourceStatuses") or [] if isinstance(source, dict)],
-        "sink": {"description": (status.get("sinkStatus") or {}).get("description")},
+        "sources": [_source_2_0(source) for source in _sources_2_0(status.get("sourceStatuses"))],
+        "sink": {"description": _mapping(status.get("sinkStatus"), "sinkStatus").get("description")},
     }
+
+
+def _sources_2_0(statuses: Any) -> list[dict[str, Any]]:
+    if statuses is not None and not isinstance(statuses, list):
+        raise Broken(f"sourceStatuses: {_shown(statuses)} is no list")
+    return [source for source in statuses or [] if isinstance(source, dict)]
 
 
 def _source_2_0(source: dict[str, Any]) -> dict[str, Any]:

@@ -5,27 +5,50 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from functools import cached_property
 from typing import Any, Protocol
 
+import msgspec
+import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import advisor
-from advisor.batches import SCHEMA, Reading
+from advisor import contract
+from advisor.batches import SCHEMA, Batches, Reading, RunBatches
 from advisor.catalogue import Catalogue
-from advisor.engine import Silenced, judge
+from advisor.contract import (
+    LEVELS,
+    BrokenRecord,
+    Input,
+    Level,
+    PartialRecord,
+    QueryEntry,
+    Series,
+    Silenced,
+    Since,
+    State,
+    plain,
+    worst,
+)
+from advisor.engine import judge
+from advisor.errors import fault
 from advisor.facts import Evidence, Facts, Known, Run, computed, settle
 from advisor.metrics import METRICS
 from advisor.metrics.quality import data_problem
-from advisor.report.query import Judged, query, state
-from advisor.window import Window, latest_regime, run_window
+from advisor.redaction import hide
+from advisor.report.falling import PROGRESS_NEEDS_INFO, falling_behind
+from advisor.report.judged import Judged
+from advisor.report.query import query, state
+from advisor.report.series import series
+from advisor.window import Window, executed_window, latest_regime, run_window
 
 SCHEMA_VERSION = 1
-NARROW = ["id", "run_id", "name", "batch_id", "timestamp", "idle", "file", "offset", "log"]
+NARROW = ["id", "run_id", "name", "batch_id", "timestamp", "idle", "partial", "file", "offset", "log"]
 """The columns that are looked at in every event of a run; of the others its last batches are enough."""
-_NEVER = pd.Timestamp(0, tz="UTC")
+_NEVER, _EPOCH = datetime(1, 1, 1, tzinfo=timezone.utc), datetime(1970, 1, 1, tzinfo=timezone.utc)
 LOOKED_AT = 200  # batches of a run that are asked for facts: these do not change within a run
 
 
@@ -47,23 +70,35 @@ class Wishes(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """How it is to be judged: `since` and `until` limit the batches, `last` counts back from the newest of each run."""
+    """How it is to be judged: `since` and `until` limit the batches, `last` counts back from the newest of each run.
+
+    `series`: whether each entry holds its single batches, for charts.
+    `live`: what is read comes from a session that runs.
+    """
 
     wishes: Wishes | None = None
     last: pd.Timedelta | None = None
     since: pd.Timestamp | None = None
     until: pd.Timestamp | None = None
+    series: bool = False
+    live: bool = False
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `analyze` gives: `data` is the whole report as plain data (README, "The report as JSON")."""
+    """What `analyze` gives: `typed` is the whole report, `data` the same as plain data, as its JSON has it."""
 
-    data: dict[str, Any] = field(repr=False)
+    typed: contract.Report = field(repr=False)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The whole report as plain data (docs/json.md, "The report as JSON")."""
+        whole: dict[str, Any] = plain(self.typed)
+        return whole
 
     @property
     def queries(self) -> list[dict[str, Any]]:
-        """One entry per run, the most pressing first."""
+        """One entry per run as plain data, the most pressing first."""
         found: list[dict[str, Any]] = self.data["queries"]
         return found
 
@@ -72,9 +107,9 @@ class Report:
         """One row per finding: query, run, rule, level, confidence, says."""
         columns = ("rule", "slug", "level", "confidence", "says", "explained_by")
         rows = [
-            {"query": q["name"] or q["id"], "run_id": q["run_id"]} | {name: f[name] for name in columns}
-            for q in self.queries
-            for f in q["findings"]
+            (query.name or query.id, query.run_id, *(getattr(finding, name) for name in columns))
+            for query in self.typed.queries
+            for finding in query.findings
         ]
         return pd.DataFrame(rows, columns=["query", "run_id", *columns])
 
@@ -82,10 +117,9 @@ class Report:
         """The report as JSON text."""
         return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
 
-    def worst_level(self) -> str | None:
+    def worst_level(self) -> Level | None:
         """The highest level of any finding."""
-        levels = {finding["level"] for entry in self.queries for finding in entry["findings"]}
-        return next((level for level in ("high", "medium", "low") if level in levels), None)
+        return worst(finding.level for query in self.typed.queries for finding in query.findings)
 
 
 def assemble(
@@ -99,62 +133,72 @@ def assemble(
 
     `metrics`: those that are told of each run; to tell all takes a third of the time.
     """
-    tables, narrow = run_tables(reading.batches), reading.batches.select(NARROW)
-    entries = judge_runs(tables, narrow, reading.sightings, catalogue, asked or Asked(), judged, metrics)
+    batches, narrow = RunBatches(reading.batches), reading.batches.select(NARROW)
+    entries = judge_runs(batches, narrow, reading.sightings, catalogue, asked or Asked(), judged, metrics)
     return report_on(reading, entries)
 
 
 def judge_runs(
-    tables: Mapping[str, pa.Table],
+    batches: Mapping[str, Batches],
     narrow: pa.Table,
     sightings: pa.Table,
     catalogue: Catalogue,
     asked: Asked,
     judged: Callable[[int, int], None] | None = None,
     metrics: Iterable[str] = METRICS,
-) -> list[dict[str, Any]]:
+) -> list[QueryEntry]:
     """One entry per run, in order of time.
 
-    `tables`: for each run the batches that can be judged, in order of time; `narrow`: NARROW of every event of every
+    `batches`: of each run those that can be judged, in order of time; `narrow`: NARROW of every event of every
     run, sorted by run and time. A run is judged alike beside any others, as long as all runs are there that share its
     logs or its query.
     """
-    court = _Court(tables, narrow, sightings, catalogue, asked)
+    judge_of = _RunJudge(batches, narrow, sightings, catalogue, asked)
     entries = []
-    for done, run in enumerate(court.runs, 1):
-        entries.append(query(court.judged(run), metrics))
+    for done, run in enumerate(judge_of.runs, 1):
+        entries.append(judge_of.entry(run, metrics))
         if judged is not None:
-            judged(done, len(court.runs))
+            judged(done, len(judge_of.runs))
     return entries
 
 
-def report_on(reading: Reading, entries: Iterable[dict[str, Any]]) -> Report:
-    """The report of these entries, with the counts of the reading."""
-    return Report(_plain(reading, entries))
+def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) -> Report:
+    """The report of these entries, with the counts of the reading; `by_jvm`: files that only the JVM could reach."""
+    found = tuple(entries)
+    newest = {entry.id or entry.run_id: entry.run_id for entry in sorted(found, key=_ended)}
+    return Report(
+        contract.Report(
+            schema_version=SCHEMA_VERSION,
+            advisor_version=advisor.__version__,
+            input=input_of(reading, by_jvm),
+            queries=tuple(sorted(found, key=lambda entry: _pressing(entry, newest))),
+        )
+    )
 
 
 def judged_runs(reading: Reading, catalogue: Catalogue, asked: Asked | None = None) -> list[Judged]:
     """Every run that was read, judged, in order of time."""
-    tables, narrow = run_tables(reading.batches), reading.batches.select(NARROW)
-    court = _Court(tables, narrow, reading.sightings, catalogue, asked or Asked())
-    return [court.judged(run) for run in court.runs]
+    batches, narrow = RunBatches(reading.batches), reading.batches.select(NARROW)
+    judge_of = _RunJudge(batches, narrow, reading.sightings, catalogue, asked or Asked())
+    return [judge_of.judged(run) for run in judge_of.runs]
 
 
-class _Court:
+class _RunJudge:
     """Judges runs in order of time, so that each can be compared with the run of its query before it."""
 
     def __init__(
         self,
-        tables: Mapping[str, pa.Table],
+        batches: Mapping[str, Batches],
         narrow: pa.Table,
         sightings: pa.Table,
         catalogue: Catalogue,
         asked: Asked,
     ) -> None:
         self._catalogue, self._asked = catalogue, asked
-        self._tables = tables
-        self._nothing = SCHEMA.empty_table()
-        self._evidence = Evidence(sightings.to_pandas(), narrow.to_pandas())
+        self._batches = batches
+        self._nothing = Batches.of(SCHEMA.empty_table())
+        self._evidence = Evidence(sightings, narrow)
+        self._faults: dict[str, str] = {}
         self.runs = sorted(self._evidence.runs.values(), key=_started)
         self._facts = {run.run_id: self._settled(run) for run in self.runs}
         self._runs_of = Counter(run.id for run in self.runs)
@@ -162,63 +206,89 @@ class _Court:
         self._seen: Counter[str | None] = Counter()
         self._earlier: dict[str | None, Window] = {}
 
+    def entry(self, run: Run, metrics: Iterable[str]) -> QueryEntry:
+        """The run's entry; where a fault of the advisor prevents it, what is known without its batches."""
+        judged = self.judged(run)
+        try:
+            entry = query(judged, metrics)
+            return msgspec.structs.replace(entry, series=self._series(judged)) if self._asked.series else entry
+        except Exception as error:
+            return query(self._unjudged(run, fault(error)), metrics)
+
     def judged(self, run: Run) -> Judged:
-        """One run, judged as it was asked for."""
-        table, wishes = self._tables.get(run.run_id, self._nothing), self._asked.wishes
-        window, before, since = _window(table, self._facts[run.run_id], self._asked, self._earlier.get(run.id))
+        """One run, judged as it was asked for; where a fault of the advisor prevents it, without its batches."""
         self._seen[run.id] += 1
-        if len(window):
+        if run.run_id in self._faults:
+            return self._unjudged(run, self._faults[run.run_id])
+        try:
+            return self._judged(run)
+        except Exception as error:
+            return self._unjudged(run, fault(error))
+
+    def _series(self, judged: Judged) -> Series | None:
+        """The run's single batches, those that are not judged too."""
+        batches = self._batches.get(judged.run.run_id, self._nothing)
+        return series(executed_window(batches, judged.window.facts), judged.window, judged.since)
+
+    def _unjudged(self, run: Run, why: str) -> Judged:
+        facts = self._facts[run.run_id]
+        window = run_window(self._nothing, facts)
+        return Judged(run, self._runs_of[run.id], window, None, "restart", self._state(run, facts), fault=why)
+
+    def _judged(self, run: Run) -> Judged:
+        batches, wishes = self._batches.get(run.run_id, self._nothing), self._asked.wishes
+        window, before, since = _window(batches, self._facts[run.run_id], self._asked, self._earlier.get(run.id))
+        if self._seen[run.id] == self._runs_of[run.id]:
+            self._earlier.pop(run.id, None)  # nothing is compared with it any more
+        elif len(window):
             self._earlier[run.id] = window
         silenced, levels = (wishes.silenced(run), wishes.levels(run)) if wishes else ((), None)
         judgement = judge(window, self._catalogue, silenced, levels)
-        later = self._runs_of[run.id] - self._seen[run.id]
-        how = state(run, window.facts, later, self._died[run.id])
-        notes = wishes.notes(run) if wishes else ()
-        return Judged(run, self._runs_of[run.id], window, before, since, how, judgement, notes)
+        notes, idle = wishes.notes(run) if wishes else (), None if len(window) else batches.where(batches.rows["idle"])
+        how = self._state(run, window.facts)
+        return Judged(run, self._runs_of[run.id], window, before, since, how, judgement, notes, idle)
+
+    def _state(self, run: Run, facts: Facts) -> State:
+        return state(run, facts, self._runs_of[run.id] - self._seen[run.id], self._died[run.id], self._asked.live)
 
     def _settled(self, run: Run) -> Facts:
-        table = self._tables.get(run.run_id)
-        known = computed(_looked_at(table)) if table is not None else {}
-        user = self._asked.wishes.facts(run) if self._asked.wishes else None
-        return settle(self._evidence.of(run.run_id), self._evidence.around(run.run_id), known, user=user)
+        """The run's facts; where a fault of the advisor prevents it, those that the user gives."""
+        user = self._asked.wishes.facts(run) if self._asked.wishes else {}
+        try:
+            known = _told(self._batches.get(run.run_id, self._nothing))
+            return settle(self._evidence.of(run.run_id), self._evidence.around(run.run_id), known, user=user)
+        except Exception as error:
+            self._faults[run.run_id] = fault(error)
+            return Facts({name: Known(value, "user") for name, value in user.items()})
 
 
-def _started(run: Run) -> tuple[bool, pd.Timestamp, str]:
+def _started(run: Run) -> tuple[bool, datetime, str]:
     """In order of time; a run that died before its first event is what happens now, whatever was before."""
-    return run.first is None, (_NEVER if run.first is None else run.first), run.run_id
+    return run.first is None, run.first or _NEVER, run.run_id
 
 
-def run_tables(table: pa.Table) -> dict[str, pa.Table]:
-    """The rows of each run, in order of time; `table` is sorted by run and time."""
-    if not len(table):
-        return {}
-    runs = table["run_id"].combine_chunks()
-    ends = pc.run_end_encode(pc.fill_null(_dense(runs), ""))
-    tables, start = {}, 0
-    for value, end in zip(ends.values.to_pylist(), ends.run_ends.to_pylist(), strict=True):
-        tables[value] = table.slice(start, end - start)
-        start = end
-    return tables
+def _told(batches: Batches) -> dict[str, Known]:
+    """What the run's batches tell; nothing where a fault of the advisor prevents it, which is told instead."""
+    try:
+        return computed(_looked_at(batches))
+    except Exception as error:
+        return {"data_problem": Known(f"a fault of the advisor: {fault(error)}", "computed")}
 
 
-def _dense(values: pa.Array) -> pa.Array:
-    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+def _looked_at(batches: Batches) -> Batches:
+    ran = ~batches.rows["idle"]
+    executed = batches.where(ran) if ran.any() else batches
+    return executed.part(max(0, len(executed) - LOOKED_AT), len(executed))
 
 
-def _looked_at(table: pa.Table) -> pd.DataFrame:
-    from advisor.batches import to_pandas  # noqa: PLC0415 - keeps pandas out of the import of this module's names
-
-    executed = table.filter(pc.invert(table["idle"]))
-    seen = executed if len(executed) else table
-    return to_pandas(seen.slice(max(0, len(seen) - LOOKED_AT)))
-
-
-def _window(table: pa.Table, facts: Facts, asked: Asked, earlier: Window | None) -> tuple[Window, Window | None, str]:
+def _window(
+    batches: Batches, facts: Facts, asked: Asked, earlier: Window | None
+) -> tuple[Window, Window | None, Since]:
     """(the window to judge, the one before it, why it begins where it does)."""
     if asked.last is not None or asked.since is not None or asked.until is not None:
-        window = _with_computed(run_window(_limited(table, asked), facts))
-        return window.only(pd.Series(True, index=window.batches.index), "the time asked for"), None, "asked"
-    window, before = latest_regime(_with_computed(run_window(table, facts)))
+        window = _with_computed(run_window(_limited(batches, asked), facts))
+        return replace(window, because="the time asked for", memo={}), None, "asked"
+    window, before = latest_regime(_with_computed(run_window(batches, facts)))
     if before is not None:
         return window, before, "change_point"
     return window, earlier, "restart"
@@ -229,46 +299,58 @@ def _with_computed(window: Window) -> Window:
     if not len(window.executed):
         return window
     known = dict(window.facts)
-    known["data_problem"] = Known(data_problem(window), "computed")
+    known.setdefault("data_problem", Known(data_problem(window), "computed"))
     known.setdefault("missing_batch", Known(None, "computed"))
     return window.with_facts(Facts(known, window.facts.conflicts))
 
 
-def _limited(table: pa.Table, asked: Asked) -> pa.Table:
-    if not len(table):
-        return table
-    newest = pd.Timestamp(pc.max(table["timestamp"]).as_py())
-    since = newest - asked.last if asked.last is not None else asked.since
-    keep = pc.is_valid(table["timestamp"])
+def _limited(batches: Batches, asked: Asked) -> Batches:
+    started, since = batches.rows["timestamp"], None if asked.since is None else _ms(asked.since)
+    if asked.last is not None:
+        since = float(np.nanmax(started, initial=0)) - asked.last / pd.Timedelta(1, "ms")
+    keep = ~np.isnan(started)
     if since is not None:
-        keep = pc.and_(keep, pc.greater_equal(table["timestamp"], pa.scalar(since, table["timestamp"].type)))
+        keep &= started >= since
     if asked.until is not None:
-        keep = pc.and_(keep, pc.less_equal(table["timestamp"], pa.scalar(asked.until, table["timestamp"].type)))
-    return table.filter(keep)
+        keep &= started <= _ms(asked.until)
+    return batches.where(keep)
 
 
-def _plain(reading: Reading, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "advisor_version": advisor.__version__,
-        "input": {
-            "files": reading.files,
-            "bytes": reading.bytes,
-            "events": reading.events,
-            "idle": reading.idle,
-            "duplicates": reading.duplicates,
-            "broken": [
-                {"file": b.file, "offset": b.offset, "line": b.line, "reason": b.reason} for b in reading.broken
-            ],
-        },
-        "queries": sorted(entries, key=_pressing),
-    }
+def _ms(when: pd.Timestamp) -> float:
+    return (when.to_pydatetime(warn=False) - _EPOCH) / timedelta(milliseconds=1)
 
 
-def _pressing(entry: dict[str, Any]) -> tuple[bool, int, str]:
-    """Dead and worst first; of runs alike the newest."""
-    rank = {"high": 0, "medium": 1, "low": 2}
-    levels = [rank[finding["level"]] for finding in entry["findings"]]
-    superseded = entry["state"] == "stopped" and entry["runs"] > 1
-    newest = "".join(chr(255 - ord(c)) for c in (entry["last"] or ""))
-    return superseded, (-1 if entry["state"] in ("dead", "restarting") else min(levels, default=3)), newest
+def input_of(reading: Reading, by_jvm: int = 0) -> Input:
+    """The counts of a reading, and what could not be read of it."""
+    unread = [b for b in reading.broken if b.lacks is None]
+    behind = falling_behind(reading.overruns)
+    return Input(
+        files=reading.files,
+        bytes=reading.bytes,
+        events=reading.events,
+        idle=reading.idle,
+        duplicates=reading.duplicates,
+        broken=tuple(BrokenRecord(file=hide(b.file), offset=b.offset, line=b.line, reason=b.reason) for b in unread),
+        partial=tuple(
+            PartialRecord(file=hide(b.file), offset=b.offset, line=b.line, lacks=b.lacks, says=b.reason)
+            for b in reading.broken
+            if b.lacks is not None
+        ),
+        falling_behind=behind,
+        progress_needs=PROGRESS_NEEDS_INFO if behind and not reading.events else None,
+        read_by_jvm=by_jvm,
+    )
+
+
+def _ended(entry: QueryEntry) -> str:
+    """A text that sorts runs by time; one that died without a batch is what happens now."""
+    return entry.last or "9"
+
+
+def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, str]:
+    """Dead and worst first, runs that were followed by another last; of runs alike the newest."""
+    worst_first = [-LEVELS.index(finding.level) for finding in entry.findings]
+    superseded = entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
+    newest = "".join(chr(255 - ord(c)) for c in (entry.last or ""))
+    dead = entry.state in ("dead", "restarting")
+    return superseded, (-len(LEVELS) if dead else min(worst_first, default=1)), newest

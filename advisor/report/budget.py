@@ -2,56 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Mapping
+from datetime import datetime
 
 import numpy as np
-import pandas as pd
 
+from advisor.batches import instant
+from advisor.contract import Advice, WorstBatch
 from advisor.metrics import Estimate, measure
+from advisor.metrics.numbers import median
+from advisor.metrics.phases import hides_commit_log
 from advisor.window import PHASES, Window
 
 WORST = 5
-_TOLD = ("batch_id", "timestamp", "trigger_execution_ms", "input_rows")
 
 
 def budget(window: Window) -> dict[str, float]:
-    """Milliseconds per phase, by Spark's names; they add up to the typical triggerExecution."""
+    """Milliseconds per phase, by Spark's names; they add up to the typical triggerExecution.
+
+    The time in no phase is `unaccounted`; before Spark 3.4, where it is mostly the commit log's, `commitLog`.
+    """
     if not len(window):
         return {}
-    middle = window.batches[window.middle]
-    parts = {name: float(middle[column].fillna(0).mean()) for column, name in PHASES.items()}
+    columns = {name: window.batches[column] for column, name in PHASES.items()}
+    columns["other"] = window.batches["other_phases_ms"]
+    inside = window.middle
+    count = max(1, int(inside.sum()))
+    parts = {name: float(np.nansum(values[inside])) / count for name, values in columns.items()}
     rest = measure(window, "unaccounted_ms", "typical")
-    other = float(middle["other_phases_ms"].mean())
-    parts |= {"other": other, "unaccounted": rest.safe if isinstance(rest, Estimate) else 0.0}
+    parts["commitLog" if hides_commit_log(window) else "unaccounted"] = rest.safe if isinstance(rest, Estimate) else 0.0
     return {name: round(ms, 1) for name, ms in parts.items() if ms >= 0.05}
 
 
-def worst(window: Window) -> list[dict[str, Any]]:
+def saved(parts: Mapping[str, float], step: Advice) -> dict[str, float]:
+    """Milliseconds of these phases that the step takes away, shared out by their length; never more than it."""
+    touched = {name: parts[name] for name in step.saves_in if name in parts}
+    whole = sum(touched.values())
+    if step.legal == "no" or step.saves_ms is None or not whole:
+        return {}
+    share = min(1.0, step.saves_ms.likely / whole)
+    return {name: round(share * ms, 1) for name, ms in touched.items() if share * ms >= 0.05}
+
+
+def worst(window: Window) -> tuple[WorstBatch, ...]:
     """The five longest steady batches, each with the phase that was most above its own median."""
-    longest = window.batches[[*_TOLD, *PHASES]].nlargest(WORST, "trigger_execution_ms")
-    phases = longest[list(PHASES)].to_numpy()
-    above = phases - window.batches[list(PHASES)].median().to_numpy()
-    return [_told(row, _furthest(over)) for row, over in zip(longest.to_dict("records"), above, strict=True)]
+    duration = window.batches["trigger_execution_ms"]
+    longest = np.argsort(-duration, kind="stable")[:WORST]  # NaN comes last
+    phases = np.array([window.batches[column] for column in PHASES])
+    usual = np.array([median(values) for values in phases])
+    return tuple(_told(window, at, phases[:, at] - usual) for at in longest if not np.isnan(duration[at]))
 
 
-def _furthest(above: np.ndarray) -> str:
-    return "trigger_execution_ms" if np.isnan(above).all() else list(PHASES)[int(np.nanargmax(above))]
+def _told(window: Window, at: int, above: np.ndarray) -> WorstBatch:
+    number, when, rows, duration = (
+        float(window.batches[name][at]) for name in ("batch_id", "timestamp", "input_rows", "trigger_execution_ms")
+    )
+    column = None if np.isnan(above).all() else list(PHASES)[int(np.nanargmax(above))]
+    return WorstBatch(
+        batch_id=None if np.isnan(number) else int(number),
+        timestamp=moment(instant(when)),
+        trigger_execution_ms=duration,
+        input_rows=None if np.isnan(rows) else int(rows),
+        phase=PHASES[column] if column else "triggerExecution",
+        phase_ms=float(window.batches[column][at]) if column else duration,
+    )
 
 
-def _told(row: dict[Hashable, Any], column: str) -> dict[str, Any]:
-    return {
-        "batch_id": None if pd.isna(row["batch_id"]) else int(row["batch_id"]),
-        "timestamp": moment(row["timestamp"]),
-        "trigger_execution_ms": float(row["trigger_execution_ms"]),
-        "input_rows": None if pd.isna(row["input_rows"]) else int(row["input_rows"]),
-        "phase": PHASES.get(column, "triggerExecution"),
-        "phase_ms": float(row[column]),
-    }
-
-
-def moment(when: Any) -> str | None:
+def moment(when: datetime | None) -> str | None:
     """ISO 8601 in UTC, as Spark writes it."""
-    if when is None or pd.isna(when):
-        return None
-    return f"{pd.Timestamp(when).tz_convert('UTC'):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+    return None if when is None else f"{when:%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"

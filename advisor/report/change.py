@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
-import pandas as pd
-
+from advisor.contract import Changed, Direction, Regime, Since, Trend, Trends
 from advisor.metrics import Estimate, measure, measured
-from advisor.metrics.flow import SAME_LOAD, rows_taken, trend
+from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken, trend
+from advisor.metrics.numbers import known, median, zero_filled
 from advisor.metrics.words import milliseconds, number
 from advisor.report.budget import budget, moment
-from advisor.window import Window
+from advisor.window import REGIME_RATIO, Window
 
 COMPARED = (
     ("trigger_execution_ms", "p50"),
@@ -19,39 +19,48 @@ COMPARED = (
     ("input_rows", "p50"),
 )
 STEADY_SHARE = 0.05  # a drift of less than this share of the value over the window is no trend
-SHORTEST_FOR_DIRECTION = pd.Timedelta("2min")  # below, the JVM still warms up
-SHORTEST_FOR_RATE = pd.Timedelta("10min")  # below, a change per hour would be an extrapolation
+SHORTEST_FOR_DIRECTION = 2 / 60  # hours; below, the JVM still warms up
+SHORTEST_FOR_RATE = 10 / 60  # hours; below, a change per hour would be an extrapolation
+
+_UNKNOWN = Trend(direction="unknown", per_hour=None)
 
 
-def change(before: Window, now: Window, because: str) -> dict[str, Any] | None:
+def change(before: Window, now: Window, because: Since) -> Changed | None:
     """How the judged batches differ from those before them; None where one of both is empty."""
     if not len(before) or not len(now):
         return None
-    return {
-        "at": moment(now.batches["timestamp"].iloc[0]),
-        "because": because,
-        "says": _says(before, now, because),
-        "before": _side(before),
-        "after": _side(now),
-    }
+    return Changed(
+        at=moment(now.span[0]),
+        because=because,
+        says=_says(before, now, because),
+        before=_side(before),
+        after=_side(now),
+    )
 
 
-def _side(window: Window) -> dict[str, Any]:
+def slower(changed: Changed) -> bool:
+    """Whether the median batch takes clearly longer than before."""
+    sides = (changed.before, changed.after)
+    old, new = (side.metrics.get("trigger_execution_ms", {}).get("p50", 0.0) for side in sides)
+    return new >= REGIME_RATIO * old > 0
+
+
+def _side(window: Window) -> Regime:
     metrics: dict[str, dict[str, float]] = {}
     for name, stat in COMPARED:
         value = measure(window, name, stat)
         if isinstance(value, Estimate):
             metrics.setdefault(name, {})[stat] = round(value.safe, 1)
-    return {
-        "first": moment(window.batches["timestamp"].iloc[0]),
-        "last": moment(window.batches["timestamp"].iloc[-1]),
-        "batches": len(window),
-        "metrics": metrics,
-    }
+    return Regime(
+        first=moment(window.span[0]),
+        last=moment(window.span[1]),
+        batches=len(window),
+        metrics=metrics,
+    )
 
 
-def _says(before: Window, now: Window, because: str) -> str:
-    old, new = (float(window.batches["trigger_execution_ms"].median()) for window in (before, now))
+def _says(before: Window, now: Window, because: Since) -> str:
+    old, new = (median(window.batches["trigger_execution_ms"]) for window in (before, now))
     then, today = budget(before), budget(now)
     grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in {*then, *today}}
     phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name])
@@ -65,40 +74,46 @@ def _says(before: Window, now: Window, because: str) -> str:
 
 
 def _load(before: Window, now: Window) -> str:
-    old, new = (float(rows_taken(window).median()) for window in (before, now))
+    old, new = (median(rows_taken(window)) for window in (before, now))
     if max(old, new) <= SAME_LOAD * min(old, new):
         return f"at the same load ({number(new, 'rows')} per batch)"
     return f"while the load went from {old:,.0f} to {number(new, 'rows')} per batch"
 
 
-def trends(window: Window) -> dict[str, dict[str, Any]]:
+def trends(window: Window) -> Trends:
     """Direction of record latency and backlog over the window, and the change per hour."""
     if not len(window):
-        return {"record_latency_ms": _trend(None, window), "backlog_rows": _trend(None, window)}
-    frame = window.batches
-    waited = measured(window, "backlog_ms")
-    latency = frame["trigger_execution_ms"] - frame["commit_offsets_ms"].fillna(0) + frame["interval_ms"] / 2
-    if isinstance(waited, pd.Series):
-        latency = latency + waited.fillna(0)
+        return Trends(record_latency_ms=_UNKNOWN, backlog_rows=_UNKNOWN)
     rows = measured(window, "backlog_rows")
-    return {
-        "record_latency_ms": _trend(latency, window),
-        "backlog_rows": _trend(rows if isinstance(rows, pd.Series) else None, window),
-    }
+    return Trends(
+        record_latency_ms=_trend(batch_latency(window), window),
+        backlog_rows=_trend(rows if isinstance(rows, np.ndarray) else None, window),
+    )
 
 
-def _trend(values: pd.Series[float] | None, window: Window) -> dict[str, Any]:
+def batch_latency(window: Window) -> np.ndarray:
+    """What a typical record of each batch waited: half the interval, the backlog, and the batch until it is visible."""
+    frame, waited = window.batches, measured(window, "backlog_ms")
+    latency: np.ndarray = (
+        frame["trigger_execution_ms"] - zero_filled(frame["commit_offsets_ms"]) + frame["interval_ms"] / 2
+    )
+    return latency + zero_filled(waited) if isinstance(waited, np.ndarray) else latency
+
+
+def _trend(values: np.ndarray | None, window: Window) -> Trend:
     if values is None:
-        return {"direction": "unknown", "per_hour": None}
-    span = window.batches["timestamp"].iloc[-1] - window.batches["timestamp"].iloc[0]
+        return _UNKNOWN
+    hours = passed_ms(window) / 3_600_000
+    span = float(known(hours)[-1]) if len(known(hours)) else 0.0
     if span < SHORTEST_FOR_DIRECTION:
-        return {"direction": "unknown", "per_hour": None}
-    hours = (window.batches["timestamp"] - window.batches["timestamp"].iloc[0]).dt.total_seconds() / 3600
-    slope = trend(hours.to_numpy(), values.to_numpy(dtype=float))
+        return _UNKNOWN
+    slope = trend(hours, values)
     if not isinstance(slope, Estimate):
-        return {"direction": "unknown", "per_hour": None}
-    drift = slope.safe * float(hours.iloc[-1])
-    felt = abs(drift) > STEADY_SHARE * max(float(values.abs().median()), 1.0)
-    direction = "steady" if not felt else "rising" if slope.low > 0 else "falling" if slope.high < 0 else "steady"
+        return _UNKNOWN
+    drift = slope.safe * span
+    felt = abs(drift) > STEADY_SHARE * max(median(np.abs(values)), 1.0)
+    direction: Direction = (
+        "steady" if not felt else "rising" if slope.low > 0 else "falling" if slope.high < 0 else "steady"
+    )
     rate = round(slope.safe, 1) if span >= SHORTEST_FOR_RATE else None
-    return {"direction": direction, "per_hour": rate}
+    return Trend(direction=direction, per_hour=rate)

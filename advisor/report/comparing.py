@@ -1,21 +1,23 @@
-"""Two readings, query by query: which windows are compared, and the comparison as plain data."""
+"""Two readings, query by query: which windows are compared, and what is told of them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import advisor
+from advisor import contract
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue
 from advisor.comparison import Comparison, compare
-from advisor.engine import Advice
-from advisor.errors import InputError, UsageError
+from advisor.contract import Advice, ComparedRun, plain
+from advisor.errors import TRACEBACK, InputError, UsageError
 from advisor.report.assemble import Asked, judged_runs
 from advisor.report.budget import moment
-from advisor.report.query import Judged
+from advisor.report.judged import Judged
 from advisor.window import Window
 
 SCHEMA_VERSION = 1
@@ -32,10 +34,16 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Compared:
-    """What `compare` gives: `data` is the whole as plain data (README, "A comparison as JSON")."""
+    """What `compare` gives: `typed` is the whole, `data` the same as plain data; `comparisons` with all digits."""
 
-    data: dict[str, Any] = field(repr=False)
+    typed: contract.Comparisons = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The whole as plain data (docs/json.md, "A comparison as JSON")."""
+        whole: dict[str, Any] = plain(self.typed)
+        return whole
 
     def to_json(self) -> str:
         """The comparison as JSON text."""
@@ -78,9 +86,9 @@ def compare_readings(
         raise InputError("compare", "there are no two windows of one query", _would_do(after is None))
     on_the_mean = _on_the_mean(catalogue)
     found = tuple(compare(one.window, other.window, _advised(one), on_the_mean) for one, other in pairs)
-    entries = [_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True)]
-    version = {"schema_version": SCHEMA_VERSION, "advisor_version": advisor.__version__}
-    return Compared(version | {"comparisons": entries}, found)
+    entries = tuple(_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True))
+    told = contract.Comparisons(schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries)
+    return Compared(told, found)
 
 
 def _would_do(alone: bool) -> str:
@@ -95,7 +103,12 @@ def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) 
     if wanted.query and not chosen:
         near = ", ".join(sorted({str(one.run.name or one.run.id) for one in runs})) or "no query"
         raise UsageError("--query", f"no query {wanted.query!r}", f"there is: {near}")
-    return [one for one in chosen if len(one.window)]
+    steady = [one for one in chosen if len(one.window)]
+    faults = [one.fault for one in chosen if one.fault is not None]
+    if faults and not steady:
+        found = f"no run could be judged, by a fault of the advisor: {faults[-1]}"
+        raise InputError("compare", found, f"{TRACEBACK}=1 in the environment shows where")
+    return steady
 
 
 def _names(one: Judged) -> tuple[str | None, ...]:
@@ -157,20 +170,19 @@ def _on_the_mean(catalogue: Catalogue) -> set[str]:
     return {step.id for step in steps if step.saves and step.saves.stat in ("mean", "total")}
 
 
-def _entry(before: _Side, after: _Side, result: Comparison) -> dict[str, Any]:
+def _entry(before: _Side, after: _Side, result: Comparison) -> contract.Comparison:
     run = after.judged.run
-    names = {"query": run.name or run.id, "before": _side(before), "after": _side(after)}
-    return names | result.to_dict()
+    return result.entry(run.name or run.id, _side(before), _side(after))
 
 
-def _side(side: _Side) -> dict[str, Any]:
-    times = side.window.batches["timestamp"]
-    return {
-        "id": side.judged.run.id,
-        "run_id": side.judged.run.run_id,
-        "spark_version": side.window.facts.value("spark_version"),
-        "first": moment(times.iloc[0]),
-        "last": moment(times.iloc[-1]),
-        "batches": len(side.window),
-        "because": side.window.because,
-    }
+def _side(side: _Side) -> ComparedRun:
+    first, last = side.window.span
+    return ComparedRun(
+        id=side.judged.run.id,
+        run_id=side.judged.run.run_id,
+        spark_version=side.window.facts.value("spark_version"),
+        first=moment(first),
+        last=moment(last),
+        batches=len(side.window),
+        because=side.window.because,
+    )

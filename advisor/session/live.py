@@ -11,7 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from advisor import batches, catalogue
+from advisor.contract import Comparison, Problem, plain
+from advisor.contract import Session as SessionEntry
 from advisor.errors import InputError, UsageError
 from advisor.facts import version_at_least
 from advisor.redaction import redact
@@ -116,7 +120,7 @@ class LiveAdvisor(SessionListener):
         self._rest_until = 0.0
         self._watch_cpu_seconds = 0.0
         self._watch_wall_seconds = 0.0
-        self.judging = Judging(options.catalogue, options.wishes, recorder.trouble)
+        self.judging = Judging(options.catalogue, options.wishes)
         recorder.changed = self._changed
         recorder.tick = self._look_after
 
@@ -127,14 +131,17 @@ class LiveAdvisor(SessionListener):
         `data["session"]` is `overhead()`.
         """
         reading = self.recorder.reading()
-        report = self.judging.report(reading)
+        report = self.judging.report(reading).typed
         idle = self.recorder.store.idle_since()
-        for entry in report.queries:
-            entry["idle_since"] = idle.get(entry["run_id"])
-        again = any(entry["changed"] for entry in report.queries)
-        report.data["comparisons"] = self._compared(reading) if again else []
-        report.data["session"] = self.overhead()
-        return Shown(report.data)
+        again = any(entry.changed for entry in report.queries)
+        return Shown(
+            msgspec.structs.replace(
+                report,
+                queries=tuple(msgspec.structs.replace(q, idle_since=idle.get(q.run_id)) for q in report.queries),
+                comparisons=self._compared(reading) if again else (),
+                session=self._session_entry(),
+            )
+        )
 
     def compare(self) -> ShownComparison:
         """Each query's newest run, or what it has been since it changed, against what was before.
@@ -143,14 +150,13 @@ class LiveAdvisor(SessionListener):
         Raises InputError where no query has two windows.
         """
         found = self.judging.compare(self.recorder.reading())
-        return ShownComparison(found.data, found.comparisons)
+        return ShownComparison(found.typed, found.comparisons)
 
-    def _compared(self, reading: Reading) -> list[dict[str, Any]]:
+    def _compared(self, reading: Reading) -> tuple[Comparison, ...]:
         try:
-            found: list[dict[str, Any]] = self.judging.compare(reading).data["comparisons"]
+            return self.judging.compare(reading).typed.comparisons
         except InputError:
-            return []
-        return found
+            return ()
 
     def progress(self) -> pd.DataFrame:
         """The table of batches, columns as `advisor.batches.COLUMNS` explains them."""
@@ -163,26 +169,30 @@ class LiveAdvisor(SessionListener):
         `callback_ms_per_event`: time that Spark's listener thread spends here; `cpu_ms_per_event`: all of this process,
         reading, decoding and the table included.
         """
+        told: dict[str, Any] = plain(self._session_entry())
+        return told
+
+    def _session_entry(self) -> SessionEntry:
         recorder, store = self.recorder, self.recorder.store
         heard = sum(recorder.heard.values())
         cpu = recorder.callback_cpu_seconds + recorder.worker.cpu_seconds - self._watch_cpu_seconds
-        return {
-            "way": self.way,
-            "because": redact(self.because) if self.because else None,
-            "attached": not recorder.detached,
-            "events": dict(recorder.heard),
-            "kept_per_query": store.keep,
-            "memory_bytes": store.memory_bytes(),
-            "dropped": recorder.worker.dropped,
-            "broken": len(store.broken),
-            "waiting": recorder.worker.waiting(),
-            "capacity": recorder.worker.capacity,
-            "callback_ms_per_event": _per(recorder.callback_seconds, heard),
-            "cpu_ms_per_event": _per(cpu, heard),
-            "watch_cpu_seconds": round(self._watch_cpu_seconds, 3),
-            "history": str(recorder.history.path) if recorder.history is not None else None,
-            "problems": [{"problem": words, "times": times} for words, times in recorder.problems.items()],
-        }
+        return SessionEntry(
+            way=self.way,
+            because=redact(self.because) if self.because else None,
+            attached=not recorder.detached,
+            events=dict(recorder.heard),
+            kept_per_query=store.keep,
+            memory_bytes=store.memory_bytes(),
+            dropped=recorder.worker.dropped,
+            broken=len(store.broken),
+            waiting=recorder.worker.waiting(),
+            capacity=recorder.worker.capacity,
+            callback_ms_per_event=_per(recorder.callback_seconds, heard),
+            cpu_ms_per_event=_per(cpu, heard),
+            watch_cpu_seconds=round(self._watch_cpu_seconds, 3),
+            history=str(recorder.history.path) if recorder.history is not None else None,
+            problems=tuple(Problem(problem=words, times=times) for words, times in recorder.problems.items()),
+        )
 
     def detach(self) -> None:
         """Stop listening. What was kept stays, and can still be asked for; a second call does nothing."""
@@ -228,7 +238,7 @@ class LiveAdvisor(SessionListener):
         if options.history not in (None, self._options.history):
             self.recorder.write_to(_history(options.history))
         self._options = replace(options, history=options.history or self._options.history)
-        self.judging = Judging(options.catalogue, options.wishes, self.recorder.trouble)
+        self.judging = Judging(options.catalogue, options.wishes)
 
     def _look_after(self) -> None:
         """Spark Connect drops every listener when its stream of events breaks: come back."""
@@ -262,9 +272,9 @@ class LiveAdvisor(SessionListener):
         watch = self._watches.setdefault(id, Watch())
         while len(self._watches) > WATCHED:
             self._watches.pop(next(iter(self._watches)))
-        for entry in report.queries:
-            if entry["run_id"] == run_id:
-                self._tell(watch.see(entry, final=ended and entry["terminated"] is not None))
+        for entry in report.typed.queries:
+            if entry.run_id == run_id:
+                self._tell(watch.see(entry, final=ended and entry.terminated is not None))
 
     def _tell(self, notices: Iterable[Notice]) -> None:
         for notice in notices:
@@ -273,7 +283,7 @@ class LiveAdvisor(SessionListener):
     def _tell_one(self, notice: Notice) -> None:
         try:
             (self._options.on_finding or _logged)(notice)
-        except Exception as error:  # the caller's own code
+        except BaseException as error:  # the caller's own code, sys.exit() in it too
             self.recorder.trouble(f"on_finding: {type(error).__name__}: {error}")
 
 

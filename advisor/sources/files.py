@@ -10,13 +10,14 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, SIGHTINGS, Broken, Reading
+from advisor.batches import SCHEMA, SIGHTINGS, Broken, Chunks, Overrun, Reading
 from advisor.errors import InputError
 from advisor.facts.sighting import Sighting
+from advisor.report.falling import PROGRESS_NEEDS_INFO
 from advisor.sources.codecs import Torn
 from advisor.sources.harvest import Window
 from advisor.sources.opening import read_windows
-from advisor.sources.paths import Input, expand
+from advisor.sources.paths import Input, expand, shown
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
 
@@ -41,7 +42,7 @@ def read(
         for one in inputs:
             parts.read(one, memories[one.log] if sightings else None)
     reading = parts.reading()
-    if not reading.events and not reading.broken and not _names_a_run(reading.sightings):
+    if not (reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings)):
         raise InputError(*nothing_found(paths, reading))
     return reading
 
@@ -63,26 +64,31 @@ class _Parts:
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
-        self._chunks: list[pa.RecordBatch] = []
+        self._chunks = Chunks()
         self._sightings: list[Sighting] = []
         self._broken: list[Broken] = []
+        self._overruns: list[Overrun] = []
         self._files = 0
         self._bytes = 0
 
     def read(self, one: Input, memory: Memory | None) -> None:
         """Read one file; whatever is wrong with it becomes an entry of `broken`."""
-        scan = Scan(one.path, one.log, memory)
+        name = shown(one.path)
+        if one.unfit:
+            self._broken.append(Broken(name, 0, 0, one.unfit))
+            return
+        scan = Scan(name, one.log, memory, self._chunks)
         try:
             self._bytes += read_windows(one.path, self._reporting(scan), history=memory is not None)
         except Torn as torn:
             scan.harvest.flush()
-            self._broken.append(Broken(one.path, scan.position, 0, str(torn)))
+            self._broken.append(Broken(name, scan.position, 0, str(torn)))
         except OSError as error:
-            self._broken.append(Broken(one.path, 0, 0, error.strerror or type(error).__name__))
+            self._broken.append(Broken(name, 0, 0, error.strerror or type(error).__name__))
         self._files += 1
-        self._chunks += scan.harvest.chunks
         self._broken += scan.harvest.broken
         self._sightings += scan.sightings
+        self._overruns += scan.harvest.overruns
 
     def _reporting(self, scan: Scan) -> Callable[[Window], int]:
         before = self._bytes
@@ -98,11 +104,12 @@ class _Parts:
     def reading(self) -> Reading:
         """All parts together."""
         return Reading.of(
-            pa.Table.from_batches(self._chunks, SCHEMA),
+            pa.Table.from_batches(self._chunks.take(), SCHEMA),
             table_of(self._sightings),
             broken=self._broken,
             files=self._files,
             size=self._bytes,
+            overruns=self._overruns,
         )
 
 
@@ -121,4 +128,4 @@ def nothing_found(paths: Sequence[str | os.PathLike[str]], reading: Reading) -> 
     where = ", ".join(os.fspath(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
     files = "1 file" if reading.files == 1 else f"{reading.files} files"
     found = f"no streaming progress in {files} ({reading.bytes:,} bytes)"
-    return where, found, "give a driver log at level INFO, an event log, or lines of progress JSON"
+    return where, found, f"give a driver log, an event log, or lines of progress JSON. {PROGRESS_NEEDS_INFO}"

@@ -1,20 +1,20 @@
-"""Collects what is found in one file: events as chunks of the table, broken records, stretches worth a second look."""
+"""Collects what is found in one file: events, broken records, stretches worth a second look."""
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from advisor.batches import Broken, Rows, record_batch
-from advisor.progress import Progress
+from advisor.batches import FRESH_EVENTS, TIME, Broken, Chunks, Overrun
+from advisor.progress import UNNAMED, Partial, Progress, as_instant
+from advisor.redaction import redact
 from advisor.sources.runs import Runs
 
-EVENTS_PER_CHUNK = 16384
-FRESH_EVENTS = 256
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file; a file with more is no log."""
 _COMPARED = 64 << 10
@@ -38,50 +38,49 @@ class Buffer(Protocol):
 class Window(NamedTuple):
     """A stretch of a file: `buffer` begins at byte `base` of it, bytes before `begin` have been read, `final` ends it.
 
-    `origin` turns a position of the text into one of the file, where collectors wrapped the text.
+    `whole` is the file, where any part of it can be read again.
     """
 
     buffer: Buffer
     base: int
     begin: int
     final: bool
-    origin: Callable[[int], int] | None = None
+    whole: Buffer | None = None
 
 
 class Harvest:
     """What one file gave so far. Positions are handed in relative to the window that `move` announced."""
 
-    def __init__(self, file: str, log: str, runs: Runs | None = None) -> None:
+    def __init__(self, file: str, log: str, runs: Runs | None = None, chunks: Chunks | None = None) -> None:
+        """Events go to `chunks`, which may hold those of other files, too."""
         self.file = file
         self.log = log
         self.runs = runs
-        self.chunks: list[pa.RecordBatch] = []
+        self.chunks = Chunks() if chunks is None else chunks
         self.broken: list[Broken] = []
+        self.overruns: list[Overrun] = []
         self.found = 0
         self.spans: list[tuple[int, int]] | None = None
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
-        self._rows = Rows()
         self._window = Window(b"", 0, 0, False)
-        self._base = 0
-        self._origin: Callable[[int], int] | None = None
         self._lines = Lines()
 
     @property
     def anything(self) -> bool:
         """Whether anything was found, broken or not."""
-        return bool(self.found or self._starts or self.broken)
+        return bool(self.found or self._fresh or self.broken)
 
     def move(self, window: Window) -> None:
         """From now on positions are those in `window`."""
-        self._lines.leave(self._window.buffer, self._window.base, window.base)
+        self.flush()
+        if window.whole is None:
+            self._lines.leave(self._window.buffer, self._window.base, window.base)
         self._window = window
-        self._base = window.base
-        self._origin = window.origin
 
     def passed(self, start: int, end: int, lines: int) -> None:
         """So many lines end in [start, end) of the window: they need not be counted again."""
-        self._lines.passed(self._base + start, self._base + end, lines)
+        self._lines.passed(self._window.base + start, self._window.base + end, lines)
 
     def add(self, event: Progress, start: int, end: int) -> None:
         """Keep an event that stands at [start, end) of the window."""
@@ -89,54 +88,71 @@ class Harvest:
 
     def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
         """Keep events that stand at [start, end) of the window, in order; some hundreds at a time are best."""
-        base = self._base
+        base = self._window.base
         if self.spans is not None:
             self.spans += zip(starts, ends, strict=True)
         if self.runs is not None:
             for event, start, end in zip(events, starts, ends, strict=True):
                 self.runs.saw(event.run_id, base + start, base + end)
         self._fresh += events
-        places = [base + start for start in starts] if base else starts
-        self._starts += map(self._origin, places) if self._origin else places
+        self._starts += starts
         if len(self._fresh) >= FRESH_EVENTS:
-            self._take_apart()
-            if len(self._starts) >= EVENTS_PER_CHUNK:
-                self.flush()
+            self.flush()
 
-    def _take_apart(self) -> None:
-        if self._fresh:
-            self._rows.add(self._fresh)
-            self._fresh = []
+    def add_partial(self, partial: Partial, start: int, end: int) -> None:
+        """Note a record that was read as far as it goes; its event, if it has one, is kept apart from whole ones."""
+        self.add_broken(start, redact(partial.says), partial.lacks)
+        if self.spans is not None:
+            self.spans.append((start, end))
+        if partial.event is None:
+            return
+        base = self._window.base
+        if self.runs is not None and partial.event.run_id != UNNAMED:
+            self.runs.saw(partial.event.run_id, base + start, base + end)
+        self.chunks.add([partial.event], [base + start], self.file, self.log, [",".join(partial.lacks)])
 
-    def add_broken(self, start: int, reason: str) -> None:
-        """Note a broken record at `start` of the window."""
+    def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
+        """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""
         if len(self.broken) < MOST_BROKEN:
-            line = self._lines.number(self._window.buffer, self._base, start)
-            position = start + self._base
-            place = self._origin(position) if self._origin else position
-            self.broken.append(Broken(self.file, place, line, reason))
+            line = self._lines.number(self._window, start)
+            self.broken.append(Broken(self.file, start + self._window.base, line, reason, lacks))
+
+    def add_overruns(self, overruns: Iterable[Overrun]) -> None:
+        """Keep what lines without progress say about batches that took too long."""
+        self.overruns += islice(overruns, MOST_BROKEN - len(self.overruns))
 
     def flush(self) -> None:
-        """Turn the events so far into a chunk of the table; those whose timestamp is none are broken."""
-        self._take_apart()
-        if not self._starts:
+        """Hand over the events so far; those whose timestamp is none are broken."""
+        if not self._fresh:
             return
-        chunk = record_batch(self._rows, self.file, self._starts, self.log)
-        self._rows, self._starts = Rows(), []
-        if chunk["timestamp"].null_count:
-            for place in chunk.filter(chunk["timestamp"].is_null())["offset"].to_pylist():
-                self.add_broken(place - self._base, "timestamp: no point in time")
-            chunk = chunk.filter(chunk["timestamp"].is_valid())
-        self.chunks.append(_by_run(chunk))
-        self.found += len(chunk)
+        events, starts = self._fresh, self._starts
+        self._fresh, self._starts = [], []
+        if not _have_times(events):
+            events, starts = self._timed(events, starts)
+        self.found += len(events)
+        base = self._window.base
+        self.chunks.add(events, [base + start for start in starts] if base else starts, self.file, self.log)
+
+    def _timed(self, events: Sequence[Progress], starts: Sequence[int]) -> tuple[list[Progress], list[int]]:
+        """The events that have a time, written as Spark writes it, and where they begin."""
+        kept: tuple[list[Progress], list[int]] = [], []
+        for event, start in zip(events, starts, strict=True):
+            if instant := as_instant(event.timestamp):
+                event.timestamp = instant
+                kept[0].append(event)
+                kept[1].append(start)
+            else:
+                self.add_broken(start, "timestamp: no point in time")
+        return kept
 
 
-def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:
-    """The chunk with the rows of a run together, in order; whole stretches of it can then be put in order."""
-    coded = chunk["run_id"].dictionary_encode()
-    runs = np.asarray(coded.indices)
-    together = np.count_nonzero(np.diff(runs)) < len(coded.dictionary)
-    return chunk if together else chunk.take(pa.array(np.argsort(runs, kind="stable")))
+def _have_times(events: Sequence[Progress]) -> bool:
+    """Whether the timestamp of each is a point in time."""
+    try:
+        pa.array([event.timestamp for event in events], pa.string()).cast(TIME)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 class Lines:
@@ -155,9 +171,14 @@ class Lines:
         """Count what is about to be dropped: the bytes of `buffer` before `until` of the file."""
         self._count(buffer, base, until)
 
-    def number(self, buffer: Buffer, base: int, start: int) -> int:
-        """The line, from 1, of position `start` in `buffer`."""
+    def number(self, window: Window, start: int) -> int:
+        """The line, from 1, of position `start` in the window; 0 where the file no longer reaches as far as it did."""
+        buffer, base, whole = window.buffer, window.base, window.whole
         position = base + start
+        if whole is not None and self._marks[-1][0] < base:
+            if not whole[base - 1 : base]:
+                return 0
+            self._count(whole, 0, base)
         self._count(buffer, base, position)
         before, lines = self._marks[bisect.bisect_right(self._marks, (position, 1 << 62)) - 1]
         if before < base:
@@ -172,5 +193,5 @@ class Lines:
 
 def _newlines(buffer: Buffer, start: int, end: int) -> int:
     # comparing bytes by the thousand is some times as fast as bytes.count
-    text = np.frombuffer(buffer, np.uint8, end - start, start)  # type: ignore[call-overload]
-    return sum(int(np.count_nonzero(text[at : at + _COMPARED] == _NEWLINE)) for at in range(0, len(text), _COMPARED))
+    pieces = (buffer[at : min(end, at + _COMPARED)] for at in range(start, end, _COMPARED))
+    return sum(int(np.count_nonzero(np.frombuffer(piece, np.uint8) == _NEWLINE)) for piece in pieces)

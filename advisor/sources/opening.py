@@ -1,19 +1,23 @@
-"""Files as windows of decompressed bytes: mapped where they lie plain on a disk, else read in blocks."""
+"""Files as windows of decompressed bytes: of what lies plain on a disk any part can be read again, of others not."""
 
 from __future__ import annotations
 
-import mmap
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
 from advisor.sources.harvest import Window
 from advisor.sources.paths import STDIN, file_system, is_url
+from advisor.sources.places import Distant, OnDisk, Place
 
 HISTORY = 4 << 20
+WINDOW = 16 << 20
+"""Bytes that are unpacked before they are looked at; a text that is not longer is searched for every form of event."""
+BEFORE = 64 << 10
+"""Bytes of a plain file that stand in a window before what it is read for; all others can be read again."""
+IN_CACHE = 1 << 20
+"""Bytes of a plain file that are read at a time behind the first window: what is searched is still near."""
 LONGEST_RECORD = 40 << 20
 """Bytes of one record that are kept while its end is looked for."""
 
@@ -32,23 +36,32 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         system, place = file_system(path)
         with system.open_input_stream(place, compression=None, buffer_size=BLOCK) as stream:
             return _feed_blocks(Source(stream), feed, history)
-    with Path(path).open("rb", buffering=0) as file:
-        mapped = _mapped(file)
-        if mapped is None:
-            return _feed_blocks(Source(file), feed, history)
-        with mapped:
-            feed(Window(mapped, 0, 0, final=True))
-            return len(mapped)
+    with Path(path).open("rb") as file:
+        place = OnDisk(file)
+        if place.size and not is_packed(place.read(0, 16)):
+            return _feed_place(place, feed)
+        if place.size:
+            file.seek(0)
+        return _feed_blocks(Source(file), feed, history)
 
 
-def _mapped(file: BinaryIO) -> mmap.mmap | None:
-    """The file in the address space; None when it is compressed, or no file of a disk."""
-    with suppress(OSError, ValueError):  # pipes, empty files, and file systems that cannot map
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        if not is_packed(mapped[:16]):
-            return mapped
-        mapped.close()
-    return None
+def _feed_place(place: Place, feed: Feed) -> int:
+    """Feed a plain file. It is not mapped: who cuts a mapped file off ends the process that reads it."""
+    whole = Distant(place, place.size)
+    base, begin, high, step = 0, 0, 0, place.step
+    while high < place.size:
+        high = min(place.size, high + step)
+        buffer = place.read(base, high)
+        if len(buffer) < high - base:
+            feed(Window(buffer, base, min(begin, len(buffer)), final=True, whole=whole))
+            raise Torn(f"cut off while it was read: of {place.size:,} bytes {base + len(buffer):,} were there")
+        resume = feed(Window(buffer, base, begin, final=high == place.size, whole=whole))
+        if len(buffer) - resume > LONGEST_RECORD:
+            resume = len(buffer)
+        step = max(min(place.step, IN_CACHE), len(buffer) - resume)  # an open record is not looked through too often
+        kept = max(0, resume - BEFORE)
+        base, begin = base + kept, resume - kept
+    return place.size
 
 
 def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
@@ -67,7 +80,7 @@ def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
 
 
 class _Ahead:
-    """Blocks of at least BLOCK bytes, but for the last; knows, one block ahead, whether more is coming.
+    """Blocks of at least WINDOW bytes, but for the last; knows, one block ahead, whether more is coming.
 
     What unpacks gives some kilobytes at a time, and each window would copy its history for them.
     """
@@ -90,7 +103,7 @@ class _Ahead:
 
     def _pull(self) -> bytes | None:
         pieces: list[bytes] = []
-        missing = BLOCK
+        missing = WINDOW
         try:
             while missing > 0 and (piece := next(self._coming, None)) is not None:
                 pieces.append(piece)

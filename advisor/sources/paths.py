@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,15 +23,17 @@ _PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4|bz2)$")
 _ROTATED = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)(\.(?:log|txt|out|err))?$"
 )
+_SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
 
 
 class Input(NamedTuple):
-    """One file to read, the log that it belongs to, and whether the user named it himself."""
+    """One file to read, the log that it belongs to, whether the user named it himself; and why it is not to be read."""
 
     path: str
     log: str
     named: bool
+    unfit: str = ""
 
 
 def expand(paths: Sequence[str | os.PathLike[str]]) -> list[Input]:
@@ -81,8 +84,24 @@ def _expand(path: str) -> list[Input]:
         return [one for match in matches for one in _expand(match)]
     place = Path(path)
     if place.is_dir():
-        return [Input(str(file), log_of(str(file)), False) for file in in_order(_files_below(place))]
-    return [Input(path, log_of(path), True)]
+        return [Input(file, log_of(shown(file)), False, _unfit(file)) for file in in_order(_files_below(place))]
+    return [Input(path, log_of(shown(path)), True)]
+
+
+def shown(path: str) -> str:
+    """A path as text; bytes that are no UTF-8 as marks."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _unfit(path: str) -> str:
+    """Why a file of a directory is not opened; who names one that is no plain file wants it read as a stream."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - of tens of thousands of files
+    except OSError:
+        return ""  # to open it tells why
+    if stat.S_ISREG(mode):
+        return ""
+    return f"{_SPECIAL.get(stat.S_IFMT(mode), 'no plain file')}, which is read only where it is given by name"
 
 
 def _mounted(path: str) -> str:
@@ -108,7 +127,9 @@ def _files_below(place: Path) -> Iterator[str]:
 
 def in_order(files: Iterable[str]) -> list[str]:
     """Files by name, numbers in names as numbers."""
-    return sorted(files, key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file)])
+    return sorted(
+        files, key=lambda file: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", file)]
+    )
 
 
 def _expand_url(url: str) -> list[Input]:

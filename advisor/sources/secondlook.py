@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from advisor.facts.sighting import Sighting
+from advisor.sources.formats import Tells
 from advisor.sources.formats.wrapped import unwrapped
 from advisor.sources.harvest import Buffer, Window
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
@@ -21,12 +22,6 @@ BEFORE_A_NAME, AFTER_A_NAME = 142, 358
 MENTIONS = 50
 _PLANS = 3
 TURNS = re.compile(rb"Starting |erminat|rror|Exception|Stream")
-_TELLING = re.compile(
-    rb'\{"Event":"(?:SparkListener(?:LogStart|EnvironmentUpdate|ApplicationStart|ExecutorAdded|ExecutorRemoved)'
-    rb'|org\.apache\.spark\.sql\.(?:streaming\.[^"]{0,60}\$Query(?:Started|Terminated)Event'
-    rb'|execution\.ui\.SparkListenerSQLExecutionStart))"'
-)
-_RUN = re.compile(rb"runId = ([0-9a-f-]{36})")
 
 
 class Memory:
@@ -57,17 +52,39 @@ class SecondLook:
         self._file = file
         self._log = log
         self._memory = memory
+        self._named: list[tuple[int, int]] = []
+        self._looked_at = 0
         memory.runs.next_file()
 
-    def at_log(self, window: Window, resume: int) -> None:
+    def at(self, window: Window, resume: int, tells: Tells | None) -> None:
+        """Look at what has been read of a window; where any part of the file can be read again, at its end."""
+        if tells:
+            self._at_lines(window, resume, tells)
+        elif window.whole is None:
+            self.at_log(window, self._mentions(window, window.begin, resume))
+        else:
+            self._note(window)
+            if window.final:
+                self.at_log(Window(window.whole, 0, 0, final=True), self._named)
+
+    def at_log(self, window: Window, mentions: Iterable[tuple[int, int]]) -> None:
         """Look at the marked stretches of a driver's log, around what names a run, and at the end."""
         stretches = [(start - window.base, end - window.base) for start, end in self._memory.runs.take()]
-        stretches += self._mentions(window, resume)
+        stretches += mentions
         if window.final:
             stretches += self._ends(window)
         for start, end in merged(stretches):
             region_start, region = _whole_lines(window, start, end)
             self._keep(self._sighted(region, window.base + region_start))
+
+    def _note(self, window: Window) -> None:
+        """Note where in the file lines name a run, as far as what stands behind a name is there."""
+        base = window.base
+        stop = len(window.buffer) - (0 if window.final else AFTER_A_NAME)
+        self._named += [
+            (start + base, end + base) for start, end in self._mentions(window, self._looked_at - base, stop)
+        ]
+        self._looked_at = max(self._looked_at, base + stop)
 
     def _sighted(self, region: bytes, base: int) -> list[Sighting]:
         lines = unwrapped(region, 0, len(region))
@@ -76,23 +93,28 @@ class SecondLook:
         found = sight(lines.text, log=self._log, file=self._file, base=0)
         return [each._replace(offset=base + lines.origin(each.offset)) for each in found]
 
-    def at_event_log(self, window: Window, resume: int) -> None:
-        """Look at the telling lines of an event log."""
+    def _at_lines(self, window: Window, resume: int, tells: Tells) -> None:
         self._memory.runs.take()
-        for start, line, _ in self.telling_lines(window, resume):
+        for start, line, _ in self.telling(window, resume, tells):
             self._keep(sight_event_log(line, log=self._log, file=self._file, base=window.base + start))
+
+    def telling(self, window: Window, resume: int, tells: Tells) -> Iterator[tuple[int, bytes, bytes]]:
+        """What `tells` finds; plans are long and the same in each batch: the first few of a run are enough."""
+        for start, line, run in tells(window.buffer, window.begin, resume):
+            if not run or self._memory.is_new_plan(run):
+                yield start, line, run
 
     def _keep(self, sightings: Iterable[Sighting]) -> None:
         self.sightings += self._memory.repeats.fresh(sightings)
 
-    def _mentions(self, window: Window, resume: int) -> Iterator[tuple[int, int]]:
-        """Stretches around lines that name a run; where every line does, around those that tell of a turn."""
-        buffer = window.buffer
-        position = buffer.find(NAMED, window.begin, resume)
+    def _mentions(self, window: Window, begin: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Stretches around names of runs in [begin, stop): the first of each, and all that tell of a turn."""
+        buffer, end = window.buffer, stop + len(NAMED) - 1
+        position = buffer.find(NAMED, begin, end)
         while position >= 0:
             if self._memory.is_worth_a_look(*mention(buffer, position)):
                 yield around(position)
-            position = buffer.find(NAMED, position + 1, resume)
+            position = buffer.find(NAMED, position + 1, end)
 
     def _ends(self, window: Window) -> list[tuple[int, int]]:
         """What follows the last event; of a file without events its beginning and its end."""
@@ -100,21 +122,6 @@ class SecondLook:
         if self._memory.runs.last_end:
             return [(last, last + AFTER_THE_LAST)]
         return [(0, BEFORE_A_RUN), (size - AFTER_THE_LAST, size)]
-
-    def telling_lines(self, window: Window, resume: int) -> Iterator[tuple[int, bytes, bytes]]:
-        """(where it begins, the line, the run whose plan it tells or nothing) for each line of an event log that tells.
-
-        Plans are long and the same in each batch: the first few of a run are enough.
-        """
-        buffer = window.buffer
-        for match in _TELLING.finditer(buffer, window.begin, resume):  # type: ignore[call-overload]
-            start = match.start()
-            stop = buffer.find(b"\n", start)
-            line = bytes(buffer[start : stop if stop >= 0 else len(buffer)])
-            if not match[0].endswith(b'SQLExecutionStart"'):
-                yield start, line, b""
-            elif (run := _RUN.search(line)) and self._memory.is_new_plan(run[1]):
-                yield start, line, run[1]
 
 
 def mention(buffer: Buffer, position: int) -> tuple[bytes, bool]:

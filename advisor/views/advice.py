@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from advisor.views import lines
-from advisor.views.page import heading
+from advisor.contract import Advice, Finding
+from advisor.views import wording
+from advisor.views.console import heading
 from advisor.views.paste import Paste, parts
-from advisor.views.screen import Screen, setting, steps, unknown_facts
-
-Data = Mapping[str, Any]
+from advisor.views.selection import Selection, setting, unknown_facts
 
 _LEVEL_STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 _LEGAL_STYLES = {"yes": "green", "if": "yellow", "no": "dim"}
@@ -23,64 +19,64 @@ _DETAIL = 7
 _LABELS = 7
 
 
-class Advice:
+class AdvicePage:
     """The advice for one run on its way to a console; a step is spelled out once."""
 
-    def __init__(self, console: Console, screen: Screen, everything: bool) -> None:
+    def __init__(self, console: Console, chosen: Selection, everything: bool) -> None:
         self.console = console
-        self.screen = screen
+        self.chosen = chosen
         self.everything = everything
         self.told: dict[str, str] = {}
 
     def print(self) -> None:
-        """Print the best step, then the findings that the screen shows."""
-        if self.screen.best:
-            self._best(self.screen.best[1])
-        if self.screen.findings:
+        """Print the best step, then the findings that are shown first."""
+        if self.chosen.best:
+            self._best(self.chosen.best.advice)
+        if self.chosen.findings:
             heading(self.console, f"Findings{self._kept_back()}")
-        for number, finding in enumerate(self.screen.findings, 1):
+        for number, finding in enumerate(self.chosen.findings, 1):
             self._finding(number, finding)
 
-    def _best(self, step: Data) -> None:
+    def _best(self, step: Advice) -> None:
         heading(self.console, "Best step")
-        self._indented(Text(step["do"], style="bold green"), 2)
-        if step["legal"] == "if" and step.get("because"):
-            self._rows([("unsure", str(step["because"]))], 2)
-        self.told[step["id"]] = "the best step, above"
+        self._indented(Text(step.do, style="bold green"), 2)
+        if step.legal == "if" and step.because:
+            self._rows([("unsure", step.because)], 2)
+        self.told[step.id] = "the best step, above"
         self._detail(step, indent=2)
 
-    def _finding(self, number: int, finding: Data) -> None:
+    def _finding(self, number: int, finding: Finding) -> None:
         words = Text.assemble(
             f"{number}. ",
-            (finding["title"], "bold"),
+            (finding.title, "bold"),
             "  ",
-            (finding["level"], _LEVEL_STYLES.get(finding["level"], "")),
-            (f", confidence {finding['confidence']}  {finding['rule']}", "dim"),
+            (finding.level, _LEVEL_STYLES[finding.level]),
+            (f", confidence {finding.confidence}  {finding.rule}", "dim"),
         )
         self.console.print(words)
-        self._indented(Text(finding["says"]), 3)
-        for other in self.screen.folded.get(finding["rule"], []):
-            self._indented(Text(f"This also explains {other['rule']}: {other['title']}", style="dim"), 3)
-        if not finding["steps"]:
+        self._indented(Text(finding.says), 3)
+        for other in self.chosen.folded.get(finding.rule, []):
+            self._indented(Text(f"This also explains {other.rule}: {other.title}", style="dim"), 3)
+        if not finding.steps:
             self._indented(Text("No setting is known that helps."), 3)
-        for step in steps(finding):
+        for step in finding.steps:
             self._step(finding, step)
-        if self.everything and finding["evidence"]:
-            self._indented(Text(f"Known: {lines.evidence(finding)}", style="dim"), 3)
+        if self.everything and finding.evidence:
+            self._indented(Text(f"Known: {wording.evidence(finding)}", style="dim"), 3)
 
-    def _step(self, finding: Data, step: Data) -> None:
+    def _step(self, finding: Finding, step: Advice) -> None:
         grid = Table.grid(padding=(0, 1, 0, 0))
         grid.add_column(width=3)
         grid.add_column(overflow="fold")
-        told = self.told.get(step["id"])
-        style = "dim" if step["legal"] == "no" else ""
-        grid.add_row(Text(step["legal"], _LEGAL_STYLES.get(step["legal"], "")), Text(_words(step, told), style))
+        told = self.told.get(step.id)
+        style = "dim" if step.legal == "no" else ""
+        grid.add_row(Text(step.legal, _LEGAL_STYLES[step.legal]), Text(_words(step, told), style))
         self._indented(grid, 3)
-        if not told and step["legal"] != "no":
-            self.told[step["id"]] = f"see {finding['rule']}"
+        if not told and step.legal != "no":
+            self.told[step.id] = f"see {finding.rule}"
             self._detail(step, indent=_DETAIL)
 
-    def _detail(self, step: Data, indent: int) -> None:
+    def _detail(self, step: Advice, indent: int) -> None:
         self._rows(_before_code(step), indent)
         for part, paste in parts(step):
             if part:
@@ -104,26 +100,27 @@ class Advice:
         if rows:
             self._indented(grid, indent)
 
-    def _indented(self, what: Any, indent: int) -> None:
+    def _indented(self, what: RenderableType, indent: int) -> None:
         self.console.print(Padding(what, (0, 0, 0, indent)))
 
     def _kept_back(self) -> str:
-        return f" ({len(self.screen.findings)} shown, {self.screen.hidden} more: --all)" if self.screen.hidden else ""
+        return f" ({len(self.chosen.findings)} shown, {self.chosen.hidden} more: --all)" if self.chosen.hidden else ""
 
 
-def _words(step: Data, told: str | None) -> str:
+def _words(step: Advice, told: str | None) -> str:
     if told:
-        return f"{step['do']} ({told})"
-    return f"{step['do']}: {step['because']}" if step["legal"] != "yes" and step.get("because") else str(step["do"])
+        return f"{step.do} ({told})"
+    return f"{step.do}: {step.because}" if step.legal != "yes" and step.because else step.do
 
 
-def _before_code(step: Data) -> list[tuple[str, str]]:
+def _before_code(step: Advice) -> list[tuple[str, str]]:
     tell = [("tell it", setting(name)) for name in unknown_facts(step)]
-    return [*tell, *[("saves", words) for words in lines.savings(step)], ("takes", lines.takes(step))]
+    return [*tell, *[("saves", words) for words in wording.savings(step)], ("takes", wording.takes(step))]
 
 
-def _after_code(step: Data) -> list[tuple[str, str]]:
-    labels = {"costs": "costs", "undo": "undo", "check": "watch"}
-    rows = [(label, str(step[key])) for key, label in labels.items() if step.get(key)]
-    promise = lines.semantics(step)
+def _after_code(step: Advice) -> list[tuple[str, str]]:
+    rows = [
+        (label, words) for label, words in (("costs", step.costs), ("undo", step.undo), ("watch", step.check)) if words
+    ]
+    promise = wording.semantics(step)
     return [("safety", promise), *rows] if promise else rows

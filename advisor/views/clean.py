@@ -6,7 +6,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar, cast
+
+import msgspec
+
+T = TypeVar("T")
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
@@ -18,14 +22,21 @@ def clean(value: str, *, lines: bool = False) -> str:
     return "".join(char if char == "\n" and lines else _shown(char) for char in value)
 
 
-def clean_all(value: Any, *, lines: bool = False) -> Any:
-    """Plain data with every text in it cleaned; only what stands under a key `code` keeps its line breaks."""
+def clean_all(value: T) -> T:
+    """A report, or plain data, with every text in it cleaned; only `code` keeps its line breaks."""
+    return cast(T, _cleaned(value, lines=False))
+
+
+def _cleaned(value: object, *, lines: bool) -> object:
     if isinstance(value, str):
         return clean(value, lines=lines)
+    if isinstance(value, msgspec.Struct):
+        names = value.__struct_fields__
+        return type(value)(**{name: _cleaned(getattr(value, name), lines=name == "code") for name in names})
     if isinstance(value, Mapping):
-        return {clean(str(key)): clean_all(item, lines=key == "code") for key, item in value.items()}
+        return {clean(str(key)): _cleaned(item, lines=key == "code") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean_all(item) for item in value]
+        return type(value)(_cleaned(item, lines=False) for item in value)
     return value
 
 

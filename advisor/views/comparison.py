@@ -2,61 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.text import Text
 
-from advisor.views import lines, text
+from advisor.contract import Comparison, Comparisons
+from advisor.views import text, wording
 from advisor.views.clean import clean_all
-from advisor.views.effects import STYLES, TITLE, effects, headings, promises
+from advisor.views.console import console, grid, table, written
+from advisor.views.effects import STYLES, TITLE, effect_rows, headings, promise_rows
 from advisor.views.markdown import escape
-from advisor.views.page import console, grid, table, written
-
-Data = Mapping[str, Any]
 
 WIDTH = 100
 _HEADINGS = headings("before", "after")
 
 
-def render(compared: Data, *, width: int = WIDTH, color: bool = False) -> str:
+def comparisons_as_text(compared: Comparisons, *, width: int = WIDTH, color: bool = False) -> str:
     """All comparisons as text that ends in a line break."""
     page = console(width, color=color)
-    for number, entry in enumerate(clean_all(compared)["comparisons"]):
+    for number, entry in enumerate(clean_all(compared).comparisons):
         if number:
             page.print()
         _print(page, entry)
     return written(page)
 
 
-def _print(page: Console, entry: Data) -> None:
+def _print(page: Console, entry: Comparison) -> None:
     page.print(Text(_name(entry), style="bold"))
-    page.print(Text(entry["says"], style=STYLES.get(entry["verdict"], "bold")))
+    page.print(Text(entry.says, style=STYLES.get(entry.verdict, "bold")))
     grid(page, "Compared", _sides(entry), STYLES)
-    table(page, TITLE, _HEADINGS, effects(entry))
+    table(page, TITLE, _HEADINGS, effect_rows(entry))
     grid(page, "Changed between them", _changes(entry), STYLES)
-    grid(page, "Promises", promises(entry), STYLES)
-    grid(page, "Note", (("-", words) for words in entry["limits"]), STYLES)
+    grid(page, "Promises", promise_rows(entry), STYLES)
+    grid(page, "Note", (("-", words) for words in entry.limits), STYLES)
 
 
-def markdown(compared: Data) -> str:
+def comparisons_as_markdown(compared: Comparisons) -> str:
     """All comparisons as Markdown; what comes from logs can add no markup."""
-    pages = ["\n".join(_page(entry)) for entry in clean_all(compared)["comparisons"]]
+    pages = ["\n".join(_page(entry)) for entry in clean_all(compared).comparisons]
     return "\n\n".join(["# Comparison", *pages]) + "\n"
 
 
-def _page(entry: Data) -> Iterator[str]:
-    yield f"## {escape(_name(entry))}\n\n**{escape(entry['says'])}**\n"
+def _page(entry: Comparison) -> Iterator[str]:
+    yield f"## {escape(_name(entry))}\n\n**{escape(entry.says)}**\n"
     for label, words in _sides(entry):
         yield f"- {label}: {escape(words)}"
-    rows = list(effects(entry))
+    rows = list(effect_rows(entry))
     if rows:
         yield f"\n| {' | '.join(_HEADINGS)} |\n|---|---:|---:|---:|---:|---:|---|"
         yield from (f"| {' | '.join(map(escape, row))} |" for row in rows)
     yield from _section("Changed between them", _changes(entry))
-    yield from _section("Promises", promises(entry))
-    yield from _section("Note", (("", words) for words in entry["limits"]))
+    yield from _section("Promises", promise_rows(entry))
+    yield from _section("Note", (("", words) for words in entry.limits))
 
 
 def _section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -65,24 +63,24 @@ def _section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield "\n".join([f"\n### {title}\n", *found])
 
 
-def _name(entry: Data) -> str:
-    return str(entry["query"] or "a query without a name")
+def _name(entry: Comparison) -> str:
+    return entry.query or "a query without a name"
 
 
-def _sides(entry: Data) -> Iterator[tuple[str, str]]:
-    for label in ("before", "after"):
-        side = entry[label]
-        words = f"{text.plural(side['batches'], 'batch', 'batches')}, {text.span(side['first'], side['last'])}"
-        yield label, f"run {str(side['run_id'])[:8]}, {lines.version(side)}: {words} ({side['because']})"
+def _sides(entry: Comparison) -> Iterator[tuple[str, str]]:
+    for label, side in (("before", entry.before), ("after", entry.after)):
+        words = f"{text.plural(side.batches, 'batch', 'batches')}, {text.span(side.first, side.last)}"
+        yield label, f"run {side.run_id[:8]}, {wording.version(side)}: {words} ({side.because})"
 
 
-def _changes(entry: Data) -> Iterator[tuple[str, str]]:
+def _changes(entry: Comparison) -> Iterator[tuple[str, str]]:
     """What changed, a row each; what only one side tells, by name in one row."""
-    for change in entry["changed"]:
-        if change["sure"]:
-            yield change["fact"], f"{lines.fact(change['before'])} → {lines.fact(change['after'])}"
-    for side, other in (("before", "after"), ("after", "before")):
-        alone = [change["fact"] for change in entry["changed"] if change[other] is None]
+    for change in entry.changed:
+        if change.before and change.after:
+            yield change.fact, f"{wording.fact(change.before)} → {wording.fact(change.after)}"
+    before = [change.fact for change in entry.changed if change.after is None]
+    after = [change.fact for change in entry.changed if change.before is None]
+    for side, alone in (("before", before), ("after", after)):
         facts = [name for name in alone if not name.startswith("conf:")]
         if alone:
             settings = len(alone) - len(facts)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from advisor.contract import Comparison, Effect, Interval, Promise, Trial
 from advisor.views import text
-
-Data = Mapping[str, Any]
 
 TITLE = "By how much (negative is faster)"
 STYLES = {"faster": "bold green", "slower": "bold red", "refused": "bold red", "kept": "green", "broken": "bold red"}
@@ -16,52 +14,51 @@ _SMALLEST_MS = 0.5  # phases that take less on both sides are left out
 
 
 def headings(before: str, after: str) -> tuple[str, ...]:
-    """Of the columns of `effects`, for two sides of these names."""
+    """Of the columns of `effect_rows`, for two sides of these names."""
     return ("", before, after, "difference", "95 % interval", f"of {before}", "")
 
 
-def effects(entry: Data) -> Iterator[tuple[str, ...]]:
+def effect_rows(entry: Comparison | Trial) -> Iterator[tuple[str, ...]]:
     """A row for each phase that takes any time."""
-    for one in entry["effects"]:
-        if max(one["before_ms"], one["after_ms"]) < _SMALLEST_MS:
+    for one in entry.effects:
+        if max(one.before_ms, one.after_ms) < _SMALLEST_MS:
             continue
-        share = one["difference_share"]
+        share = one.difference_share
         yield (
             _what(one),
-            text.ms(one["before_ms"]),
-            text.ms(one["after_ms"]),
-            _signed(one["difference_ms"]["value"]),
-            _interval(one["difference_ms"]),
-            f"{100 * share['value']:+.0f} %" if share else "",
-            "" if one["told"] else "may be noise",
+            text.ms(one.before_ms),
+            text.ms(one.after_ms),
+            _signed(one.difference_ms.value or 0.0),
+            _interval(one.difference_ms),
+            f"{100 * share.value:+.0f} %" if share and share.value is not None else "",
+            "" if one.told else "may be noise",
         )
 
 
-def promises(entry: Data) -> Iterator[tuple[str, str]]:
+def promise_rows(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:
     """(verdict, what was promised and what was measured), a row for each promise."""
-    for kept in entry["promises"]:
-        of = "per batch" if kept["of"] == "batch" else "in record latency"
-        saved = kept["measured_ms"]
-        measured = f"measured {text.ms(saved['value'])} ({_interval(saved)}); " if saved else ""
-        promised = _promised(kept["predicted_ms"])
-        yield kept["verdict"], f"{kept['do']}, {of}: promised {promised}; {measured}{kept['because']}"
+    for kept in entry.promises:
+        of = "per batch" if kept.of == "batch" else "in record latency"
+        saved = kept.measured_ms
+        measured = f"measured {text.ms(saved.value)} ({_interval(saved)}); " if saved else ""
+        yield kept.verdict, f"{kept.do}, {of}: promised {_promised(kept.predicted_ms)}; {measured}{kept.because}"
 
 
-def _promised(saves: Data) -> str:
-    return text.saving(saves) if saves["expected"] is not None else f"at most {text.ms(saves['high'])}"
+def _promised(saves: Promise) -> str:
+    return text.saving(saves) if saves.expected is not None else f"at most {text.ms(saves.high)}"
 
 
-def _what(one: Data) -> str:
-    words = "batch" if one["name"] == "triggerExecution" else str(one["name"])
-    return words if one["stat"] == "typical" and words != "batch" else f"{words}, {one['stat']}"
+def _what(one: Effect) -> str:
+    words = "batch" if one.name == "triggerExecution" else one.name
+    return words if one.stat == "typical" and words != "batch" else f"{words}, {one.stat}"
 
 
 def _signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{text.ms(value)}"
 
 
-def _interval(ends: Data) -> str:
+def _interval(ends: Interval) -> str:
     """`-63 to -16 ms`; both with their unit where these differ."""
-    low, high = text.ms(ends["low"]), text.ms(ends["high"])
+    low, high = text.ms(ends.low), text.ms(ends.high)
     unit = high.rpartition(" ")[2]
     return f"{low.removesuffix(unit).rstrip()} to {high}"

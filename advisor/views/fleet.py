@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
+from advisor.contract import (
+    BrokenRecord,
+    Counted,
+    Fleet,
+    FleetChange,
+    FleetQuery,
+    Input,
+    NotJudged,
+    SkippedRule,
+    Wins,
+)  # fmt: skip
 from advisor.views import text
 from advisor.views.clean import clean_all
 from advisor.views.markdown import escape
 
-Data = Mapping[str, Any]
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 _QUERIES, _CHANGES, _REASONS, _BROKEN = 20, 10, 10, 5
 _WIDEST = 60
 
 
-def render(report: Data, *, everything: bool = False) -> str:
+def fleet_as_text(report: Fleet, *, everything: bool = False) -> str:
     """The report as plain text; lists are cut after some entries unless `everything` is wanted."""
     parts = list(_parts(clean_all(report), everything))
     return "\n\n".join(_plain(part) for part in parts) + "\n"
 
 
-def markdown(report: Data, *, everything: bool = False) -> str:
+def fleet_as_markdown(report: Fleet, *, everything: bool = False) -> str:
     """The report as Markdown; what comes from logs can add no markup."""
     parts = [_marked(part) for part in _parts(clean_all(report), everything)]
     return "# Fleet latency report\n\n" + "\n\n".join(parts) + "\n"
@@ -32,41 +41,41 @@ class _Part(tuple[str, str, Table | None]):
     """A heading, a sentence and a table; each may be missing."""
 
 
-def _parts(report: Data, everything: bool) -> Iterator[_Part]:
+def _parts(report: Fleet, everything: bool) -> Iterator[_Part]:
     yield _Part(("", _opening(report), None))
-    yield from _table("Changes, by what they win over all queries", _changes(report["changes"]), _CHANGES, everything)
-    yield from _table("Queries, by what their best step wins", _queries(report["queries"]), _QUERIES, everything)
+    yield from _table("Changes, by what they win over all queries", _changes(report.changes), _CHANGES, everything)
+    yield from _table("Queries, by what their best step wins", _queries(report.queries), _QUERIES, everything)
     yield _Part(("Seen", _seen(report), None))
-    yield from _table("Queries not judged", _not_judged(report["not_judged"]), _REASONS, everything)
-    yield from _table("Rules not judged", _skipped(report["skipped"]), _REASONS, everything)
-    yield from _table("Not readable", _broken(report["input"]["broken"]), _BROKEN, everything)
+    yield from _table("Queries not judged", _not_judged(report.not_judged), _REASONS, everything)
+    yield from _table("Rules not judged", _skipped(report.skipped), _REASONS, everything)
+    yield from _table("Not readable", _broken(report.input.broken), _BROKEN, everything)
 
 
-def per_hour(wins: Data | None) -> str:
+def per_hour(wins: Wins | None) -> str:
     """`41.0 min an hour`; an upper bound says so; `nothing known` where no saving is."""
-    if not wins or not wins["at_most"]:
+    if not wins or not wins.at_most:
         return "not known"
-    if not wins["expected"]:
-        return f"at most {text.ms(wins['at_most'])} an hour"
-    return f"{text.ms(wins['expected'])} an hour"
+    if not wins.expected:
+        return f"at most {text.ms(wins.at_most)} an hour"
+    return f"{text.ms(wins.expected)} an hour"
 
 
-def _opening(report: Data) -> str:
-    read = report["input"]
-    seen = f"{_count(len(report['queries']))} in {text.plural(report['runs'], 'run')}"
-    held = f"{text.plural(read['events'], 'event')} from {text.plural(read['files'], 'file')}"
-    said = f"{seen}, {held} ({text.size(read['bytes'])}).{by_jvm(read)}"
-    if not report["changes"]:
+def _opening(report: Fleet) -> str:
+    read = report.input
+    seen = f"{_count(len(report.queries))} in {text.plural(report.runs, 'run')}"
+    held = f"{text.plural(read.events, 'event')} from {text.plural(read.files, 'file')}"
+    said = f"{seen}, {held} ({text.size(read.bytes)}).{by_jvm(read)}"
+    if not report.changes:
         return said + " No change is known that would help."
-    best = report["changes"][0]
-    wins = report["recoverable"]
-    total = f" The best step of each query together: {per_hour(wins)} of waiting." if wins["at_most"] else ""
-    return f"{said}{total} {best['do']}: helps {_count(best['queries'])}, {per_hour(best['recoverable'])}."
+    best = report.changes[0]
+    wins = report.recoverable
+    total = f" The best step of each query together: {per_hour(wins)} of waiting." if wins.at_most else ""
+    return f"{said}{total} {best.do}: helps {_count(best.queries)}, {per_hour(best.recoverable)}."
 
 
-def by_jvm(read: Data) -> str:
+def by_jvm(read: Input) -> str:
     """A sentence about files that only the JVM could reach; nothing without any."""
-    files = read.get("read_by_jvm", 0)
+    files = read.read_by_jvm
     return f" {text.plural(files, 'file')} only the JVM could reach, which reads slower." if files else ""
 
 
@@ -74,56 +83,56 @@ def _count(queries: int) -> str:
     return text.plural(queries, "query", "queries")
 
 
-def _changes(changes: Iterable[Data]) -> Table:
+def _changes(changes: Iterable[FleetChange]) -> Table:
     rows = [
         (
-            change["do"],
-            str(change["queries"]),
-            per_hour(change["recoverable"]),
-            ", ".join(f"{count} {legal}" for legal, count in sorted(change["legal"].items(), reverse=True)),
-            str(change["takes"] or "").replace("_", " "),
-            ", ".join(change["most_for"]),
+            change.do,
+            str(change.queries),
+            per_hour(change.recoverable),
+            ", ".join(f"{count} {legal}" for legal, count in sorted(change.legal.items(), reverse=True)),
+            change.takes.replace("_", " "),
+            ", ".join(change.most_for),
         )
         for change in changes
     ]
     return ("change", "queries", "wins", "legal", "takes", "most for"), rows
 
 
-def _queries(queries: Iterable[Data]) -> Table:
+def _queries(queries: Iterable[FleetQuery]) -> Table:
     rows = [
         (
-            query["name"] or query["id"] or query["run_id"],
-            str(query["state"]).replace("_", " "),
-            text.ms(query["trigger_execution_ms"]),
-            text.UNKNOWN if query["batches_per_hour"] is None else f"{query['batches_per_hour']:,.0f}",
-            per_hour(query["recoverable"]) if query["best_step"] else "nothing",
-            query["verdict"],
+            query.label,
+            query.state.replace("_", " "),
+            text.ms(query.trigger_execution_ms),
+            text.UNKNOWN if query.batches_per_hour is None else f"{query.batches_per_hour:,.0f}",
+            per_hour(query.recoverable) if query.best_step else "nothing",
+            query.verdict,
         )
         for query in queries
     ]
     return ("query", "state", "batch", "batches/h", "wins", "what to do"), rows
 
 
-def _seen(report: Data) -> str:
-    lists = (("Spark", "versions"), ("platforms", "platforms"), ("states", "states"))
-    return "; ".join(f"{words}: {_counts(report[key])}" for words, key in lists) + "."
+def _seen(report: Fleet) -> str:
+    lists = (("Spark", report.versions), ("platforms", report.platforms), ("states", report.states))
+    return "; ".join(f"{words}: {_counts(values)}" for words, values in lists) + "."
 
 
-def _counts(values: Iterable[Data]) -> str:
-    return ", ".join(f"{each['value']} ({each['queries']})" for each in values) or text.UNKNOWN
+def _counts(values: Iterable[Counted]) -> str:
+    return ", ".join(f"{each.value} ({each.queries})" for each in values) or text.UNKNOWN
 
 
-def _not_judged(reasons: Iterable[Data]) -> Table:
-    rows = [(each["reason"], str(each["queries"]), ", ".join(each["examples"])) for each in reasons]
+def _not_judged(reasons: Iterable[NotJudged]) -> Table:
+    rows = [(each.reason, str(each.queries), ", ".join(each.examples)) for each in reasons]
     return ("reason", "queries", "for example"), rows
 
 
-def _skipped(reasons: Iterable[Data]) -> Table:
-    return ("rule", "reason", "queries"), [(each["rule"], each["reason"], str(each["queries"])) for each in reasons]
+def _skipped(reasons: Iterable[SkippedRule]) -> Table:
+    return ("rule", "reason", "queries"), [(each.rule, each.reason, str(each.queries)) for each in reasons]
 
 
-def _broken(broken: Iterable[Data]) -> Table:
-    return ("file", "line", "reason"), [(each["file"], str(each["line"] or ""), each["reason"]) for each in broken]
+def _broken(broken: Iterable[BrokenRecord]) -> Table:
+    return ("file", "line", "reason"), [(each.file, str(each.line or ""), each.reason) for each in broken]
 
 
 def _table(heading: str, table: Table, most: int, everything: bool) -> Iterator[_Part]:

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from advisor.contract import Advice, Report
 from advisor.views.clean import clean_all
-from advisor.views.pages import environment
-from advisor.views.screen import screens
+from advisor.views.selection import selections
+from advisor.views.templating import environment
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Data = Mapping[str, Any]
-
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
-def render(report: Data, *, everything: bool = False) -> str:
+def report_as_markdown(report: Report, *, everything: bool = False) -> str:
     """The whole report as Markdown; what comes from logs can neither add markup nor HTML."""
     report = clean_all(report)
     page = _environment().get_template("report.md.j2")
-    shown = screens(report, everything=everything)
+    shown = selections(report, everything=everything)
     written = page.render(report=report, shown=shown, everything=everything, detail=_detail)
     return re.sub(r"\n{3,}", "\n\n", written).strip() + "\n"
 
 
-def _detail(step: Data) -> str:
+def _detail(step: Advice) -> str:
     return _environment().get_template("step.md.j2").render(step=step).strip()
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.views import text
 from advisor.views.clean import clean_all
-from advisor.views.page import console, written
+from advisor.views.console import console, written
 
 WIDTH: Final = 120
 FEWEST: Final = 300
@@ -24,7 +24,7 @@ _HEADINGS: Final = ("", "batch", "p50", "p99", "estimated", "p50 by", "p99 by", 
 _LEFT: Final = ("", " ")
 
 
-def render(result: Mapping[str, Any], *, width: int = WIDTH, color: bool = False) -> str:
+def offsets_as_text(result: Mapping[str, Any], *, width: int = WIDTH, color: bool = False) -> str:
     """The tables as text that ends in a line break."""
     page = console(width, color=color, narrowest=WIDTH)
     found = clean_all(result)

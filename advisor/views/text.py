@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from datetime import datetime
 
+from advisor.contract import Promise
 from advisor.metrics.words import number
 
 UNKNOWN = "unknown"
@@ -25,6 +25,7 @@ PHASES: dict[str, str] = {
     "postAddBatchCallback": "callbacks after the batch",
     "postCommitBatchCallback": "callbacks after the commit",
     "other": "phases that only this Spark has",
+    "commitLog": "in no phase: mostly writing the commit log",
     "unaccounted": "Spark names no phase for this time",
 }
 """What Spark does in each phase, in a few words."""
@@ -110,13 +111,13 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def saving(saves: Mapping[str, float | None] | None) -> str:
-    """`52 to 82 ms, 73 ms expected`; an upper bound says so; empty if nothing is promised."""
-    if not saves:
+def saving(saves: Promise | None) -> str:
+    """`52 to 82 ms, 73 ms expected`; an upper bound or a low end of 0 says so; empty if nothing is promised."""
+    if saves is None:
         return ""
-    low, expected, high = (saves.get(key) for key in ("low", "expected", "high"))
-    if expected is None:
-        return f"at most {ms(high)}; not measured yet"
-    if low is None or high is None or low == high:
-        return f"{ms(expected)} expected"
-    return f"{ms(low)} to {ms(high)}, {ms(expected)} expected"
+    if saves.expected is None:
+        return f"at most {ms(saves.high)}; not measured yet"
+    if saves.low == saves.high:
+        return f"{ms(saves.expected)} expected"
+    nothing = "" if saves.low else "; it may save nothing"
+    return f"{ms(saves.low)} to {ms(saves.high)}, {ms(saves.expected)} expected{nothing}"

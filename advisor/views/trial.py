@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rich.text import Text
 
+from advisor.contract import Trial
 from advisor.views import paste, text
 from advisor.views.clean import clean_all
-from advisor.views.effects import STYLES, TITLE, effects, headings, promises
-from advisor.views.page import console, grid, table, written
-
-Data = Mapping[str, Any]
+from advisor.views.console import console, grid, table, written
+from advisor.views.effects import STYLES, TITLE, effect_rows, headings, promise_rows
 
 WIDTH = 100
 _HEADINGS = headings("baseline", "candidate")
 
 
-def render(tried: Data, *, width: int = WIDTH, color: bool = False) -> str:
+def trial_as_text(tried: Trial, *, width: int = WIDTH, color: bool = False) -> str:
     """The trial as text that ends in a line break."""
     page = console(width, color=color)
     entry = clean_all(tried)
-    page.print(Text(entry["says"], style=STYLES.get(entry["verdict"], "bold")))
-    table(page, TITLE, _HEADINGS, effects(entry))
-    for title, rows in (("On trial", _change(entry)), ("Promises", promises(entry)), ("Runs", _runs(entry))):
+    page.print(Text(entry.says, style=STYLES.get(entry.verdict, "bold")))
+    table(page, TITLE, _HEADINGS, effect_rows(entry))
+    for title, rows in (("On trial", _change(entry)), ("Promises", promise_rows(entry)), ("Runs", _runs(entry))):
         grid(page, title, rows, STYLES)
-    grid(page, "Note", (("-", words) for words in entry["limits"]), STYLES)
+    grid(page, "Note", (("-", words) for words in entry.limits), STYLES)
     return written(page)
 
 
-def _change(entry: Data) -> Iterator[tuple[str, str]]:
-    for group in paste.pastes(entry["change"] | {"code": None}):
+def _change(entry: Trial) -> Iterator[tuple[str, str]]:
+    for group in paste.pastes(entry.change):
         yield group.where, "\n".join(group.lines)
-    for step in entry["change"].get("code", ()):
+    for step in entry.change.code:
         yield "in your code", step
 
 
-def _runs(entry: Data) -> Iterator[tuple[str, str]]:
+def _runs(entry: Trial) -> Iterator[tuple[str, str]]:
     for side in ("baseline", "candidate"):
-        runs = [run for run in entry["runs"] if run["side"] == side]
-        levels = [text.ms(run["typical_ms"]) for run in runs if run["typical_ms"] is not None]
-        batches = text.plural(sum(run["batches"] for run in runs), "steady batch", "steady batches")
+        runs = [run for run in entry.runs if run.side == side]
+        levels = [text.ms(run.typical_ms) for run in runs if run.typical_ms is not None]
+        batches = text.plural(sum(run.batches for run in runs), "steady batch", "steady batches")
         yield side, f"{text.plural(len(runs), 'run')}, {batches}" + (f": {', '.join(levels)}" if levels else "")
-    if entry["task_slots"]:
-        yield "took", f"up to {text.plural(entry['task_slots'], 'task slot')}, one run after the other"
+    if entry.task_slots:
+        yield "took", f"up to {text.plural(entry.task_slots, 'task slot')}, one run after the other"

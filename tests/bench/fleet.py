@@ -26,9 +26,9 @@ from typing import Any
 import pyarrow as pa
 
 from advisor import api
+from advisor.cluster import read
+from advisor.cluster.jobs import Jobs
 from advisor.sources import files
-from advisor.sources.spark import read
-from advisor.sources.spark.jobs import Jobs
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_progress"
 MARKER = "made progress: "
@@ -242,7 +242,7 @@ def bench_files(folder: Path, asked: argparse.Namespace) -> bool:
     start = time.perf_counter()
     report = api.analyze_fleet([place / f"driver-{nth}.log" for nth in range(asked.judged)], spark=spark)
     seconds = time.perf_counter() - start
-    queries = len(report["queries"])
+    queries = len(report.queries)
     print(f"  fleet report of {queries:,} queries {seconds:6.1f} s, {seconds * 2 / queries:.3f} core-seconds a query")
     print(f"  {memory()}")
     return bool(queries == asked.judged)
@@ -260,7 +260,7 @@ def bench_million(folder: Path, asked: argparse.Namespace) -> bool:
     start = time.perf_counter()
     report = api.analyze_fleet(place, spark=spark)
     seconds = time.perf_counter() - start
-    events = report["input"]["events"]
+    events = report.input.events
     print(f"a run of {asked.batches:,} batches among 200 small ones: {seconds:.1f} s, {events:,} events, local[2]")
     print(f"  {memory()} (target 1000 for the driver)")
     jobs = Jobs(spark)
@@ -272,10 +272,10 @@ def bench_million(folder: Path, asked: argparse.Namespace) -> bool:
 
 def task_list(spark: Any, place: Path) -> Any:
     """The tasks that reading these logs takes."""
+    from advisor.cluster.planning import planned
+    from advisor.cluster.units import logs, tasks
     from advisor.sources.paths import expand
-    from advisor.sources.spark.places import sizes
-    from advisor.sources.spark.planning import planned
-    from advisor.sources.spark.units import logs, tasks
+    from advisor.sources.places import sizes
 
     inputs = expand([place])
     found = logs(inputs, sizes(one.path for one in inputs))

@@ -140,7 +140,7 @@ def day(events: int = 86_400) -> None:
         listens.worker.flush(600)
         sizes.append((listens.store.memory_bytes() / 1e6, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
     cpu = time.process_time() - cpu
-    judging = Judging(catalogue, user_wishes([], None, [], catalogue), print)
+    judging = Judging(catalogue, user_wishes([], None, [], catalogue))
     judging.report(listens.store.reading())  # imports
     begin, wall = time.process_time(), time.perf_counter()
     judging.report(listens.store.reading())

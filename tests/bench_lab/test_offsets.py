@@ -18,7 +18,7 @@ from advisor.bench.offsets.result import entry, read, result, write
 from advisor.bench.offsets.runs import _estimated
 from advisor.cli import main
 from advisor.errors import InputError, UsageError
-from advisor.views.offsets import render
+from advisor.views.offsets import offsets_as_text
 from tests.made import window
 
 LOCAL = Checkpoint("local")
@@ -111,15 +111,17 @@ def test_who_kept_up(measured: dict[str, float], kept: bool) -> None:
     found = result([run("inline", 100, **measured)])
     assert found["cells"][0]["configurations"][0]["kept_up"] is kept
     assert any("did not keep up" in words for words in found["limits"]) is not kept
-    assert ("did not keep up" in render(found).partition("- ")[0]) is not kept
+    assert ("did not keep up" in offsets_as_text(found).partition("- ")[0]) is not kept
 
 
 def test_what_progress_says_stands_beside_what_was_measured() -> None:
     runs = [{**run("inline", 100), "estimated_ms": {"p50": p50, "p99": 2 * p50}} for p50 in (104.0, 110.0)]
     (cell,) = result(runs)["cells"]
     assert cell["configurations"][0]["estimated_ms"] == {"p50": 107, "p99": 214}
-    assert "107 ms, 214 ms" in render(result(runs))
-    assert "estimated" in render(result(runs)) and "estimated" not in render(result([run("inline", 100)]))
+    assert "107 ms, 214 ms" in offsets_as_text(result(runs))
+    assert "estimated" in offsets_as_text(result(runs)) and "estimated" not in offsets_as_text(
+        result([run("inline", 100)])
+    )
 
 
 def test_a_long_batch_of_steady_rows_weighs_as_long_as_it_is() -> None:
@@ -144,11 +146,11 @@ def test_a_run_without_a_batch_has_no_figures() -> None:
         "4.3.0",
     )  # fmt: skip
     found = result([nothing])
-    assert found["cells"][0]["configurations"][0]["change"] == {} and "Spark says no" in render(found)
+    assert found["cells"][0]["configurations"][0]["change"] == {} and "Spark says no" in offsets_as_text(found)
 
 
 def test_the_table() -> None:
-    lines = render(result([run("inline", 100), run("both", 15), run("inline", 50, rate=10_000)])).splitlines()
+    lines = offsets_as_text(result([run("inline", 100), run("both", 15), run("inline", 50, rate=10_000)])).splitlines()
     assert [line.split() for line in lines if "both" in line] == [
         ["both", "7.5", "ms", "15", "ms", "30", "ms", "-85", "%", "-85", "%", "-85", "%", "402"]
     ]
@@ -212,7 +214,7 @@ def test_an_interval_is_set_told_and_kept_apart(tmp_path: Path) -> None:
     longer = {**run("both", 15), "interval_ms": 4000}
     found = result([run("both", 30), longer])
     assert [cell["interval_ms"] for cell in found["cells"]] == [1000, 4000]
-    assert "local, 1,000/s, logs every 4,000 ms" in render(found)
+    assert "local, 1,000/s, logs every 4,000 ms" in offsets_as_text(found)
     older = {key: value for key, value in longer.items() if key != "interval_ms"}
     (tmp_path / "older.json").write_text(json.dumps({"runs": [older]}))
     assert [one["interval_ms"] for one in read(tmp_path / "older.json")] == [1000]

@@ -20,7 +20,7 @@ CATALOGUE = load()
     ("given", "words"),
     [
         ([], "there is no step"),
-        (["async-progres"], "did you mean async-progress"),
+        (["async-progres"], "did you mean 'async-progress'"),
         (["async-progress-off"], "more than settings"),
         (["real-time-mode"], "real_time|more than settings"),
         ([{}], "cannot set nothing"),

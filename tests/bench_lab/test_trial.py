@@ -15,7 +15,7 @@ from advisor.bench.setup import Setup, Variant
 from advisor.errors import UsageError
 
 pytestmark = pytest.mark.spark
-SHORT = {"runs": 4, "batches": 10, "seconds": 60.0}
+SHORT = {"runs": 4, "batches": 10, "seconds": 600.0}
 ASYNC = "async-progress"
 
 

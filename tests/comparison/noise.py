@@ -6,11 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
+from advisor.batches import RunBatches
 from advisor.comparison.levels import TOTAL
 from advisor.facts import Facts
-from advisor.report.assemble import run_tables
 from advisor.sources import files
 from advisor.window import Window, latest_regime, run_window
 
@@ -35,19 +34,19 @@ def windows() -> tuple[Window, ...]:
 
 def _longest(name: str) -> Window:
     reading = files.read([str(SAMPLES / name)], sightings=False)
-    found = [run_window(table, Facts({})) for table in run_tables(reading.batches).values()]
+    found = [run_window(table, Facts({})) for table in RunBatches(reading.batches).values()]
     return latest_regime(max(found, key=len))[0]
 
 
 def series(batches: int, seed: int) -> np.ndarray:
     """Batch lengths in ms: blocks of one recorded run, chosen by the seed."""
-    recorded = windows()[seed % len(RUNS)].batches["trigger_execution_ms"].to_numpy(dtype=float)
+    recorded = windows()[seed % len(RUNS)].batches["trigger_execution_ms"]
     rng = np.random.default_rng(seed)
     starts = rng.integers(0, len(recorded), (-(-batches // BLOCK), 1))
     drawn: np.ndarray = recorded[(starts + np.arange(BLOCK)) % len(recorded)].ravel()[:batches]
     return drawn
 
 
-def table(lengths: np.ndarray) -> pd.DataFrame:
+def table(lengths: np.ndarray) -> dict[str, np.ndarray]:
     """Batches of which nothing but their length is known."""
-    return pd.DataFrame({TOTAL: lengths})
+    return {TOTAL: lengths}

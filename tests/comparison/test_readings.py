@@ -29,7 +29,10 @@ def log(path: Path, *runs: dict[str, Any]) -> str:
             phases = {"addBatch": length - 10, "walCommit": 5, "commitOffsets": 4, "triggerExecution": length}
             names = {"id": run.get("id", ORDERS), "runId": run["run"]}
             rows.append(phases | names | {"numInputRows": run.get("rows", 500)})
-        lines += [json.dumps(event | {"name": run.get("name")}) for event in shifted(events(rows), 10 * number)]
+        lines += [
+            json.dumps(event | {"name": run.get("name")})
+            for event in shifted(events(rows, interval_ms=run.get("every")), 10 * number)
+        ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(path)
 
@@ -87,7 +90,7 @@ def test_one_log_with_two_runs_compares_the_newest_with_the_one_before(tmp_path:
 
 def test_a_change_within_a_run_is_compared_with_the_time_before(tmp_path: Path) -> None:
     path = Path(log(tmp_path / "a", {"run": "1", "ms": 100}))
-    later = log(tmp_path / "b", {"run": "0", "ms": 1}, {"run": "1", "ms": 300})
+    later = log(tmp_path / "b", {"run": "0", "ms": 1}, {"run": "1", "ms": 300, "every": 5_000})
     path.write_text(path.read_text() + "".join(Path(later).read_text().splitlines(keepends=True)[40:]))
     entry = advisor.compare(path).data["comparisons"][0]
     assert entry["before"]["run_id"] == entry["after"]["run_id"]
@@ -96,7 +99,7 @@ def test_a_change_within_a_run_is_compared_with_the_time_before(tmp_path: Path) 
 
 def test_a_change_after_a_restart_hides_the_restart_not(tmp_path: Path) -> None:
     path = Path(log(tmp_path / "a", {"run": "0", "ms": 300}, {"run": "1", "ms": 100}))
-    later = log(tmp_path / "b", *[{"run": "x", "ms": 1}] * 2, {"run": "1", "ms": 150})
+    later = log(tmp_path / "b", *[{"run": "x", "ms": 1}] * 2, {"run": "1", "ms": 150, "every": 5_000})
     path.write_text(path.read_text() + "".join(Path(later).read_text().splitlines(keepends=True)[80:]))
     found = advisor.compare(path).data["comparisons"]
     pairs = [(one["before"]["run_id"], one["after"]["run_id"], one["verdict"]) for one in found]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from advisor.comparison.bootstrap import Level, blocks, memory
@@ -71,7 +70,7 @@ def test_the_same_batches_give_the_same_numbers() -> None:
 
 
 def part(window: Window, keep: np.ndarray) -> Window:
-    return window.only(pd.Series(keep, index=window.batches.index), "a part")
+    return window.only(keep, "a part")
 
 
 def test_interwoven_parts_of_a_recorded_run_do_not_differ() -> None:

@@ -30,7 +30,7 @@ def printed(cell: Any) -> str:
 def test_attach_advise_apply_compare() -> None:
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(ROOT)}}).execute()
     cells = {"".join(cell.source).partition("\n")[0]: cell for cell in notebook.cells}
     card = shown(cells["advisor"], "text/html")
     assert "orders" in card

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from advisor.bench.offsets.queries import Kafka
-from tests.promises import workloads
+from tests.promises import through_kafka, workloads
 from tests.promises.workloads import Build
 from tests.record.cases import CHANGELOG, ROCKSDB
 from tests.record.cases import DELTA as EXTENSIONS
@@ -72,6 +73,7 @@ def cases(servers: Servers) -> Iterator[Case]:
         yield Case("stateless", workloads.stateless(rows), "async-progress", f"{rows:,} rows per batch")
     for workload, (build, state) in STATEFUL.items():
         yield from _of_state(workload, build, state)
+    yield from _other_kinds(servers)
     million = workloads.aggregation(100_000, 1_000_000)
     for partitions in (2, 4):
         yield Case(
@@ -83,7 +85,7 @@ def cases(servers: Servers) -> Iterator[Case]:
 def delta_cases(servers: Servers) -> Iterator[Case]:
     """The cases with a Delta table behind the query, which its jars want another Spark for."""
     yield from _through_kafka(
-        "Kafka to Delta", workloads.KafkaToDelta, "delta-snapshot-partitions", servers, delta=True
+        "Kafka to Delta", through_kafka.KafkaToDelta, "delta-snapshot-partitions", servers, delta=True
     )
     for rows in (1_000, 10_000, 100_000):
         settings = f"{rows:,} rows per batch"
@@ -124,7 +126,7 @@ def _every_so_often(servers: Servers) -> Iterator[Case]:
     for rate in (1_000, 10_000):
         for ms in (2_000, 4_000):
             yield _at_interval("Kafka to Kafka", Kafka(rate, servers.kafka), "interval-no-longer-than-needed", ms)
-    once = workloads.KafkaOnce(1_000, servers.kafka)
+    once = through_kafka.KafkaOnce(1_000, servers.kafka)
     case = _at_interval("Kafka to Kafka, each once", once, "interval-no-longer-than-needed", 4_000)
     yield replace(case, state_rows=2_000)
     yield _at_interval("Kafka to Kafka", Kafka(1_000, servers.kafka), "interval-that-holds", 100)
@@ -148,3 +150,63 @@ def _of_state(workload: str, build: Build, state: int) -> Iterator[Case]:
 def with_partitions(conf: dict[str, str], partitions: int) -> dict[str, str]:
     """A store's settings with that many state partitions."""
     return {**conf, "spark.sql.shuffle.partitions": str(partitions)}
+
+
+ASYNC, CHANGELOGS, FEWER = "async-progress", "changelog-checkpointing", "fewer-state-partitions"
+WITHOUT_STATE: dict[str, Build] = {
+    "60 columns": workloads.wide(1_000, 60),
+    "250 columns": workloads.wide(1_000, 250),
+    "code compiled in every batch": workloads.compiled(1_000),
+    "Python function": workloads.in_python(1_000),
+    "2,000 small files": workloads.small_files(2_000, 4),
+}
+WITH_STATE: dict[str, tuple[Build, int]] = {
+    "sliding windows": (workloads.windowed(1_000, 500), 2_000),
+    "session windows": (workloads.sessions(1_000, 200), 1_000),
+    "outer join": (workloads.outer_join(500), 5_000),
+    "deduplication within watermark": (workloads.within_watermark(1_000), 8_000),
+    "deduplication, then windows": (workloads.once_then_counted(1_000, 200), 4_000),
+    "skewed keys": (workloads.skewed(20_000, 2_000), 1_000),
+}
+"""Queries, and the rows of state from which on batches count."""
+KAFKA = {
+    "each once": through_kafka.KafkaOnce,
+    "counted by value": through_kafka.KafkaCounted,
+    "once within watermark": through_kafka.KafkaWithinWatermark,
+    "joined with itself": through_kafka.KafkaJoined,
+}
+
+
+def _other_kinds(servers: Servers) -> Iterator[Case]:
+    """Kinds of queries on which no number of the catalogue was first found."""
+    yield from _other_kinds_of_kafka(servers)
+    for workload, build in WITHOUT_STATE.items():
+        yield Case(workload, build, ASYNC)
+    for workload, (build, state) in WITH_STATE.items():
+        yield Case(workload, build, FEWER, "default store, 4 partitions", with_partitions({}, 4), state)
+        yield Case(workload, build, CHANGELOGS, "RocksDB, 2 partitions", with_partitions(ROCKSDB, 2), state)
+    counter = workloads.with_state(1_000, 2_000)
+    for step, partitions in ((FEWER, 4), (CHANGELOGS, 2)):
+        conf = with_partitions(ROCKSDB, partitions)
+        yield Case("transformWithState in Python", counter, step, f"RocksDB, {partitions} partitions", conf, 1_500)
+    heavy = partial(workloads.beside, workloads.aggregation(50_000, 5_000))
+    yield Case("stateless beside a heavy query", workloads.stateless(1_000), ASYNC, latency=heavy)
+
+
+def _other_kinds_of_kafka(servers: Servers) -> Iterator[Case]:
+    for rate, partitions in ((4, 4), (50, 4), (200, 1), (1_000, 6)):
+        settings = f"{rate:,} records a second, {partitions} topic partitions"
+        yield _of_kafka("Kafka to Kafka", Kafka(rate, servers.kafka, partitions), ASYNC, settings)
+    capped = through_kafka.KafkaCapped(5_000, servers.kafka, 400)
+    yield _of_kafka("Kafka to Kafka, falling behind", capped, ASYNC, "5,000 records a second, 400 per batch")
+    python = through_kafka.KafkaInPython(1_000, servers.kafka)
+    yield _of_kafka("Kafka to Kafka, Python function", python, ASYNC, "1,000 records a second")
+    for workload, query in KAFKA.items():
+        for partitions in (4, 8):
+            made, conf = query(1_000, servers.kafka), with_partitions({}, partitions)
+            settings = f"1,000 records a second, {partitions} state partitions"
+            yield replace(_of_kafka(f"Kafka to Kafka, {workload}", made, FEWER, settings), conf=conf)
+
+
+def _of_kafka(workload: str, query: Kafka, step: str, settings: str) -> Case:
+    return Case(workload, query.build, step, settings, latency=query.latency)

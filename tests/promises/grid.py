@@ -2,8 +2,8 @@
 
 `python -m tests.promises.grid [--list] [--only TEXT] [--rounds 2]` measures every point of a query's grid in turns, in
 another order each round, asks for the best step at each point, takes it where it is another point, asks again there,
-and writes grid.json and README's table. Of points that differ by less than runs do, the best one is best by luck: it is
-chosen by one half of the rounds, and how far the others lie from it is told by the other half.
+and writes grid.json and its table in docs/measurements.md. Of points that differ by less than runs do, the best one is
+best by luck: it is chosen by one half of the rounds, and how far the others lie from it is told by the other half.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from advisor.cli.spark import session
 from advisor.engine import judge
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
 from advisor.metrics import Estimate, measure
-from advisor.report.query import best_step
+from advisor.report.verdict import best_step
 from advisor.window import Window
 from tests.promises.cases import STATEFUL, STORES, Case, with_partitions
 from tests.promises.run import SESSION, keep, lab, parser

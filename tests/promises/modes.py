@@ -1,7 +1,8 @@
 """Real-time mode and continuous processing beside micro-batches: what is promised of a record, by the broker's clock.
 
-`python -m tests.promises.modes` needs the extra [bench]; README's table gets its rows. A trial refuses these steps:
-their batches, where they have any, are no latency. So here runs take turns, A B B A, and only records are compared.
+`python -m tests.promises.modes` needs the extra [bench]; the table of promises in docs/measurements.md gets its rows.
+A trial refuses these steps: their batches, where they have any, are no latency. So here runs take turns, A B B A, and
+only records are compared.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from advisor.bench.turns import _mean
 from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.comparison import interleaved, order
+from advisor.contract import plain
 from tests.promises.cases import Case
 from tests.promises.run import MEASURED, RUNS, SESSION, keep, outcome, row_of_record
-from tests.promises.table import markdown
+from tests.promises.scoreboard import markdown
 
 MODES = {"real-time-mode": {"realTime": "5 seconds"}, "continuous-processing": {"continuous": "1 second"}}
 """Steps, and their triggers as PySpark takes them."""
@@ -63,7 +65,7 @@ def _measured(spark: Any, query: Kafka, step: str, place: str) -> dict[str, Any]
             levels.append((arm, _in_mode(spark, query, step, f"{place}/{number}")))
     case = Case("Kafka to Kafka", query.build, step, f"{query.per_second:,} records a second")
     tried = {
-        "effects": [interleaved(levels, MEASURED_LATENCY, "p50").effect.to_dict()],
+        "effects": [plain(interleaved(levels, MEASURED_LATENCY, "p50").effect.entry())],
         "promises": [{"of": "record", "predicted_ms": _promised(step, runner, baselines)}],
     }
     return row_of_record(case, spark.version, outcome(tried, "record", MEASURED_LATENCY, "p50"))
@@ -72,9 +74,10 @@ def _measured(spark: Any, query: Kafka, step: str, place: str) -> dict[str, Any]
 def _promised(step: str, runner: Runner, baselines: list[Run]) -> dict[str, float | None]:
     """What a trial says that the step promises of a record."""
     advised = [candidate([step], runner.catalogue, run.window).advised(run.window)[0] for run in baselines]
-    promise = _mean(advised).saves_latency
+    promise = _mean(advised).saves_latency_ms
     assert promise
-    return promise.to_dict()
+    told: dict[str, float | None] = plain(promise.rounded())
+    return told
 
 
 def _micro_batches(runner: Runner, place: str, *, warms_up: bool = False) -> Run:

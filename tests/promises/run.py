@@ -1,4 +1,4 @@
-"""Try what the steps promise on real Spark, and write the table of promises kept into README.
+"""Try what the steps promise on real Spark, and write the table of promises into docs/measurements.md.
 
 `python -m tests.promises.run [--list] [--only TEXT] [--minutes N] [--delta | --s3a]`; without options what needs only
 this machine's disk, over an hour; the cases with Kafka and with S3A need the extra [bench]. Each case is a trial:
@@ -12,25 +12,35 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from advisor.bench import trial
+import numpy as np
+
 from advisor.bench.effects import MEASURED as MEASURED_LATENCY
 from advisor.bench.effects import TOTAL
 from advisor.bench.lab import jars
 from advisor.bench.lab.broker import broker
 from advisor.bench.lab.bucket import bucket
+from advisor.bench.run import Bounds
+from advisor.bench.setup import Permissions
+from advisor.catalogue import Saves, load
 from advisor.cli.spark import session
 from advisor.errors import AdvisorError
+from advisor.metrics import Estimate, measure, named
+from advisor.metrics.latency import Mixture, mixture
+from advisor.savings import estimated_per_record
+from advisor.savings.record import felt
+from tests.promises.calibrate import OF_MODEL
 from tests.promises.cases import DELAYS, DELTA, Case, Servers, cases, delta_cases, s3a_cases
-from tests.promises.table import markdown, written
+from tests.promises.scoreboard import markdown
+from tests.promises.table import MEASUREMENTS, written
+from tests.promises.turns import MOST_RUNS, Keeping, UntilNarrow
 
 HERE = Path(__file__).resolve().parent
 MEASURED = HERE / "measured.json"
-README = HERE.parents[1] / "README.md"
 Table = Callable[[dict[str, Any]], str]
 RUNS = 4
 RECORD = "record p50"
@@ -46,8 +56,12 @@ SESSION = {
 def main() -> None:
     """Measure the chosen cases; the file and the table grow case by case."""
     words = parser("promises", __doc__)
+    words.add_argument("--keep", type=Path, help="a directory for what each run's progress told")
     words.add_argument(
-        "--minutes", type=float, default=600.0, help="begin no case after that; the unmeasured come first"
+        "--minutes",
+        type=float,
+        default=600.0,
+        help="begin no case later, nor more runs of one; new cases come first",
     )
     where = words.add_mutually_exclusive_group()
     where.add_argument("--delta", action="store_true", help="the cases with a Delta table; they need PySpark 4.0")
@@ -68,7 +82,7 @@ def main() -> None:
         for case in sorted(chosen, key=lambda case: not {case.name, of_record(case.name)}.isdisjoint(known)):
             if time.monotonic() > until:
                 break
-            keep(MEASURED, known, measured(spark, case), "promises", markdown)
+            keep(MEASURED, known, measured(spark, case, until, asked.keep), "promises", markdown)
 
 
 def of_record(name: str) -> str:
@@ -83,11 +97,11 @@ def row_of_record(case: Case, spark: str, found: dict[str, Any]) -> dict[str, di
 
 
 def keep(file: Path, known: dict[str, Any], found: dict[str, Any], name: str, table: Table) -> None:
-    """Add what was found to what is known, to its file and to README's table of that name."""
+    """Add what was found to what is known, to its file and to the table of that name."""
     known |= found
     print(json.dumps(found), flush=True)
     file.write_text(json.dumps(known, indent=1) + "\n")
-    README.write_text(written(README.read_text(), name, table(known)))
+    MEASUREMENTS.write_text(written(MEASUREMENTS.read_text(), name, table(known)))
 
 
 @contextmanager
@@ -120,17 +134,18 @@ def parser(prog: str, doc: str) -> argparse.ArgumentParser:
     return made
 
 
-def measured(spark: Any, case: Case) -> dict[str, dict[str, Any]]:
+def measured(spark: Any, case: Case, until: float, kept: Path | None) -> dict[str, dict[str, Any]]:
     """What one case gave: of the batch and, where that was measured, of a record; or why there is nothing.
 
     A step that promises something of records only has no row for the batch.
     """
     for key, value in case.conf.items():
         spark.conf.set(key, value)
-    bounds = {"runs": RUNS, "batches": case.batches, "seconds": case.seconds, "state_rows": case.state_rows}
-    where = {"place": case.place, "safe_sink": case.delta, "latency": case.latency}
+    bounds = Bounds(MOST_RUNS, case.batches, case.seconds, case.state_rows)
+    runner = Keeping(spark, case.build, bounds, Permissions(sink=case.delta), case.latency, load())
+    runner.place = kept
     try:
-        tried = trial(case.build, [case.step], spark=spark, **where, **bounds).data
+        tried = UntilNarrow(runner, case.place, lambda _: None, until).tried([case.step]).data
     except AdvisorError as error:
         tried = {"effects": [], "says": str(error)}
     finally:
@@ -139,10 +154,11 @@ def measured(spark: Any, case: Case) -> dict[str, dict[str, Any]]:
         spark.conf.set("spark.sql.shuffle.partitions", SESSION["spark.sql.shuffle.partitions"])
     batch, record = outcome(tried, "batch", TOTAL, "typical"), outcome(tried, "record", MEASURED_LATENCY, "p50")
     words = {"workload": case.workload, "settings": case.settings, "step": case.step}
-    found = {case.name: {"case": words, "spark": spark.version, **batch}}
+    saves = runner.catalogue.steps[case.step].saves
+    found = {case.name: {"case": words, "spark": spark.version, **batch, "metric_ms": stands_on(saves, runner)}}
     if "failed" in record:
         return found
-    more = row_of_record(case, spark.version, record)
+    more = row_of_record(case, spark.version, {**record, "metric_ms": of_model(saves, runner, batch["saved_ms"])})
     return more if batch["promised_ms"] is None and record["promised_ms"] else found | more
 
 
@@ -152,13 +168,45 @@ def outcome(tried: dict[str, Any], of: str, name: str, stat: str) -> dict[str, A
     if effect is None:
         return {"failed": tried["says"]}
     promised = [kept["predicted_ms"] for kept in tried["promises"] if kept["of"] == of]
+    runs = tried.get("runs", ())
     return {
         "before_ms": effect["before_ms"],
         "after_ms": effect["after_ms"],
         "saved_ms": -effect["difference_ms"]["value"],
         "saved_between_ms": [-effect["difference_ms"]["high"], -effect["difference_ms"]["low"]],
         "promised_ms": promised[0] if promised else None,
+        "runs": len(runs),
+        "on": runs[0]["first"][:10] if runs else None,
     }
+
+
+def stands_on(saves: Saves | None, runner: Keeping) -> dict[str, Any] | None:
+    """The metric that the step's promise is a share of, as the baseline's runs show it, in ms."""
+    if saves is None:
+        return None
+    return _mean(saves.metric, (measure(run.window, saves.metric, saves.stat) for run in runner.baselines))
+
+
+def of_model(saves: Saves | None, runner: Keeping, saved_ms: float) -> dict[str, Any] | None:
+    """What the promise of a record's latency is a share of: the metric itself, or what the latency model says.
+
+    `of_measured` is what the model says of batches that are as much shorter as they were measured to be: by this the
+    model is calibrated by itself, whatever the batch was promised.
+    """
+    if saves is None or named(saves.metric).time == "latency":
+        return stands_on(saves, runner)
+    mixed = [(run.window, found) for run in runner.baselines if isinstance(found := mixture(run.window), Mixture)]
+    told = _mean(OF_MODEL, (estimated_per_record(saves, window) for window, _ in mixed))
+    known = [felt(max(saved_ms, 0.0), saves, window, found).safe for window, found in mixed]
+    return told and {**told, "of_measured": round(float(np.mean(known)), 2)}
+
+
+def _mean(name: str, found: Iterable[object]) -> dict[str, Any] | None:
+    known = [one for one in found if isinstance(one, Estimate)]
+    if not known:
+        return None
+    ends = {end: round(float(np.mean([getattr(one, end) for one in known])), 2) for end in ("low", "safe", "high")}
+    return {"name": name, "low": ends["low"], "value": ends["safe"], "high": ends["high"]}
 
 
 if __name__ == "__main__":

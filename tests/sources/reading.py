@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Broken
 from advisor.sources.harvest import Window
@@ -12,15 +13,22 @@ from advisor.sources.scan import Scan
 
 
 class Scanned(NamedTuple):
-    """Events in the order of the text, and what was broken."""
+    """Events in the order of the text, partial ones among them, and what was broken."""
 
     table: pa.Table
     broken: list[Broken]
 
     @property
     def batch_ids(self) -> list[int]:
-        ids: list[int] = self.table["batch_id"].to_pylist()
+        """Batches of whole events."""
+        ids: list[int] = self.table.filter(pc.is_null(self.table["partial"]))["batch_id"].to_pylist()
         return ids
+
+    @property
+    def partial(self) -> list[tuple[int | None, str]]:
+        """(batch, what is missing) of partial records that can be judged."""
+        found = self.table.filter(pc.is_valid(self.table["partial"]))
+        return list(zip(found["batch_id"].to_pylist(), found["partial"].to_pylist(), strict=True))
 
     @property
     def reasons(self) -> list[str]:
@@ -36,5 +44,5 @@ def scanned(raw: bytes, step: int | None = None) -> Scanned:
         buffer += block
         resume = scan.feed(Window(buffer, base, begin, final=at + len(block) >= len(raw)))
         buffer, base, begin = buffer[resume:], base + resume, 0
-    table = pa.Table.from_batches(scan.harvest.chunks, SCHEMA)
+    table = pa.Table.from_batches(scan.harvest.chunks.take(), SCHEMA)
     return Scanned(table.sort_by("offset"), scan.harvest.broken)

@@ -14,10 +14,12 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from advisor.batches import SCHEMA, SIGHTINGS, Reading
+from advisor.batches import SCHEMA, SIGHTINGS, Reading, chunks
 from advisor.errors import InputError
-from advisor.sources import codecs, files, paths
+from advisor.sources import codecs, files, opening, paths, places
 from advisor.sources.codecs import Source, Torn, blocks
+from advisor.sources.formats import driverlog
+from advisor.sources.harvest import Harvest, Window
 from advisor.sources.paths import log_of
 from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty
 
@@ -438,3 +440,126 @@ def test_the_table_has_its_schema(tmp_path: Path) -> None:
     assert found.batches.schema == SCHEMA
     found.batches.validate(full=True)
     assert (found.files, found.bytes) == (1, len(log()))
+
+
+# Odd files.
+
+
+def test_a_log_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As logrotate's copytruncate does; who reads a mapped file is ended by it."""
+    monkeypatch.setattr(places, "ON_DISK", 4_000)
+    path = written(tmp_path, START.encode() + log() + b"INFO nothing\n" * 5_000)
+    size, beside = path.stat().st_size, written(tmp_path, log(pretty), "other.log")
+
+    def cut(_: int) -> None:
+        if path.stat().st_size == size:
+            os.truncate(path, 9_000)
+
+    found = files.read([path, beside], progress=cut)
+    assert found.events == 3
+    assert len(found.broken) == 1, found.broken
+    (broken,) = found.broken
+    assert broken.reason == f"cut off while it was read: of {size:,} bytes 9,000 were there"
+    assert broken.file == str(path)
+
+
+@pytest.mark.parametrize("step", [700, 1_500, 4_000])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_plain_file_in_windows_gives_what_it_gives_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, step: int
+) -> None:
+    path = written(tmp_path, START.encode() + VARIANTS[name])
+    whole = files.read([path])
+    monkeypatch.setattr(places, "ON_DISK", step)
+    found = files.read([path])
+    assert (found.events, found.duplicates, found.broken) == (whole.events, whole.duplicates, whole.broken)
+    assert found.sightings.equals(whole.sightings)
+
+
+def test_a_compressed_log_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "WINDOW", 2_000)
+    monkeypatch.setattr(codecs, "BLOCK", 500)
+    found = reading(tmp_path, gzip.compress(START.encode() + log()), "driver.log.gz")
+    assert (found.events, found.duplicates) == (3, 0)
+
+
+def test_a_log_with_an_odd_digit_in_its_name(tmp_path: Path) -> None:
+    names = [written(tmp_path, log(), name).name for name in ("log10", "log1²", "log2", "log٣")]
+    assert [Path(one.path).name for one in paths.expand([tmp_path])] == [names[1], names[2], names[3], names[0]]
+
+
+def test_a_name_that_is_no_utf_8(tmp_path: Path) -> None:
+    name = os.fsdecode(b"driver-\xff.log")
+    written(tmp_path, log(), name)
+    found = files.read([tmp_path])
+    assert found.events == 3
+    assert found.batches["file"][0].as_py().endswith("driver-�.log")
+
+
+def test_a_named_pipe_in_a_directory_is_left_out(tmp_path: Path) -> None:
+    written(tmp_path, log())
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found = files.read([tmp_path])
+    assert found.events == 3
+    (broken,) = found.broken
+    assert (broken.file, broken.reason) == (str(pipe), "a named pipe, which is read only where it is given by name")
+
+
+def test_a_named_pipe_that_is_given_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cp", str(written(tmp_path, log())), str(pipe)]) as writer:
+        assert files.read([pipe]).events == 3
+    assert writer.returncode == 0
+
+
+class _Counted(bytes):
+    """Counts how far searches go."""
+
+    searched = 0
+
+    def find(self, sub: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        found = super().find(sub, start, end)
+        _Counted.searched += (found if found >= 0 else min(len(self), len(self) if end is None else end)) - start
+        return found
+
+
+def test_markers_without_events_are_searched_once() -> None:
+    """As grep prints them."""
+    for lines in (500, 1_000):
+        raw = _Counted(f"{LOGGER}Streaming query made progress: {{\n".encode() * lines)
+        _Counted.searched = 0
+        harvest = Harvest("some.log", "some.log")
+        harvest.move(Window(raw, 0, 0, final=True))
+        driverlog.read(raw, 0, True, harvest)
+        assert len(harvest.broken) == lines
+        assert _Counted.searched < 20 * len(raw)
+
+
+def test_tables_of_small_files_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for nth, raw in enumerate((log(), VARIANTS["17 Python print"], b"nothing", log(), log(compact))):
+        written(tmp_path, raw.replace(RUN.encode(), b"%08d" % nth + RUN[8:].encode()), f"driver-{nth}.log")
+    together = files.read([tmp_path])
+    monkeypatch.setattr(chunks, "FRESH_EVENTS", 1)
+    monkeypatch.setattr(chunks, "EVENTS_PER_CHUNK", 1)
+    apart = files.read([tmp_path])
+    assert together.batches.to_pylist() == apart.batches.to_pylist()
+    assert together.batches["run_id"].num_chunks == 1 < apart.batches["run_id"].num_chunks
+
+
+def test_a_record_that_does_not_end_is_read_few_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+
+    class Counted(places.OnDisk):
+        def read(self, start: int, end: int) -> bytes:
+            found = super().read(start, end)
+            taken.append(len(found))
+            return found
+
+    monkeypatch.setattr(opening, "OnDisk", Counted)
+    monkeypatch.setattr(places, "ON_DISK", 4_000)
+    path = written(tmp_path, b'INFO made progress: {\n  "id" : "x",\n' + b"INFO goes on and on\n" * 20_000)
+    found = files.read([path], sightings=False)
+    assert (found.events, len(found.broken)) == (0, 1)
+    assert sum(taken) < 5 * path.stat().st_size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from advisor.sources.listener.store import CHUNK, RUNS_KEPT
 from advisor.sources.listener.worker import Worker
 from tests.sources.sessions import QUERY, RUN, Made, batch, ended, idle, recorder, started, tell
 
-SECONDS = 30
+SECONDS = 120
 
 
 def facts(reading: Any, run_id: str = RUN) -> dict[str, Any]:
@@ -140,7 +141,10 @@ def test_the_thread_ends_although_the_end_of_the_run_was_dropped() -> None:
     go_on.set()
     thread.join(SECONDS)
     assert not thread.is_alive()
-    assert list(listening.problems) == [f"run {RUN} is no longer seen, its end was not heard"]
+    assert list(listening.problems) == [
+        "events come faster than they are read: what finds 1 waiting is dropped",
+        f"run {RUN} is no longer seen, its end was not heard",
+    ]
 
 
 def test_the_thread_is_there_only_while_a_query_runs() -> None:
@@ -219,7 +223,7 @@ def test_of_an_error_in_python_the_exception_is_told() -> None:
 def test_a_run_that_was_stopped_is_no_failure() -> None:
     listening = recorder()
     tell(listening, ("started", started()), ("ended", ended()))
-    assert facts(listening.reading())["conf:terminated"] is True
+    assert facts(listening.reading())["stopped"] is True
 
 
 def test_history_is_readable_while_it_is_written_and_after_rotation(tmp_path: Path) -> None:
@@ -247,10 +251,55 @@ def test_of_a_crash_at_most_the_last_line_is_lost(tmp_path: Path) -> None:
 def test_a_history_that_cannot_be_written_disturbs_nothing(tmp_path: Path) -> None:
     history = History(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
+    (tmp_path / "gone").write_text("in the way")
     listening = recorder(history=history)
     tell(listening, ("progress", batch(0)), ("progress", batch(1)))
     assert len(listening.reading().batches) == 2
     assert [words.partition(":")[0] for words in listening.problems] == ["history"]
+
+
+def test_a_history_whose_directory_is_removed_is_written_anew_and_loses_nothing(tmp_path: Path) -> None:
+    place = tmp_path / "kept"
+    listening = recorder(history=History(place))
+    tell(listening, ("progress", batch(0)))
+    listening.reading()
+    shutil.rmtree(place)
+    tell(listening, ("progress", batch(1)))
+    listening.reading()
+    assert files.read([place]).batches["batch_id"].to_pylist() == [0, 1]
+    assert list(listening.problems) == ["history: its file was removed, and is written anew"]
+    tell(listening, ("progress", batch(2)))
+    listening.reading()
+    shutil.rmtree(place)
+    listening.stop(SECONDS)
+    assert files.read([place]).batches["batch_id"].to_pylist() == [0, 1, 2]
+    assert list(listening.problems.values()) == [1]
+
+
+def test_two_histories_in_one_directory_are_two_files_that_only_their_owner_reads(tmp_path: Path) -> None:
+    one, other = (History(tmp_path, rotate_bytes=100) for _ in range(2))
+    for history in (one, other):
+        history.write(b"first" * 30)
+        history.write(b"second")
+        history.close()
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".gz", ".gz", ".jsonl", ".jsonl"]
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_what_ends_a_program_ends_neither_the_thread_nor_the_listener() -> None:
+    failed: list[BaseException] = []
+    done = threading.Event()
+
+    def handle(item: Any) -> None:
+        if isinstance(item, BaseException):
+            raise item
+        done.set()
+
+    worker = Worker(handle, lambda: False, failed.append)
+    for item in (SystemExit(3), KeyboardInterrupt(), "next"):
+        worker.offer(item)
+    assert done.wait(SECONDS)
+    assert [type(error) for error in failed] == [SystemExit, KeyboardInterrupt]
 
 
 def test_after_the_end_java_reaches_nobody() -> None:

@@ -214,6 +214,7 @@ class TestPinned:
         assert told(f"{AT} OffsetSeqLog: {listing}10, 11, 12\n") == {}
         assert told(f"{AT} OffsetSeqLog: {listing}\n") == {}
         assert told(f"{AT} CommitLog: {listing}0, 12\n") == {}
+        assert told(f"{AT} OffsetSeqLog: {listing}0, {'9' * 5000}\n") == {}
 
 
 class TestFallingBehind:
@@ -396,7 +397,15 @@ class TestSlots:
 
     def test_they_are_told_as_inferred(self) -> None:
         found = sight(self.region(stage(2, 8, 2)), log="l", file="f", base=0)
-        assert [(each.fact, each.value, each.source) for each in found] == [("task_slots", "2", "inferred")]
+        told = [(each.fact, each.value, each.source) for each in found]
+        assert told == [("task_slots", "2", "inferred"), ("task_slots_at_least", "2", "inferred")]
+
+    def test_a_stage_with_no_more_tasks_than_slots_tells_how_many_there_are_at_least(self) -> None:
+        found = sight(self.region(stage(1, 3, 3)), log="l", file="f", base=0)
+        assert [(each.fact, each.value) for each in found] == [("task_slots_at_least", "3")]
+
+    def test_a_task_that_two_loggers_name_counts_once(self) -> None:
+        assert slots(self.region([line for line in stage(1, 8, 2) for _ in range(2)])) == 2
 
 
 class TestDelta:
@@ -474,7 +483,7 @@ class TestEventLog:
         message = "org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] batch 7 doesn't exist\nat x"
         ended = event(self.TERMINATED, id=ID, runId=RUN, exception=message)
         assert ended == {"terminated_error": "[STREAM_FAILED] batch 7 doesn't exist", "missing_batch": 7}
-        assert event(self.TERMINATED, id=ID, runId=RUN, exception=None) == {}
+        assert event(self.TERMINATED, id=ID, runId=RUN, exception=None) == {"stopped": True}
 
     def test_the_plan_and_the_settings_of_a_batch(self) -> None:
         plan = (
@@ -538,3 +547,15 @@ class TestRegions:
         assert repeats.fresh([one, one]) == [one]
         assert repeats.fresh([one, two, one._replace(run_id=RUN)]) == [two, one._replace(run_id=RUN)]
         assert repeats.fresh([one]) == [one]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("\tfetch.max.wait.ms = 500", {"kafka_fetch_max_wait_ms": 500}),
+        ("\tfetch.max.wait.ms = soon", {}),
+        (f"{AT} OptimisticTransaction: [tableId=1,txnId=2] Committed delta #12 to file:/t", {"writes_delta": True}),
+    ],
+)
+def test_what_kafkas_consumers_and_delta_print(line: str, found: dict[str, Any]) -> None:
+    assert told(line) == found

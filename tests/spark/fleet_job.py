@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import advisor
 from advisor import api
-from advisor.sources.spark import session
+from advisor.cluster import session
 
 
 def where(spark: Any) -> list[str]:

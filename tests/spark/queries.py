@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SECONDS = 120
+from advisor.window import LONGEST_WARM_UP
+
+SECONDS = 300
 """The longest wait for an event: a machine under load is slow, a test that waits for nothing must end."""
 
 
@@ -15,6 +18,7 @@ class Heard:
     """Waits for what an advisor has heard."""
 
     def __init__(self, advisor: Any) -> None:
+        self._advisor = advisor
         self._news = threading.Condition()
         self._batches: Counter[str] = Counter()
         self._ended: set[str] = set()
@@ -32,6 +36,20 @@ class Heard:
         run_id = str(query.runId)
         with self._news:
             assert self._news.wait_for(lambda: self._batches[run_id] >= number, SECONDS), query.exception()
+
+    def steady(self, query: Any, feed: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """The entry of the run in the report as soon as one of its batches is steady: after 51 with rows at the latest.
+
+        `feed` is called before each batch is waited for.
+        """
+        for number in range(1, LONGEST_WARM_UP + 2):
+            feed()
+            self.batches(query, number)
+            if number % 5 == 0 or number > LONGEST_WARM_UP:  # a report each time would slow what is waited for
+                found = entry(self._advisor, query)
+                if found["window"]["batches"]:
+                    return found
+        raise AssertionError(f"no steady batch among {found['batches']}")
 
     def end(self, query: Any) -> None:
         """Return when the run's end was heard of."""

@@ -111,10 +111,10 @@ def test_a_restart_with_the_advised_option_is_a_run_of_the_same_query(
     spark: Any, advisor: Any, heard: Heard, tmp_path: Path
 ) -> None:
     first = writer(rows(spark), "again", tmp_path).start()
-    heard.batches(first, 15)
+    heard.steady(first)
     first.stop()
     second = writer(rows(spark), "again", tmp_path, **ASYNC).start()
-    heard.batches(second, 15)
+    heard.steady(second)
     before, after = entry(advisor, first), entry(advisor, second)
     assert before["id"] == after["id"]
     assert (before["state"], after["state"]) == ("stopped", "running")
@@ -177,10 +177,7 @@ def test_real_time_mode(stateful: bool, spark: Any, tmp_path: Path) -> None:
         heard = Heard(advisor)
         made = writer(frame, "real-time", tmp_path).outputMode("update").trigger(realTime="500 milliseconds")
         query = made.start()
-        for number in range(1, 5):
-            stream.addData(spark._jvm.PythonUtils.toSeq(["a", "b"]))
-            heard.batches(query, number)
-        found = entry(advisor, query)
+        found = heard.steady(query, lambda: stream.addData(spark._jvm.PythonUtils.toSeq(["a", "b"])))
         query.stop()
     assert known(found, "trigger", "source", "stateful", "changelog") == {
         "trigger": "real_time", "source": "memory", "stateful": stateful, "changelog": True,

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from advisor import api
-from advisor.bench.lab.processes import java
+from advisor.cluster.session import java
 
 pytestmark = pytest.mark.spark
 pyspark = pytest.importorskip("pyspark")

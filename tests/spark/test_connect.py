@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from advisor.session import attach
-from tests.spark.queries import Heard, entry, known, rows, writer
+from tests.spark.queries import SECONDS, Heard, entry, known, rows, writer
 
 pytestmark = [
     pytest.mark.connect,
@@ -58,8 +58,7 @@ def test_the_same_report_from_a_client(remote: Any, tmp_path: Path) -> None:
     with attach(remote) as advisor:
         assert attach(remote) is advisor
         query = writer(rows(remote), "remote", tmp_path).start()
-        Heard(advisor).batches(query, 5)
-        found = entry(advisor, query)
+        found = Heard(advisor).steady(query)
         told = advisor.overhead()
         query.stop()
     assert found["name"] == "remote"
@@ -101,7 +100,7 @@ def test_a_listener_that_a_broken_stream_of_events_lost_comes_back(remote: Any, 
         back = threading.Event()
         advisor.recorder.tick, look_after = lambda: (look_after(), back.set()), advisor.recorder.tick
         advisor._session.remove(advisor)  # the advisor itself does not know
-        assert back.wait(60)
+        assert back.wait(SECONDS)
         heard.batches(query, 4)
         problems = advisor.overhead()["problems"]
         query.stop()

@@ -20,14 +20,17 @@ LOOP = """
 import json, sys
 from pathlib import Path
 from advisor import analyze
+from advisor.contract import plain
+from advisor.demo import loop
 from advisor.demo.loop import WORKLOADS, Stage, run_loop
 from advisor.demo.spark import LOG, started
+loop.FIRST_SECONDS, loop.BOTH_SECONDS = 300, 600  # so many batches, however slow the machine is
 said, shown, done, place = [], [], [], Path(sys.argv[2])
 stage = Stage(said.append, shown.append, lambda words, part: done.append(part))
 with started(place) as spark:
     found = run_loop(spark, WORKLOADS[sys.argv[1]], place, stage, batches=25)
 logged = [query["batches"] for query in analyze(place / LOG).queries]
-print(json.dumps({"said": said, "reports": len(shown), "done": done[-1], "found": found, "logged": logged}))
+print(json.dumps({"said": said, "reports": len(shown), "done": done[-1], "found": plain(found), "logged": logged}))
 """
 
 
@@ -47,7 +50,7 @@ def test_what_is_applied_is_read_from_the_report_and_measured(
     workload: str, step: str, line: str, tmp_path: Path
 ) -> None:
     command = [sys.executable, "-c", LOOP, workload, str(tmp_path)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=True)
     told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     assert (told["reports"], told["done"]) == (1, 1)
     assert line in told["said"][0]
@@ -76,7 +79,7 @@ with demo.started(Path(sys.argv[1])) as spark:
 
 def test_java_is_told_nothing_while_it_ends(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ENDING, str(tmp_path)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=True)
     assert "while receiving" not in run.stderr
     assert "while sending" not in run.stderr
 

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 from advisor import api, catalogue
-from advisor.errors import InputError
+from advisor.cluster import WHOLE, judge, jvm, units
+from advisor.contract import Fleet
+from advisor.errors import InputError, UsageError
 from advisor.report import Asked
 from advisor.report.assemble import report_on
-from advisor.sources import scan
-from advisor.sources.spark import judge, jvm, units
+from advisor.sources.formats import text
 from tests.sources.formats_made import driver_log, json_lines, write_all
 
 pytestmark = [
@@ -44,7 +45,7 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def divided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short texts are divided too, and then only their marked events are found."""
     monkeypatch.setattr(units, "WHOLE", 0)
-    monkeypatch.setattr(scan, "MIXED", 0, raising=False)
+    monkeypatch.setattr(text, "MIXED", 0)
 
 
 def plain(report: api.Report) -> Any:
@@ -66,11 +67,11 @@ def test_all_samples_give_the_same_report(spark: Any) -> None:
 @pytest.mark.usefixtures("divided")
 def test_all_forms_give_the_same_report_from_small_ranges(spark: Any, formats: Path) -> None:
     marked = formats / "marked"
-    found = judge(spark, [marked], catalogue.load(None), Asked(), split=6_000)
+    found = judge(spark, [marked], catalogue.load(None), Asked(), shape=WHOLE, split=6_000)
     one, other = plain(report_on(found.reading, found.entries)), plain(api.analyze(marked))
     assert one == other
     assert {broken["reason"] for broken in one["input"]["broken"]} >= {"No such file or directory"}
-    assert len(one["input"]["broken"]) > 3
+    assert len(one["input"]["broken"]) + len(one["input"]["partial"]) > 3
 
 
 @pytest.mark.parametrize("limits", [{"last": "2s"}, {"until": "2026-03-01T02:00:00.700Z"}, {"set": ["task_slots=3"]}])
@@ -131,6 +132,19 @@ def test_nothing_found_is_the_same_error(spark: Any, tmp_path: Path, content: by
     assert str(cluster.value) == str(local.value)
 
 
+@pytest.mark.parametrize(
+    "asked", [{"since": "2099-01-01"}, {"until": "2001-01-01"}, {"set": ["no-such:sink=kafka"]}], ids=str
+)
+def test_what_is_not_there_is_the_same_error(spark: Any, formats: Path, asked: dict[str, Any]) -> None:
+    path = formats / "marked" / "driver.log"
+    for call in (api.analyze, api.analyze_fleet):
+        with pytest.raises(UsageError) as local:
+            call(path, **asked)
+        with pytest.raises(UsageError) as cluster:
+            call(path, spark=spark, **asked)
+        assert str(cluster.value) == str(local.value)
+
+
 def test_standard_input_is_refused(spark: Any) -> None:
     with pytest.raises(InputError, match="standard input"):
         api.analyze("-", spark=spark)
@@ -150,7 +164,7 @@ class TestSavedTable:
     def save(self, spark: Any, logs: Path, tmp_path: Path) -> Iterator[Any]:
         table = tmp_path / "table"
 
-        def run() -> tuple[dict[str, Any], dict[str, int]]:
+        def run() -> tuple[Fleet, dict[str, int]]:
             report = api.analyze_fleet(logs, spark=spark, save_table=table, incremental=True)
             counts = {part: spark.read.parquet(f"{table}/{part}").count() for part in ("batches", "findings", "files")}
             return report, counts
@@ -162,8 +176,8 @@ class TestSavedTable:
         first, counts = save()
         second, counts_again = save()
         assert counts_again == counts
-        assert (first["input"]["bytes"] > 0, second["input"]["bytes"]) == (True, 0)
-        assert second["queries"] == first["queries"]
+        assert (first.input.bytes > 0, second.input.bytes) == (True, 0)
+        assert second.queries == first.queries
 
     def test_what_is_new_is_added(self, save: Any, logs: Path) -> None:
         _, before = save()
@@ -172,9 +186,9 @@ class TestSavedTable:
         report, after = save()
         local = api.analyze_fleet(logs)
         assert after["batches"] == local["input"]["events"] > before["batches"]
-        assert report["input"]["bytes"] < len(driver_log()) + len(json_lines())
-        assert [(q["run_id"], q["batches"], q["verdict"]) for q in report["queries"]] == [
-            (q["run_id"], q["batches"], q["verdict"]) for q in local["queries"]
+        assert report.input.bytes < len(driver_log()) + len(json_lines())
+        assert [(q.run_id, q.batches, q.verdict) for q in report.queries] == [
+            (q.run_id, q.batches, q.verdict) for q in local.queries
         ]
 
     def test_a_rotated_log_adds_only_what_it_has_grown(self, save: Any, logs: Path) -> None:
@@ -182,7 +196,7 @@ class TestSavedTable:
         (logs / "driver.log").rename(logs / "driver.log.1")
         (logs / "driver.log").write_bytes(driver_log()[(logs / "driver.log.1").stat().st_size - 200 :])
         _, after = save()
-        assert after["batches"] == api.analyze_fleet(logs)["input"]["events"]
+        assert after["batches"] == api.analyze_fleet(logs).input.events
 
     def test_rows_stand_in_a_folder_for_each_day(self, save: Any, tmp_path: Path) -> None:
         save()
@@ -191,4 +205,4 @@ class TestSavedTable:
 
 def test_the_fleet_is_ranked_alike(spark: Any) -> None:
     one, other = (api.analyze_fleet(SAMPLES / "LG001", spark=each) for each in (spark, None))
-    assert json.loads(json.dumps(one)) == json.loads(json.dumps(other))
+    assert one == other

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.spark.versions import OLDEST, installed
+
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(sys.version_info >= (3, 12), reason="PySpark 3.5 was tried on Python up to 3.11"),
@@ -16,8 +18,6 @@ pytestmark = [
 pytest.importorskip("pyspark")
 
 ROOT = Path(__file__).parents[2]
-OLDEST = "3.5.9"
-PACKAGES = (f"pyspark=={OLDEST}", "py4j==0.10.9.7")
 TESTS = {
     "tests/spark/test_attached.py": "stateless or stateful or fails or restart",
     "tests/spark/test_fleet.py": "all_forms or second_run",
@@ -27,16 +27,8 @@ TESTS = {
 
 @pytest.fixture(scope="module")
 def oldest(request: pytest.FixtureRequest) -> Path:
-    """A directory with that PySpark, kept in pytest's cache."""
-    place: Path = request.config.cache.mkdir("pyspark") / OLDEST
-    if not place.is_dir():
-        part = place.with_name(f"{OLDEST}.part{os.getpid()}")
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(part), *PACKAGES]
-        done = subprocess.run(install, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"PySpark {OLDEST} cannot be installed: {done.stderr.strip().splitlines()[-1]}")
-        part.rename(place)
-    return place
+    """A directory with that PySpark."""
+    return installed(request.config, OLDEST)
 
 
 @pytest.mark.parametrize("file", TESTS)
@@ -47,6 +39,6 @@ def test_the_same_tests_hold_on_it(oldest: Path, file: str) -> None:
     told = subprocess.run(python, env=environment, capture_output=True, text=True, check=True)
     assert told.stdout.strip() == OLDEST
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file, "-k", TESTS[file]]
-    done = subprocess.run(tests, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(tests, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
     assert "skipped" not in done.stdout

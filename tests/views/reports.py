@@ -5,6 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import msgspec
+
+from advisor import contract
+
 ASYNC = {
     "id": "async-progress",
     "do": "Track progress asynchronously",
@@ -66,6 +70,7 @@ OFF = {
     "change": {},
     "stages": [
         {
+            "do": None,
             "change": {
                 "writer_option": {
                     "asyncProgressTrackingEnabled": "true",
@@ -74,7 +79,11 @@ OFF = {
             },
             "until": "two more batches have been written",
         },
-        {"change": {"writer_option": {"asyncProgressTrackingEnabled": "false"}}, "until": "the query runs"},
+        {
+            "do": None,
+            "change": {"writer_option": {"asyncProgressTrackingEnabled": "false"}},
+            "until": "the query runs",
+        },
     ],
     "takes": "stages",
     "semantics": "unchanged",
@@ -86,6 +95,11 @@ OFF = {
 }
 
 
+def advice(step: dict[str, Any]) -> contract.Advice:
+    """One step of the contract."""
+    return msgspec.convert({"unknown": [], "stages": [], "status": "stable"} | step, contract.Advice)
+
+
 def finding(rule: str, slug: str, title: str, level: str, says: str, steps: list[Any], **others: Any) -> dict[str, Any]:
     """One finding of the contract."""
     return {
@@ -95,13 +109,16 @@ def finding(rule: str, slug: str, title: str, level: str, says: str, steps: list
         "level": level,
         "confidence": "high",
         "says": says,
+        "why": "It is so.",
         "measure": {"metric": "offset_log_share", "stat": "typical", "value": 0.534},
         "evidence": [
             {"fact": "sink", "value": "kafka", "from": "progress"},
             {"fact": "stateful", "value": False, "from": "log"},
         ],
         "explained_by": None,
-        "steps": copy.deepcopy(steps),
+        "steps": [msgspec.to_builtins(advice(step)) for step in copy.deepcopy(steps)],
+        "references": [],
+        "felt_share": None,
     } | others
 
 
@@ -291,8 +308,13 @@ def dead() -> dict[str, Any]:
     return query
 
 
-def report(*queries: dict[str, Any]) -> dict[str, Any]:
+def report(*queries: dict[str, Any]) -> contract.Report:
     """A whole report of these queries."""
+    return msgspec.convert(plain_report(*queries), contract.Report)
+
+
+def plain_report(*queries: dict[str, Any]) -> dict[str, Any]:
+    """The same as plain data."""
     return {
         "schema_version": 1,
         "advisor_version": "0.1.0",
@@ -312,5 +334,15 @@ def report(*queries: dict[str, Any]) -> dict[str, Any]:
                 for nth in range(4)
             ],
         },
-        "queries": list(queries),
+        "queries": [query | {"best_step": _whole(query)} for query in queries],
     }
+
+
+def _whole(query: dict[str, Any]) -> dict[str, Any] | None:
+    """The best step that a query names by its ids, as the contract has it."""
+    named = query["best_step"]
+    if named is None:
+        return None
+    (found,) = (one for one in query["findings"] if one["rule"] == named["rule"])
+    (step,) = (one for one in found["steps"] if one["id"] == named["step"])
+    return named | {"title": found["title"], "advice": step}

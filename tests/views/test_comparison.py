@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 
-from advisor.views.comparison import markdown, render
+from advisor.contract import Comparisons
+from advisor.views.comparison import comparisons_as_markdown, comparisons_as_text
 
 Golden = Callable[[str, str], None]
 
@@ -46,7 +48,13 @@ def faster() -> dict[str, Any]:
         "verdict": "faster",
         "says": "A typical batch is 73 ms faster (66 ms to 80 ms): 102 ms -> 29 ms, -78 to -65 %, at the same load "
         "(1,000 rows per second).",
-        "load": {"kind": "same", "says": "at the same load (1,000 rows per second)"},
+        "load": {
+            "kind": "same",
+            "says": "at the same load (1,000 rows per second)",
+            "rows_per_batch": {"before": 102.0, "after": 29.0},
+            "rows_per_second": {"before": 1000.0, "after": 1000.0},
+            "adjusted_ms": 0.0,
+        },
         "effects": [
             effect("triggerExecution", "typical", 102, 29, 7),
             effect("triggerExecution", "mean", 110, 31, 9),
@@ -106,24 +114,25 @@ def nothing() -> dict[str, Any]:
     }
 
 
-def compared(*entries: dict[str, Any]) -> dict[str, Any]:
-    return {"schema_version": 1, "advisor_version": "0.1.0", "comparisons": list(entries)}
+def compared(*entries: dict[str, Any]) -> Comparisons:
+    made = {"schema_version": 1, "advisor_version": "0.1.0", "comparisons": list(entries)}
+    return msgspec.convert(made, Comparisons)
 
 
 def test_as_text(golden: Golden) -> None:
-    golden("comparison.txt", render(compared(faster(), nothing())))
+    golden("comparison.txt", comparisons_as_text(compared(faster(), nothing())))
 
 
 def test_as_markdown(golden: Golden) -> None:
-    golden("comparison.md", markdown(compared(faster(), nothing())))
+    golden("comparison.md", comparisons_as_markdown(compared(faster(), nothing())))
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_line_is_wider_than_the_page(width: int) -> None:
-    assert all(cell_len(line) <= width for line in render(compared(faster()), width=width).splitlines())
+    assert all(cell_len(line) <= width for line in comparisons_as_text(compared(faster()), width=width).splitlines())
 
 
 def test_a_name_adds_no_markup_and_no_control_characters() -> None:
     page = compared(faster() | {"query": "<b>a</b>|\x1b[31m\n# x"})
-    assert "\x1b" not in render(page)
-    assert r"\<b\>a\</b\>\|" in markdown(page) and "<b>" not in markdown(page)
+    assert "\x1b" not in comparisons_as_text(page)
+    assert r"\<b\>a\</b\>\|" in comparisons_as_markdown(page) and "<b>" not in comparisons_as_markdown(page)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from advisor.views.markdown import escape, fenced, render
+from advisor.views.markdown import escape, fenced, report_as_markdown
 from tests.views.reports import dead, healthy, report, slow
 
 Golden = Callable[[str, str], None]
 
 
 def test_one_query(golden: Golden) -> None:
-    golden("one_query.md", render(report(slow())))
+    golden("one_query.md", report_as_markdown(report(slow())))
 
 
 def test_many_queries_with_everything(golden: Golden) -> None:
-    golden("many_queries_all.md", render(report(slow(), healthy(), dead()), everything=True))
+    golden("many_queries_all.md", report_as_markdown(report(slow(), healthy(), dead()), everything=True))
 
 
 def test_a_name_adds_no_markup() -> None:
     query = slow() | {"name": "<script>a</script> | [x](http://x) `b` *c*\n# d"}
-    page = render(report(query, healthy()))
+    page = report_as_markdown(report(query, healthy()))
     assert r"\<script\>a\</script\> \| \[x\](http://x) \`b\` \*c\* \# d" in page
     assert "<script>" not in page
 

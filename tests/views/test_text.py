@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
+from advisor.contract import Change, Promise
+from advisor.metrics.words import interval
 from advisor.views import text
 from advisor.views.clean import ascii_json, clean, clean_all
-from advisor.views.paste import interval, parts, pastes
-from tests.views.reports import OFF, STORAGE
+from advisor.views.paste import parts, pastes
+from tests.views.reports import OFF, STORAGE, advice
 
 
 @pytest.mark.parametrize(
@@ -66,8 +69,9 @@ def test_phases_have_the_names_that_spark_prints() -> None:
 
 
 def test_savings() -> None:
-    assert text.saving({"low": 57, "expected": 79, "high": 88}) == "57 ms to 88 ms, 79 ms expected"
-    assert text.saving({"low": 0, "expected": None, "high": 31}) == "at most 31 ms; not measured yet"
+    assert text.saving(Promise(57, 79, 88)) == "57 ms to 88 ms, 79 ms expected"
+    assert text.saving(Promise(0, None, 31)) == "at most 31 ms; not measured yet"
+    assert text.saving(Promise(0, 9, 31)) == "0 ms to 31 ms, 9 ms expected; it may save nothing"
     assert text.saving(None) == ""
 
 
@@ -98,44 +102,48 @@ def test_intervals_as_spark_takes_them(value: object, said: str) -> None:
     ("change", "where", "lines"),
     [
         ({"writer_option": {"a": "true"}}, "on writeStream", ['.option("a", "true")']),
-        ({"reader_option": {"maxOffsetsPerTrigger": 100}}, "on readStream", ['.option("maxOffsetsPerTrigger", "100")']),
-        ({"conf": {"spark.sql.x": True}}, "before start()", ['spark.conf.set("spark.sql.x", "true")']),
+        (
+            {"reader_option": {"maxOffsetsPerTrigger": "100"}},
+            "on readStream",
+            ['.option("maxOffsetsPerTrigger", "100")'],
+        ),
+        ({"conf": {"spark.sql.x": "true"}}, "before start()", ['spark.conf.set("spark.sql.x", "true")']),
         ({"conf": {"spark.executor.cores": "4"}}, "with spark-submit", ["--conf spark.executor.cores=4"]),
         ({"conf": {"spark.x": "a b'c"}}, "with spark-submit", ["""--conf spark.x='a b'"'"'c'"""]),
         ({"trigger": {"processing_time": "2000"}}, "on writeStream", ['.trigger(processingTime="2 seconds")']),
         ({"trigger": {"real_time": "5 minutes"}}, "on writeStream", ['.trigger(realTime="5 minutes")']),
         ({"trigger": {"continuous": "1 second"}}, "on writeStream", ['.trigger(continuous="1 second")']),
-        ({"trigger": {"available_now": True, "continuous": None}}, "on writeStream", [".trigger(availableNow=True)"]),
+        ({"trigger": {"available_now": True}}, "on writeStream", [".trigger(availableNow=True)"]),
         ({"package": "g:a:1"}, "with spark-submit", ["--packages g:a:1"]),
         ({"code": "a = 1\nb = 2"}, "in your code", ["a = 1", "b = 2"]),
     ],
 )
 def test_code_to_paste(change: dict[str, object], where: str, lines: list[str]) -> None:
-    assert pastes(change) == [(where, lines)]
+    assert pastes(msgspec.convert(change, Change)) == [(where, lines)]
 
 
 def test_quotes_stay_inside_their_string() -> None:
-    (paste,) = pastes({"writer_option": {"x": 'a")\nimport os'}})
+    (paste,) = pastes(Change(writer_option={"x": 'a")\nimport os'}))
     assert paste.lines == [r'.option("x", "a\")\nimport os")']
 
 
 def test_long_settings_break_where_python_may_break() -> None:
-    assert pastes(STORAGE["change"])[0].lines[0] == "spark.conf.set("
-    compile("\n".join(pastes(STORAGE["change"])[0].lines), "paste", "exec")
+    lines = pastes(advice(STORAGE).change)[0].lines
+    assert lines[0] == "spark.conf.set("
+    compile("\n".join(lines), "paste", "exec")
 
 
 def test_nothing_to_paste() -> None:
-    assert pastes(None) == pastes({}) == []
+    assert pastes(Change()) == []
 
 
 def test_stages_have_their_headings() -> None:
-    assert [heading for heading, _ in parts(OFF)] == [
+    assert [heading for heading, _ in parts(advice(OFF))] == [
         "Stage 1: until two more batches have been written",
         "Stage 2: until the query runs",
     ]
-    assert parts({"stages": [{"do": "Stop the query", "change": None, "until": None}]}) == [
-        ("Stage 1: Stop the query", None)
-    ]
+    by_hand = advice(OFF | {"stages": [{"do": "Stop the query", "change": {}, "until": "it is gone"}]})
+    assert parts(by_hand) == [("Stage 1: Stop the query, until it is gone", None)]
 
 
 def test_json_is_the_same_in_ascii() -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from advisor.bench.lab import jars
-from advisor.bench.lab.processes import READY_SECONDS, free_port, java, last_words, running, scratch
+from advisor.bench.lab.processes import READY_SECONDS, free_port, last_words, running, scratch
+from advisor.cluster.session import java
 from advisor.errors import UsageError
 
 if TYPE_CHECKING:

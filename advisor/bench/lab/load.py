@@ -64,7 +64,7 @@ class Load:
         return self._due(min(last_us, self.end_us)) - self._due(max(first_us, self.start_us))
 
     def _due(self, at_us: int) -> int:
-        return (at_us - self.start_us) * self.per_second // MICROS
+        return due(at_us - self.start_us, self.per_second)
 
     def _run(self) -> None:
         while not self._over.is_set():
@@ -86,6 +86,11 @@ class Load:
 
     def _created(self, number: int) -> int:
         return self.start_us + number * MICROS // self.per_second
+
+
+def due(us: int, per_second: int) -> int:
+    """Records that a schedule of so many microseconds holds: the first is due at its start."""
+    return -(-us * per_second // MICROS)
 
 
 def created_us(values: list[bytes]) -> npt.NDArray[np.int64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import socket
 import subprocess
@@ -11,8 +10,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final
-
-from advisor.errors import UsageError
 
 READY_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 15.0
@@ -47,15 +44,6 @@ def _close(pipe: IO[str] | None) -> None:
     if pipe is not None:
         with contextlib.suppress(OSError):
             pipe.close()
-
-
-def java() -> str:
-    """The Java command: of JAVA_HOME, else of the path; UsageError where there is none."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin") if home else None
-    if (found := found or shutil.which("java")) is None:
-        raise UsageError("laboratory", "there is no Java here", "install Java 17 or newer, or set JAVA_HOME")
-    return found
 
 
 def free_port() -> int:

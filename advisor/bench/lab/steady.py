@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 
+from advisor.bench.lab.load import MICROS, due
+
 NAME: Final = "advisor-steady"
-MICROS: Final = 1_000_000
 Span = tuple[int, int, int]
 
 
@@ -28,10 +29,10 @@ class SteadyReader(SimpleDataSourceStreamReader):
         return {"record": 0, "start_us": time.time_ns() // 1000}
 
     def read(self, start: dict[str, int]) -> tuple[Iterator[Span], dict[str, int]]:  # noqa: D102
-        due = (time.time_ns() // 1000 - start["start_us"]) * self.per_second // MICROS
-        if due <= start["record"]:
+        by_now = due(time.time_ns() // 1000 - start["start_us"], self.per_second)
+        if by_now <= start["record"]:
             return iter([]), start
-        end = {**start, "record": due}
+        end = {**start, "record": by_now}
         return self.readBetweenOffsets(start, end), end
 
     def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[Span]:  # noqa: D102, N802

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from advisor.bench.lab import arrivals
-from advisor.bench.lab.broker import topics
+from advisor.bench.lab.broker import PARTITIONS, topics
 from advisor.bench.lab.load import Load
 from advisor.bench.lab.steady import records
 from advisor.bench.offsets.watch import Watch
@@ -52,14 +52,16 @@ class Stat:
 
 
 class Kafka:
-    """Topic to topic; a record's latency ends when the broker has it in the outgoing topic."""
+    """Topic to topic; a record's latency ends when the broker has it in the outgoing topic. `reads`: how it is read."""
 
-    def __init__(self, per_second: int, address: str) -> None:
-        self.per_second, self.address = per_second, address
+    reads: Mapping[str, str] = {}
+
+    def __init__(self, per_second: int, address: str, partitions: int = PARTITIONS) -> None:
+        self.per_second, self.address, self.partitions = per_second, address, partitions
 
     def rows(self, setup: Setup) -> Any:
         """What comes."""
-        reader = setup.spark.readStream.format("kafka").options(**self._reached, **setup.reader_options)
+        reader = setup.spark.readStream.format("kafka").options(**self._reached, **self.reads, **setup.reader_options)
         return reader.option("subscribe", setup.topic("in")).option("startingOffsets", "earliest").load()
 
     def build(self, setup: Setup) -> Any:
@@ -76,7 +78,7 @@ class Kafka:
         """Record created -> visible in the outgoing topic."""
         incoming, outgoing = setup.topic("in"), setup.topic("out")
         with (
-            topics(self.address, incoming, outgoing),
+            topics(self.address, incoming, outgoing, partitions=self.partitions),
             Load(self.address, incoming, self.per_second) as load,
             Watch(setup) as watch,
         ):

@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from advisor import catalogue
 from advisor.bench.lab import jars
 from advisor.bench.lab.broker import broker
@@ -20,6 +22,7 @@ from advisor.bench.run import Bounds, Run, Runner
 from advisor.bench.setup import Permissions
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
+from advisor.metrics.numbers import median, quantile
 from advisor.window import PHASES, Window
 
 _SHOWN: Final = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
@@ -112,8 +115,8 @@ def _told(run: Run, path: str) -> dict[str, Any]:
         "batches": len(batches),
         "executed": len(run.window.executed),
         "refused": run.refused,
-        "trigger_ms": {"p50": float(trigger.median()), "p99": float(trigger.quantile(0.99))},
-        "phases_ms": {name: float(batches[phases[name]].fillna(0).median()) for name in _SHOWN},
+        "trigger_ms": {"p50": median(trigger), "p99": quantile(trigger, 0.99)},
+        "phases_ms": {name: median(np.nan_to_num(batches[phases[name]])) for name in _SHOWN},
         "measured": dict(run.latency),
         "estimated_ms": _estimated(run.window, path),
     }
@@ -126,6 +129,6 @@ def _estimated(window: Window, path: str) -> dict[str, float]:
     batch would weigh no more than a short one.
     """
     if path == "stat":
-        window = replace(window, batches=window.batches.assign(input_rows=window.batches["interval_ms"]), memo={})
+        window = replace(window, batches=window.batches.having(input_rows=window.batches["interval_ms"]), memo={})
     found = record_latency_ms(window)
     return {"p50": found.p50, "p99": found.p99} if isinstance(found, Quantiles) else {}

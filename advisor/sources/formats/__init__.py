@@ -1,1 +1,61 @@
-"""The forms in which progress is handed around besides the driver's own log."""
+"""The formats in which progress is handed around, each one entry of FORMATS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from advisor.sources.formats import driverlog, eventlog, lines, text
+from advisor.sources.harvest import Buffer, Harvest, Window
+
+HEAD = 64 << 10
+"""Bytes at the beginning of a file by which its format is told."""
+
+Reads = Callable[[Buffer, int, bool, Harvest], int]
+"""(buffer, where to begin, whether the file ends with it, what takes the events) to where the next window begins."""
+
+Tells = Callable[[Buffer, int, int], Iterator[tuple[int, bytes, bytes]]]
+"""(buffer, begin, end) to (where it begins, the line, the run whose plan it is or nothing) of each line that tells."""
+
+
+class Format(NamedTuple):
+    """How progress stands in a file, and where in it the second look finds what else the file reveals.
+
+    `matches` a file by its first HEAD bytes. `reads` what lies in one window, or in a range of a file; `whole` makes
+    what reads a file from its beginning, where that needs to remember something. `begins` tells where to begin so that
+    each event is read that begins at a position or later. `by_line`: each line is an event or none, wherever it stands.
+    `tells` finds the lines that reveal something else; without it the second look is at stretches around events.
+    """
+
+    name: str
+    matches: Callable[[bytes], bool]
+    reads: Reads
+    begins: Callable[[Buffer, int], int]
+    by_line: bool = True
+    whole: Callable[[], Callable[[Window, Harvest], int]] | None = None
+    tells: Tells | None = None
+
+    def reader(self) -> Callable[[Window, Harvest], int]:
+        """What reads one file, window by window; it returns where to go on, as `reads` does."""
+        return self.whole() if self.whole else self._read
+
+    def _read(self, window: Window, harvest: Harvest) -> int:
+        return self.reads(window.buffer, window.begin, window.final, harvest)
+
+
+FORMATS = (
+    Format("event_log", eventlog.matches, eventlog.read, lines.begins, tells=eventlog.telling_lines),
+    Format("json_lines", lines.matches, lines.read, lines.begins),
+    Format("text", lambda _: True, driverlog.read, driverlog.begins, by_line=False, whole=text.Text),
+)
+"""In the order in which they are tried; the last one takes any file."""
+
+
+def format_of(head: bytes) -> Format:
+    """The format of a file that begins with `head`."""
+    return next(each for each in FORMATS if each.matches(head))
+
+
+def named(name: str) -> Format:
+    """The format of a name."""
+    return next(each for each in FORMATS if each.name == name)

@@ -6,11 +6,12 @@ import re
 from contextlib import suppress
 from operator import sub
 
+from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, decode_alike
 from advisor.sources.formats import structured
-from advisor.sources.formats.loose import CUT_OFF, LONGEST_EVENT, find_events, has_anchor
+from advisor.sources.formats.loose import LONGEST_EVENT, early_piece, find_events, has_anchor, keep_broken
 from advisor.sources.formats.wrapped import unwrapped
-from advisor.sources.harvest import FRESH_EVENTS, Buffer, Harvest
+from advisor.sources.harvest import Buffer, Harvest
 
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
@@ -27,6 +28,12 @@ def marks_events(buffer: Buffer, begin: int) -> bool:
             return True
         position = buffer.find(MARKER, start)
     return False
+
+
+def begins(buffer: Buffer, start: int) -> int:
+    """Where the last marker before `start` stands, whose event may reach on; `start` without one."""
+    before = buffer.rfind(MARKER, 0, start + _MARKER_SIZE - 1)
+    return before if before >= 0 else start
 
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
@@ -48,10 +55,10 @@ def _read_usual(buffer: Buffer, begin: int, harvest: Harvest) -> int:
     decoding needs out of the processor's cache. Where that fails, fewer at a time show which event is unusual.
     """
     shortest, most = 0, 1
-    markers, more = _markers(buffer, begin, shortest, most)
+    markers, following = _markers(buffer, begin, shortest, most)
     while markers:
         starts = [marker + _MARKER_SIZE for marker in markers]
-        ends = _ends(buffer, starts, shortest)
+        ends = _ends(buffer, starts, shortest, following)
         try:
             events = decode_alike(map(buffer.__getitem__, map(slice, starts, ends)))
         except UNUSUAL:
@@ -60,17 +67,17 @@ def _read_usual(buffer: Buffer, begin: int, harvest: Harvest) -> int:
             position, shortest, most = markers[0], 0, max(1, most // 4)
         else:
             harvest.add_many(events, markers, ends)
-            if not more:
+            if following < 0:
                 break
             position = ends[-1]
             shortest = min(map(sub, ends, starts)) * 3 // 4
             most = min(2 * most, FRESH_EVENTS)
-        markers, more = _markers(buffer, position, shortest, most)
+        markers, following = _markers(buffer, position, shortest, most)
     return -1
 
 
-def _markers(buffer: Buffer, begin: int, shortest: int, most: int) -> tuple[list[int], bool]:
-    """(where the next markers stand, at most so many, and whether there may be more).
+def _markers(buffer: Buffer, begin: int, shortest: int, most: int) -> tuple[list[int], int]:
+    """(where the next markers stand, at most so many, and where the one after them does or -1).
 
     An event is skipped as far as it is sure to reach. Where one is shorter the next marker is missed, but then the
     bytes up to an end, which is that of another event, are no event.
@@ -80,15 +87,20 @@ def _markers(buffer: Buffer, begin: int, shortest: int, most: int) -> tuple[list
     while position >= 0 and len(markers) < most:
         markers.append(position)
         position = buffer.find(MARKER, position + _MARKER_SIZE + shortest)
-    return markers, position >= 0
+    return markers, position
 
 
-def _ends(buffer: Buffer, starts: list[int], shortest: int) -> list[int]:
-    """Where the events end: at the end of the line, or pretty JSON at a bracket in column 0."""
-    find, first = buffer.find, starts[0]
+def _ends(buffer: Buffer, starts: list[int], shortest: int, following: int) -> list[int]:
+    """Where the events end: at the end of the line, or pretty JSON at a bracket in column 0.
+
+    No event reaches the next marker: without one before it a search would go on to the end of the file, for each.
+    """
+    first, last = starts[0], min(len(buffer), starts[-1] + LONGEST_EVENT) if following < 0 else following
+    limits = [*starts[1:], last]
+    find, each = buffer.find, list(zip(starts, limits, strict=True))
     if buffer[first + 1 : first + 3] == b'{"':
-        return [find(b"\n", start + shortest, start + LONGEST_EVENT) for start in starts]
-    return [find(b"\n}", start + shortest, start + LONGEST_EVENT) + 2 for start in starts]
+        return [find(b"\n", start + shortest, limit) for start, limit in each]
+    return [find(b"\n}", start + shortest, limit) + 2 for start, limit in each]
 
 
 def _read_unusual(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> int:
@@ -161,16 +173,17 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
     if not has_anchor(buffer, begin, limit):
         if not whole:
             return -1
-        harvest.add_broken(position, "cut off: it ends before its durations")
+        early = early_piece(buffer, begin, limit, "cut off: it ends before its durations")
+        keep_broken(early._replace(start=position), harvest)
         return position + _MARKER_SIZE
     stop = position + _MARKER_SIZE
     for found in find_events(buffer, begin, limit):
         if found.event is not None:
             harvest.add(found.event, min(position, found.start), found.end)
             return max(stop, found.end)
-        if not whole and found.reason == CUT_OFF:
+        if not whole and found.open:
             return -1
-        harvest.add_broken(position, found.reason)
+        keep_broken(found._replace(start=min(position, found.start)), harvest)
         return max(stop, found.end)
     return stop
 

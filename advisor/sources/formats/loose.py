@@ -11,7 +11,8 @@ from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple
 
-from advisor.progress import Broken, Progress, from_object, is_event
+from advisor.progress import Broken, Partial, Progress, from_object, is_event
+from advisor.sources.formats.fragments import piece_around
 from advisor.sources.formats.quoted import unquoted
 from advisor.sources.formats.repair import read_whole
 from advisor.sources.harvest import Buffer, Harvest
@@ -20,27 +21,34 @@ LONGEST_EVENT = 32 << 20
 """Bytes of one event; a thousand Kafka partitions make a tenth of a megabyte."""
 CUT_OFF = "cut off: its braces do not close"
 _LOOK_BACK = 1 << 20
+LONGEST_PIECE = _LOOK_BACK
 _ANCHORS_INSIDE = 8
 _DEEPEST = 4
 
 _WORDS = (b"durationM", b"triggerDetails")
 _RUN_KEY = b'"runId"'
-_ANCHOR = re.compile(rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"']|&quot;|&#34;|\xe2\x80\x9d)")
+_ANCHOR = re.compile(rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"']|&quot;|&#34;|\xe2\x80\x9d|\s?[:=]\s?\{)")
 _HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")
 _KEY = re.compile(rb"""\w+\\*["']?""")
 _BRACES_BACK = 8
 # No repetition inside a repetition of the same bytes: a quote that never closes would take exponential time.
 _TOKEN = re.compile(rb"""[{}]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?<=[{\[,:( u])'[^'\\\n]*(?:\\.[^'\\\n]*)*'""", re.DOTALL)
-_PIECE = re.compile(rb"\\*[\"'](?:stateOperators|numInputRows|runId|triggerExecution|batchId)\\*[\"']\s*:")
+_PIECE = re.compile(rb"\\*[\"'](stateOperators|numInputRows|runId|triggerExecution|batchId)\\*[\"']\s*:")
 
 
 class Found(NamedTuple):
-    """An event, or why there is none, at [start, end)."""
+    """An event, or why there is none, at [start, end); `partial` where a part of one can be read."""
 
     start: int
     end: int
     event: Progress | None
     reason: str = ""
+    partial: Partial | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether it may become whole with more of the text."""
+        return self.reason == CUT_OFF
 
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
@@ -51,15 +59,23 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
         if found.event is not None:
             _note_torn(buffer, last, found.start, harvest)
             harvest.add(found.event, found.start, found.end)
-        elif not final and found.reason == CUT_OFF and end - found.start < LONGEST_EVENT:
+        elif not final and found.open and end - found.start < LONGEST_EVENT:
             return found.start
         else:
-            harvest.add_broken(found.start, found.reason)
+            keep_broken(found, harvest)
         last = found.end
     if not final:
         return max(last, end - _LOOK_BACK)
     _note_torn(buffer, last, end, harvest)
     return end
+
+
+def keep_broken(found: Found, harvest: Harvest) -> None:
+    """Keep what there is of an event that is not whole."""
+    if found.partial is None:
+        harvest.add_broken(found.start, found.reason)
+    else:
+        harvest.add_partial(found.partial, found.start, found.end)
 
 
 def _note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
@@ -70,7 +86,7 @@ def _note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
         limit = end if following < 0 else following
         start, stop = _innermost(buffer, max(begin, at - _LOOK_BACK), at, min(limit, at + LONGEST_EVENT))
         if stop < 0:
-            harvest.add_broken(start, CUT_OFF)
+            keep_broken(early_piece(buffer, start, limit, CUT_OFF), harvest)
         begin, at = limit, following
 
 
@@ -82,8 +98,8 @@ def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterato
         position = max(position, anchor - _LOOK_BACK)
         last = anchor + 1
         for found in _around(buffer, position, anchor, anchors.limit(end), depth):
-            yield found
-            last = max(last, found.end)
+            yield _as_far_as_it_goes(buffer, position, anchor, anchors.next(end), found)
+            last = max(last, found.end)  # of a partial record, too: nothing that follows is lost to it
         position = last
 
 
@@ -102,6 +118,10 @@ class _Anchors:
             if anchor >= position:
                 self._ahead.append(anchor)
         return self._ahead[0] if self._ahead else None
+
+    def next(self, end: int) -> int:
+        """Where the next anchor stands, of another event; `end` without one. To be asked after `limit`."""
+        return self._ahead[1] if len(self._ahead) > 1 else end
 
     def limit(self, end: int) -> int:
         """How far the object around the current anchor may reach: a few anchors on, since an event has one."""
@@ -129,6 +149,13 @@ def piece(buffer: Buffer) -> int:
     return found.start() if found else -1
 
 
+def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
+    """What [begin, end) holds of an event without durations; `reason` says why it is none."""
+    key = _PIECE.search(buffer[begin : min(end, begin + _LOOK_BACK)])
+    found = piece_around(buffer, begin, begin + key.start(1), end) if key else None
+    return Found(begin, end, None, reason, found and found.partial)
+
+
 def _around(buffer: Buffer, begin: int, anchor: int, end: int, depth: int) -> Iterator[Found]:
     """What stands around an anchor: the object that begins like an event, else the innermost that holds the anchor."""
     head = _head(buffer, begin, anchor)
@@ -146,9 +173,17 @@ def _around(buffer: Buffer, begin: int, anchor: int, end: int, depth: int) -> It
         yield Found(start, stop, read_whole(raw))
     except Broken as broken:
         inside = _in_strings(raw, depth) if depth < _DEEPEST else []
-        yield from (Found(start, stop, event, reason) for event, reason in inside)
+        yield from (found._replace(start=start, end=stop) for found in inside)
         if not inside:  # whatever spoiled it may have moved its end: go on right behind the anchor
             yield Found(start, _behind(buffer, anchor), None, broken.reason)
+
+
+def _as_far_as_it_goes(buffer: Buffer, begin: int, anchor: int, end: int, found: Found) -> Found:
+    """The same again, with what can be read of an event that is not whole."""
+    if found.event is not None or found.partial is not None:
+        return found
+    piece = piece_around(buffer, begin, anchor, end)
+    return found if piece is None else Found(piece.start, piece.end, None, found.reason, piece.partial)
 
 
 def _head(buffer: Buffer, begin: int, anchor: int) -> int:
@@ -188,12 +223,12 @@ def _in_quoted_lines(buffer: Buffer, begin: int, anchor: int, end: int, start: i
     lines = unquoted(buffer, begin, anchor, end) if depth < _DEEPEST else None
     found = list(find_events(lines.text, 0, len(lines.text), depth + 1)) if lines else []
     if lines and any(each.event for each in found):
-        yield from (Found(lines.start, lines.end, each.event, each.reason) for each in found)
+        yield from (each._replace(start=lines.start, end=lines.end) for each in found)
     else:
         yield Found(lines.start if lines else start, _behind(buffer, anchor), None, CUT_OFF)
 
 
-def _in_strings(raw: bytes, depth: int) -> list[tuple[Progress | None, str]]:
+def _in_strings(raw: bytes, depth: int) -> list[Found]:
     """Events in the strings of a JSON object, or in objects inside it."""
     try:
         thing = json.loads(raw)
@@ -202,10 +237,10 @@ def _in_strings(raw: bytes, depth: int) -> list[tuple[Progress | None, str]]:
     try:
         return list(_walk(thing, depth))
     except RecursionError:
-        return [(None, "nested too deeply")]
+        return [Found(0, 0, None, "nested too deeply")]
 
 
-def _walk(thing: Any, depth: int) -> Iterator[tuple[Progress | None, str]]:
+def _walk(thing: Any, depth: int) -> Iterator[Found]:
     if isinstance(thing, str):
         yield from _in_text(thing, depth)
     elif isinstance(thing, list) and thing and all(isinstance(item, str) for item in thing):
@@ -217,14 +252,14 @@ def _walk(thing: Any, depth: int) -> Iterator[tuple[Progress | None, str]]:
             yield from _walk(item, depth)
 
 
-def _event_of(thing: Any) -> tuple[Progress | None, str]:
+def _event_of(thing: Any) -> Found:
     try:
-        return from_object(thing), ""
+        return Found(0, 0, from_object(thing))
     except Broken as broken:
-        return None, broken.reason
+        return Found(0, 0, None, broken.reason)
 
 
-def _in_text(text: str, depth: int) -> Iterator[tuple[Progress | None, str]]:
+def _in_text(text: str, depth: int) -> Iterator[Found]:
     if "durationM" in text or "triggerDetails" in text:
         raw = text.encode("utf-8", "replace")
-        yield from ((found.event, found.reason) for found in find_events(raw, 0, len(raw), depth + 1))
+        yield from find_events(raw, 0, len(raw), depth + 1)

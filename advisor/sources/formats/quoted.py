@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from advisor.sources.harvest import Buffer
 
-_QUOTED = re.compile(rb"""^[^"\n]{0,80}?"((?:[^"\\]|\\.)*)"[\s+;,)]*$""")
+_QUOTED = re.compile(
+    rb"""^(?:[^"\n]{0,80}?"(?P<double>(?:[^"\\]|\\.)*)"|[^'"\n]{0,80}?'(?P<single>(?:[^'\\]|\\.)*)')[\s+;,)\\]*$"""
+)
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _MEANT = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
 _REACH = 256 << 10
@@ -38,7 +40,11 @@ def unquoted(buffer: Buffer, begin: int, anchor: int, end: int) -> Unquoted | No
         return None
     start = low + sum(len(line) + 1 for line in lines[:first])
     size = sum(len(line) + 1 for line in lines[first : last + 1])
-    return Unquoted(b"".join(_meant(match[1]) for match in matches if match), start, start + size - 1)
+    return Unquoted(
+        b"".join(_meant(match["double"] or match["single"] or b"") for match in matches if match),
+        start,
+        start + size - 1,
+    )
 
 
 def _meant(text: bytes) -> bytes:

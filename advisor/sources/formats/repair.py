@@ -10,13 +10,14 @@ from advisor.progress import Broken, Progress, decode
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _PROGRESS_BAR = re.compile(rb"\r?\[Stage \d+:[^\]\r\n]*\][^\r\n]*\r *\r?|\r +\r")
-_LOG_LINE = re.compile(
+_LOG_HEAD = (
     rb"(?m)^(?:\d\d/\d\d/\d\d|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d[.,]\d+ )"
-    rb"[^\n]*\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b[^\n]*\n"
+    rb"[^\n]*\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
 )
+_LOG_LINE = re.compile(_LOG_HEAD + rb"[^\n]*\n")
+_LINE_WITHOUT_RECORD = re.compile(_LOG_HEAD + rb"[^\n{]*\n")
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\xa0": " ", "\ufeff": None})
-_KEY_OR_BRACKET = re.compile(rb"""[ \t]*(?:u?["'][^"'\n]*["'][ \t]*:|[\]}{\[])""")
-_UNFIT_PREFIX = re.compile(rb"""["'{}\[:]|\\""")
+_MARKS = re.compile(rb"""[^"'{}\[\]&\xe2]*?(?=u?["'{}\[\]&\xe2]|$)""")
 
 
 def read_whole(raw: bytes) -> Progress:
@@ -66,9 +67,24 @@ def _shape(prefix: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"^[ \t]*" + digits_free)
 
 
-def _typewritten(raw: bytes) -> bytes:
+def foreign_lines_emptied(raw: bytes) -> bytes:
+    """The text without colours and progress bars, and log lines that open no bracket empty; as many lines as before."""
+    return _LINE_WITHOUT_RECORD.sub(b"\n", _PROGRESS_BAR.sub(b"", _COLOURS.sub(b"", raw)))
+
+
+def without_marks(raw: bytes, before: bytes) -> bytes:
+    """The lines without such marks (of comments, of a collector) as stand before `before`'s first quote or bracket."""
+    marks = _MARKS.match(before)
+    prefix = marks[0].rstrip(b" \t") if marks else b""
+    return (
+        raw if not prefix.strip() else b"\n".join(_shape(prefix).sub(b"", line, count=1) for line in raw.split(b"\n"))
+    )
+
+
+def typewritten(raw: bytes) -> bytes:
+    """The text with plain quotes and without HTML entities."""
     text = raw.decode("utf-8", "replace")
     return html.unescape(text).translate(_QUOTES).encode()
 
 
-_REPAIRS: tuple[Callable[[bytes], bytes], ...] = (_without_foreign_lines, without_prefix, _typewritten)
+_REPAIRS: tuple[Callable[[bytes], bytes], ...] = (_without_foreign_lines, without_prefix, typewritten)

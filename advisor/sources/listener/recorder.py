@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from advisor.batches import Reading
 from advisor.progress import Broken, Durations, Progress, decode
-from advisor.redaction import redact
+from advisor.redaction import hide, redact, redact_json
 from advisor.sources.listener.events import Ended, Form, Idle, Started
 from advisor.sources.listener.history import History
 from advisor.sources.listener.session import Session, Told
 from advisor.sources.listener.store import Store
 from advisor.sources.listener.worker import Worker
 from advisor.sources.sightings.query import error as read_error
+
+_log = logging.getLogger("advisor")
 
 FLUSH_SECONDS: Final = 30.0
 _PROBLEMS_KEPT: Final = 20
@@ -49,6 +54,7 @@ class Recorder:
         self.tick: Callable[[], None] = lambda: None
         self.detached = False
         self._dropped = 0
+        self._told_of_dropped = False
         self._session = session
         self._known: OrderedDict[str, int] = OrderedDict()  # batches heard of each run
         self.worker = Worker(self._do, self._needed, self.failed, tick=self._tick, capacity=capacity)
@@ -76,17 +82,25 @@ class Recorder:
         self.worker.offer(lambda: self._take(history))
 
     def _take(self, history: History) -> None:
-        if self.history is not None:
-            self.history.close()
+        self._close_history()
         self.history = history
+
+    def _close_history(self) -> None:
+        if self.history is not None:
+            try:
+                self.history.close()
+            except OSError as error:
+                self.trouble(f"history: {error}")
 
     def failed(self, error: BaseException) -> None:
         """Note something that went wrong here, once with its number of times."""
         self.trouble(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
 
     def trouble(self, words: str) -> None:
-        """Note a problem in words."""
+        """Note a problem in words; a new one goes through `logging`, too."""
         said = redact(words)
+        if said not in self.problems:
+            _log.warning("%s", said)
         self.problems[said] = self.problems.pop(said, 0) + 1
         while len(self.problems) > _PROBLEMS_KEPT:
             self.problems.popitem(last=False)
@@ -97,8 +111,7 @@ class Recorder:
         self.detached = True
         self.worker.flush(timeout)
         self.worker.join(timeout)
-        if self.history is not None:
-            self.history.close()
+        self._close_history()
 
     def _needed(self) -> bool:
         return not self.detached and bool(self.store.live()) and not self._session.stopped()
@@ -109,6 +122,14 @@ class Recorder:
             self._end_what_is_gone()
         self.tick()
 
+    def _tell_of_dropped(self) -> None:
+        """Once: how many were dropped so far stands in `worker.dropped`."""
+        if self.worker.dropped and not self._told_of_dropped:
+            self._told_of_dropped = True
+            self.trouble(
+                f"events come faster than they are read: what finds {self.worker.capacity:,} waiting is dropped"
+            )
+
     def _end_what_is_gone(self) -> None:
         """The end of a run may be among what was dropped, and nothing would ever end the thread."""
         running = {run_id for _, run_id, _ in self._session.active()}
@@ -117,6 +138,7 @@ class Recorder:
             self.store.ended(run_id)
 
     def _do(self, item: Any) -> None:
+        self._tell_of_dropped()
         if isinstance(item, _Heard):
             self._READERS[item.kind](self, item)
         else:
@@ -166,7 +188,8 @@ class Recorder:
     def _write(self, raw: bytes) -> None:
         if self.history is not None:
             try:
-                self.history.write(raw)
+                if self.history.write(_written(raw)):
+                    self.trouble("history: its file was removed, and is written anew")
             except OSError as error:
                 self.trouble(f"history: {error}")
 
@@ -195,7 +218,7 @@ class Recorder:
 
 def _end(end: Ended) -> list[Told]:
     if not end.error:
-        return [("conf:terminated", True, "session")]
+        return [("stopped", True, "session")]
     first = _said(end.error)
     return [(told.fact, _safe(told.value), "session") for told in read_error(first, end.error)]
 
@@ -210,3 +233,11 @@ def _said(error: str) -> str:
 
 def _safe(value: Any) -> Any:
     return redact(value) if isinstance(value, str) else value
+
+
+def _written(raw: bytes) -> bytes:
+    """An event as its history keeps it: on one line, without credentials."""
+    try:
+        return redact_json(raw)
+    except msgspec.DecodeError:  # a printed dict, or numbers that JSON does not know
+        return hide(raw.decode("utf-8", "replace").replace("\n", " ")).encode()

@@ -76,7 +76,7 @@ class Worker:
 
     def _wake(self) -> None:
         with self._lock:
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = self._last = threading.Thread(target=self._run, name="latency-advisor", daemon=True)
                 self._thread.start()
 
@@ -100,7 +100,7 @@ class Worker:
     def _is_needed(self) -> bool:
         try:
             return self._needed()
-        except Exception as error:  # a session that does not answer is gone
+        except BaseException as error:  # a session that does not answer is gone
             self._failed(error)
             return False
 
@@ -119,5 +119,5 @@ class Worker:
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except Exception as error:  # a listener must never disturb the query
+        except BaseException as error:  # SystemExit, too: it must end neither this thread nor the query
             self._failed(error)

@@ -1,9 +1,9 @@
 """What logs reveal about a query besides its progress."""
 
 from advisor.facts.sighting import Sighting
-from advisor.sources.sightings.events import EVENT_LOG_MARKERS, sight_event_log
+from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import sight
 from advisor.sources.sightings.repeats import Repeats
 from advisor.sources.sightings.tasks import slots
 
-__all__ = ["EVENT_LOG_MARKERS", "Repeats", "Sighting", "sight", "sight_event_log", "slots"]
+__all__ = ["Repeats", "Sighting", "sight", "sight_event_log", "slots"]

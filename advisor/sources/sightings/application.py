@@ -12,7 +12,7 @@ from advisor.sources.sightings.query import Told
 _VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
 _SUBMITTED: Final = re.compile(r"Submitted application: (.+)")
 _PROFILE: Final = re.compile(r"cores -> name: cores, amount: (\d+).*?cpus -> name: cpus, amount: (\d+)(?:\.0)?\b")
-_GRANTED: Final = re.compile(r"Granted executor ID \S*?(\d+) on .* with (\d+) core")
+_GRANTED: Final = re.compile(r"Granted executor ID \S*?(\d{1,18}) on .* with (\d{1,9}) core")
 _REGISTERED: Final = re.compile(r"Registered executor .* with ID (\d+)\b")
 _LOST: Final = re.compile(r"Lost executor (\d+) on ")
 _RUNTIME_TAG: Final = re.compile(r"spark\.databricks\.clusterUsageTags\.sparkVersion\W{1,6}([\w.\-]+)")
@@ -51,6 +51,11 @@ def read_executor(line: Line) -> list[Told]:
         return [Told(EXECUTOR + registered[1], None)]
     lost = _LOST.search(line.text)
     return [Told(EXECUTOR + lost[1], 0)] if lost else []
+
+
+def read_local_mode(line: Line) -> list[Told]:
+    """Of `Starting executor ID driver on host …`: the driver runs the tasks itself."""
+    return [Told("local_mode", value=True)] if "Starting executor ID driver" in line.text else []
 
 
 def read_runtime(line: Line) -> list[Told]:

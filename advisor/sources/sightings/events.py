@@ -15,18 +15,6 @@ from advisor.redaction import redact
 from advisor.sources.sightings.plan import read_physical_plan
 from advisor.sources.sightings.query import Told, error, limits
 
-EVENT_LOG_MARKERS: Final = (
-    b'"SparkListenerLogStart"',
-    b'"SparkListenerEnvironmentUpdate"',
-    b'"SparkListenerApplicationStart"',
-    b'"SparkListenerExecutorAdded"',
-    b'"SparkListenerExecutorRemoved"',
-    b"$QueryStartedEvent",
-    b"$QueryTerminatedEvent",
-    b"SparkListenerSQLExecutionStart",
-)
-"""What marks the lines worth giving to `sight_event_log`; of the last kind the first few of a run are enough."""
-
 _BATCH: Final = re.compile(r"id = ([0-9a-f-]{36})\nrunId = ([0-9a-f-]{36})\nbatch = ")
 _EXCEPTION: Final = re.compile(r"^(?:org\.apache\.spark\.sql\.streaming\.StreamingQueryException: )?(.*)")
 
@@ -79,14 +67,18 @@ def sight_event_log(line: bytes, *, log: str, file: str, base: int) -> list[Sigh
         return []
     query, run = _query(event)
     return [
-        Sighting(query, run, log, each.fact, _json(each.value), each.source, file, base, _time(event.time))
+        Sighting(query, run, log, redact(each.fact), _json(each.value), each.source, file, base, _time(event.time))
         for each in _READERS[kind](event)
     ]
 
 
 def _query(event: _Event) -> tuple[str | None, str | None]:
     match = _BATCH.search(event.description or "")
-    return (match[1], match[2]) if match else (event.id, event.run_id)
+    return (match[1], match[2]) if match else (_safe(event.id), _safe(event.run_id))
+
+
+def _safe(id: str | None) -> str | None:
+    return redact(id) if id else id
 
 
 def _json(value: Any) -> str:
@@ -130,10 +122,14 @@ def _started(event: _Event) -> list[Told]:
 
 def _terminated(event: _Event) -> list[Told]:
     if not event.exception:
-        return []
+        return _ended(event)
     match = _EXCEPTION.match(event.exception.strip())
     first = match[1] if match else event.exception
     return [each._replace(source="event_log") for each in error(first, event.exception)]
+
+
+def _ended(event: _Event) -> list[Told]:  # noqa: ARG001 - a query or the application: who it was stands beside it
+    return [Told("stopped", value=True, source="event_log")]
 
 
 def _execution(event: _Event) -> list[Told]:
@@ -148,6 +144,7 @@ def _execution(event: _Event) -> list[Told]:
 _READERS: Final[dict[str, Callable[[_Event], list[Told]]]] = {
     "SparkListenerLogStart": _log_start,
     "SparkListenerApplicationStart": _application,
+    "SparkListenerApplicationEnd": _ended,
     "SparkListenerEnvironmentUpdate": _environment,
     "SparkListenerExecutorAdded": _executor_added,
     "SparkListenerExecutorRemoved": _executor_removed,

@@ -31,15 +31,16 @@ _PINNED: Final = re.compile(r"OffsetSeqMetadata\w*\(.*?Map\((.*)\)\)?", re.DOTAL
 _PAIR: Final = re.compile(r"(?:^|, )(spark\.[\w.\-]+) -> (.*?)(?=, spark\.[\w.\-]+ -> |$)", re.DOTALL)
 _UPDATED: Final = re.compile(r"value of conf '([^']+)' in current session from '([^']*)' to '([^']*)'")
 _BEHIND: Final = re.compile(
-    r"falling behind.{0,20}?trigger\s+interval\s+is\s+(\d+)\s*\}?\s*(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
+    r"falling behind.{0,20}?trigger\s+interval\s+is\s+(\d{1,15})\s*\}?\s*(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
     re.DOTALL,
 )
-_MISSING: Final = re.compile(r"batch (\d+) doesn'?t exist", re.IGNORECASE)
+_MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
+_CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ ")
 _LISTING: Final = "BatchIds found from listing: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
-_LIMIT: Final = re.compile(r"\bmaxoffsetspertrigger\s*(?:->|=|:)\s*(\d+)", re.IGNORECASE)
+_LIMIT: Final = re.compile(r"\bmaxoffsetspertrigger\s*(?:->|=|:)\s*(\d{1,18})\b", re.IGNORECASE)
 _MODES: Final[dict[str, list[tuple[str, Any]]]] = {
     "MicroBatchExecution": [("async_progress", False)],
     "AsyncProgressTrackingMicroBatchExecution": [("async_progress", True)],
@@ -139,6 +140,17 @@ def read_termination(line: Line) -> list[Told]:
     return error(first, line.text + line.after)
 
 
+def read_stop(line: Line) -> list[Told]:
+    """Of `Query NAME [id = …, runId = …] was stopped`, or of the end of the whole application."""
+    return [Told("stopped", value=True)] if line.run_id or "SparkContext" in line.text else []
+
+
+def read_checkpoint_file(line: Line) -> list[Told]:
+    """The file system of the checkpoint, of `Writing atomically to file:/…/offsets/1 using temp file …`."""
+    match = _CHECKPOINT_FILE.search(line.text)
+    return [Told("checkpoint_scheme", match[1].lower())] if match else []
+
+
 def error(first: str, whole: str) -> list[Told]:
     """What an error that ended a run says: its first line, and the batch that it missed in the log (None: none)."""
     missing = _MISSING.search(whole)
@@ -148,7 +160,7 @@ def error(first: str, whole: str) -> list[Told]:
 
 def read_listing(line: Line) -> list[Told]:
     """Of `BatchIds found from listing: 0, 1, 12` at a restart: only asynchronous tracking leaves batches out."""
-    numbers = sorted(int(number) for number in re.findall(r"\d+", line.text.partition(_LISTING)[2]))
+    numbers = sorted(int(number) for number in re.findall(r"\b\d{1,18}\b", line.text.partition(_LISTING)[2]))
     gaps = any(later - earlier > 1 for earlier, later in pairwise(numbers))
     return [Told("async_progress_before", value=True)] if gaps and "OffsetSeqLog" in (line.logger or line.text) else []
 
@@ -156,6 +168,17 @@ def read_listing(line: Line) -> list[Told]:
 def read_source(line: Line) -> list[Told]:
     """The limit of rows per batch where a source's options are printed."""
     return limits(line.text)
+
+
+def read_fetch_wait(line: Line) -> list[Told]:
+    """Of the settings that a consumer of Kafka's prints, one a line: how long the broker may hold a fetch back."""
+    value = line.text.partition("fetch.max.wait.ms = ")[2].strip()
+    return [Told("kafka_fetch_max_wait_ms", int(value))] if re.fullmatch("[0-9]{1,9}", value) else []
+
+
+def read_delta_commit(_: Line) -> list[Told]:
+    """Of `OptimisticTransaction: [tableId=…] Committed delta #12 to …`."""
+    return [Told("writes_delta", value=True)]
 
 
 def limits(text: str) -> list[Told]:

@@ -40,6 +40,12 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"async offset log write", query.read_async_write, 2),
     (b"falling behind", query.read_falling_behind, 4),
     (b" terminated with error", query.read_termination, 1000),
+    (b" was stopped", query.read_stop, 1000),
+    (b"SparkContext: Successfully stopped SparkContext", query.read_stop, 8),
+    (b"Starting executor ID driver on host", application.read_local_mode, 2),
+    (b"CheckpointFileManager: Writing atomically to ", query.read_checkpoint_file, 2),
+    (b"fetch.max.wait.ms = ", query.read_fetch_wait, 1),
+    (b" Committed delta #", query.read_delta_commit, 1),
 )
 """Marker, reader of the lines that hold it, and how many of them are read at most."""
 
@@ -63,9 +69,11 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
 def _of_the_whole(region: bytes) -> Iterable[Told]:
     yield from application.platform(region)
     yield from application.checkpoint_manager(region)
-    slots = tasks.slots(region)
+    slots, seen = tasks.slots(region), tasks.slots_seen(region)
     if slots:
         yield Told("task_slots", slots, "inferred")
+    if seen:
+        yield Told("task_slots_at_least", seen, "inferred")
     snapshot_tasks, known = tasks.snapshot_tasks(region)
     if known:
         yield Told("delta_snapshot_tasks", snapshot_tasks, "inferred")
@@ -75,13 +83,17 @@ def _sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sigh
     value = redact(told.value) if isinstance(told.value, str) else told.value
     text = msgspec.json.encode(value).decode()
     return Sighting(
-        told.id or line.id,
-        told.run_id or line.run_id,
+        _safe(told.id or line.id),
+        _safe(told.run_id or line.run_id),
         log,
-        told.fact,
+        redact(told.fact),
         text,
         told.source,
         file,
         base + line.offset,
         line.timestamp,
     )
+
+
+def _safe(id: str | None) -> str | None:
+    return redact(id) if id else id

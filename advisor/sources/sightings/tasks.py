@@ -7,9 +7,9 @@ from typing import Final
 
 _STAGES: Final = 8
 _REACH: Final = 1 << 17
-_ADDED: Final = re.compile(rb"Adding task set (\d+)\.\d+ with (\d+) tasks")
+_ADDED: Final = re.compile(rb"Adding task set (\d+)\.\d+ with (\d{1,9}) tasks")
 _TASK: Final = re.compile(
-    rb"(Starting|Finished) task \d+\.\d+ in stage (\d+)\.\d+ \(TID \d+\)(?: \([^()\s]*, ?executor (driver)\b)?"
+    rb"(Starting|Finished) task \d+\.\d+ in stage (\d+)\.\d+ \(TID (\d+)\)(?: \([^()\s]*, ?executor (driver)\b)?"
 )
 _COMMITTED: Final = b"Committed offsets for batch "
 _SNAPSHOT: Final = b"DELTA: Compute snapshot"
@@ -24,8 +24,17 @@ def slots(region: bytes) -> int | None:
     Only a stage with more tasks than slots shows them; of several stages the largest number, since other jobs may hold
     slots. None when no stage shows them. A lower bound.
     """
-    shown = (_burst(region, added) for added in _first(region))
-    return max((count for count in shown if count), default=None)
+    return max((count for count, tasks in _bursts(region) if count < tasks), default=None)
+
+
+def slots_seen(region: bytes) -> int | None:
+    """The most tasks of one stage that were seen to run at once, also where they were all that it had."""
+    return max((count for count, _ in _bursts(region)), default=None)
+
+
+def _bursts(region: bytes) -> list[tuple[int, int]]:
+    """Of each stage that shows it: (tasks that started before its first one ended, all its tasks)."""
+    return [(count, int(added[2])) for added in _first(region) if (count := _burst(region, added))]
 
 
 def snapshot_tasks(region: bytes) -> tuple[int | None, bool]:
@@ -69,20 +78,22 @@ def _first(region: bytes) -> list[re.Match[bytes]]:
 
 
 def _burst(region: bytes, added: re.Match[bytes]) -> int | None:
-    """The stage's tasks that started before its first one ended; None when that were all, or when none ended here.
+    """The stage's tasks that started before its first one ended; None when none ended here.
 
     In local mode the executor itself logs first that a task ended. On a cluster the driver may log the next start
     before the end that made room for it: there only starts that stand together count, those of one round of offers.
     """
-    count = last = 0
+    started: set[bytes] = set()  # by number: a log may hold each line twice
+    last = 0
     for task in _TASK.finditer(region, added.end(), added.end() + _REACH):
         if task[2] != added[1]:
             continue
         if task[1] == b"Finished":
-            return count if 0 < count < int(added[2]) else None
-        if count and not task[3] and _apart(region, last, task.start()):
-            return count
-        count, last = count + 1, task.end()
+            return len(started) or None
+        if started and not task[4] and _apart(region, last, task.start()):
+            return len(started)
+        started.add(task[3])
+        last = task.end()
     return None
 
 

@@ -1,0 +1,164 @@
+"""YAML that hides nothing: no key twice, nothing that grows when it is read, no types that JSON lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import yaml
+
+try:  # libyaml is ten times as fast, and a wheel without it is rare
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:
+    from yaml import SafeLoader  # type: ignore[assignment]
+
+DEEPEST: Final = 50
+"""Levels of lists and mappings; libyaml itself ends the process somewhere above 20,000."""
+MOST_VALUES: Final = 300_000
+"""Values in a file, each as often as aliases repeat it: some 300 MB."""
+MOST_BYTES: Final = 32 << 20
+
+_TYPES: Final = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}
+_ODD: Final = {f"tag:yaml.org,2002:{name}" for name in ("timestamp", "value")}
+
+Problems = list[tuple[str, str]]
+"""Place in a file ("line 3", or nothing for the whole of it) and text of what is wrong there."""
+
+
+def read_plain(path: Path) -> tuple[Any, Problems]:
+    """What a file of YAML holds, None where that cannot be told, and what is wrong with it as YAML; raises OSError.
+
+    `true` and `false` are the only booleans (YAML 1.2: `yes` stays a word), and a date stays a word, too.
+    """
+    with path.open("rb") as file:
+        written = file.read(MOST_BYTES + 1)
+    if len(written) > MOST_BYTES:
+        return None, [("", f"is larger than {MOST_BYTES >> 20} MB")]
+    try:
+        return _plain(written.decode("utf-8"))
+    except yaml.MarkedYAMLError as error:
+        return None, [(_line(error.problem_mark or error.context_mark), _said(error))]
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return None, [("", " ".join(str(error).split()))]
+
+
+def _plain(text: str) -> tuple[Any, Problems]:
+    _refuse_deep(text)
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return None, []
+        _extent(root, {})
+        content = loader.construct_document(root)  # after the check: a merge key copies what it repeats
+        return content, loader.twice
+    finally:
+        loader.dispose()
+
+
+def _refuse_deep(text: str) -> None:
+    """Raise where the text nests too deeply or holds too much, before anything is built of it."""
+    depth = 0
+    for number, event in enumerate(yaml.parse(text, _Loader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        _refuse(number, depth, event)
+
+
+def _extent(node: yaml.Node, known: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
+    """(values, levels) of a node with its aliases written out; raises where that is too much or without end."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1, 0
+    if id(node) not in known:
+        known[id(node)] = None
+        inner = [_extent(each, known) for each in _inner(node)]
+        known[id(node)] = (1 + sum(size for size, _ in inner), 1 + max((deep for _, deep in inner), default=0))
+    extent = known[id(node)]
+    if extent is None:
+        raise yaml.composer.ComposerError(None, None, "an alias stands inside what it repeats", node.start_mark)
+    _refuse(*extent, node)
+    return extent
+
+
+def _inner(node: yaml.Node) -> Iterator[yaml.Node]:
+    return chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else iter(node.value)
+
+
+def _refuse(values: int, depth: int, at: Any) -> None:
+    if depth > DEEPEST:
+        said = f"lists and mappings lie more than {DEEPEST} deep in one another"
+    elif values > MOST_VALUES:
+        said = f"more than {MOST_VALUES:,} values, those that aliases repeat among them"
+    else:
+        return
+    raise yaml.composer.ComposerError(None, None, said, at.start_mark)
+
+
+def _line(mark: yaml.Mark | None) -> str:
+    return "" if mark is None else f"line {mark.line + 1}"
+
+
+def _said(error: yaml.MarkedYAMLError) -> str:
+    return " ".join(" ".join(part for part in (error.context, error.problem) if part).split())
+
+
+class _Loader(SafeLoader):
+    """Knows the types of JSON alone. `twice`: the keys that stand twice."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.twice: Problems = []
+
+    def mapping(self, node: yaml.Node) -> dict[Any, Any]:
+        """A mapping as it is written, merge keys carried out."""
+        if not isinstance(node, yaml.MappingNode):
+            self.other(node)
+        lines: dict[Any, int] = {}
+        for key, _ in node.value:
+            self._note(self._name(key), key, lines)
+        self.flatten_mapping(node)
+        pairs = [(self.construct_object(key, deep=True), value) for key, value in node.value]
+        return {name: self.construct_object(value, deep=True) for name, value in pairs}
+
+    def _name(self, key: yaml.Node) -> Any:
+        if not isinstance(key, yaml.ScalarNode):
+            raise yaml.constructor.ConstructorError(None, None, "a key is one word or number", key.start_mark)
+        return key.value if key.tag.endswith(":merge") else self.construct_object(key)
+
+    def _note(self, name: Any, key: yaml.Node, lines: dict[Any, int]) -> None:
+        line = key.start_mark.line + 1
+        if name in lines:
+            first = f" (first in line {lines[name]})" if lines[name] != line else ""
+            self.twice.append((_line(key.start_mark), f"the key {name!r} stands twice{first}"))
+        lines.setdefault(name, line)
+
+    def number(self, node: yaml.ScalarNode) -> Any:
+        """A number; the word itself where it is none of YAML 1.2 (`0x_`, `1:30`) or no 64 bits hold it."""
+        try:
+            number = SafeLoader.yaml_constructors[node.tag](self, node)
+        except (ValueError, OverflowError):
+            return node.value
+        return node.value if ":" in node.value or (isinstance(number, int) and abs(number) >= 1 << 63) else number
+
+    def other(self, node: yaml.Node) -> NoReturn:
+        """Refuse a type that JSON lacks: `!!set`, `!!binary`, `!!python/…`."""
+        tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+        said = f"no type {tag} here; text, numbers, true, false, null, lists and mappings are read"
+        raise yaml.constructor.ConstructorError(None, None, said, node.start_mark)
+
+
+def _is_plain(tag: str, first: str | None) -> bool:
+    """Whether a word that begins with `first` and looks like this type is read as it."""
+    return tag not in _ODD and (tag != "tag:yaml.org,2002:bool" or first in tuple("tTfF"))
+
+
+_Loader.yaml_constructors = {tag: make for tag, make in SafeLoader.yaml_constructors.items() if tag in _TYPES}
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if _is_plain(tag, first)]
+    for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_constructor("tag:yaml.org,2002:map", _Loader.mapping)
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.number)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.number)
+_Loader.add_constructor(None, _Loader.other)

@@ -1,0 +1,9 @@
+"""Reads and judges a fleet's logs on a Spark cluster, with the tables and findings of the local engine."""
+
+from advisor.cluster.engine import Judged, judge, read
+from advisor.cluster.given import refuse
+from advisor.cluster.judging import WHOLE, Shape
+from advisor.cluster.saving import Table
+from advisor.cluster.session import described, session
+
+__all__ = ["WHOLE", "Judged", "Shape", "Table", "described", "judge", "read", "refuse", "session"]

@@ -1,0 +1,194 @@
+"""What the cluster offers: the table of batches, and the report's entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic
+
+import msgspec
+import pyarrow as pa
+
+from advisor.batches import SCHEMA, Reading
+from advisor.catalogue import Catalogue
+from advisor.cluster.frames import batch_rows, batches_frame, sighting_rows
+from advisor.cluster.given import Paths, given
+from advisor.cluster.jobs import SETTINGS, Jobs, Progressed, families
+from advisor.cluster.judging import Shape, T
+from advisor.cluster.jvm import read_by_jvm
+from advisor.cluster.planning import outcome, planned
+from advisor.cluster.rows import Row
+from advisor.cluster.saving import Saved, Table, changed, seen
+from advisor.cluster.session import explained, settings, ship
+from advisor.cluster.trimming import Summary
+from advisor.cluster.units import Log, Unit, grown, tasks
+from advisor.errors import InputError
+from advisor.metrics import METRICS
+from advisor.report import Asked
+from advisor.report.absent import Span, whole
+from advisor.sources.files import nothing_found
+from advisor.sources.paths import Input
+
+LARGEST = 256 << 20
+SMALLEST = 4 << 20
+"""Bytes of a task; between, each core gets some tasks. Each costs Spark and its Python worker 50 ms besides."""
+_TASKS_PER_CORE = 4
+
+
+@dataclass(frozen=True)
+class Judged(Generic[T]):
+    """The counts of a reading, whose tables stay on the cluster, and the entries of the report in order of time.
+
+    `by_jvm`: how many files only the JVM could reach, which is slower. `span`: from when to when there are batches.
+    """
+
+    reading: Reading
+    entries: list[T]
+    by_jvm: int = 0
+    span: Span | None = None
+
+
+def judge(
+    spark: Any,
+    paths: Paths,
+    catalogue: Catalogue,
+    asked: Asked,
+    *,
+    shape: Shape[T],
+    metrics: Iterable[str] = METRICS,
+    progress: Callable[[Progressed], None] | None = None,
+    split: int | None = None,
+    table: Table | None = None,
+) -> Judged[T]:
+    """All runs in `paths`, read and judged on the cluster.
+
+    `shape` makes of each entry, which tells these `metrics`, on the worker what the driver is to get. `progress` hears
+    what has been read. `table`: where the tables are saved; with an incremental one, all that stands there is judged.
+    Raises InputError as the local engine does.
+    """
+    jobs = Jobs(spark, progress)
+    ship(spark)
+    try:
+        with explained(), settings(spark, SETTINGS):
+            return _Hearing(jobs, spark, paths, asked, table).judged(catalogue, shape, tuple(metrics), split)
+    finally:
+        jobs.forget()
+
+
+def read(spark: Any, paths: Paths, split: int | None = None) -> Any:
+    """The table of batches as a Spark data frame, read when it is asked for; each batch once."""
+    jobs = Jobs(spark)
+    ship(spark)
+    with explained(), settings(spark, SETTINGS):
+        all_given = given(spark, paths)
+        size = split or _size(all_given.cost, jobs.parallel)
+        units = planned(all_given.logs, size, jobs.looks)
+        jobs.expect([*units, *all_given.by_jvm])
+        rows = jobs.rows(tasks(units, size), sightings=False)
+        if all_given.by_jvm:
+            rows = rows.union(read_by_jvm(spark, all_given.urls, all_given.by_jvm, jobs.spread, sightings=False))
+        return batches_frame(rows, jobs.spread)
+
+
+class _Hearing:
+    """One judgement of everything in some paths."""
+
+    def __init__(self, jobs: Jobs, spark: Any, paths: Paths, asked: Asked, table: Table | None) -> None:
+        self._jobs = jobs
+        self._spark = spark
+        self._paths = paths
+        self._asked = asked
+        self._given = given(spark, paths)
+        self._saved = Saved(spark, table) if table else None
+        self._known = self._saved.files() if self._saved else {}
+
+    def judged(self, catalogue: Catalogue, shape: Shape[T], metrics: tuple[str, ...], split: int | None) -> Judged[T]:
+        """Read, put together, judge."""
+        size = split or _size(self._given.cost, self._jobs.parallel)
+        units = self._units(size)
+        if not self._saved:
+            self._jobs.expect([*units, *self._given.by_jvm])
+        rows = self._jobs.read(tasks(units, size), self._by_jvm())
+        sightings = rows.filter("kind = 'sightings'")
+        if any(unit.format for unit in units):
+            sightings = sightings.union(self._jobs.looked_again(rows))
+        batches = rows
+        if self._saved:
+            self._saved.add(rows, sightings, self._jobs.spread)
+            batches, sightings = batch_rows(self._saved.batches()), sighting_rows(self._saved.sightings())
+        found = self._entries(rows, batches, sightings, catalogue, shape, metrics)
+        if self._saved:
+            self._saved.add_findings(found.entries)
+            self._saved.add_files((seen(file) for log in self._given.logs for file in log.files), self._known)
+        return found
+
+    def _units(self, size: int) -> list[Unit]:
+        if not self._known:
+            return planned(self._given.logs, size, self._jobs.looks)
+        return self._new_units(self._saved, size) if self._saved else []
+
+    def _by_jvm(self) -> Any:
+        """The rows of what only the JVM reaches; None where there is nothing."""
+        logs = self._given.by_jvm
+        return read_by_jvm(self._spark, self._given.urls, logs, self._jobs.spread) if logs else None
+
+    def _new_units(self, saved: Saved, size: int) -> list[Unit]:
+        """What is new since the tables were saved."""
+        parts = [(log, *changed(log, self._known)) for log in self._given.logs]
+        last = saved.last_events([file.path for _, _, longer in parts for file in longer])
+        fresh = [Log(log.log, tuple(new)) for log, new, _ in parts if new]
+        units = planned(fresh, size, self._jobs.looks)
+        ends = [(log, [f._replace(begin=last.get(f.path, 0)) for f in longer]) for log, _, longer in parts if longer]
+        looks = dict(self._jobs.looks([(file.path, file.begin, file.size) for _, files in ends for file in files]))
+        return units + [unit for log, files in ends for unit in grown(log, files, looks, size)]
+
+    def _entries(
+        self, rows: Any, batches: Any, sightings: Any, catalogue: Catalogue, shape: Shape[T], metrics: tuple[str, ...]
+    ) -> Judged[T]:
+        runs = self._jobs.runs(batches, self._asked)
+        summaries = [_summary(row.note) for row in runs.filter("kind = 'run'").select("note").collect()]
+        told = [(row.key, row.note) for row in sightings.select("key", "note").collect()]
+        reading = _counts(rows, self._given.inputs, summaries)
+        if not reading.events and not reading.broken and not any(_names_a_run(note) for _, note in told):
+            raise InputError(*nothing_found(self._paths, reading))
+        by_jvm = sum(len(log.files) for log in self._given.by_jvm)
+        if not summaries and not told:
+            return Judged(reading, [], by_jvm)
+        kin = families(summaries, told)
+        entries = self._jobs.judged(runs.union(sightings), kin, catalogue, self._asked, shape, metrics)
+        told_of = _in_order(entries.select("start", "note", "payload").collect(), shape.type)
+        return Judged(reading, told_of, by_jvm, whole(one.span for one in summaries))
+
+
+def _size(total: int, parallel: int) -> int:
+    return min(LARGEST, max(SMALLEST, -(-total // (parallel * _TASKS_PER_CORE))))
+
+
+def _summary(note: str) -> Summary:
+    return msgspec.json.decode(note, type=Summary)
+
+
+def _names_a_run(note: str) -> bool:
+    return any(run for _, run in msgspec.json.decode(note, type=list[tuple[str, str]]))
+
+
+def _counts(rows: Any, inputs: Sequence[Input], summaries: Iterable[Summary]) -> Reading:
+    """A reading without its tables."""
+    told = rows.filter("kind in ('read', 'broken')").collect()
+    came_to = outcome([Row(*row) for row in told], inputs)
+    summaries = list(summaries)
+    return Reading(
+        SCHEMA.empty_table(),
+        pa.table({}),
+        came_to.broken,
+        came_to.files,
+        came_to.bytes,
+        sum(one.events for one in summaries),
+        sum(one.idle for one in summaries),
+        sum(one.duplicates for one in summaries),
+    )
+
+
+def _in_order(rows: Iterable[Any], kind: type[T]) -> list[T]:
+    ordered = sorted(rows, key=lambda row: (row.start, row.note))
+    return [msgspec.json.decode(bytes(row.payload), type=kind) for row in ordered]

@@ -1,0 +1,109 @@
+"""The tables as Spark data frames, and back to the rows that tasks hand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.batches import SIGHTINGS, deduplicate
+from advisor.cluster.part import named_pairs
+from advisor.cluster.rows import DDL, Row, as_plain, batches_of, packed, plain_schema, rows_of, unpacked
+from advisor.cluster.workers import sparing
+
+KEY = ("id", "run_id", "batch_id", "timestamp")
+"""What makes two rows of the table of batches the same batch."""
+_ROWS = 4096
+_TIME = pa.timestamp("us", "UTC")
+
+
+def _for_spark(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_type(_TIME) if pa.types.is_timestamp(field.type) else field for field in schema])
+
+
+BATCHES = _for_spark(plain_schema())
+TOLD = _for_spark(SIGHTINGS)
+
+
+def batches_frame(rows: Any, partitions: int) -> Any:
+    """The table of batches of rows of batches, each batch once: of equal ones the first file's.
+
+    Equal ones are of one run and stretch, so that these can be apart; packed rows are shuffled, a few bytes per batch.
+    """
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in _in_portions(rows_of(batches)):
+            yield from as_plain(deduplicate(table)[0]).cast(BATCHES).to_batches(_ROWS)
+
+    place = ("key", "note")
+    chosen = rows.filter("kind = 'batches'").repartition(partitions, *place)
+    return chosen.sortWithinPartitions(*place, "number", "start").mapInArrow(sparing(run), _struct(BATCHES))
+
+
+def _in_portions(rows: Iterable[Row]) -> Iterator[pa.Table]:
+    """Tables of some thousand rows, of whole stretches."""
+    held: list[pa.Table] = []
+    for _, members in groupby(rows, key=lambda row: (row.key, row.note)):
+        held += [unpacked(row.payload) for row in members]
+        if sum(map(len, held)) >= _ROWS:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
+
+
+def sightings_frame(rows: Any) -> Any:
+    """The table of sightings of rows of sightings."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for row in rows_of(batches):
+            yield from unpacked(row.payload).cast(TOLD).to_batches(_ROWS)
+
+    return rows.mapInArrow(sparing(run), _struct(TOLD))
+
+
+def batch_rows(frame: Any) -> Any:
+    """Rows of batches again, by run."""
+    return _packed(frame, "batches", "run_id", plain_schema())
+
+
+def sighting_rows(frame: Any) -> Any:
+    """Rows of sightings again, by log."""
+    return _packed(frame, "sightings", "log", SIGHTINGS)
+
+
+def _packed(frame: Any, kind: str, key: str, schema: pa.Schema) -> Any:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches_of(row for table in _gathered(batches, schema) for row in _by_key(table, kind, key))
+
+    return frame.select(*schema.names).repartition(key).mapInArrow(sparing(run), DDL)
+
+
+def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Small batches together."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += len(batch)
+        if size >= _ROWS:
+            yield pa.Table.from_batches(held).cast(schema)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held).cast(schema)
+
+
+def _by_key(table: pa.Table, kind: str, key: str) -> Iterator[Row]:
+    for value in table[key].unique().to_pylist():
+        part = table.filter(pc.equal(table[key], value))
+        note = named_pairs(zip(part["id"].to_pylist(), part["run_id"].to_pylist(), strict=True))
+        yield Row(kind, value, rows=len(part), note=note if kind == "sightings" else "", payload=packed(part))
+
+
+def _struct(schema: pa.Schema) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
+
+    return from_arrow_schema(schema)

@@ -1,0 +1,227 @@
+"""The jobs on the cluster: read, look again, put runs together, judge."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from advisor.catalogue import Catalogue
+from advisor.cluster import kinship
+from advisor.cluster.judging import Shape, judge_groups
+from advisor.cluster.looking import look
+from advisor.cluster.part import read_unit
+from advisor.cluster.planning import Asking
+from advisor.cluster.replay import look_again
+from advisor.cluster.rows import DDL, Done, Row, batches_of, done_of, rows_of
+from advisor.cluster.session import is_connect, parallelism
+from advisor.cluster.trimming import Summary, runs_of
+from advisor.cluster.units import Log, Look, Unit
+from advisor.cluster.workers import sparing
+from advisor.report import Asked
+
+SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
+"""Rows are as large as a range's batches: few of them may travel together."""
+_LOOKS_PER_TASK = 64
+_REPORTED_EVERY_S = 0.2
+
+Work = Callable[[Iterator[Row]], Iterable[Row]]
+
+
+class Progressed(int):
+    """Bytes read so far, with the files and events in them."""
+
+    files: int
+    events: int
+
+    @classmethod
+    def of(cls, done: Done) -> Progressed:
+        """What is done, as such a number."""
+        made = cls(done.bytes)
+        made.files, made.events = done.files, done.events
+        return made
+
+
+Progress = Callable[[Progressed], None]
+
+
+class Jobs:
+    """Jobs of one session; what they keep on the workers' disks is let go by `forget`."""
+
+    def __init__(self, spark: Any, progress: Progress | None = None) -> None:
+        self._spark = spark
+        self._progress = progress
+        self._kept: list[Any] = []
+        self.parallel = parallelism(spark)
+        self.spread = self.parallel * 4
+        """Tasks that rows are spread over; fewer where little was read."""
+
+    def expect(self, parts: Sequence[Unit | Log]) -> None:
+        """Spread what is read of these over no more tasks than they are."""
+        self.spread = min(self.spread, max(1, len(parts)))
+
+    def looks(self, asked: list[Asking]) -> list[tuple[str, Look]]:
+        """What each of the ranges holds."""
+        if not asked:
+            return []
+        groups = [asked[at : at + _LOOKS_PER_TASK] for at in range(0, len(asked), _LOOKS_PER_TASK)]
+
+        def work(task: bytes) -> Iterator[Row]:
+            for path, start, end in msgspec.msgpack.decode(task, type=list[Asking]):
+                yield Row("look", path, note=msgspec.json.encode(look(path, start, end)).decode())
+
+        rows = self._over([msgspec.msgpack.encode(group) for group in groups], work).select("key", "note").collect()
+        return [(row.key, Look(*msgspec.json.decode(row.note))) for row in rows]
+
+    def read(self, tasks: Sequence[Sequence[Unit]], beside: Any = None) -> Any:
+        """The rows of all units and those `beside`, kept on disk."""
+        count = self._counter()
+        with self._reporting(count):
+            rows = self.rows(tasks, count=count)
+            rows = self._keep(rows if beside is None else rows.union(beside))
+            rows.count()
+        return rows
+
+    def rows(self, tasks: Sequence[Sequence[Unit]], sightings: bool = True, count: Any = None) -> Any:
+        """The rows of all units, read whenever they are asked for."""
+
+        def work(task: bytes) -> Iterator[Row]:
+            for unit in msgspec.msgpack.decode(task, type=list[Unit]):
+                for row in read_unit(unit, sightings):
+                    if row.kind == "read" and count is not None:
+                        count.add(done_of(row))
+                    yield row
+
+        return self._over([msgspec.msgpack.encode(list(task)) for task in tasks], work)
+
+    def looked_again(self, rows: Any) -> Any:
+        """Rows of sightings from the rows of marks and plans."""
+        marks = rows.filter("kind in ('marks', 'plans')")
+        return self._keep(self._grouped(marks, self.spread, look_again))
+
+    def runs(self, rows: Any, asked: Asked) -> Any:
+        """Two rows per run: its last batches, and the places of all its events."""
+        until = asked.until
+        return self._keep(
+            self._grouped(rows.filter("kind = 'batches'"), self.spread, lambda each: runs_of(each, until))
+        )
+
+    def judged(
+        self,
+        rows: Any,
+        families: list[tuple[str, str, str]],
+        catalogue: Catalogue,
+        asked: Asked,
+        shape: Shape[Any],
+        metrics: tuple[str, ...],
+    ) -> Any:
+        """Rows of entries. `rows`: of runs and of sightings; `families`: (run or log, its name, its group)."""
+        groups = self._spark.createDataFrame(families, "family string, name string, group string").hint("broadcast")
+        found = rows.selectExpr(*_FAMILY).join(groups, ["family", "name"])
+        keyed = found.selectExpr("kind", "group as key", "number", "start", "rows", "note", "payload")
+        partitions = min(self.parallel * 8, len({group for *_, group in families}))
+        return self._grouped(keyed, partitions, lambda each: judge_groups(each, catalogue, asked, shape, metrics))
+
+    def forget(self) -> None:
+        """Let go of all that was kept."""
+        for kept in self._kept:
+            kept.unpersist()
+        self._kept = []
+
+    def _keep(self, frame: Any) -> Any:
+        from pyspark import StorageLevel  # noqa: PLC0415
+
+        kept = frame.persist(StorageLevel.DISK_ONLY)
+        self._kept.append(kept)
+        return kept
+
+    def _over(self, tasks: Sequence[bytes], work: Callable[[bytes], Iterator[Row]]) -> Any:
+        """A task of the cluster for each of `tasks`."""
+        tasks = list(tasks)
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from batches_of(work(tasks[number]))
+
+        return self._spark.range(0, len(tasks), 1, max(1, len(tasks))).mapInArrow(sparing(run), DDL)
+
+    def _grouped(self, frame: Any, partitions: int, work: Work) -> Any:
+        """`work` over the rows of each key, in order of place."""
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield from batches_of(work(rows_of(batches)))
+
+        ordered = frame.repartition(partitions, "key").sortWithinPartitions("key", "number", "start")
+        return ordered.mapInArrow(sparing(run), DDL)
+
+    def _counter(self) -> Any:
+        if self._progress is None or is_connect(self._spark):
+            return None
+        from advisor.cluster.counter import Sums  # noqa: PLC0415
+
+        return self._spark.sparkContext.accumulator(Done(), Sums())
+
+    @contextmanager
+    def _reporting(self, count: Any) -> Iterator[None]:
+        """Tell `progress` again and again what is done, and once at the end."""
+        if count is None or self._progress is None:
+            yield
+            return
+        ended = threading.Event()
+        watcher = threading.Thread(target=_watch, args=(count, self._progress, ended), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+            self._progress(Progressed.of(count.value))
+
+
+_FAMILY = (
+    "if(kind = 'sightings', 'log', 'run') as family",
+    "key as name",
+    "kind",
+    "number",
+    "start",
+    "rows",
+    "note",
+    "payload",
+)
+
+
+def _watch(count: Any, progress: Progress, ended: threading.Event) -> None:
+    while not ended.wait(_REPORTED_EVERY_S):
+        progress(Progressed.of(count.value))
+
+
+def families(summaries: Iterable[Summary], told: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """(run or log, its name, its group): runs that share a log or a query, by what `told` says too.
+
+    `told`: (log, note of its sightings: JSON of the pairs (query, run) that they name).
+    """
+    kin = kinship.Kinship()
+    runs, logs = [], []
+    for one in summaries:
+        kin.join([kinship.of_run(one.run_id), kinship.of_query(one.id), *map(kinship.of_log, one.logs)])
+        runs.append(one.run_id)
+    for log, note in told:
+        logs.append(log)
+        kin.join([kinship.of_log(log), *_named(note)])
+    found = [("run", run, kin.group(kinship.of_run(run))) for run in runs]
+    return found + [("log", log, kin.group(kinship.of_log(log))) for log in dict.fromkeys(logs)]
+
+
+def _named(note: str) -> Iterator[str]:
+    for query, run in msgspec.json.decode(note, type=list[tuple[str, str]]):
+        if query:
+            yield kinship.of_query(query)
+        if run:
+            yield kinship.of_run(run)
+            if not query:
+                yield kinship.of_query(None)

@@ -1,0 +1,87 @@
+"""Judges runs where their rows are: only the report's entries leave the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from advisor.batches import SCHEMA, SIGHTINGS, Batches, deduplicate
+from advisor.catalogue import Catalogue
+from advisor.cluster.rows import Row, unpacked
+from advisor.cluster.trimming import Summary, as_text
+from advisor.contract import FleetQuery, QueryEntry, encoded
+from advisor.metrics import METRICS
+from advisor.report.assemble import NARROW, Asked, judge_runs
+
+T = TypeVar("T", bound=QueryEntry | FleetQuery)
+
+
+@dataclass(frozen=True)
+class Shape(Generic[T]):
+    """What of an entry leaves the worker, and of which type that is."""
+
+    of: Callable[[QueryEntry], T]
+    type: type[T]
+
+
+WHOLE = Shape(lambda entry: entry, QueryEntry)
+"""The entry as it is."""
+_LAST = 1 << 62
+"""Where runs stand that have no time."""
+
+
+def judge_groups(
+    rows: Iterable[Row], catalogue: Catalogue, asked: Asked, shape: Shape[Any], metrics: Iterable[str] = METRICS
+) -> Iterator[Row]:
+    """One row per run, its entry of the report as JSON; `rows` come group by group (runs that share a log or query).
+
+    `start` is the time of the run's first event, for order.
+    """
+    for group, members in groupby(rows, key=lambda row: row.key):
+        for first, entry in _entries(list(members), catalogue, asked, metrics):
+            yield Row("entry", group, start=first, note=entry.run_id, payload=encoded(shape.of(entry)))
+
+
+def _entries(
+    rows: list[Row], catalogue: Catalogue, asked: Asked, metrics: Iterable[str]
+) -> Iterator[tuple[int, QueryEntry]]:
+    places = _places([row for row in rows if row.kind == "narrow"])
+    sightings = [unpacked(row.payload) for row in rows if row.kind == "sightings"]
+    told = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
+    firsts = _firsts(places)
+    for entry in judge_runs(_Batches(rows), places, told, catalogue, asked, metrics=metrics):
+        yield firsts.get(entry.run_id, _LAST), entry
+
+
+def _places(rows: Iterable[Row]) -> pa.Table:
+    empty = SCHEMA.empty_table().select(NARROW)
+    return deduplicate(pa.concat_tables([empty, *(as_text(unpacked(row.payload)) for row in rows)]))[0]
+
+
+def _firsts(places: pa.Table) -> dict[str, int]:
+    """Time of each run's first event in milliseconds."""
+    found = places.select(["run_id", "timestamp"]).group_by("run_id").aggregate([("timestamp", "min")])
+    times = found["timestamp_min"].cast(pa.int64()).to_pylist()
+    return dict(zip(found["run_id"].to_pylist(), times, strict=True))
+
+
+class _Batches(Mapping[str, Batches]):
+    """The last batches of each run, unpacked when they are asked for."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        runs = [row for row in rows if row.kind == "run"]
+        self._packed = {msgspec.json.decode(row.note, type=Summary).run_id: row.payload for row in runs}
+
+    def __getitem__(self, run_id: str) -> Batches:
+        return Batches.of(unpacked(self._packed[run_id]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)

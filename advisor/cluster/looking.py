@@ -1,0 +1,58 @@
+"""What large files are like, before it is decided how they are read."""
+
+from __future__ import annotations
+
+from advisor.cluster.units import Look
+from advisor.errors import InputError
+from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
+from advisor.sources.formats import HEAD, driverlog, format_of, loose
+from advisor.sources.places import Place, opened
+
+_STEP = 4 << 20
+_OVERLAP = 4096
+
+
+def look(path: str, start: int, end: int) -> Look:
+    """What [start, end) of a file tells of it; the format of the file is told by its beginning."""
+    try:
+        with opened(path) as place:
+            head = place.read(0, HEAD)
+            if is_packed(head[:16]):
+                return _packed(place)
+            form = format_of(head)
+            return Look(form.name) if form.by_line else _marks(place, start, end)
+    except (OSError, InputError):
+        return Look(unreadable=True)
+
+
+def _packed(place: Place) -> Look:
+    """A compressed event log is known by its first decompressed bytes."""
+    try:
+        first = next(blocks(Source(_InOrder(place))), b"")
+    except Torn:
+        first = b""
+    return Look(format_of(first[:HEAD]).name, packed=True)
+
+
+class _InOrder:
+    """A place read from its beginning."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._at = 0
+
+    def read(self, size: int = BLOCK, /) -> bytes:
+        found = self._place.read(self._at, self._at + size)
+        self._at += len(found)
+        return found
+
+
+def _marks(place: Place, start: int, end: int) -> Look:
+    """Whether marked events stand in the range; if none do, whether keys of events do."""
+    keyed = False
+    for at in range(start, end, _STEP):
+        text = place.read(at, min(at + _STEP, end) + _OVERLAP)
+        if driverlog.marks_events(text, 0):
+            return Look(marked=True)
+        keyed = keyed or loose.has_anchor(text, 0, len(text))
+    return Look(keyed=keyed)

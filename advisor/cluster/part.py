@@ -1,0 +1,284 @@
+"""Reads one unit: the rows of the table in it, and what a second look at its log will need."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.batches import SCHEMA, Broken
+from advisor.cluster.marks import Marks, Mentions, Plans, Seen
+from advisor.cluster.rows import Done, Row, broken_row, done_row, packed, packed_object
+from advisor.cluster.units import File, Unit
+from advisor.errors import InputError
+from advisor.facts.sighting import Sighting
+from advisor.progress import Partial, Progress
+from advisor.sources import formats
+from advisor.sources.codecs import Torn
+from advisor.sources.files import table_of
+from advisor.sources.formats import loose
+from advisor.sources.harvest import Buffer, Harvest, Lines, Window
+from advisor.sources.opening import read_windows
+from advisor.sources.places import Place, opened
+from advisor.sources.runs import Runs
+from advisor.sources.scan import Scan
+from advisor.sources.secondlook import Memory, SecondLook
+from advisor.sources.sightings import sight_event_log
+
+LOOK_BACK = 1 << 20
+"""Bytes before a range in which the event that reaches into it is looked for, and the beginning of a line."""
+SLACK = 256 << 10
+"""Bytes behind a range that are read with it, so that its last event is whole; doubled while it is not."""
+LINE_UNKNOWN = -1
+_LONGEST_NAME = 4096
+_EVERYWHERE = 1 << 62
+_STRETCH = 12
+"""Batches whose ids are equal but for that many bits make a stretch of a run, which can be put together apart."""
+
+
+def read_unit(unit: Unit, sightings: bool = True) -> Iterator[Row]:
+    """The rows of a unit: chunks of batches by run, sightings or what they are made from, broken records, counts."""
+    was_on = gc.isenabled()
+    gc.disable()  # events hold no cycles
+    try:
+        yield from _whole(unit, sightings) if unit.format is None else _divided(unit, sightings)
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _whole(unit: Unit, sightings: bool) -> Iterator[Row]:
+    """A log, file by file, as it is read where there is no cluster."""
+    memory = Memory() if sightings else None
+    done = Done()
+    for file in unit.files:
+        scan = Scan(file.path, unit.log, memory)
+        failed = _fed(file, scan, done, history=sightings)
+        yield from chunks(scan.harvest, file, 0)
+        if scan.sightings:
+            yield sightings_row(unit.log, file.number, scan.sightings)
+        if row := broken_row([*failed, *scan.harvest.broken], file.number, 0):
+            yield row
+        done.files += 1
+        done.events += scan.harvest.found
+    yield done_row(done)
+
+
+def _fed(file: File, scan: Scan, done: Done, history: bool) -> list[Broken]:
+    try:
+        done.bytes += read_windows(file.copy or file.path, scan.feed, history=history)
+    except Torn as torn:
+        scan.harvest.flush()
+        return [Broken(file.path, scan.position, 0, str(torn))]
+    except (OSError, InputError) as error:
+        return [Broken(file.path, 0, 0, _words(error))]
+    return []
+
+
+def _words(error: OSError | InputError) -> str:
+    return error.found if isinstance(error, InputError) else error.strerror or type(error).__name__
+
+
+def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
+    """A range of a plain file, or a compressed event log by itself."""
+    file = unit.files[0]
+    part = _Part(unit, sightings)
+    done = Done(number=file.number, files=int(unit.start == file.begin))
+    failed: list[Broken] = []
+    try:
+        done.bytes = part.read_stream() if unit.stream else part.read_range()
+    except Torn as torn:
+        failed = [Broken(file.path, part.position, 0, str(torn))]
+    except (OSError, InputError) as error:
+        failed = [Broken(file.path, 0, 0, _words(error))]
+    part.harvest.flush()
+    done.events, done.anything, done.piece = part.harvest.found, part.harvest.anything, part.piece
+    yield from chunks(part.harvest, file, unit.start)
+    yield from part.looked()
+    if row := broken_row([*failed, *part.harvest.broken], file.number, unit.start):
+        yield row
+    yield done_row(done)
+
+
+class _Kept(NamedTuple):
+    start: int
+    end: int
+
+    def holds(self, position: int) -> bool:
+        return self.start <= position < self.end
+
+
+class _NoLines(Lines):
+    """Counts nothing."""
+
+    def leave(self, buffer: Buffer, base: int, until: int) -> None:
+        """Let it go."""
+
+
+class _RangeHarvest(Harvest):
+    """Keeps what begins in its range; the lines of broken records are counted later, by who reads the file's head."""
+
+    def __init__(self, file: str, log: str, runs: Runs | None, kept: _Kept) -> None:
+        super().__init__(file, log, runs)
+        self._lines = _NoLines()
+        self._kept = kept
+        self._at = 0
+
+    def move(self, window: Window) -> None:
+        super().move(window)  # hands over what was found in the window before
+        self._at = window.base
+
+    def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
+        if starts and self._kept.holds(starts[0] + self._at) and self._kept.holds(starts[-1] + self._at):
+            super().add_many(events, starts, ends)
+            return
+        kept = [row for row in zip(events, starts, ends, strict=True) if self._kept.holds(row[1] + self._at)]
+        if kept:
+            super().add_many(*map(list, zip(*kept, strict=True)))
+
+    def add_partial(self, partial: Partial, start: int, end: int) -> None:
+        if self._kept.holds(start + self._at):
+            super().add_partial(partial, start, end)
+
+    def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
+        if self._kept.holds(start + self._at):
+            self.broken.append(Broken(self.file, start + self._at, LINE_UNKNOWN, reason, lacks))
+
+
+class _Part:
+    """Reads a unit that is not a whole log."""
+
+    def __init__(self, unit: Unit, sightings: bool) -> None:
+        self._unit = unit
+        self._sightings = sightings
+        self._format = formats.named(unit.format or "")
+        file = unit.files[0]
+        self._marks = Marks(file.path, file.size)
+        self._plans = Plans()
+        self._look = SecondLook(file.path, unit.log, Memory())
+        kept = _Kept(unit.start, unit.end)
+        runs = Seen(self._marks) if sightings and not self._format.tells else None
+        self.harvest: Harvest = (
+            Harvest(file.path, unit.log) if unit.stream else _RangeHarvest(file.path, unit.log, runs, kept)
+        )
+        self._mentions = Mentions(self._marks, unit.start, unit.end)
+        self.position = 0
+        self.piece = -1
+
+    def read_stream(self) -> int:
+        """Read a compressed event log; how many bytes it held."""
+        return read_windows(self._unit.files[0].path, lambda window: self._feed(window, _EVERYWHERE), history=False)
+
+    def read_range(self) -> int:
+        """Read [start, end) of a plain file, and on to the end of the event that begins last in it."""
+        start, end = self._unit.start, self._unit.end
+        with opened(self._unit.files[0].path) as place:
+            size = min(place.size, self._unit.files[0].size)
+            if not start and end >= size:
+                return self._read_file(place.read(0, size))
+            self._read_windows(place, size)
+        return end - start
+
+    def _read_windows(self, place: Place, size: int) -> None:
+        """Windows of a size that memory is used again for; only behind the range are they as long as its last event."""
+        start, end = self._unit.start, self._unit.end
+        base, slack = max(0, start - LOOK_BACK), SLACK
+        high = min(size, start + place.step, end + slack)
+        buffer = place.read(base, high)
+        begin = self._format.begins(buffer, start - base)
+        self.piece = -1 if start else loose.piece(buffer)
+        while True:
+            window = Window(buffer, base, begin, final=high >= size)
+            kept, resume = self._mention(window), self._feed(window, end - base)
+            if window.final or (base + resume >= end and high >= end + SLACK):
+                return
+            slack *= 2 if high >= end else 1
+            high = min(size, high + place.step, end + slack)
+            kept = min(kept, _line_of(buffer, resume))
+            base, begin = base + kept, resume - kept
+            buffer = place.read(base, high)
+
+    def _feed(self, window: Window, end: int) -> int:
+        self.harvest.move(window)
+        self.position = window.base + len(window.buffer)
+        resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
+        self._tell(window, resume, end)
+        return resume
+
+    def _read_file(self, buffer: bytes) -> int:
+        """Read a file that lies in the range as a whole, as it is read where there is no cluster."""
+        scan = Scan(self.harvest.file, self.harvest.log)
+        scan.harvest = self.harvest
+        window = Window(buffer, 0, 0, final=True)
+        scan.feed(window)
+        self._mention(window)
+        self._tell(window, len(buffer), len(buffer))
+        return len(buffer)
+
+    def _mention(self, window: Window) -> int:
+        """Note where lines name a run; from where on the window is needed for that once more."""
+        if not self._sightings or self._format.tells:
+            return len(window.buffer)
+        return self._mentions.look(window.buffer, window.base, window.final)
+
+    def _tell(self, window: Window, resume: int, end: int) -> None:
+        """Note what the telling lines say that have been read and begin before `end`."""
+        if not self._sightings or not self._format.tells:
+            return
+        file, log = self.harvest.file, self.harvest.log
+        for start, line, run in self._look.telling(window, min(resume, end + _LONGEST_NAME), self._format.tells):
+            if start < end:
+                self._plans.lines.append((run, sight_event_log(line, log=log, file=file, base=window.base + start)))
+
+    def looked(self) -> Iterator[Row]:
+        """What the second look at the log will need."""
+        file, start = self._unit.files[0], self._unit.start
+        if not self._sightings:
+            return
+        if self._format.tells:
+            yield Row("plans", self._unit.log, file.number, start, payload=packed_object(self._plans))
+        else:
+            yield Row("marks", self._unit.log, file.number, start, payload=packed_object(self._marks))
+
+
+def _line_of(buffer: bytes, position: int) -> int:
+    """Where the line that holds the position begins, if it is not too long."""
+    low = max(0, position - LOOK_BACK)
+    return max(low, buffer.rfind(b"\n", low, position) + 1)
+
+
+def chunks(harvest: Harvest, file: File, start: int) -> Iterator[Row]:
+    """The events of a harvest by run and stretch, as rows."""
+    if not (taken := harvest.chunks.take()):
+        return
+    table = pa.Table.from_batches(taken, SCHEMA)
+    for run_id, stretch, part in _apart(table):
+        yield Row("batches", run_id, file.number, start, len(part), str(stretch), packed(part))
+
+
+def _apart(table: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
+    """(run, stretch, its rows); a batch that is logged twice is in the same stretch both times."""
+    stretch = pc.shift_right(pc.fill_null(table["batch_id"], 0), _STRETCH)
+    runs, stretches = pc.unique(table["run_id"]).to_pylist(), pc.unique(stretch).to_pylist()
+    if len(runs) == len(stretches) == 1:  # as in most files; to group takes as long as to read a small file
+        yield runs[0], stretches[0], table
+        return
+    places = pa.table([table["run_id"], stretch], names=["run", "stretch"])
+    for each in places.group_by(["run", "stretch"]).aggregate([]).to_pylist():
+        mine = pc.and_(pc.equal(places["run"], each["run"]), pc.equal(stretch, each["stretch"]))
+        yield each["run"], each["stretch"], table.filter(mine)
+
+
+def named_pairs(pairs: Iterable[tuple[str | None, str | None]]) -> str:
+    """JSON of the pairs (query, run) that are named, each once."""
+    return msgspec.json.encode(sorted({(one or "", run or "") for one, run in pairs if one or run})).decode()
+
+
+def sightings_row(log: str, number: int, sightings: list[Sighting]) -> Row:
+    """Sightings of one file as a row; the note names the queries and runs that they speak of."""
+    note = named_pairs((one.id, one.run_id) for one in sightings)
+    return Row("sightings", log, number, 0, len(sightings), note, packed(table_of(sightings)))

@@ -1,0 +1,96 @@
+"""From paths to tasks, and from what tasks said to the counts and broken records of the whole reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from advisor.batches import Broken
+from advisor.cluster.part import LINE_UNKNOWN
+from advisor.cluster.rows import Row, broken_of, done_of
+from advisor.cluster.units import Log, Look, Unit, ranges, units
+from advisor.redaction import redact
+from advisor.sources.formats.loose import LONGEST_PIECE, early_piece
+from advisor.sources.harvest import MOST_BROKEN
+from advisor.sources.paths import Input, shown
+from advisor.sources.places import opened
+from advisor.sources.scan import A_PIECE
+
+Asking = tuple[str, int, int]
+"""A range that is to be looked at before it is decided how its log is read."""
+_STEP = 4 << 20
+
+
+def asked_about(logs: Iterable[Log], split: int) -> list[Asking]:
+    """The ranges of logs that are too large for one task; of small ones nothing need be known."""
+    large = [file for log in logs if log.size > split for file in log.files]
+    return [(file.path, start, end) for file in large for start, end in ranges(file, split)]
+
+
+def planned(logs: Iterable[Log], split: int, look: Callable[[list[Asking]], Iterable[tuple[str, Look]]]) -> list[Unit]:
+    """What is read in one go, for all logs. `look` tells what the ranges hold that it is asked about."""
+    logs = list(logs)
+    looks: dict[str, Look] = {}
+    for path, seen in look(asked_about(logs, split)):
+        looks[path] = looks[path].with_range(seen) if path in looks else seen
+    return [unit for log in logs for unit in units(log, looks, split)]
+
+
+class Outcome(NamedTuple):
+    """What reading came to, besides the tables."""
+
+    files: int
+    bytes: int
+    broken: tuple[Broken, ...]
+
+
+def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Outcome:
+    """The counts and the broken records in the rows `read` and `broken`, in the order of the files."""
+    rows = list(rows)
+    done = [done_of(row) for row in rows if row.kind == "read"]
+    something = {one.number for one in done if one.anything}
+    by_file = {number: [Broken(shown(one.path), 0, 0, one.unfit)] for number, one in enumerate(inputs) if one.unfit}
+    for row in sorted((row for row in rows if row.kind == "broken"), key=lambda row: (row.number, row.start)):
+        by_file.setdefault(row.number, []).extend(broken_of(row))
+    for one in done:
+        if one.piece >= 0 and one.number not in something:
+            by_file.setdefault(one.number, []).append(_piece(inputs[one.number].path, one.piece))
+    broken = [entry for number in sorted(by_file) for entry in _in_lines(by_file[number])]
+    return Outcome(sum(one.files for one in done), sum(one.bytes for one in done), tuple(broken))
+
+
+def _piece(path: str, start: int) -> Broken:
+    """The record of a file that holds nothing but a piece of an event, at `start`."""
+    try:
+        with opened(path) as place:
+            head = place.read(0, start + LONGEST_PIECE)
+    except OSError:
+        head = b""
+    found = early_piece(head, 0, len(head), A_PIECE)
+    says, lacks = (redact(found.partial.says), found.partial.lacks) if found.partial else (A_PIECE, None)
+    return Broken(path, start, LINE_UNKNOWN, says, lacks)
+
+
+def _in_lines(broken: list[Broken]) -> list[Broken]:
+    """The broken records of one file, each once, with the lines that its ranges could not know."""
+    broken = list(dict.fromkeys(broken))[:MOST_BROKEN]
+    unknown = sorted(one.offset for one in broken if one.line == LINE_UNKNOWN)
+    lines = _lines(broken[0].file, unknown) if unknown else {}
+    return [replace(one, line=lines[one.offset]) if one.line == LINE_UNKNOWN else one for one in broken]
+
+
+def _lines(path: str, offsets: Sequence[int]) -> dict[int, int]:
+    """The line, from 1, of each offset of a file; offsets rise."""
+    found, at, line = {}, 0, 1
+    try:
+        with opened(path) as place:
+            for offset in offsets:
+                while at < offset:
+                    step = min(_STEP, offset - at)
+                    line += place.read(at, at + step).count(b"\n")
+                    at += step
+                found[offset] = line
+    except OSError:
+        return {offset: found.get(offset, 0) for offset in offsets}
+    return found

@@ -1,0 +1,183 @@
+"""The rows that tasks hand on: chunks of the two tables and what belongs to them, as bytes under a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.batches import CUSTOM, OPERATOR, SCHEMA, Broken
+
+_CODEC = "zstd"
+
+
+class Row(NamedTuple):
+    """One row. `key`: what it belongs to (a run, a log, a component); `number`, `start`: its file and place, for order.
+
+    `kind`: batches, sightings, marks, plans, broken, read, run, entry. `note` is JSON text; of batches their stretch.
+    """
+
+    kind: str
+    key: str
+    number: int = 0
+    start: int = 0
+    rows: int = 0
+    note: str = ""
+    payload: bytes = b""
+
+
+ROWS = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("key", pa.string()),
+        ("number", pa.int64()),
+        ("start", pa.int64()),
+        ("rows", pa.int64()),
+        ("note", pa.string()),
+        ("payload", pa.binary()),
+    ]
+)
+DDL = "kind string, key string, number long, start long, rows long, note string, payload binary"
+"""ROWS, as Spark writes it."""
+_BATCH_BYTES = 16 << 20
+_Entry = tuple[str, int, int, str, tuple[str, ...] | None]
+
+
+class Done(msgspec.Struct):
+    """What a unit's reading came to; of a range also its file and whether it holds `anything`, or only a `piece`."""
+
+    files: int = 0
+    bytes: int = 0
+    events: int = 0
+    number: int = -1
+    anything: bool = False
+    piece: int = -1
+
+
+def batches_of(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """The rows as batches of a size that Spark takes well."""
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += len(row.payload) + 100
+        if size >= _BATCH_BYTES or len(held) >= 4096:
+            yield _batch(held)
+            held, size = [], 0
+    if held:
+        yield _batch(held)
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """The rows in batches that Spark hands over."""
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in ROWS.names]
+        yield from map(Row._make, zip(*columns, strict=True))
+
+
+def _batch(rows: list[Row]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, ROWS, strict=True)], schema=ROWS
+    )
+
+
+def packed(table: pa.Table) -> bytes:
+    """A table as compressed bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    raw = sink.getvalue()
+    return int(raw.size).to_bytes(8, "little") + bytes(pa.compress(raw, codec=_CODEC, asbytes=True))
+
+
+def unpacked(payload: bytes) -> pa.Table:
+    """The table again."""
+    size = int.from_bytes(payload[:8], "little")
+    raw = pa.decompress(memoryview(payload)[8:], decompressed_size=size, codec=_CODEC)
+    return pa.ipc.open_stream(raw).read_all()
+
+
+def packed_object(thing: object) -> bytes:
+    """A msgspec structure as compressed bytes."""
+    raw = msgspec.msgpack.encode(thing)
+    return len(raw).to_bytes(8, "little") + bytes(pa.compress(raw, codec=_CODEC, asbytes=True))
+
+
+def unpacked_bytes(payload: bytes) -> bytes:
+    """The msgpack bytes in a payload of `packed_object`."""
+    size = int.from_bytes(payload[:8], "little")
+    return bytes(pa.decompress(memoryview(payload)[8:], decompressed_size=size, codec=_CODEC, asbytes=True))
+
+
+def broken_row(broken: Iterable[Broken], number: int, start: int) -> Row | None:
+    """Broken records of one file as one row; None when there are none."""
+    entries = [(one.file, one.offset, one.line, one.reason, one.lacks) for one in broken]
+    return Row("broken", "", number, start, len(entries), _text(entries)) if entries else None
+
+
+def broken_of(row: Row) -> list[Broken]:
+    """The records in a row of `broken_row`."""
+    return [Broken(*entry) for entry in msgspec.json.decode(row.note, type=list[_Entry])]
+
+
+def _text(thing: object) -> str:
+    return msgspec.json.encode(thing).decode("utf-8", "replace")
+
+
+def done_row(done: Done) -> Row:
+    """What a unit came to, as a row."""
+    return Row("read", "", note=_text(done))
+
+
+def done_of(row: Row) -> Done:
+    """What a row of `done_row` says."""
+    return msgspec.json.decode(row.note, type=Done)
+
+
+def plain_schema() -> pa.Schema:
+    """SCHEMA as Spark can hold it: names of state metrics as text, not as numbers into a dictionary."""
+    custom = pa.map_(pa.string(), CUSTOM.item_type)
+    operator = pa.struct([field.with_type(custom) if field.name == "custom" else field for field in OPERATOR])
+    return pa.schema([field.with_type(pa.list_(operator)) if field.name == "operators" else field for field in SCHEMA])
+
+
+def as_plain(table: pa.Table) -> pa.Table:
+    """A table of SCHEMA in the types of `plain_schema`."""
+    columns = [
+        _decoded(column) if field.name == "operators" else column
+        for field, column in zip(SCHEMA, table.columns, strict=True)
+    ]
+    return pa.table(columns, plain_schema())
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = plain_schema().field("operators").type
+    return pa.chunked_array([_decoded_lists(chunk, kind) for chunk in column.chunks], kind)
+
+
+def _decoded_lists(lists: pa.ListArray, kind: pa.DataType) -> pa.ListArray:
+    members = lists.flatten()
+    fields = [members.field(nth) for nth in range(members.type.num_fields)]
+    custom = fields[-1]
+    maps = pa.MapArray.from_arrays(
+        _from_zero(custom), _plain_keys(custom), custom.items.slice(custom.offsets[0].as_py(), _count(custom))
+    )
+    struct = pa.StructArray.from_arrays([*fields[:-1], maps], fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(_from_zero(lists), struct, type=kind)
+
+
+def _plain_keys(maps: pa.MapArray) -> pa.Array:
+    keys = maps.keys.slice(maps.offsets[0].as_py(), _count(maps))
+    return keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
+
+
+def _count(array: pa.Array) -> int:
+    return int(array.offsets[-1].as_py() - array.offsets[0].as_py())
+
+
+def _from_zero(array: pa.Array) -> pa.Array:
+    return pc.subtract(array.offsets, array.offsets[0])

@@ -1,0 +1,166 @@
+"""Spark sessions: the one that is given, or one of our own; and how its workers get this package."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import advisor
+from advisor.errors import UsageError
+
+_OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+_NO_SPARK = "PySpark is not installed here"
+_TO_START = "it needs Java 17 or newer, and a master as spark://host:7077, yarn, k8s://… or local[8]"
+_PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|egg)$")
+"""As --py-files takes it; a wheel sent that way is found by the driver alone."""
+_SHIPPED = "spark.latencyAdvisor.shipped"
+
+
+def java() -> str:
+    """The Java command: of JAVA_HOME, else of the path; UsageError where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin") if home else None
+    if (found := found or shutil.which("java")) is None:
+        raise UsageError("Spark", "there is no Java here", "install Java 17 or newer, or set JAVA_HOME")
+    return found
+
+
+def active_session() -> Any:
+    """The session that runs in this process, None without one."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError:
+        return None
+    return SparkSession.getActiveSession()
+
+
+@contextmanager
+def session(given: Any = None, master: str | None = None) -> Iterator[Any]:
+    """The session that is given, or that runs already; else one at `master`, ended afterwards.
+
+    Without a master it is as spark-submit or the defaults say, else all local cores. Raises UsageError without PySpark
+    or Java.
+    """
+    found = given if given is not None else active_session()
+    if found is not None:
+        yield found
+        return
+    spark = _started(master)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _started(master: str | None) -> Any:
+    try:
+        from pyspark.errors import PySparkException  # noqa: PLC0415
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError:
+        raise UsageError("--engine spark", _NO_SPARK, "pip install 'streaming-latency-advisor[spark]'") from None
+    builder = SparkSession.builder.appName("latency-advisor")
+    for name, value in _OWN.items():
+        builder = builder.config(name, value)
+    try:
+        spark = (builder.master(master) if master else builder).getOrCreate()
+    except (PySparkException, OSError) as error:
+        words = str(error).strip().split("\n")[0][:200]
+        raise UsageError("--engine spark", f"Spark does not start: {words}", _TO_START) from None
+    spark.sparkContext.setLogLevel("ERROR")
+    if is_local(spark):
+        spark.sparkContext.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return spark
+
+
+def is_connect(spark: Any) -> bool:
+    """Whether this is a session of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def described(spark: Any) -> str:
+    """Version and master of a session, in words."""
+    where = "Spark Connect" if is_connect(spark) else spark.sparkContext.master
+    return f"Spark {spark.version}, {where}"
+
+
+def parallelism(spark: Any) -> int:
+    """Tasks that can run at once, as far as the session tells."""
+    if is_connect(spark):
+        return 16
+    return max(1, int(spark.sparkContext.defaultParallelism))
+
+
+def is_local(spark: Any) -> bool:
+    """Whether the workers are processes of the driver's, in its directory."""
+    return not is_connect(spark) and spark.sparkContext.master.split("[")[0] == "local"
+
+
+def ship(spark: Any) -> None:
+    """Give the workers this package, once per session; the driver's own have it."""
+    if is_connect(spark) or is_local(spark):
+        return
+    context = spark.sparkContext
+    if context.getLocalProperty(_SHIPPED) == advisor.__version__ or _sent(context):
+        return
+    # a name of its own: Spark takes no second file of a name, and the user may have sent the package, too
+    name = f"advisor-{advisor.__version__}-{uuid4().hex[:8]}"
+    folder = tempfile.mkdtemp(prefix="latency-advisor-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # workers fetch it as long as the session lives
+    context.addPyFile(archive(folder, name))
+    context.setLocalProperty(_SHIPPED, advisor.__version__)
+
+
+def _sent(context: Any) -> bool:
+    """Whether the user has sent the package himself, with --py-files or addPyFile."""
+    sent = [*context._python_includes, *context.getConf().get("spark.submit.pyFiles", "").split(",")]
+    return any(_PACKAGE.match(name.rsplit("/", 1)[-1]) for name in sent)
+
+
+def archive(folder: str | Path, name: str = "advisor") -> str:
+    """This package as a zip file in a folder, as `--py-files` takes it; where it stands."""
+    home = Path(advisor.__file__).parent
+    if home.parent.is_file():
+        return str(shutil.copy(home.parent, Path(folder) / f"{name}.zip"))
+    staged = Path(folder) / "staged"
+    shutil.copytree(home, staged / "advisor", ignore=shutil.ignore_patterns("__pycache__"))
+    found = shutil.make_archive(str(Path(folder) / name), "zip", staged)
+    shutil.rmtree(staged)
+    return found
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turns what Spark raises when workers lack a library into a UsageError."""
+    try:
+        yield
+    except Exception as error:
+        lacks = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", str(error))
+        if lacks is None:
+            raise
+        raise UsageError("the cluster's workers", f"have no Python module '{lacks[1]}'", _REMEDY) from None
+
+
+_REMEDY = "install streaming-latency-advisor there, or send an environment along with --archives"
+
+
+@contextmanager
+def settings(spark: Any, wanted: Mapping[str, str]) -> Iterator[None]:
+    """The session with these settings, as it was before afterwards."""
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            with suppress(Exception):  # a session that was stopped meanwhile
+                spark.conf.unset(name) if value is None else spark.conf.set(name, value)

@@ -1,0 +1,155 @@
+"""What one task reads: whole logs, ranges of large plain files, large event-log files; grouped into even tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+from advisor.sources.formats import named
+from advisor.sources.paths import Input
+
+UNKNOWN_SIZE = -1
+WHOLE = 16 << 20
+"""Bytes of a text that is never divided: in short ones events are looked for everywhere, not only at their marker."""
+OPENING = 64 << 10
+"""Bytes that could be read in the time that it takes to open a file."""
+
+
+class File(NamedTuple):
+    """One file of a log: its place among all files, its bytes on disk (-1: it cannot be told), where it is new.
+
+    `copy`: where the worker that reads it has it, if its path cannot be opened there.
+    """
+
+    number: int
+    path: str
+    size: int
+    begin: int = 0
+    copy: str = ""
+
+
+class Log(NamedTuple):
+    """The files of one log or application, in order."""
+
+    log: str
+    files: tuple[File, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(max(0, file.size) for file in self.files)
+
+
+class Look(NamedTuple):
+    """What a large file is like: its format, and whether it holds marked events or only keys of events."""
+
+    format: str = "text"
+    packed: bool = False
+    marked: bool = False
+    keyed: bool = False
+    unreadable: bool = False
+
+    def with_range(self, other: Look) -> Look:
+        """The same file, another range of it seen too."""
+        return self._replace(marked=self.marked or other.marked, keyed=self.keyed or other.keyed)
+
+
+class Unit(NamedTuple):
+    """What is read in one go: `whole` logs file by file, or [start, end) of the one file in `files`."""
+
+    log: str
+    files: tuple[File, ...]
+    format: str | None = None
+    start: int = 0
+    end: int = 0
+    stream: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk that it stands for."""
+        return self.end - self.start if self.format and not self.stream else sum(max(0, f.size) for f in self.files)
+
+
+def cost(part: Log | Unit) -> int:
+    """What reading it costs, in bytes."""
+    return part.size + OPENING * len(part.files)
+
+
+def logs(inputs: Iterable[Input], sizes: Mapping[str, int]) -> list[Log]:
+    """The logs behind the inputs, each with its files in order, without those that are not to be read."""
+    files: dict[str, list[File]] = {}
+    for number, one in enumerate(inputs):
+        if not one.unfit:
+            files.setdefault(one.log, []).append(File(number, one.path, sizes.get(one.path, UNKNOWN_SIZE)))
+    return [Log(log, tuple(members)) for log, members in files.items()]
+
+
+def ranges(file: File, split: int) -> list[tuple[int, int]]:
+    """[start, end) of each part of what is new in a file, of even size and none larger than `split`."""
+    size = file.size - file.begin
+    count = max(1, -(-size // split))
+    return [(file.begin + size * nth // count, file.begin + size * (nth + 1) // count) for nth in range(count)]
+
+
+def grown(log: Log, files: Iterable[File], looks: Mapping[str, Look], split: int) -> list[Unit]:
+    """How what is new at the end of files is read; a file of which the end alone says too little is read whole."""
+    parts = []
+    for file in files:
+        look = looks.get(file.path, Look(unreadable=True))
+        if look.packed or look.unreadable or not _in_ranges(look):
+            parts.append(Unit(log.log, (file._replace(begin=0),)))
+        else:
+            parts += [Unit(log.log, (file,), look.format, start, end) for start, end in ranges(file, split)]
+    return parts
+
+
+def units(log: Log, looks: Mapping[str, Look], split: int) -> list[Unit]:
+    """How a log is read: whole if it is small or its text is compressed or unmarked, else file by file in ranges."""
+    if not _divisible(log, looks):
+        return [Unit(log.log, log.files)]
+    return [unit for file in log.files for unit in _units_of(log.log, file, looks[file.path], split)]
+
+
+def _divisible(log: Log, looks: Mapping[str, Look]) -> bool:
+    """Whether a file of the log can be read without those before it, and in ranges if it is large."""
+    seen = [(file.size, looks.get(file.path, Look(unreadable=True))) for file in log.files]
+    if any(look.unreadable for _, look in seen):
+        return False
+    if all(named(look.format).tells for _, look in seen):
+        return True
+    return all(
+        not look.packed and not named(look.format).tells and (size <= WHOLE or _in_ranges(look)) for size, look in seen
+    )
+
+
+def _in_ranges(look: Look) -> bool:
+    """Whether a range of the file can be read without the rest."""
+    return named(look.format).by_line or look.marked or not look.keyed
+
+
+def _units_of(log: str, file: File, look: Look, split: int) -> Iterator[Unit]:
+    if look.packed:
+        yield Unit(log, (file,), look.format, 0, file.size, stream=True)
+        return
+    whole = not named(look.format).by_line and file.size <= WHOLE
+    for start, end in ranges(file, max(split, file.size, 1) if whole else split):
+        yield Unit(log, (file,), look.format, start, end)
+
+
+def tasks(parts: Iterable[Unit], size: int) -> list[list[Unit]]:
+    """Units in tasks of about `size` bytes, neighbours together, the largest tasks first."""
+    numbered = _numbered(parts, size)
+    found = [[unit for _, unit in members] for _, members in groupby(numbered, key=lambda each: each[0])]
+    return sorted(found, key=lambda members: -sum(unit.size for unit in members))
+
+
+def _numbered(parts: Iterable[Unit], size: int) -> Iterator[tuple[int, Unit]]:
+    """Each unit with the number of its task."""
+    task = filled = 0
+    for unit in parts:
+        more = cost(unit)
+        if filled and filled + more > size:
+            task, filled = task + 1, 0
+        filled += more
+        yield task, unit

@@ -1,0 +1,81 @@
+"""Between which versions of Spark a run lies, by what its progress names and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+
+from advisor.batches import Columns
+from advisor.facts.versions import version_at_least, version_numbers
+
+_FIRST_PHASES: Final = {"commit_offsets_ms": "3.4", "latest_offset_ms": "3.0", "get_end_offset_ms": "2.4"}
+"""Phases and the first version of open-source Spark that times them."""
+_FIRST_METRICS: Final = {
+    "numRowsIncrementallyRemoved": "4.3",
+    "forceSnapshotCount": "4.2",
+    "rocksdbForceSnapshotCount": "4.2",
+    "rocksdbLoadLatencyMs": "4.1",
+    "rocksdbNumExternalColumnFamilies": "4.0",
+    "rocksdbTotalBytesWrittenByFlush": "3.5",
+    "rocksdbCommitFlushLatency": "3.2",
+}
+"""State metrics and the first version of open-source Spark that reports them."""
+_ALWAYS: Final = ("trigger_execution_ms", "query_planning_ms", "wal_commit_ms", "add_batch_ms")
+"""Phases of every batch in every version: an event that lacks one was shortened, and lacks others for that reason."""
+COMMIT_OFFSETS_ON_DATABRICKS: Final = ("3.3", "11.0")
+"""The first Spark, and Databricks Runtime, that times commitOffsets on Databricks."""
+
+
+def version_bounds(executed: Columns, operators: Columns, keys: Iterable[str]) -> dict[str, str | None]:
+    """`spark_version_at_least`, `spark_version_below` and `databricks_runtime_below`, as far as batches tell.
+
+    `executed`: batches of one run; `operators`: one row per batch and operator; `keys`: names of their state metrics.
+    What is there bounds from below on open-source Spark only: Databricks brings phases to older versions, so what is
+    missing bounds from above everywhere.
+    """
+    least, below = _newest([*_present(executed, operators, set(keys))]), _oldest([*_missing(executed, operators)])
+    if least and below and version_at_least(least, below):
+        least = None
+    before_commits = COMMIT_OFFSETS_ON_DATABRICKS[1] if _lacks(executed, "commit_offsets_ms") else None
+    return {
+        "spark_version_at_least": least,
+        "spark_version_below": below,
+        "databricks_runtime_below": before_commits,
+    }
+
+
+def _present(executed: Columns, operators: Columns, keys: set[str]) -> Iterator[str]:
+    yield from (version for key, version in _FIRST_METRICS.items() if key in keys)
+    yield from (version for phase, version in _FIRST_PHASES.items() if not np.isnan(executed[phase]).all())
+    if not np.isnan(operators["commit_ms"]).all():
+        yield "3.2"
+
+
+def _missing(executed: Columns, operators: Columns) -> Iterator[str]:
+    if not np.isnan(executed["get_end_offset_ms"]).all():
+        yield "3.0"
+    if _lacks(executed, "commit_offsets_ms"):
+        yield "3.4"
+    if _lacks(executed, "batch_duration_ms", "timestamp"):  # both stand at an event's head, which may be cut off
+        yield "4.0"
+    if not np.isnan(operators["rows_total"]).all() and np.isnan(operators["commit_ms"]).all():
+        yield "3.2"
+    old = ~np.isnan(executed["get_offset_ms"] + executed["timestamp"]) & np.isnan(executed["batch_id"])
+    if old.any():
+        yield "2.2" if (executed["run_id"][old] == executed["id"][old]).all() else "2.3"
+
+
+def _lacks(executed: Columns, column: str, *beside: str) -> bool:
+    """Whether no whole event has a value there; whole is one that has the columns `beside` it, too."""
+    whole = ~np.any([np.isnan(executed[name]) for name in (*_ALWAYS, *beside)], axis=0)
+    return bool(whole.any() and np.isnan(executed[column][whole]).all())
+
+
+def _newest(versions: list[str]) -> str | None:
+    return max(versions, key=version_numbers, default=None)
+
+
+def _oldest(versions: list[str]) -> str | None:
+    return min(versions, key=version_numbers, default=None)

@@ -1,0 +1,98 @@
+"""What a batch waits in Kafka's consumers for records that do not come."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+
+from advisor.metrics.flow import backlog_rows, reread_factor, rows_taken
+from advisor.metrics.numbers import fact_number
+from advisor.metrics.phases import share_of
+from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
+from advisor.metrics.state import slots
+from advisor.window import Window
+
+DEFAULT_WAIT_MS = 500.0
+"""Kafka's own default of fetch.max.wait.ms."""
+
+
+@remembered
+def partitions_read(window: Window) -> np.ndarray:
+    """Partitions of Kafka from which each batch read rows, which is also the number of its read tasks; NaN unknown."""
+    counts = np.full(len(window), np.nan)
+    for batch, start, end in zip(
+        window.sources["batch"], window.sources["start_offset"], window.sources["end_offset"], strict=True
+    ):
+        read = _moved(start, end)
+        counts[batch] = read + (0 if math.isnan(counts[batch]) else counts[batch])
+    return counts
+
+
+def _moved(start: str | None, end: str | None) -> float:
+    before, after = _partitions(start), _partitions(end)
+    if before is None or after is None:
+        return math.nan
+    return float(sum(offset != before.get(place) for place, offset in after.items()))
+
+
+def _partitions(text: str | None) -> dict[tuple[str, str], object] | None:
+    """Offset by topic and partition; None where the text is no offset of Kafka's."""
+    try:
+        topics = msgspec.json.decode(text or "")
+    except msgspec.DecodeError:
+        return None
+    if not isinstance(topics, dict) or not all(isinstance(one, dict) for one in topics.values()):
+        return None
+    return {(topic, number): at for topic, numbers in topics.items() for number, at in numbers.items()}
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def kafka_fetch_wait_ms(window: Window) -> Batchwise:
+    """What the read tasks of a batch wait for a fetch that Kafka holds back until a record comes.
+
+    A consumer that has read its partition to the end has the next fetch under way, and the broker answers Spark's next
+    question on the same connection only after it: after the time to the partition's next record, at most
+    fetch.max.wait.ms (500 by default). Per task min(limit, interval x partitions / rows), times the waves of tasks,
+    times the reads of the source, at most addBatch; 0 for a batch that left rows behind, since its consumers had more
+    to read. Slots unknown: from one wave to as many as the slots that were seen leave, else one by one.
+    """
+    if window.facts.value("source") != "kafka":
+        return Missing("the query does not read Kafka")
+    tasks = partitions_read(window)
+    if np.isnan(tasks).all():
+        return Missing("the offsets do not tell the partitions that were read")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        until_next = window.batches["interval_ms"] * tasks / rows_taken(window)
+    each = np.minimum(until_next, _limit(window)) * _reads(window) * _at_end(window)
+    free, most = slots(window), window.batches["add_batch_ms"]
+    waves = np.ceil(tasks / (free or fact_number(window, "task_slots_at_least") or 1.0))
+    at_most: np.ndarray = np.minimum(each * waves, most)
+    if free is not None or (waves[~np.isnan(waves)] <= 1).all():
+        return at_most
+    return Bounds(np.minimum(each, most), at_most)
+
+
+def _limit(window: Window) -> float:
+    known = fact_number(window, "kafka_fetch_max_wait_ms")
+    return DEFAULT_WAIT_MS if known is None else known
+
+
+def _reads(window: Window) -> np.ndarray:
+    """How often each batch reads its source; once where nothing tells."""
+    factor = reread_factor(window)
+    return np.fmax(np.round(factor), 1.0) if isinstance(factor, np.ndarray) else np.ones(len(window))
+
+
+def _at_end(window: Window) -> np.ndarray:
+    """1 for a batch that read to the end of its topics, 0 for one that left rows behind."""
+    left = backlog_rows(window)
+    return np.where(left > 0, 0.0, 1.0) if isinstance(left, np.ndarray) else np.ones(len(window))
+
+
+kafka_fetch_wait_share = share_of(
+    kafka_fetch_wait_ms,
+    "kafka_fetch_wait_share",
+    "what read tasks wait for fetches that Kafka holds back / triggerExecution",
+)

@@ -1,0 +1,78 @@
+"""What a fixed trigger interval leaves free, and what a record waits for it."""
+
+from __future__ import annotations
+
+from advisor.metrics.cost import interval_over_advised, interval_wait_ms
+from advisor.metrics.latency import latency_target_excess_ms
+from advisor.metrics.measure import measure
+from advisor.metrics.numbers import fact_number
+from advisor.metrics.phases import trigger_execution_ms
+from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
+from advisor.window import Window
+
+BY_DEFAULT = 1.5
+"""Median record latency over the batch by default trigger: a record waits half a batch on average, then for its own."""
+LONG_INTERVAL = 3.0  # times the advised interval: from there on it is said though nobody named a target
+
+
+def _interval_and_batch(window: Window) -> tuple[float, float] | Missing:
+    """The trigger's interval and the typical batch, in ms."""
+    interval, batch = fact_number(window, "trigger_interval_ms"), measure(window, trigger_execution_ms, "typical")
+    if isinstance(batch, Missing):
+        return batch
+    if not interval:
+        return Missing("the trigger interval is not known", "trigger_interval_ms")
+    return interval, batch.safe
+
+
+@window_metric("share")
+def interval_used_share(window: Window) -> Windowed:
+    """The typical batch over the trigger interval."""
+    known = _interval_and_batch(window)
+    return known if isinstance(known, Missing) else _exactly(known[1] / known[0])
+
+
+@window_metric("ms")
+def headroom_ms(window: Window) -> Windowed:
+    """What the typical batch leaves of the trigger interval; 0 when it takes longer."""
+    known = _interval_and_batch(window)
+    return known if isinstance(known, Missing) else _exactly(max(0.0, known[0] - known[1]))
+
+
+@window_metric("share")
+def headroom_share(window: Window) -> Windowed:
+    """How much more the typical batch may take before it outlasts the interval."""
+    known = _interval_and_batch(window)
+    return known if isinstance(known, Missing) else _exactly(max(0.0, known[0] / max(known[1], 1.0) - 1))
+
+
+@window_metric("ratio", "count")
+def commits_by_default(window: Window) -> Windowed:
+    """How many times as many batches, and commits, the default trigger would make: interval / typical batch."""
+    known = _interval_and_batch(window)
+    return known if isinstance(known, Missing) else _exactly(known[0] / max(known[1], 1.0))
+
+
+@window_metric("ms", time="latency")
+def latency_by_default_ms(window: Window) -> Windowed:
+    """Median record latency by the default trigger: 1.5 x the typical batch, at most, as its batches are smaller."""
+    known = _interval_and_batch(window)
+    return known if isinstance(known, Missing) else _exactly(BY_DEFAULT * known[1])
+
+
+@window_metric("ms", time="latency")
+def unwanted_interval_wait_ms(window: Window) -> Windowed:
+    """What a record waits for a longer interval than batches need.
+
+    0 where a target is known and kept, and without a target where the interval is less than three times the advised.
+    """
+    excess, ratio = latency_target_excess_ms(window), interval_over_advised(window)
+    if isinstance(excess, Estimate) and excess.safe <= 0:
+        return _exactly(0.0)
+    if "latency_target_ms" not in window.facts and isinstance(ratio, Estimate) and ratio.safe < LONG_INTERVAL:
+        return _exactly(0.0)
+    return interval_wait_ms(window)
+
+
+def _exactly(number: float) -> Estimate:
+    return Estimate(number, number, number)

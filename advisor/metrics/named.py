@@ -1,0 +1,56 @@
+"""All metrics by name, and one number, or a summary, of each by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from advisor.errors import did_you_mean, fault
+from advisor.metrics import cost, fetch, flow, headroom, latency, phases, quality, spikes, state, writes
+from advisor.metrics import measure as measuring
+from advisor.metrics.registry import AnyMetric, Batchwise, Estimate, Metric, Missing, Windowed
+from advisor.window import Window
+
+_MODULES = (state, flow, phases, latency, cost, headroom, fetch, spikes, quality, writes)
+"""Every module that defines metrics."""
+
+
+def _defined() -> Iterator[AnyMetric]:
+    """Each metric once: a module may also name those of others."""
+    every = [value for module in _MODULES for value in vars(module).values() if isinstance(value, Metric)]
+    yield from dict.fromkeys(every)
+
+
+METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}
+assert len(METRICS) == sum(1 for _ in _defined()), "two metrics have one name"
+
+
+def named(name: str) -> AnyMetric:
+    """The metric of that name; KeyError with a suggestion."""
+    if name not in METRICS:
+        raise KeyError(f"no metric '{name}'; {did_you_mean(name, METRICS, 'advisor.metrics.METRICS lists them')}")
+    return METRICS[name]
+
+
+def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Missing:
+    """One number of the window, with its interval, or why there is none; statistics as in `measure.measure`."""
+    asked, metric = (name, stat), named(name)
+    if asked not in window.memo:
+        try:
+            window.memo[asked] = measuring.measure(window, metric, stat)
+        except Exception as error:  # costs this number, never the report
+            window.memo[asked] = Missing(f"{name} could not be computed ({fault(error)})")
+    return window.memo[asked]  # type: ignore[return-value]
+
+
+def measured(window: Window, name: str) -> Batchwise | Windowed:
+    """The metric's plain values: an array, Bounds, Estimate, Quantiles or Missing."""
+    return measuring.computed(window, named(name))
+
+
+def statistics(window: Window, name: str) -> dict[str, object]:
+    """The metric as the report shows it."""
+    metric = named(name)
+    try:
+        return measuring.statistics(window, metric)
+    except Exception as error:
+        return {"missing": f"could not be computed ({fault(error)})"}

@@ -1,0 +1,67 @@
+"""Statistics of numbers of which some are not known, and facts that are numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from advisor.window import Window, ranks
+
+
+def known(values: np.ndarray) -> np.ndarray:
+    """The values without NaN."""
+    found: np.ndarray = values[~np.isnan(values)]
+    return found
+
+
+def zero_filled(values: np.ndarray) -> np.ndarray:
+    """The values with 0 where nothing is known."""
+    return np.where(np.isnan(values), 0.0, values)
+
+
+def quantile(values: np.ndarray, at: float) -> float:
+    """The quantile of what is known, between neighbours as numpy does it; NaN of nothing."""
+    return sorted_quantile(np.sort(known(values)), at)
+
+
+def sorted_quantile(values: np.ndarray, at: float) -> float:
+    """The same of values in order, none of them NaN; a fraction of the time that numpy takes for few."""
+    if not len(values):
+        return np.nan
+    place = at * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    below, above = values.item(low), values.item(high)
+    return float(below + (above - below) * (place - low))
+
+
+def median(values: np.ndarray) -> float:
+    """The median of what is known; NaN of nothing."""
+    return quantile(values, 0.5)
+
+
+def mean(values: np.ndarray) -> float:
+    """The mean of what is known; NaN of nothing."""
+    told = known(values)
+    return float(told.mean()) if len(told) else np.nan
+
+
+def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Correlation of the ranks (Spearman) of numbers of which both are known; NaN where one of both is constant."""
+    both = ~np.isnan(one) & ~np.isnan(other)
+    x, y = ranks(one[both]), ranks(other[both])
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return np.nan
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def any_above_zero(values: np.ndarray) -> bool:
+    """Whether a known value is not 0."""
+    return bool(np.any(known(values)))
+
+
+def fact_number(window: Window, name: str) -> float | None:
+    """A fact of this run as a number; None where it is not known, or is none."""
+    value = window.facts.value(name)
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

@@ -1,0 +1,174 @@
+"""Batches that are slow in a fixed rhythm: a log's compaction or checkpoint in every k-th of them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from advisor.metrics.numbers import median, quantile
+from advisor.metrics.registry import Estimate, Missing, Windowed, remembered, window_metric
+from advisor.window import PHASES, Window
+
+RHYTHMS = (10, 5, 20, 25, 50, 100, 2, 3, 4, 6, 8, 15, 30, 40)
+"""Intervals that are looked for, Spark's and Delta's default first."""
+FEWEST_SPIKES = 3
+SPIKE_FACTOR = 1.5  # a spike takes at least this many times the median of the other batches
+MOST_MISSED = 0.2  # of the batches in the rhythm that are no spikes
+MOST_ELSEWHERE = 0.1  # of the other batches that are as slow as a spike
+MOST_CHANCE = 0.01  # that slow batches without a rhythm look like one
+NEIGHBOURS = 11
+NONE = Estimate(0.0, 0.0, 0.0)
+NO_RHYTHM = Missing("no batches are slow in a fixed rhythm")
+
+
+class Rhythm(NamedTuple):
+    """`every`: batches from one spike to the next. `slow`: which batches of the window are in the rhythm."""
+
+    every: int
+    slow: np.ndarray
+
+
+@remembered
+def rhythm(window: Window) -> Rhythm | Missing:
+    """The rhythm in which the batches of this run are slow, by batch id; Missing where there is none.
+
+    It is looked for in all batches of the run that had rows, cold ones too, each compared with its neighbours: a run
+    that gets faster while it warms up has its spikes all the same.
+    """
+    found = _found(window)
+    if found is None:
+        return NO_RHYTHM
+    every, offset = found
+    slow = window.batches["batch_id"] % every == offset
+    return Rhythm(every, slow) if slow.any() and not slow.all() else NO_RHYTHM
+
+
+def _found(window: Window) -> tuple[int, float] | None:
+    """The rhythm's length and the batch id modulo that at which it is slow."""
+    run = window.executed
+    told = np.flatnonzero(~np.isnan(run["trigger_execution_ms"] + run["batch_id"]) & (run["input_rows"] != 0))
+    ids, times = run["batch_id"][told], _beside_neighbours(run["trigger_execution_ms"][told])
+    for tried, every in enumerate(RHYTHMS, 1):
+        if len(ids) < FEWEST_SPIKES * every:
+            continue
+        places = ids % every
+        offset = max(np.unique(places), key=lambda place: median(times[places == place]))
+        slow = places == offset
+        if _in_rhythm(times[slow], times[~slow], MOST_CHANCE / (tried * every)):
+            return every, float(offset)
+    return None
+
+
+def _beside_neighbours(duration: np.ndarray) -> np.ndarray:
+    """Each duration over the median of the eleven around it."""
+    if len(duration) < NEIGHBOURS:
+        return duration
+    half = NEIGHBOURS // 2
+    padded = np.concatenate([duration[half:0:-1], duration, duration[-2 : -half - 2 : -1]])
+    usual = np.median(np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS), axis=1)
+    beside: np.ndarray = duration / np.maximum(usual, 1.0)
+    return beside
+
+
+def _in_rhythm(slow: np.ndarray, others: np.ndarray, chance: float) -> bool:
+    """Whether nearly all of `slow` are slow and nearly none of the others, less likely than that without a rhythm."""
+    if len(slow) < FEWEST_SPIKES or len(others) < len(slow):
+        return False
+    limit = SPIKE_FACTOR * median(others)
+    hits, elsewhere = int((slow >= limit).sum()), int((others >= limit).sum())
+    if hits < (1 - MOST_MISSED) * len(slow) or elsewhere > MOST_ELSEWHERE * len(others):
+        return False
+    return _by_chance(len(slow), len(others), hits, hits + elsewhere) < chance
+
+
+def _by_chance(places: int, others: int, hits: int, spikes: int) -> float:
+    """Chance that at least `hits` of `spikes`, thrown at random, fall into `places` (hypergeometric)."""
+    ways = sum(math.comb(places, n) * math.comb(others, spikes - n) for n in range(hits, min(places, spikes) + 1))
+    return ways / math.comb(places + others, spikes)
+
+
+def _of_rhythm(window: Window, number: float | None) -> Windowed:
+    found = rhythm(window)
+    if isinstance(found, Missing):
+        return found
+    return NO_RHYTHM if number is None else Estimate(number, number, number)
+
+
+def _parted(window: Window) -> tuple[np.ndarray, np.ndarray] | None:
+    """Durations of the batches in the rhythm, and of the others."""
+    found = rhythm(window)
+    if isinstance(found, Missing):
+        return None
+    duration = window.batches["trigger_execution_ms"]
+    return duration[found.slow], duration[~found.slow & ~np.isnan(duration)]
+
+
+@window_metric("count", "count")
+def spike_every(window: Window) -> Windowed:
+    """Every how many batches one is slow."""
+    found = rhythm(window)
+    return found if isinstance(found, Missing) else _of_rhythm(window, float(found.every))
+
+
+@window_metric("share")
+def spike_time_share(window: Window) -> Windowed:
+    """The time of the batches in the rhythm over the time of all batches."""
+    parts = _parted(window)
+    return _of_rhythm(window, parts and float(parts[0].sum() / (parts[0].sum() + parts[1].sum())))
+
+
+@window_metric("ms")
+def spike_batch_ms(window: Window) -> Windowed:
+    """The median batch in the rhythm."""
+    parts = _parted(window)
+    return _of_rhythm(window, parts and median(parts[0]))
+
+
+@window_metric("ms")
+def spike_rest_ms(window: Window) -> Windowed:
+    """The median of the other batches."""
+    parts = _parted(window)
+    return _of_rhythm(window, parts and median(parts[1]))
+
+
+@window_metric("ms", phases=tuple(PHASES))
+def spike_excess_ms(window: Window) -> Windowed:
+    """What the batches in the rhythm take beyond the median of the others, spread over all batches."""
+    parts = _parted(window)
+    if parts is None:
+        return _of_rhythm(window, None)
+    excess = float((parts[0] - median(parts[1])).clip(min=0).sum() / (len(parts[0]) + len(parts[1])))
+    return _of_rhythm(window, excess)
+
+
+@window_metric("share")
+def spike_excess_share(window: Window) -> Windowed:
+    """What the batches in the rhythm take beyond the median of the others, over the time of all batches; 0 without."""
+    parts = _parted(window)
+    if parts is None:
+        return NONE
+    share = float((parts[0] - median(parts[1])).clip(min=0).sum() / (parts[0].sum() + parts[1].sum()))
+    return Estimate(share, share, share)
+
+
+@window_metric("ms")
+def spike_gap_ms(window: Window) -> Windowed:
+    """How much longer the median batch in the rhythm takes than the median of the others; 0 without a rhythm."""
+    parts = _parted(window)
+    return NONE if parts is None else _of_rhythm(window, median(parts[0]) - median(parts[1]))
+
+
+@window_metric("ms")
+def batch_p99_without_spikes_ms(window: Window) -> Windowed:
+    """p99 of triggerExecution over the batches that are not in the rhythm."""
+    parts = _parted(window)
+    return _of_rhythm(window, parts and quantile(parts[1], 0.99))
+
+
+@window_metric("ms")
+def batch_p99_ms(window: Window) -> Windowed:
+    """p99 of triggerExecution."""
+    p99 = quantile(window.batches["trigger_execution_ms"], 0.99)
+    return Missing("there are no steady batches") if np.isnan(p99) else Estimate(p99, p99, p99)

@@ -1,0 +1,274 @@
+"""Reads text that was JSON or a Python dict before it was cut, shortened or written by hand; guesses nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NamedTuple
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<blank>[^\S\n]+)|(?P<newline>\n)
+    |(?P<comment>//[^\n]*|/\*.*?\*/|\#[^\n]*)
+    |(?P<elision>\.\.\.|…)
+    |(?P<string>[ubr]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
+    |(?P<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)
+    |(?P<number>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    |(?P<word>[^\W\d][\w.$-]*)
+    |(?P<mark>[{}\[\]():,=])
+    |(?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ENDS: Final = {"{": "}", "[": "]", "(": ")"}
+_NAMES: Final = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_QUOTED_CALLS: Final = ("UUID", "Decimal", "Timestamp", "str")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_MEANT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_ONLY_ONCE: Final = ("id", "runId")
+_DEEPEST: Final = 40
+_LOST: Final = object()
+
+
+class Fragment(NamedTuple):
+    """What could be read: `thing`, the keys of it whose values are there `in_part`, and where reading ended.
+
+    `whole`: the object was closed and nothing in it was left out.
+    """
+
+    thing: dict[str, Any]
+    in_part: frozenset[str]
+    whole: bool
+    end: int
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def read_fragment(text: str, begin: int = 0) -> Fragment:
+    """The object that begins at `begin`, with its bracket or with a key, as far as it goes.
+
+    A member is kept only when its value is beyond doubt: a number that may be cut, a name that stands for something
+    else and whatever `...` touches are left out. Comments and trailing commas are no loss.
+    """
+    reader = _Reader(text, begin)
+    thing, whole = reader.outermost()
+    return Fragment(thing, frozenset(reader.in_part), whole, reader.at)
+
+
+class _Reader:
+    """One pass over the tokens; `at` is where the next one begins, `in_part` names the outermost keys with a loss."""
+
+    def __init__(self, text: str, begin: int) -> None:
+        self._text = text
+        self.at = begin
+        self.in_part: set[str] = set()
+        self._stopped = False
+        self._depth = 0
+
+    def outermost(self) -> tuple[dict[str, Any], bool]:
+        """The outermost object, and whether nothing of it is missing."""
+        opened = self._peek()
+        if opened is not None and opened.text == "{":
+            self._take()
+            return self._object()
+        thing: dict[str, Any] = {}
+        self._members(thing)
+        return thing, False
+
+    def _next(self, at: int) -> _Token | None:
+        """The next token that is neither blank nor comment."""
+        while (match := _TOKEN.match(self._text, at)) is not None:
+            if match.lastgroup not in ("blank", "newline", "comment"):
+                return _Token(match.lastgroup or "", match[0], match.start(), match.end())
+            at = match.end()
+        return None
+
+    def _peek(self) -> _Token | None:
+        return self._next(self.at)
+
+    def _take(self) -> _Token | None:
+        token = self._next(self.at)
+        self.at = len(self._text) if token is None else token.end
+        return token
+
+    def _object(self) -> tuple[dict[str, Any], bool]:
+        thing: dict[str, Any] = {}
+        self._depth += 1
+        whole = self._depth < _DEEPEST and self._members(thing)
+        self._depth -= 1
+        return thing, whole
+
+    def _members(self, thing: dict[str, Any]) -> bool:
+        """Read members into `thing` up to its bracket; whether there was one, and no loss before it."""
+        whole = True
+        while not self._stopped and (token := self._peek()) is not None:
+            if token.text == "}":
+                self._take()
+                if self._depth or self._ends_here(thing):
+                    return whole and bool(self._depth)
+                thing.clear()  # text that begins inside an object: what was read so far belongs further in
+            elif token.text == ",":
+                self._take()
+            elif token.kind in ("string", "word", "number") and self._is_key(token):
+                whole &= self._member(token, thing)
+            elif token.kind in ("string", "elision") or token.text in _NAMES:
+                self._take()  # a member without a value: something was left out
+                whole = False
+            else:
+                whole = False
+                self._skip_line()
+        self._take_rest()
+        return False
+
+    def _ends_here(self, thing: dict[str, Any]) -> bool:
+        """Whether a bracket that nothing opened is the record's own."""
+        following = self._peek()
+        return "durationMs" in thing or following is None or following.text not in (",", "}", "]")
+
+    def _take_rest(self) -> None:
+        if not self._stopped:
+            self.at = len(self._text)
+
+    def _is_key(self, token: _Token) -> bool:
+        following = self._next(token.end)
+        return following is not None and following.text in (":", "=")
+
+    def _member(self, token: _Token, thing: dict[str, Any]) -> bool:
+        key = _plain(token.text) if token.kind == "string" else token.text
+        if key in thing or (key in _ONLY_ONCE and self._depth > 1):
+            self._stopped = True  # the next record has begun
+            return False
+        self._take()
+        self._take()
+        value, whole = self._value()
+        offset = self._depth > 1 and isinstance(value, (dict, list))
+        if value is not _LOST and (whole or not offset):  # partitions that are not all there would be miscounted
+            thing[key] = value
+        if not whole and self._depth <= 1:
+            self.in_part.add(key)
+        return whole
+
+    def _value(self) -> tuple[Any, bool]:
+        token = self._peek()
+        if token is None or token.text in ("}", "]", ")", ","):
+            return _LOST, False
+        self._take()
+        if token.text == "{":
+            return self._object()
+        if token.text in ("[", "("):
+            return self._list(_ENDS[token.text])
+        value = self._plain_value(token)
+        if value is _LOST:
+            self._skip_value(token)
+        return value, value is not _LOST
+
+    def _plain_value(self, token: _Token) -> Any:
+        if token.kind in ("string", "instant"):
+            text = _plain(token.text) if token.kind == "string" else token.text
+            return _LOST if text.endswith(("...", "…")) else text
+        if token.kind == "number":
+            return self._number(token)
+        if token.text in _NAMES:
+            return _NAMES[token.text]
+        following = self._peek()
+        if token.kind == "word" and following is not None and following.text == "(":
+            return self._call(token.text)
+        return _LOST
+
+    def _number(self, token: _Token) -> Any:
+        """The number, if something behind it shows that it ends there; with a decimal comma if it has one."""
+        following = self._peek()
+        if following is None or following.text not in (",", "}", "]", ")"):
+            return _LOST
+        rest = self._next(following.end)
+        if following.text == "," and rest is not None and rest.kind == "number" and rest.start == token.end + 1:
+            return self._with_comma(token, rest)
+        return _of_number(token.text)
+
+    def _with_comma(self, token: _Token, rest: _Token) -> Any:
+        """`184,938` may be thousands or a fraction and stays unknown; `184,9384` is a fraction."""
+        self._take()
+        self._take()
+        following = self._peek()
+        if "." in token.text or following is None or following.text not in (",", "}", "]"):
+            return _LOST
+        return _LOST if len(rest.text) == 3 or not rest.text.isdigit() else float(f"{token.text}.{rest.text}")
+
+    def _call(self, name: str) -> Any:
+        self._take()
+        values, whole = self._list(")")
+        return values[0] if whole and len(values) == 1 and name in _QUOTED_CALLS else _LOST
+
+    def _list(self, end: str) -> tuple[list[Any], bool]:
+        self._depth += 1
+        values: list[Any] = []
+        whole = self._depth < _DEEPEST and self._items(values, end)
+        self._depth -= 1
+        return values, whole
+
+    def _items(self, values: list[Any], end: str) -> bool:
+        whole = True
+        while not self._stopped and (token := self._peek()) is not None:
+            if token.text == end:
+                self._take()
+                return whole
+            if token.text in ("}", "]", ")"):
+                return False
+            if token.text == ",":
+                self._take()
+            elif token.kind == "elision":
+                self._take()
+                whole = False
+            else:
+                value, all_of_it = self._value()
+                whole &= all_of_it
+                if value is not _LOST:
+                    values.append(value)
+        self._take_rest()
+        return False
+
+    def _skip_value(self, token: _Token) -> None:
+        """Go on behind a value that says nothing: at the next comma or bracket, at the latest on the next line."""
+        line_end = self._text.find("\n", token.start)
+        limit = len(self._text) if line_end < 0 else line_end
+        while (following := self._peek()) is not None and following.start < limit:
+            if following.text in (",", "}", "]"):
+                return
+            self._take()
+            if following.text == "(":
+                self._list(")")
+        if following is None:
+            self.at = len(self._text)
+
+    def _skip_line(self) -> None:
+        """Leave out a line that is none of the record, if the record goes on behind it; else end here."""
+        token = self._peek()
+        assert token is not None
+        line_end = self._text.find("\n", token.start)
+        following = self._next(line_end) if line_end >= 0 else None
+        if following is not None and (
+            following.text in ("}", "]") or (following.kind == "string" and self._is_key(following))
+        ):
+            self.at = line_end
+        else:
+            self._stopped = True
+
+
+def _of_number(text: str) -> int | float | object:
+    if len(text) > 400:
+        return _LOST
+    return float(text) if "." in text or "e" in text or "E" in text else int(text)
+
+
+def _plain(quoted: str) -> str:
+    """The text in a quoted token."""
+    inner = quoted.lstrip("ubr")[1:-1]
+    return _ESCAPE.sub(_meant, inner) if "\\" in inner else inner
+
+
+def _meant(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else _MEANT.get(match[2], match[2])

@@ -1,0 +1,133 @@
+"""A progress event of which only a part is there: what can be judged of it, what is missing, what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from advisor.progress.fragment import Fragment
+from advisor.progress.instants import as_instant
+from advisor.progress.shapes import Broken, Progress, with_totals
+from advisor.progress.tolerance import from_object, in_latest_words
+
+UNNAMED: Final = "unknown"
+"""Stands for the id of a query whose record does not show it."""
+PARTS: Final = {
+    "id": "id",
+    "timestamp": "timestamp",
+    "numInputRows": "input rows",
+    "durationMs": "durations",
+    "eventTime": "event time",
+    "stateOperators": "state operators",
+    "sources": "sources",
+    "sink": "sink",
+}
+"""The parts of an event that a record may lack, in Spark's order, and the words for them."""
+_ANY_TIME: Final = "1970-01-01T00:00:00.000Z"
+_SHOWN: Final = 3
+
+
+class Partial(NamedTuple):
+    """What a partial record gives: its event if its durations are whole, the parts that it lacks, and what is there."""
+
+    event: Progress | None
+    lacks: tuple[str, ...]
+    says: str
+
+
+def of_fragment(fragment: Fragment) -> Partial | None:
+    """What a fragment gives; None when nothing in it belongs to a progress event.
+
+    It is an event only where `durationMs` is whole and has `triggerExecution`. What it lacks stays empty in the event:
+    who reads it must ask `lacks` before he takes nothing for none.
+    """
+    thing = in_latest_words(fragment.thing)
+    if "durationMs" not in thing and "triggerExecution" in thing:
+        thing = {"durationMs": thing}
+    lacks = tuple(_lacking(thing, fragment))
+    says = describe(thing)
+    if not says:
+        return None
+    return Partial(None if "durationMs" in lacks else _event(thing, lacks), lacks, says)
+
+
+def _lacking(thing: dict[str, Any], fragment: Fragment) -> Iterator[str]:
+    for part in PARTS:
+        if part == "id":
+            there = bool(thing.get("id") or thing.get("runId"))
+        elif part == "timestamp":
+            there = as_instant(thing.get(part)) is not None
+        elif part == "eventTime":  # events without event time do not have it: it stands before the operators
+            there = part in thing or fragment.whole or "stateOperators" in thing
+        elif part == "durationMs":
+            there = isinstance(thing.get(part), dict) and "triggerExecution" in thing[part]
+        else:
+            there = thing.get(part) is not None or (part == "numInputRows" and _counted(thing, fragment))
+        if not there or part in fragment.in_part:
+            yield part
+
+
+def _counted(thing: dict[str, Any], fragment: Fragment) -> bool:
+    """Whether the sources tell the rows that the event leaves out."""
+    sources = _objects(thing.get("sources"))
+    return bool(sources) and "sources" not in fragment.in_part and all("numInputRows" in each for each in sources)
+
+
+def _event(thing: dict[str, Any], lacks: Iterable[str]) -> Progress | None:
+    known = {key: value for key, value in thing.items() if key not in lacks}
+    known |= {
+        part: _trimmed(part, _objects(thing.get(part))) for part in ("stateOperators", "sources") if part in lacks
+    }
+    known |= {"id": known.get("id") or known.get("runId") or thing.get("name") or UNNAMED}
+    try:
+        event = from_object({**known, "timestamp": known.get("timestamp", _ANY_TIME)})
+    except Broken:
+        return None
+    if "timestamp" in lacks:
+        event.timestamp = ""
+    return event if "numInputRows" in lacks or event.num_input_rows is not None else with_totals(event)
+
+
+_OF_A_PART: Final = {
+    "stateOperators": ("operatorName", "numRowsTotal", "numShufflePartitions", "numStateStoreInstances"),
+    "sources": ("description",),
+}
+"""What may be kept of a list that is not all there: nothing that is summed over its members."""
+
+
+def _trimmed(part: str, things: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: each[key] for key in _OF_A_PART[part] if key in each} for each in things]
+
+
+def describe(thing: dict[str, Any]) -> str:
+    """What a record says, in a few words: `batch 0, 7,440 rows, addBatch 12,713 ms, sink FileSink[…]`."""
+    return ", ".join(_said(thing))
+
+
+def _said(thing: dict[str, Any]) -> Iterator[str]:
+    if isinstance(thing.get("batchId"), int):
+        yield f"batch {thing['batchId']}"
+    if isinstance(thing.get("numInputRows"), int):
+        yield f"{thing['numInputRows']:,} rows"
+    durations = thing.get("durationMs")
+    if isinstance(durations, dict):
+        told = [f"{key} {ms:,} ms" for key, ms in durations.items() if isinstance(ms, int)]
+        first = [each for each in told if each.startswith(("triggerExecution", "addBatch"))]
+        yield from first or told[:_SHOWN]
+    if isinstance(thing.get("eventTime"), dict) and isinstance(thing["eventTime"].get("watermark"), str):
+        yield f"watermark {thing['eventTime']['watermark']}"
+    yield from map(_operator, _objects(thing.get("stateOperators"))[:_SHOWN])
+    yield from (f"source {each['description']}" for each in _objects(thing.get("sources")) if each.get("description"))
+    sink = thing.get("sink")
+    if isinstance(sink, dict) and sink.get("description"):
+        yield f"sink {sink['description']}"
+
+
+def _operator(operator: dict[str, Any]) -> str:
+    rows = operator.get("numRowsTotal")
+    held = f" with {rows:,} rows" if isinstance(rows, int) else ""
+    return f"state operator {operator.get('operatorName') or 'without a name'}{held}"
+
+
+def _objects(things: Any) -> list[dict[str, Any]]:
+    return [each for each in things if isinstance(each, dict)] if isinstance(things, list) else []

@@ -1,0 +1,97 @@
+"""Removes what looks like a credential, and control characters, from text that is kept, printed or written.
+
+The patterns are this project's own: libraries were compared, and none serves (CONTRIBUTING.md, "Credentials").
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from advisor.redaction.addresses import hide_in_addresses
+from advisor.redaction.introduced import hide_introduced
+from advisor.redaction.names import is_secret_name
+from advisor.redaction.pairs import hide_named
+from advisor.redaction.rules import REDACTED
+from advisor.redaction.tokens import hide_tokens
+
+__all__ = [
+    "REDACTED",
+    "clean",
+    "hide",
+    "is_secret_name",
+    "redact",
+    "redact_data",
+    "redact_json",
+    "redact_lines",
+    "redact_setting",
+]
+
+_LONGEST: Final = 4000
+"""Longer text is cut: nothing that is kept needs more."""
+# C0, DEL, C1, lone surrogates, and the marks that reorder or hide text on a terminal or page.
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
+_ESCAPE: Final = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]"
+)
+
+
+@lru_cache(maxsize=4096)  # logs say the same things again and again
+def redact(text: str) -> str:
+    """`text` on one line, at most 4,000 characters, without control characters and what looks like a credential."""
+    return hide(clean(text[: 2 * _LONGEST]))[:_LONGEST]
+
+
+@lru_cache(maxsize=4096)
+def hide(text: str) -> str:
+    """`text` as it is but for what looks like a credential."""
+    for step in (hide_introduced, hide_named, hide_in_addresses, hide_tokens):
+        text = step(text)
+    return text
+
+
+def redact_lines(text: str) -> str:
+    """Each line of `text` as `redact` gives it."""
+    return "\n".join(map(redact, text.splitlines()))
+
+
+def redact_setting(name: str, value: str) -> str:
+    """The value of a setting: hidden as a whole where the setting's name says that it is secret."""
+    return REDACTED if is_secret_name(name) else redact(value)
+
+
+def redact_data(thing: Any, name: str = "") -> Any:
+    """Parsed JSON without credentials in its keys and texts; `name`: what it stands under. Numbers stay."""
+    if isinstance(thing, str):
+        return REDACTED if thing and is_secret_name(name) else hide(thing)
+    if isinstance(thing, dict):
+        return {hide(key): redact_data(item, _over(name, key, thing)) for key, item in thing.items()}
+    if isinstance(thing, list):
+        return [redact_data(item, name) for item in thing]
+    return thing
+
+
+def _over(outer: str, key: str, thing: dict[str, Any]) -> str:
+    """The name that counts for what stands under `key`: that of the whole, or what a `name` beside a `value` says."""
+    if is_secret_name(outer):
+        return outer
+    told = thing.get("name", thing.get("key")) if key == "value" else None
+    return told if isinstance(told, str) else key
+
+
+def redact_json(raw: bytes) -> bytes:
+    """JSON without credentials in its keys and texts; the same bytes where there is none to hide.
+
+    Raises msgspec.DecodeError where it is no JSON.
+    """
+    thing = msgspec.json.decode(raw)
+    safe = redact_data(thing)
+    return raw if safe == thing else msgspec.json.encode(safe)
+
+
+def clean(text: str) -> str:
+    """`text` without terminal sequences; every other run of control characters becomes one blank."""
+    return _CONTROL.sub(" ", _ESCAPE.sub("", text)).strip()

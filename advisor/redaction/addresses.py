@@ -1,0 +1,28 @@
+"""Credentials in addresses: user:password@host, token@host, scott/tiger@db, ?key=..."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from advisor.redaction.rules import NOT_YET, Rule, applied, rule
+
+_SECRET_QUERY: Final = r"key|code|x-(?:amz|goog)-(?:credential|security-token)|awsaccesskeyid"
+_RULES: Final[tuple[Rule, ...]] = (
+    # up to the host; a port is no password
+    rule("@", rf"(://){NOT_YET}[^\s\"'/@:<>]*:(?!\d{{1,5}}(?:[/?#,\s\"']|$))"
+         r"(?:[^\s\"'/<>]{0,500}|[^\s\"'@<>]{0,500})@", "@"),
+    # the container@account of wasb(s) and abfs(s) is no token
+    rule("@", rf"((?<!abfs:)(?<!abfss:)(?<!wasb:)(?<!wasbs:)//){NOT_YET}[^\s\"'/<>]{{1,500}}@", "@"),
+    rule("jdbc", rf"(?i:(\bjdbc:\w{{1,30}}:(?:\w{{1,30}}:)?)){NOT_YET}[^\s\"'/:@;?<>]{{1,100}}[:/]{NOT_YET}"
+         r"[^\s\"'<>]{1,300}@", "@"),
+    # the service/host@REALM of Kerberos is no password
+    rule("@", r"(?<![\w/.:@~-])[\w$#]{1,64}/(?!_HOST@|(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}@[A-Z])"
+         r"[^\s\"'@/<>]{2,200}@(?=[\w/(])", "@"),
+    rule("@", r"(?<![\w/.@-])[\w.-]{1,64}:[^\s\"'@/<>(){}\[\]]{2,200}@(?=[\w-]{1,63}(?:\.[a-zA-Z]|:\d))", "@"),
+    rule("=", rf"(?i:([?&](?:{_SECRET_QUERY})=)){NOT_YET}[^&\s\"'<>]+"),
+)  # fmt: skip
+
+
+def hide_in_addresses(text: str) -> str:
+    """`text` without the credentials in its addresses."""
+    return applied(_RULES, text)

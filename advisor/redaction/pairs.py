@@ -1,0 +1,143 @@
+"""Credentials that follow their name: name=value, "name": "value", (name,value), <name>value</name>, --name value.
+
+A value that is quoted ends with its quote. Any other ends before the next name with a value, so that a password may
+hold what elsewhere ends one; one that is no password ends at a blank, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from advisor.redaction.names import is_cookie, is_secret_name, may_hold_blanks
+from advisor.redaction.rules import REDACTED
+
+Span = tuple[int, int]
+Opening = re.Match[str]
+
+_QUOTE: Final = r"\\{0,7}[\"']"
+_ADJECTIVE: Final = r"(?:(?:access|account|api|client|encryption|private|secret|session|shared|signing) )?"
+# A lookahead with a reference back to it takes the whole name or nothing: no second try from its middle.
+_NAME: Final = rf"(?<![\w.\-/])(?=(?P<name>{_ADJECTIVE}[\w.\-/]+))(?P=name)"
+_SIGN: Final = r"\s{0,3}(?P<sign>->|=>|:=|==?|:(?![/:])|%3[dDaA])\s{0,3}"
+_NEXT: Final = r"[\s,;&|]{1,3}[\\\"'(\[{<]{0,3}[\w.\-/]{1,100}[\\\"']{0,3}\s{0,2}"
+_CLOSING: Final = r"[)\]}>\"']{1,4}(?=[\s,;]|$)"
+_END: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>|[=:])|,\s?\(")
+_END_OF_WORD: Final = re.compile(rf"\s|{_END.pattern}")
+_END_OF_ARROW: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>)|,\s?\(")
+_SCHEME: Final = re.compile(r"(?:bearer|basic|digest|negotiate|token|apikey)\s+", re.IGNORECASE)
+_TRAILING: Final = ")]}>\"',;"
+_QUOTED: Final = re.compile(r"(?P<quote>[\"'])(?P<inside>(?:[^\"'\\]|\\.|(?!(?P=quote))[\"'])*)", re.DOTALL)
+_ESCAPED: Final = re.compile(r"(?P<quote>\\{1,7}[\"'])(?P<inside>.*?)(?:(?<!\\)(?P=quote)|$)", re.DOTALL)
+_LISTED: Final = re.compile(r"(?P<open>[\[{])(?P<inside>.*?)(?:[\]}](?=[\s,;)\]}&]|$)|$)", re.DOTALL)
+_NUMBERS: Final = re.compile(r"[\[{](?:\s|,|\\{0,7}\"\d{1,10}\\{0,7}\":|:|-?\d{1,20})*[\]}]")
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
+_NO_CREDENTIAL: Final = re.compile(
+    r"(?:true|false|null|none|nil|yes|no|on|off|string|binary|kerberos|simple|basic|bearer|USER_INFO|\**)(?=[\s,;&)\]}>\"']|$)",
+    re.IGNORECASE,
+)
+_OF_COOKIE: Final = re.compile(r"[^\"',\]})]*")
+_OF_ELEMENT: Final = re.compile(r"[^<]*(?=</)")
+_OF_PAIR: Final = re.compile(r".*?(?=\)(?:[\s,;)\]}]|$)|$)", re.DOTALL)
+_OF_COMMAND: Final = re.compile(r"(?!(?:and|are|cannot|is|must|needs?|not|option|or|requires?|was)\b)[^\s\"']+")
+
+
+def hide_named(text: str) -> str:
+    """`text` without the credentials that follow their name."""
+    for needs, opening, value in _FORMS:
+        if needs in text:
+            text = _hidden(text, opening, value)
+    return text
+
+
+def _hidden(text: str, opening: re.Pattern[str], value: Callable[[str, Opening], Span]) -> str:
+    parts: list[str] = []
+    at = searched = 0
+    while found := opening.search(text, searched):
+        searched = found.end()
+        if is_secret_name(found["name"]) and not text.startswith(REDACTED, searched):
+            start, end = value(text, found)
+            if not _is_harmless(text, start, end):
+                parts += text[at:start], REDACTED
+                at = searched = end
+    return "".join([*parts, text[at:]])
+
+
+def _is_harmless(text: str, start: int, end: int) -> bool:
+    if start >= end or text.startswith(REDACTED, start):
+        return True
+    word = _NO_CREDENTIAL.match(text, start)
+    return word is not None and word.end() >= end
+
+
+def _value(text: str, found: Opening) -> Span:
+    """Where the value after name and sign stands: inside quotes or brackets, or bare."""
+    at, name = found.end(), found["name"]
+    if _counts(text, at, found):
+        return at, at
+    for form in (_QUOTED, _ESCAPED, _LISTED):
+        if enclosed := form.match(text, at):
+            return enclosed.span("inside")
+    if is_cookie(name):
+        return _span(_OF_COOKIE, text, at)
+    return at, _bare_end(text, at, found)
+
+
+def _counts(text: str, at: int, found: Opening) -> bool:
+    """Whether numbers follow that are no password: offsets of a topic, or how many there are."""
+    if _NUMBERS.match(text, at):
+        return True
+    name = found["name"]
+    counted = (found["quote"] or name.endswith("s")) and not may_hold_blanks(name)
+    return bool(counted and _NUMBER.match(text, at))
+
+
+def _bare_end(text: str, at: int, found: Opening) -> int:
+    begin, ends = at, _END_OF_ARROW if found["sign"] in ("->", "=>") else _END
+    if not may_hold_blanks(found["name"]):
+        scheme, ends = _SCHEME.match(text, at), _END_OF_WORD
+        begin = scheme.end() if scheme else at
+    end = ends.search(text, begin)
+    return at + len(text[at : end.start() if end else None].rstrip(_TRAILING))
+
+
+def _word(text: str, found: Opening) -> Span:
+    """A word of a command line."""
+    quoted = _QUOTED.match(text, found.end())
+    return quoted.span("inside") if quoted else _span(_OF_COMMAND, text, found.end())
+
+
+def _quoted(text: str, found: Opening) -> Span:
+    quoted = _QUOTED.match(text, found.end())
+    return quoted.span("inside") if quoted else (found.end(), found.end())
+
+
+def _until(form: re.Pattern[str]) -> Callable[[str, Opening], Span]:
+    return lambda text, found: _span(form, text, found.end())
+
+
+def _span(form: re.Pattern[str], text: str, at: int) -> Span:
+    match = form.match(text, at)
+    return match.span() if match else (at, at)
+
+
+_FORMS: Final = tuple(
+    (needs, re.compile(opening), value)
+    for needs, opening, value in (
+        # {"name": "DB_PASSWORD", "value": "..."}, <property name="password" value="..."/>
+        (
+            "value",
+            rf"\b(?:name|key)(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE},?\s{{0,3}}"
+            rf"(?P<quote>{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}",
+            _value,
+        ),
+        ("</", r"<name>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}</name>\s{0,9}<value>", _until(_OF_ELEMENT)),
+        ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", _until(_OF_ELEMENT)),
+        ("(", rf"\({_NAME},\s?", _until(_OF_PAIR)),
+        ("", rf"{_NAME}(?P<quote>{_QUOTE})?{_SIGN}", _value),
+        ("-", r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{0,99})\s{1,3}(?!-)", _word),
+        ("", r"(?i:\b(?P<name>password|identified by password|identified by)\s{1,3})(?=[\"'])", _quoted),
+    )
+)
+"""What a text must hold for the form to be tried, how the form begins, and where its value stands."""

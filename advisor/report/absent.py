@@ -1,0 +1,70 @@
+"""What was asked for and is not there: a query of that name, a time with batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.contract import FleetQuery, QueryEntry
+from advisor.errors import UsageError, did_you_mean
+
+Span = tuple[int, int]
+"""Start of the first and of the last batch, milliseconds since 1970."""
+_NAMED = 5  # queries that an error lists
+
+
+def span(batches: pa.Table) -> Span | None:
+    """From when to when there are batches, idle triggers left out; None where there is none with a time."""
+    executed = batches.filter(pc.and_(pc.invert(batches["idle"]), pc.is_valid(batches["timestamp"])))["timestamp"]
+    if not len(executed):
+        return None
+    ends = pc.min_max(executed.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())).as_py()
+    return ends["min"], ends["max"]
+
+
+def whole(spans: Iterable[Span | None]) -> Span | None:
+    """One span over all of these."""
+    known = [one for one in spans if one is not None]
+    return (min(first for first, _ in known), max(last for _, last in known)) if known else None
+
+
+def refuse_empty(limits: Mapping[str, str | None], batches: int, held: Span | None) -> None:
+    """UsageError where limits of time leave none of the batches that the input holds."""
+    given = [f"--{name} {value}" for name, value in limits.items() if value is not None]
+    if given and held is not None and not batches:
+        first, last = map(_moment, held)
+        raise UsageError(" ".join(given), "leaves no batch", f"the input holds batches from {first} to {last}")
+
+
+def refuse_unknown(wanted: Iterable[str | None], queries: Sequence[tuple[str | None, ...]]) -> None:
+    """UsageError where a wanted query is none of these, each given by its name, id and run id; an empty input has none
+    to compare with.
+    """
+    known = {name for names in queries for name in names if name}
+    for query in wanted:
+        if query is not None and known and query not in known:
+            raise UsageError(f"--set {query}:...", f"no query {query!r} here", _instead(query, known, queries))
+
+
+def _instead(query: str, known: Iterable[str], queries: Sequence[tuple[str | None, ...]]) -> str:
+    shown = sorted({next((name for name in names if name), "") for names in queries})
+    others = f" and {len(shown) - _NAMED:,} others" if len(shown) > _NAMED else ""
+    return did_you_mean(query, known, f"there are {', '.join(shown[:_NAMED])}{others}")
+
+
+def _moment(ms: int) -> str:
+    return f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def queries(batches: pa.Table) -> list[tuple[str | None, ...]]:
+    """What each run of this table can be called by."""
+    called = ["name", "id", "run_id"]
+    return [tuple(row.values()) for row in batches.select(called).group_by(called).aggregate([]).to_pylist()]
+
+
+def names(entry: QueryEntry | FleetQuery) -> tuple[str | None, ...]:
+    """What a run in the report can be called by."""
+    return entry.name, entry.id, entry.run_id

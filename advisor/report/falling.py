@@ -1,0 +1,67 @@
+"""What is said of a log that has no progress: its lines about falling behind, and how to get progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from statistics import median
+
+from advisor.batches import Overrun
+from advisor.contract import FallingBehind
+from advisor.metrics.words import milliseconds
+from advisor.redaction import hide
+
+PROGRESS_NEEDS_INFO = (
+    "Spark writes progress at level INFO, which the console of pip's PySpark 4 does not show: let the driver write it "
+    "to a file, with the settings that `latency-advisor log4j` prints, or set spark.eventLog.enabled=true"
+)
+_CLUES = {
+    "jdbc": (
+        "The text names JDBC: what each batch reads or writes there counts into the batch, a whole table above all."
+    ),
+    "shuffle_partitions": (
+        "The text names spark.sql.shuffle.partitions: 200 by default, and where state is kept or rows are shuffled "
+        "each batch runs as many tasks, however few its rows. It is the usual cause of a slow batch with few rows."
+    ),
+}
+"""What a text around such lines suggests, the likeliest first; one is said."""
+
+
+def falling_behind(overruns: Iterable[Overrun]) -> tuple[FallingBehind, ...]:
+    """One entry for each file and trigger interval: how often batches took longer, by how much, since when."""
+    ordered = sorted(overruns, key=lambda one: (one.file, one.interval_ms, one.offset))
+    groups = groupby(ordered, key=lambda one: (one.file, one.interval_ms))
+    return tuple(_entry(file, interval, list(lines)) for (file, interval), lines in groups)
+
+
+def _entry(file: str, interval: int, lines: Sequence[Overrun]) -> FallingBehind:
+    spent = [ms for one in lines for ms in one.spent_ms]
+    clocks = [one.clock for one in lines if one.clock]
+    return FallingBehind(
+        file=hide(file),
+        lines=len(lines),
+        interval_ms=interval,
+        low_ms=min(spent),
+        median_ms=median(spent),
+        high_ms=max(spent),
+        first=clocks[0] if clocks else None,
+        last=clocks[-1] if clocks else None,
+        says=" ".join(_sentences(interval, spent, clocks, lines)),
+    )
+
+
+def _sentences(interval: int, spent: list[int], clocks: list[str], lines: Sequence[Overrun]) -> Iterator[str]:
+    often = "One line says" if len(lines) == 1 else f"{len(lines):,} lines say"
+    work = _range(min(spent), max(spent), milliseconds)
+    since = f" (from {clocks[0]} to {clocks[-1]} by the log's clock)" if len(clocks) > 1 else ""
+    since = since or (f" (at {clocks[0]} by the log's clock)" if clocks else "")
+    yield f"{often} that batches fall behind: {work} of work in an interval of {milliseconds(interval)}{since}."
+    if interval:
+        times = _range(min(spent) / interval, max(spent) / interval, lambda ratio: f"{ratio:,.1f}")
+        yield f"That is {times} times the interval; the next batch begins at once, so its length decides the latency."
+    clues = {clue for one in lines for clue in one.clues}
+    yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
+
+
+def _range(low: float, high: float, words: Callable[[float], str]) -> str:
+    return words(low) if words(low) == words(high) else f"{words(low)} to {words(high)}"

@@ -1,0 +1,132 @@
+"""The batches of a run as columns for a chart, thinned out so that no peak is lost."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from advisor.batches import instant
+from advisor.contract import Mark, Series, Since
+from advisor.metrics import Missing, measure, measured
+from advisor.report.budget import moment
+from advisor.report.change import batch_latency
+from advisor.window import PHASES, Window
+
+MOST_POINTS = 2000
+SPIKE = 2.0
+"""A batch is marked as a spike from so many times the median of the judged batches on."""
+_COLUMNS = ("trigger_execution_ms", "input_rows", "input_rows_per_second", "processed_rows_per_second")
+_METRICS = {
+    "backlog_rows": "backlog_rows",
+    "state_rows": "state_rows",
+    "state_memory_bytes": "state_memory_bytes",
+    "state_commit_ms": "state_commit_per_task_ms",
+}
+"""Column -> the metric that it shows; of state operators all are summed, a commit is that of one task."""
+
+
+def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS) -> Series | None:
+    """Every executed batch of a run; `run` holds them all, `judged` those of the report. None without a batch.
+
+    `since`: why the judged ones begin where they do.
+    """
+    if not len(run):
+        return None
+    duration = run.batches["trigger_execution_ms"]
+    at = thinned(duration, most)
+    column = {name: _numbers(run.batches[name], at) for name in _COLUMNS}
+    shown = {name: _metric(run, metric, at) for name, metric in _METRICS.items()}
+    return Series(
+        batches=len(run),
+        timestamp=tuple(moment(instant(ms)) for ms in run.batches["timestamp"][at]),
+        batch_id=tuple(None if np.isnan(one) else int(one) for one in run.batches["batch_id"][at]),
+        phases_ms=_phases(run, at),
+        record_latency_ms=_latency(run, judged, at),
+        cold=_flags(run.executed["cold"], at),
+        judged=_flags(_among(run, judged), at),
+        spike=_flags(_spikes(duration, judged), at),
+        marks=_marks(run, judged, since),
+        **column,
+        **shown,
+    )
+
+
+def thinned(values: np.ndarray, most: int = MOST_POINTS) -> np.ndarray:
+    """Positions of at most so many values, in order: of each stretch the first and the largest, and the last of all."""
+    count = len(values)
+    if count <= most:
+        return np.arange(count)
+    ends = np.linspace(0, count, (most - 1) // 2 + 1).astype(int)
+    known = np.where(np.isnan(values), -np.inf, values)
+    peaks = [start + int(np.argmax(known[start:end])) for start, end in pairwise(ends)]
+    return np.unique(np.concatenate([ends[:-1], peaks, [count - 1]]))
+
+
+def fewer(series: Series, most: int) -> Series:
+    """The same with at most so many values a column, thinned out in the same way."""
+    known = np.array([np.nan if one is None else one for one in series.trigger_execution_ms])
+    at = thinned(known, most)
+    columns = {name: getattr(series, name) for name in series.__struct_fields__}
+    short = {name: _at(values, at) for name, values in columns.items() if isinstance(values, tuple)}
+    phases = {name: _at(values, at) for name, values in series.phases_ms.items()}
+    return msgspec.structs.replace(series, **short | {"phases_ms": phases, "marks": series.marks})
+
+
+def _at(values: tuple[Any, ...], at: np.ndarray) -> tuple[Any, ...]:
+    return tuple(values[one] for one in at if one < len(values))
+
+
+def _numbers(values: np.ndarray, at: np.ndarray) -> tuple[float | None, ...]:
+    return tuple(None if np.isnan(one) else float(f"{one:.6g}") for one in values[at])
+
+
+def _nothing(at: np.ndarray) -> tuple[None, ...]:
+    return (None,) * len(at)
+
+
+def _metric(run: Window, name: str, at: np.ndarray) -> tuple[float | None, ...]:
+    found = measured(run, name)
+    return _numbers(found, at) if isinstance(found, np.ndarray) else _nothing(at)
+
+
+def _phases(run: Window, at: np.ndarray) -> dict[str, tuple[float | None, ...]]:
+    columns = {name: run.batches[column] for column, name in PHASES.items()}
+    return {name: _numbers(values, at) for name, values in columns.items() if np.nansum(values) > 0}
+
+
+def _latency(run: Window, judged: Window, at: np.ndarray) -> tuple[float | None, ...]:
+    """Where record latency is not known of the run, it is of no batch."""
+    if isinstance(measure(judged, "record_latency_ms"), Missing):
+        return _nothing(at)
+    return _numbers(batch_latency(run), at)
+
+
+def _among(run: Window, judged: Window) -> np.ndarray:
+    """Which batches of the run are judged."""
+    there = set(zip(judged.batches["batch_id"], judged.batches["timestamp"], strict=True))
+    both = zip(run.batches["batch_id"], run.batches["timestamp"], strict=True)
+    return np.array([one in there for one in both], dtype=bool)
+
+
+def _spikes(duration: np.ndarray, judged: Window) -> np.ndarray:
+    of_judged = judged.batches["trigger_execution_ms"]
+    known = of_judged[~np.isnan(of_judged)]
+    if not len(known):
+        return np.zeros(len(duration), dtype=bool)
+    spikes: np.ndarray = duration >= SPIKE * np.median(known)
+    return spikes
+
+
+def _flags(values: np.ndarray, at: np.ndarray) -> tuple[bool, ...]:
+    return tuple(bool(one) for one in values[at])
+
+
+def _marks(run: Window, judged: Window, since: Since) -> tuple[Mark, ...]:
+    """The start of the run, and where it changed within itself."""
+    marks = [Mark(at=moment(run.span[0]), kind="restart")]
+    if since == "change_point":
+        marks.append(Mark(at=moment(judged.span[0]), kind="change_point"))
+    return tuple(marks)

@@ -1,0 +1,106 @@
+"""What is said of a run without a steady batch: its first batch taken apart, its idle triggers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from advisor.batches import Batches, Columns
+from advisor.metrics.numbers import any_above_zero, known
+from advisor.metrics.words import milliseconds, number
+from advisor.window import PHASES, Window
+
+_WORTH_TELLING = 0.01
+_MANY_PARTITIONS, _FEW_ROWS = 50, 10
+_MEANINGS = {
+    "addBatch": "reading, computing, writing",
+    "latestOffset": "discovery",
+    "getOffset": "discovery",
+    "getEndOffset": "discovery",
+    "queryPlanning": "planning",
+    "walCommit": "the offset log",
+    "commitOffsets": "the commit log",
+}
+
+
+def first_batch(window: Window) -> str:
+    """Where the time of the first batch after a start went: discovery, planning, reading and writing."""
+    count = int(window.executed["cold"].sum())
+    first = window.executed.at(np.flatnonzero(window.executed["cold"])[:1])
+    whole, rows = float(first["trigger_execution_ms"][0]), first["input_rows"][0]
+    of_rows = "" if np.isnan(rows) else f" for {number(rows, 'rows')}"
+    parts = ", ".join(_parts(first, whole))
+    others = f" (and {count - 1:,} more cold ones)" if count > 1 else ""
+    return (
+        f"First batch after a start{others}: {milliseconds(whole)}{of_rows}{': ' if parts else ''}{parts}. "
+        "It is cold: judge later ones."
+    )
+
+
+def _parts(batch: Columns, whole: float) -> Iterator[str]:
+    """The phases that are worth telling, the longest first."""
+    known = {name: float(batch[column][0]) for column, name in PHASES.items() if not np.isnan(batch[column][0])}
+    for name, ms in sorted(known.items(), key=lambda phase: -phase[1]):
+        if ms >= _WORTH_TELLING * whole:
+            yield f"{name} {milliseconds(ms)}{f' ({_MEANINGS[name]})' if name in _MEANINGS else ''}"
+
+
+def idle(triggers: Batches) -> str:
+    """What idle triggers tell: how long each takes, and what state the query keeps; never the state's timings."""
+    rows = triggers.rows
+    discovery = [
+        phase for phase in ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms") if any_above_zero(rows[phase])
+    ]
+    asks = f", {_range(rows[discovery[0]])} of it {PHASES[discovery[0]]}" if discovery else ""
+    triggers_word = "An idle trigger takes" if len(triggers) == 1 else f"{len(triggers):,} idle triggers take"
+    return f"{triggers_word} {_range(rows['trigger_execution_ms'])}{asks}.{_state(triggers.operators)}"
+
+
+class _Operator(NamedTuple):
+    name: str | None
+    shuffle_partitions: float
+    store_instances: float
+    rows_total: float
+
+    @property
+    def partitions(self) -> int:
+        known = [count for count in (self.shuffle_partitions, self.store_instances) if count > 0]
+        return int(known[0]) if known else 0
+
+
+def _state(operators: Columns) -> str:
+    batch = operators["batch"]
+    last = operators.where(batch == batch[-1:])
+    kept = [_Operator(*values) for values in zip(*(last[name] for name in _Operator._fields), strict=True)]
+    if not kept:
+        return ""
+    told = " and ".join(f"{each.name or 'an operator'}{_rows(each)}{_partitions(each)}" for each in kept)
+    empty = "Partitions with next to no rows cost a task and a commit each in every batch. "
+    return (
+        f" The query keeps state: {told}. {empty if any(map(_nearly_empty, kept)) else ''}"
+        "State timings in an idle event are those of the last batch: nothing is judged by them."
+    )
+
+
+def _partitions(operator: _Operator) -> str:
+    count = operator.partitions
+    return f" in {count:,} partition{'' if count == 1 else 's'}" if count else ""
+
+
+def _rows(operator: _Operator) -> str:
+    rows = operator.rows_total
+    return "" if np.isnan(rows) else f", {rows:,.0f} row{'' if rows == 1 else 's'}"
+
+
+def _nearly_empty(operator: _Operator) -> bool:
+    return operator.partitions >= _MANY_PARTITIONS and operator.rows_total < _FEW_ROWS * operator.partitions
+
+
+def _range(values: np.ndarray) -> str:
+    told = known(values)
+    if not len(told):
+        return "an unknown time"
+    low, high = milliseconds(told.min()), milliseconds(told.max())
+    return low if low == high else f"{low} to {high}"

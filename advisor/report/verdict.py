@@ -1,0 +1,173 @@
+"""The report on one run in one sentence, and the step that it should take first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from advisor.contract import Advice, BestStep, Changed, Finding, Promise
+from advisor.metrics import Estimate, measure
+from advisor.metrics.numbers import fact_number
+from advisor.metrics.words import milliseconds
+from advisor.report.budget import budget
+from advisor.report.change import slower
+from advisor.report.judged import Judged
+from advisor.report.unjudged import first_batch, idle
+from advisor.window import Window
+
+FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
+UNEVEN = 3.0  # p99 of the batches over p50
+NEARLY_FULL = 0.8  # of the trigger interval
+
+
+def best_step(findings: Sequence[Finding]) -> BestStep | None:
+    """Of all steps that Spark takes, what saves a record most; a new checkpoint only where nothing else helps.
+
+    Never one that loses the state for a gain that nobody has a number for.
+    """
+    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(step)]
+    if not offers:
+        return None
+    finding, step = min(offers, key=lambda offer: _preference(offer[1]))
+    return BestStep(rule=finding.rule, step=step.id, title=finding.title, advice=step)
+
+
+def _may_be_first(step: Advice) -> bool:
+    return step.legal != "no" and (step.takes != "new_checkpoint" or _promises(step))
+
+
+def _promises(step: Advice) -> bool:
+    promise = felt(step)
+    return promise is not None and promise.high >= 1
+
+
+def felt(step: Advice) -> Promise | None:
+    """What the step promises of a record's latency, else of the batch."""
+    return step.saves_latency_ms or step.saves_ms
+
+
+def _preference(step: Advice) -> tuple[int, bool, bool, float, float]:
+    """What saves something, then a new checkpoint, then what promises nothing; a plain yes before an if."""
+    promise = felt(step)
+    if promise is None or promise.high < 1:
+        return 2, step.legal != "yes", step.experimental, 0.0, 0.0
+    tier = int(step.takes == "new_checkpoint")
+    return tier, step.legal != "yes", step.experimental, -promise.likely, -promise.high
+
+
+def verdict(judged: Judged, best: BestStep | None, changed: Changed | None) -> str:
+    """The report on this run in one sentence; of a run that died first what it died of."""
+    error = judged.window.facts.value("terminated_error")
+    died = f"The query stopped with an error: {str(error).rstrip('.')}. " if error is not None else ""
+    return f"{died}{_advice(judged, best, changed, bool(died))}".rstrip()
+
+
+def _advice(judged: Judged, best: BestStep | None, changed: Changed | None, died: bool) -> str:
+    findings = [finding for finding in judged.judgement.findings if finding.explained_by is None]
+    if judged.fault is not None:
+        return f"This run could not be judged, by a fault of the advisor: {judged.fault}."
+    if not findings:
+        return "" if died else _nothing_found(judged, changed)
+    if best is None:
+        return f"{findings[0].title}. {_without_a_step(findings)}"
+    step = best.advice
+    if not len(judged.window):
+        return f"{findings[0].title}. {step.do}{_condition(step)}."
+    saving = _saving(step, len(judged.window))
+    problem = "" if saving else f"{best.title}. "  # a step without a number says too little by itself
+    return f"{problem}{step.do}{saving}{_condition(step)}."
+
+
+def _saving(step: Advice, batches: int) -> str:
+    promise = felt(step)
+    if promise is None or promise.likely < 1:
+        return ""
+    per = "record" if step.saves_latency_ms else "batch"
+    few = f" (judged by {batches} steady {'batch' if batches == 1 else 'batches'} only)"
+    return f": about {milliseconds(promise.likely)} less per {per}{few if batches < FEWEST_BATCHES else ''}"
+
+
+def _without_a_step(findings: Sequence[Finding]) -> str:
+    if any(step.legal != "no" for finding in findings for step in finding.steps):
+        return "What may help takes a new checkpoint, and no number is promised for it."
+    return "No rule here knows a step for it that Spark takes."
+
+
+def _condition(step: Advice) -> str:
+    if step.legal == "yes":
+        return ""
+    if step.unknown:
+        return f", once {' and '.join(step.unknown)} {'is' if len(step.unknown) == 1 else 'are'} known for sure"
+    return ", at the price of a new checkpoint" if step.takes == "new_checkpoint" else f", if {step.because}"
+
+
+def _nothing_found(judged: Judged, changed: Changed | None) -> str:
+    if not len(judged.window):
+        return _nothing_to_judge(judged)
+    if judged.window.facts.value("trigger") == "real_time":
+        return "No rule here knows better: in real-time mode a batch lasts as long as its trigger."
+    if troubles := "; ".join(_troubles(judged.window, changed)):
+        silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
+        hidden = f" (silenced: {silenced})" if silenced else ""
+        return f"{troubles[:1].upper()}{troubles[1:]}; no rule here knows a step for it{hidden}."
+    return f"No rule here knows better: {_largest_part(judged.window)}."
+
+
+def _troubles(window: Window, changed: Changed | None) -> Iterator[str]:
+    """What is not well though no rule fires, the gravest first, in words."""
+    over = measure(window, "over_interval_share")
+    if window.facts.value("falling_behind") and not (isinstance(over, Estimate) and not over.safe):
+        yield "Spark said that batches outlasted the trigger interval"
+    excess = measure(window, "latency_target_excess_ms")
+    if isinstance(excess, Estimate) and excess.safe > 0:
+        yield f"the p99 of the record latency lies {milliseconds(excess.safe)} over its target"
+    yield from _nearly_full(window)
+    yield from _uneven(window)
+    if changed is not None and slower(changed):
+        yield "the query has become slower (see what changed)"
+
+
+def _nearly_full(window: Window) -> Iterator[str]:
+    interval, batch = fact_number(window, "trigger_interval_ms"), measure(window, "trigger_execution_ms", "p50")
+    if window.facts.value("trigger") != "processing_time" or not interval or not isinstance(batch, Estimate):
+        return
+    if batch.safe > NEARLY_FULL * interval:
+        yield f"a batch takes {milliseconds(batch.safe)} of its trigger's {milliseconds(interval)}"
+
+
+def _uneven(window: Window) -> Iterator[str]:
+    usual, slowest = (measure(window, "trigger_execution_ms", stat) for stat in ("p50", "p99"))
+    if len(window) < FEWEST_BATCHES or not isinstance(usual, Estimate) or not isinstance(slowest, Estimate):
+        return
+    if slowest.safe >= UNEVEN * usual.safe > 0:
+        yield f"the slowest batches take {milliseconds(slowest.safe)}, the median one {milliseconds(usual.safe)}"
+
+
+def _of_the_interval(window: Window) -> str:
+    interval = fact_number(window, "trigger_interval_ms")
+    return f" of the {milliseconds(interval)} between two triggers" if interval else ""
+
+
+def _largest_part(window: Window) -> str:
+    parts = budget(window)
+    if not parts:
+        return "no batch says where its time goes"
+    phase = max(parts, key=lambda name: parts[name])
+    whole = sum(parts.values())
+    share = f"{parts[phase] / whole:.0%} of it in {phase}"
+    return f"a typical batch takes {milliseconds(whole)}{_of_the_interval(window)}, {share}"
+
+
+def _nothing_to_judge(judged: Judged) -> str:
+    executed = judged.window.executed
+    if judged.window.facts.value("trigger") == "continuous":
+        return "No data: continuous processing writes no progress events."
+    if not len(executed) and judged.since == "asked" and judged.run.batches:
+        return "Nothing to judge: no batch in the time asked for."
+    if not len(executed):
+        if not judged.run.batches or judged.idle is None or not len(judged.idle):
+            return "Nothing to judge: no progress event."
+        return f"Nothing to judge: idle, no batch ran here. {idle(judged.idle)}"
+    if bool(executed["cold"].all()):
+        quiet = f" {idle(judged.idle)}" if judged.idle is not None and len(judged.idle) else ""
+        return f"{first_batch(judged.window)}{quiet}"
+    return "Nothing to judge: no batch with rows after the start."

@@ -1,0 +1,7 @@
+"""What a step would save: promises with an interval, from the run's own batches, calibrated by trials."""
+
+from advisor.savings.batch import per_batch, saves_in
+from advisor.savings.promise import promise
+from advisor.savings.record import estimated_per_record, per_record
+
+__all__ = ["estimated_per_record", "per_batch", "per_record", "promise", "saves_in"]

@@ -1,0 +1,87 @@
+"""What a step saves of a record's latency: the latency model as the batches are, and with shorter ones."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from advisor.catalogue import Saves
+from advisor.contract import Promise
+from advisor.metrics import Estimate, Missing, named
+from advisor.metrics.flow import keeps_up
+from advisor.metrics.latency import Mixture, mixture, mixture_quantiles
+from advisor.metrics.phases import summed
+from advisor.savings.batch import promised
+from advisor.savings.promise import promise
+from advisor.window import PHASES, Window
+
+OF_RECORDS: Final = Saves(metric="record_latency_ms", stat="p50", share=(0, None, 1.5), calibrated="record-latency")
+"""A saving of record latency as a share of what the model says, by the trials in which records were measured."""
+AFTER_SINK: Final = "commit_offsets_ms"
+
+
+def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
+    """What the step saves of the median record's latency; None or Missing where that latency is not known."""
+    if saves is None:
+        return None
+    if named(saves.metric).time == "latency":
+        return promised(saves, window)
+    estimated = estimated_per_record(saves, window)
+    return estimated if isinstance(estimated, Missing) else promise(OF_RECORDS, estimated, float("inf"))
+
+
+def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:
+    """The model's p50 now less its p50 with batches that are shorter by what the step promises, in ms."""
+    saved, before = promised(saves, window), mixture(window)
+    if isinstance(saved, Missing):
+        return saved
+    if isinstance(before, Missing):
+        return before
+    low, high = felt(saved.low, saves, window, before).low, felt(saved.high, saves, window, before).high
+    return Estimate(low, None if saved.expected is None else felt(saved.expected, saves, window, before).safe, high)
+
+
+def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:
+    """What the median record feels of batches that are shorter by `ms` by such a step; its wait follows, or may."""
+    now = _p50(before)
+    least, most = (max(0.0, now - _p50(_shorter(before, ms, saves, window, follows=end)))
+                   for end in _waits_follow(window))  # fmt: skip
+    return Estimate(least, (least + most) / 2, most)
+
+
+def _p50(of: Mixture) -> float:
+    return mixture_quantiles(of.start, of.width, of.rows, (0.5,))[0]
+
+
+def _waits_follow(window: Window) -> tuple[bool, bool]:
+    """Whether the time between triggers shrinks with the batch: (surely, possibly).
+
+    With the default trigger it does; a trigger interval stays, but for batches that overrun it.
+    """
+    trigger = window.facts.get("trigger")
+    if trigger is None or trigger.origin == "inferred":
+        return False, True
+    return (trigger.value == "unspecified",) * 2
+
+
+def _shorter(before: Mixture, ms: float, saves: Saves, window: Window, *, follows: bool) -> Mixture:
+    """The latencies with batches that are shorter by `ms`: seen earlier, waited for less, and without a backlog where
+    batches that a limit fills then take what comes.
+    """
+    start = before.start - _seen(ms, saves, window, before)
+    if follows and keeps_up(window, ms):
+        start = start - before.waited
+    width = before.width - (ms if follows else 0.0)
+    return before._replace(start=np.maximum(start, 0.0), width=np.maximum(width, 0.0))
+
+
+def _seen(ms: float, saves: Saves, window: Window, before: Mixture) -> np.ndarray:
+    """How much earlier results are visible: what is saved of the commit log comes after them."""
+    phases = named(saves.metric).phases
+    if AFTER_SINK not in phases or set(phases) == set(PHASES):
+        return np.full(len(before.start), ms)
+    after, whole = (summed(window, columns)[before.known] for columns in ((AFTER_SINK,), phases))
+    earlier = np.clip(whole - after, 0.0, None)
+    seen: np.ndarray = np.minimum(ms * earlier / np.maximum(whole, 1e-9), earlier)
+    return seen

@@ -1,0 +1,52 @@
+"""Text of any kind: a driver's log where the marker stands in it, else whatever holds events or tells of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from advisor.sources.formats import driverlog, loose
+from advisor.sources.formats.overruns import overruns
+from advisor.sources.harvest import Buffer, Harvest, Window
+
+MIXED = 16 << 20
+"""Bytes of a text that is searched for events without marker even though it has some with it."""
+
+
+class Text:
+    """Reads one text; once a marked event was seen the others are expected to be marked, too."""
+
+    def __init__(self) -> None:
+        self._marked = False
+
+    def __call__(self, window: Window, harvest: Harvest) -> int:
+        """Where to go on once more of the file is there."""
+        buffer, begin, final = window.buffer, window.begin, window.final
+        self._marked = self._marked or driverlog.marks_events(buffer, begin)
+        if not self._marked:
+            resume = loose.read(buffer, begin, final, harvest)
+            harvest.add_overruns(overruns(buffer, begin, resume, harvest.file, window.base))
+            return resume
+        if window.base or begin or not final or len(buffer) > MIXED:
+            return driverlog.read(buffer, begin, final, harvest)
+        return _read_mixed(buffer, harvest)
+
+
+def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
+    """Read a short text, in which events may stand without the marker, too."""
+    spans: list[tuple[int, int]] = []
+    harvest.spans = spans
+    resume = driverlog.read(buffer, 0, True, harvest)
+    harvest.spans = None
+    for begin, end in _between(spans, len(buffer)):
+        for found in loose.find_events(buffer, begin, end):
+            if found.event is not None:
+                harvest.add(found.event, found.start, found.end)
+            elif found.partial is not None and found.partial.event is not None:
+                harvest.add_partial(found.partial, found.start, found.end)
+    return resume
+
+
+def _between(spans: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int]]:
+    """The stretches of a text of that size that lie between spans."""
+    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), size]
+    return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]

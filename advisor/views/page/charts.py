@@ -1,0 +1,233 @@
+"""The charts of one run as Vega-Lite specifications, with their words for readers who do not see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from advisor.contract import QueryEntry, Series
+from advisor.views import text
+
+Spec = dict[str, Any]
+
+WIDE, NARROW = 900, 430
+BARS_UP_TO = 150
+"""Batches that are drawn as a bar each; more of them become an area."""
+_MARKS: Final = {"restart": "start", "change_point": "change"}
+_CUT = 2.5
+"""So many times the highest value after the warm-up is still drawn; the first batches of a run reach much further."""
+_COLOURS: Final = ("var(--line-1)", "var(--line-2)")
+_AXIS: Final = {
+    "labelColor": "var(--dim)", "titleColor": "var(--dim)", "gridColor": "var(--faint)", "domainColor": "var(--faint)",
+    "tickColor": "var(--faint)", "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal",
+}  # fmt: skip
+_LEGEND: Final = {
+    "labelColor": "var(--ink)", "labelFontSize": 13, "title": None, "orient": "top", "symbolType": "square",
+    "symbolStrokeWidth": 3, "columns": 7, "columnPadding": 34,
+}  # fmt: skip
+CONFIG: Final = {
+    "view": {"stroke": None}, "axis": _AXIS, "legend": _LEGEND, "aria": False, "background": None,
+    "area": {"line": False}, "line": {"strokeWidth": 1.5},
+}  # fmt: skip
+_TIME: Final = {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "axis": {"title": None, "tickCount": 8}}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: its name in the page, a caption, what it shows in words, and its specification."""
+
+    name: str
+    caption: str
+    words: str
+    spec: Spec
+    wide: bool = False
+
+
+def charts(query: QueryEntry, series: Series | None) -> list[Chart]:
+    """What the single batches of a run show, each kind that the run tells of; empty without at least two batches."""
+    if series is None or len(series.timestamp) < 2:
+        return []
+    drawn = [_phases(series), _latency(query, series), _rates(series), *_lines(series)]
+    return [chart for chart in drawn if chart is not None]
+
+
+def _phases(series: Series) -> Chart | None:
+    names, length = list(series.phases_ms), series.trigger_execution_ms
+    if not names:
+        return None
+    bars = len(series.timestamp) <= BARS_UP_TO
+    width = max(1, min(6, round(0.4 * WIDE / len(series.timestamp))))
+    stacked = {
+        "data": {"values": _rows(series, series.phases_ms)},
+        "transform": [
+            {"fold": names, "as": ["phase", "ms"]},
+            {"calculate": f"indexof({names!r}, datum.phase)", "as": "nth"},
+        ],
+        "mark": {"type": "bar", "width": width, "clip": True} if bars else {"type": "area", "clip": True},
+        "encoding": {
+            "x": _TIME,
+            "y": {"field": "ms", "type": "quantitative", "title": "ms", "scale": _scale([length], series)},
+            "color": {
+                "field": "phase", "type": "nominal", "sort": names,
+                "scale": {"domain": names, "range": [f"var(--{name}, var(--other))" for name in names]},
+            },
+            "order": {"field": "nth"},
+        },
+    }  # fmt: skip
+    words = (
+        f"{text.plural(series.batches, 'batch', 'batches')}, {text.span(series.timestamp[0], series.timestamp[-1])}; "
+        f"the longest takes {text.ms(_most(length))}; {_said(len(_spiking(series)))}.{_cut([length], series)}"
+    )
+    spec = _layered(stacked, series, WIDE, 210, _spikes(series))
+    return Chart("phases", "Where each batch's time goes", words, spec, wide=True)
+
+
+def _spiking(series: Series) -> list[tuple[str, float]]:
+    """Spikes as (when, ms); those of the warm-up are none."""
+    rows = zip(series.timestamp, series.trigger_execution_ms, series.spike, series.cold, strict=True)
+    return [(at, ms) for at, ms, spike, cold in rows if spike and not cold and at and ms is not None]
+
+
+def _spikes(series: Series) -> list[Spec]:
+    most = _highest([series.trigger_execution_ms], series) or 0.0
+    found = [{"t": at, "ms": min(ms, most)} for at, ms in _spiking(series)]
+    mark = {
+        "type": "point",
+        "shape": "triangle-down",
+        "filled": True,
+        "color": "var(--high)",
+        "size": 30,
+        "yOffset": -6,
+    }
+    return [_over(found, mark, "ms")] if found else []
+
+
+def _said(spikes: int) -> str:
+    return (
+        f"{text.plural(spikes, 'batch is a spike', 'batches are spikes')}, marked by a triangle"
+        if spikes
+        else "no spike"
+    )
+
+
+def _latency(query: QueryEntry, series: Series) -> Chart | None:
+    lines = {"record latency, estimated": series.record_latency_ms, "batch": series.trigger_execution_ms}
+    target = query.value("latency_target_ms")
+    if not isinstance(target, int | float):
+        return _line("latency", "Record latency and length of a batch", "ms", lines, series)
+    seen = float(target) <= 1.05 * (_highest(list(lines.values()), series) or 0.0)
+    said = f" The target is {text.ms(float(target))}{'' if seen else ', above all that is drawn'}."
+    over = [_level(float(target))] if seen else []
+    return _line("latency", "Record latency and length of a batch", "ms", lines, series, over, said)
+
+
+def _rates(series: Series) -> Chart | None:
+    lines = {"rows a second, in": series.input_rows_per_second, "rows a second, able": series.processed_rows_per_second}
+    return _line("rates", "Input rate, and the rate at which batches process", "rows/s", lines, series)
+
+
+def _lines(series: Series) -> Iterable[Chart | None]:
+    yield _line("backlog", "Backlog: rows that wait in the source", "rows", {"backlog": series.backlog_rows}, series)
+    yield _line("state-rows", "Rows in state", "rows", {"rows": series.state_rows}, series)
+    yield _line("state-memory", "Memory of state", "bytes", {"memory": series.state_memory_bytes}, series)
+    yield _line("state-commit", "State commit of one task", "ms", {"commit": series.state_commit_ms}, series)
+
+
+def _line(
+    name: str,
+    caption: str,
+    unit: str,
+    lines: Mapping[str, Sequence[float | None]],
+    series: Series,
+    over: Sequence[Spec] = (),
+    said: str = "",
+) -> Chart | None:
+    """One line per column that tells anything; None where none does, or where it never is anything but zero."""
+    known = {label: values for label, values in lines.items() if any(values)}
+    if not known:
+        return None
+    color = {
+        "field": "what", "type": "nominal", "sort": list(known),
+        "scale": {"domain": list(known), "range": list(_COLOURS[: len(known)])}, "legend": {"symbolType": "stroke"},
+    }  # fmt: skip
+    drawn = {
+        "data": {"values": _rows(series, known)},
+        "transform": [{"fold": list(known), "as": ["what", "value"]}],
+        "mark": {"type": "line", "clip": True},
+        "encoding": {
+            "x": _TIME,
+            "y": {
+                "field": "value",
+                "type": "quantitative",
+                "title": unit,
+                "axis": {"format": "~s", "tickCount": 5},
+                "scale": _scale(list(known.values()), series),
+            },
+            "color": color if len(known) > 1 else {"value": _COLOURS[0]},
+        },
+    }
+    most = ", ".join(f"{label} at most {_amount(_most(values), unit)}" for label, values in known.items())
+    return Chart(
+        name,
+        caption,
+        f"{most[:1].upper()}{most[1:]}.{said}{_cut(list(known.values()), series)}",
+        _layered(drawn, series, NARROW, 150, over),
+    )
+
+
+def _layered(main: Spec, series: Series, width: int, height: int, over: Sequence[Spec] = ()) -> Spec:
+    """The main layer with the run's marks and more over it."""
+    return {"width": width, "height": height, "config": CONFIG, "layer": [main, *over, *_marked(series)]}
+
+
+def _marked(series: Series) -> list[Spec]:
+    found = [{"t": mark.at, "is": _MARKS[mark.kind]} for mark in series.marks if mark.at]
+    if not found:
+        return []
+    label = {"type": "text", "align": "left", "dx": 4, "dy": 6, "y": 0, "color": "var(--ink)", "fontSize": 13}
+    return [
+        _over(found, {"type": "rule", "strokeDash": [4, 3], "color": "var(--ink)"}),
+        _over(found, label) | {"encoding": {"x": _TIME, "text": {"field": "is"}}},
+    ]
+
+
+def _level(value: float) -> Spec:
+    mark = {"type": "rule", "color": "var(--high)", "strokeDash": [6, 3], "size": 1.5}
+    return {"data": {"values": [{"y": value}]}, "mark": mark, "encoding": {"y": {"field": "y", "type": "quantitative"}}}
+
+
+def _over(rows: list[dict[str, Any]], mark: Spec, y: str | None = None) -> Spec:
+    encoding = {"x": _TIME} | ({"y": {"field": y, "type": "quantitative"}} if y else {})
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+
+
+def _rows(series: Series, columns: Mapping[str, Sequence[float | None]]) -> list[dict[str, Any]]:
+    cells = zip(series.timestamp, *columns.values(), strict=True)
+    return [{"t": at, **dict(zip(columns, values, strict=True))} for at, *values in cells if at]
+
+
+def _scale(columns: Sequence[Sequence[float | None]], series: Series) -> Spec:
+    """From 0 to the highest value after the warm-up: the first batches of a run would flatten all others."""
+    most = _highest(columns, series)
+    return {"domainMin": 0, "domainMax": 1.05 * most} if most else {}
+
+
+def _highest(columns: Sequence[Sequence[float | None]], series: Series) -> float | None:
+    every = [value for values in columns for value in values if value is not None]
+    warm = _most([value for values in columns for value, cold in zip(values, series.cold, strict=True) if not cold])
+    return _most([value for value in every if value <= _CUT * warm]) if warm else _most(every)
+
+
+def _cut(columns: Sequence[Sequence[float | None]], series: Series) -> str:
+    """A sentence where the warm-up reaches above the chart."""
+    above, most = _most([value for values in columns for value in values]), _highest(columns, series)
+    return " The warm-up is cut off at the top." if above and most and above > most else ""
+
+
+def _most(values: Sequence[float | None]) -> float | None:
+    return max((one for one in values if one is not None), default=None)
+
+
+def _amount(value: float | None, unit: str) -> str:
+    return text.amount(value, unit) if unit in ("ms", "bytes") else f"{text.count(value)} {unit}"

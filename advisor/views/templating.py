@@ -1,0 +1,44 @@
+"""Reports from templates, in the words that all of them use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from advisor.views import text, wording
+from advisor.views.paste import parts
+from advisor.views.selection import by_reason, setting, unknown_facts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_WORDS: Final[Mapping[str, object]] = {
+    "wording": wording,
+    "parts": parts,
+    "by_reason": by_reason,
+    "setting": setting,
+    "unknown_facts": unknown_facts,
+    "plural": text.plural,
+    "phase": text.phase,
+    "phase_meaning": text.phase_meaning,
+    "milliseconds": text.ms,
+    "percent": text.share,
+    "saving": text.saving,
+}
+
+
+@cache
+def environment(*, html: bool) -> Environment:
+    """What fills templates in: in HTML, all that comes from a session is escaped; elsewhere a filter has to do it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - text on a terminal needs none
+
+    made = Environment(
+        loader=PackageLoader("advisor.views"),
+        autoescape=html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= _WORDS
+    return made

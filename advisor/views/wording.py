@@ -1,0 +1,262 @@
+"""What there is to say of one run, a line each: state, latency, lag, what changed, which batches were judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from advisor.contract import (
+    Advice,
+    BrokenRecord,
+    Changed,
+    ComparedRun,
+    Conflict,
+    Evidence,
+    FactEntry,
+    Finding,
+    Metric,
+    PartialRecord,
+    QueryEntry,
+    Report,
+    Session,
+    Silenced,
+    Trend,
+    WorstBatch,
+)
+from advisor.facts.versions import version_in_words
+from advisor.progress import PARTS
+from advisor.views import text
+
+_NONE = Metric()
+_STATS = ("typical", "p50", "p99")
+
+
+def name(query: QueryEntry) -> str:
+    """What to call a query: its name, else the beginning of its id."""
+    return query.name or f"query {(query.id or query.run_id)[:8]}"
+
+
+def state(query: QueryEntry) -> str:
+    """`running`, `running, idle since …`, `the log ends, last batch …`, `restarting`, `dead: why`, … in one line."""
+    words = query.state.replace("_", " ")
+    if isinstance(query.idle_since, str):
+        return f"{words}, idle since {text.moment(query.idle_since)} UTC"
+    if query.state == "log_ends":
+        return f"the log ends, last batch {text.moment(query.last)} UTC" if query.last else "the log ends"
+    return f"{words}: {query.terminated.error}" if query.terminated and query.terminated.error else words
+
+
+def version(run: QueryEntry | ComparedRun) -> str:
+    """`Spark 4.0.0`, `Spark 3.2 to 3.3` where only bounds are known, or that it is unknown."""
+    bounds = _bounds(run) if isinstance(run, QueryEntry) else None
+    return f"Spark {run.spark_version or bounds or 'version unknown'}"
+
+
+def _bounds(query: QueryEntry) -> str | None:
+    words = version_in_words(query.value("spark_version_at_least"), query.value("spark_version_below"))
+    return f"{words} (Databricks)" if words and query.value("platform") == "databricks" else words
+
+
+def budget(query: QueryEntry) -> list[tuple[str, float, float]]:
+    """Each phase of a typical batch as (key, ms, share of the batch), the longest first, without what is negligible."""
+    total = sum(query.budget.values())
+    ordered = sorted(query.budget.items(), key=lambda item: -item[1])
+    return [(key, value, value / total) for key, value in ordered if value >= 0.5 and value >= 0.002 * total]
+
+
+def typical_batch(query: QueryEntry) -> str:
+    """How long a typical batch takes: all phases of the budget together."""
+    return text.ms(sum(query.budget.values()))
+
+
+def percentile(query: QueryEntry, stat: Literal["p50", "p99"]) -> str:
+    """One percentile of record latency for a table's cell."""
+    value = getattr(query.metrics.get("record_latency_ms", _NONE), stat)
+    return "-" if value is None else text.ms(value)
+
+
+def latency(query: QueryEntry) -> str:
+    """Record latency with its trend in words, or why there is none."""
+    found = query.metrics.get("record_latency_ms", _NONE)
+    if found.p50 is None:
+        return _not_known(found)
+    words = f"p50 {text.ms(found.p50)}, p99 {text.ms(found.p99)}, from created to visible, estimated"
+    return words + trend(query.trend.record_latency_ms, text.ms)
+
+
+def lag(query: QueryEntry) -> str:
+    """What waits in the source, with its trend in words, or why that is not known."""
+    rows = query.metrics.get("backlog_rows", _NONE)
+    if rows.p50 is None:
+        return _not_known(rows)
+    wait = query.metrics.get("backlog_ms", _NONE).p50
+    words = f"{text.count(rows.p50)} rows wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
+    return words + trend(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
+
+
+def _not_known(found: Metric) -> str:
+    return f"not known: {found.missing}" if found.missing else "not known"
+
+
+def trend(found: Trend, words: Callable[[float], str]) -> str:
+    """`; rising by 120 ms an hour`, or nothing where no direction is known."""
+    if found.direction == "unknown":
+        return ""
+    if found.direction == "steady" or not found.per_hour:
+        return f"; {found.direction}"
+    return f"; {found.direction} by {words(abs(found.per_hour))} an hour"
+
+
+def change(query: QueryEntry) -> list[str]:
+    """Since when the run is as it is and what changed, in one or two lines; empty if nothing did."""
+    changed = query.changed
+    return [f"{text.moment(changed.at)} UTC. {changed.says}", *_before_after(query, changed)] if changed else []
+
+
+def _before_after(query: QueryEntry, changed: Changed) -> list[str]:
+    parts = []
+    for metric, before in changed.before.metrics.items():
+        after = changed.after.metrics.get(metric, {})
+        for stat in _STATS:
+            old, new = before.get(stat), after.get(stat)
+            if old is not None and new is not None and old != new:
+                unit = query.metrics.get(metric, _NONE).unit or ("ms" if metric.endswith("_ms") else None)
+                name = text.metric(metric) + ("" if stat == "typical" else f" {stat}")
+                parts.append(f"{name} {text.amount(old, unit)} → {text.amount(new, unit)}")
+    return [" · ".join(parts)] if parts else []
+
+
+def window(query: QueryEntry) -> str:
+    """Which batches were judged and why these."""
+    found, all_batches = query.window, text.plural(query.batches, "batch", "batches")
+    because = f" ({found.because})" if found.because else ""
+    if not found.batches:
+        return f"none of {all_batches}{because}"
+    return f"{found.batches:,} of {all_batches}, {text.span(found.first, found.last)}{because}"
+
+
+def read(report: Report) -> str:
+    """What was read, in one line."""
+    found = report.input
+    extras = [
+        text.plural(found.events, "progress event"),
+        f"{found.idle:,} idle" if found.idle else "",
+        text.plural(found.duplicates, "duplicate dropped", "duplicates dropped") if found.duplicates else "",
+        text.plural(len(found.partial), "partial record") if found.partial else "",
+        f"{len(found.broken):,} not readable" if found.broken else "",
+    ]
+    where = "a session" if report.session else text.plural(found.files, "file")
+    return f"{where}, {text.size(found.bytes)}: " + ", ".join(filter(None, extras))
+
+
+def heard(session: Session) -> str:
+    """How many events a session's advisor heard, in which way, and how many were lost."""
+    way = f"{session.way} way" + (f", because {session.because}" if session.because else "")
+    said = [
+        f"{text.plural(sum(session.events.values()), 'event')} heard ({way})",
+        f"{session.dropped:,} dropped",
+        f"{session.waiting:,} waiting" if session.waiting else "",
+        "" if session.attached else "detached",
+    ]
+    return ", ".join(filter(None, said))
+
+
+def problems(session: Session) -> list[str]:
+    """What went wrong while listening, a line each, with how often."""
+    return [f"{entry.problem} ({text.plural(entry.times, 'time')})" for entry in session.problems]
+
+
+_TAKES = {
+    "nothing": "nothing: it works while the query runs",
+    "restart": "a restart of the query",
+    "new_checkpoint": "a restart from a new checkpoint",
+    "stages": "several restarts, one for each stage",
+}
+
+
+def takes(step: Advice) -> str:
+    """What it takes to make the change."""
+    return _TAKES[step.takes]
+
+
+_SEMANTICS = {
+    "at_least_once": "after a failure records may be processed again (at least once)",
+    "at_most_once": "after a failure records may be lost (at most once)",
+}
+
+
+def semantics(step: Advice) -> str:
+    """What a step changes in the delivery guarantee, empty if nothing."""
+    return "" if step.semantics == "unchanged" else _SEMANTICS.get(step.semantics, step.semantics.replace("_", " "))
+
+
+def savings(step: Advice) -> list[str]:
+    """What a step saves per batch and in record latency, a line each; one line that says so if nothing is promised."""
+    per_batch, latency = text.saving(step.saves_ms), text.saving(step.saves_latency_ms)
+    said = [f"per batch {per_batch}" if per_batch else "", f"in record latency {latency}" if latency else ""]
+    return [words for words in said if words] or ["no number is promised"]
+
+
+def evidence(finding: Finding) -> str:
+    """The facts that a finding stands on, with where they come from."""
+    return ", ".join(f"{entry.fact} = {fact(entry)}" for entry in finding.evidence)
+
+
+def fact(known: FactEntry | Evidence) -> str:
+    """A fact's value and where it comes from."""
+    value = fact_value(known.value)
+    return f"{value} ({known.origin.replace('_', ' ')})" if known.origin else value
+
+
+def fact_value(value: object) -> str:
+    """A fact's value as people read it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return text.UNKNOWN if value is None else str(value)
+
+
+def conflict(entry: Conflict) -> str:
+    """Two sources that say different things of one fact, and which was believed."""
+    said = ", ".join(fact(value) for value in entry.values)
+    return f"{entry.fact}: {said}; taken: {fact_value(entry.taken)}"
+
+
+def judged(query: QueryEntry) -> str:
+    """How many rules fired, passed, …: they add up to the catalogue."""
+    counts = {
+        "fired": query.findings,
+        "passed": query.passed,
+        "silenced": query.suppressed,
+        "not applicable": query.not_applicable,
+        "not judged": query.skipped,
+    }
+    said = ", ".join(f"{len(rules)} {words}" for words, rules in counts.items())
+    return f"{said} of {text.plural(sum(map(len, counts.values())), 'rule')}"
+
+
+def suppression(entry: Silenced) -> str:
+    """Why a rule is silenced, and until when."""
+    return entry.reason + (f" (until {entry.until})" if entry.until else "")
+
+
+def partial(record: PartialRecord) -> str:
+    """What a partial record says, and what it lacks."""
+    lacking = ", ".join(PARTS.get(part, part) for part in record.lacks)
+    return f"{record.says} ({f'{lacking} missing or cut short' if lacking else 'nothing missing but its form'})"
+
+
+def place(broken: BrokenRecord | PartialRecord) -> str:
+    """Where a record stands that is not whole."""
+    line = f" line {broken.line:,}" if broken.line is not None else ""
+    return f"{broken.file}{line} (byte {broken.offset:,})"
+
+
+def batch(found: WorstBatch) -> tuple[str, str, str, str, str]:
+    """One slow batch as cells: batch, time, length, rows, and its longest phase."""
+    return (
+        "a batch" if found.batch_id is None else f"batch {found.batch_id}",
+        text.moment(found.timestamp),
+        text.ms(found.trigger_execution_ms),
+        f"{text.count(found.input_rows)} rows",
+        f"{text.phase(found.phase)} {text.ms(found.phase_ms)}",
+    )

@@ -1,0 +1,28 @@
+"""The words that a report uses for level, confidence, legality, cost and state, each set in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+Level = Literal["low", "medium", "high"]
+Confidence = Literal["low", "medium", "high"]
+Legal = Literal["yes", "if", "no"]
+Takes = Literal["nothing", "restart", "stages", "new_checkpoint"]
+Semantics = Literal["unchanged", "at_least_once", "at_most_once", "exactly_once"]
+Status = Literal["stable", "experimental"]
+State = Literal["running", "log_ends", "stopped", "restarting", "dead", "no_data"]
+Direction = Literal["rising", "falling", "steady", "unknown"]
+Since = Literal["restart", "change_point", "asked"]
+
+LEVELS: tuple[Level, ...] = get_args(Level)
+"""From the least to the worst."""
+LEGAL: tuple[Legal, ...] = get_args(Legal)
+"""From what Spark takes to what it refuses."""
+TAKES: tuple[Takes, ...] = get_args(Takes)
+"""From what costs least to what costs most."""
+
+
+def worst(levels: Iterable[Level]) -> Level | None:
+    """The highest of these levels; None where there is none."""
+    return max(levels, key=LEVELS.index, default=None)

@@ -1,0 +1,144 @@
+"""Ranges, without Spark: every split of every form gives what one reading gives."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from advisor import api
+from advisor.batches import SCHEMA, Reading
+from advisor.cluster import part, units
+from advisor.errors import InputError
+from advisor.sources import files, places
+from advisor.sources.formats import text
+from tests.cluster.apart import judge_apart, read_apart
+from tests.sources.formats_made import FORMATS, driver_log, write_all
+from tests.sources.variants import VARIANTS
+
+SAMPLES = Path(__file__).parents[2] / "sample_progress"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def divided() -> Iterator[None]:
+    """Short texts are divided too, and then only their marked events are found; ranges are read in small windows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(units, "WHOLE", 0)
+        patch.setattr(places, "ON_DISK", 1_500)
+        patch.setattr(part, "SLACK", 500)
+        patch.setattr(text, "MIXED", 0)
+        yield
+
+
+NOTHING = Reading.of(SCHEMA.empty_table())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("formats")
+    write_all(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def variants(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("variants")
+    for number, content in enumerate(VARIANTS.values()):
+        (place / f"{number}.log").write_bytes(content)
+    return place
+
+
+def whole(paths: list[str]) -> Reading:
+    try:
+        return files.read(paths)
+    except InputError:
+        return NOTHING
+
+
+def assert_same(one: Reading, other: Reading) -> None:
+    assert one.batches.to_pylist() == other.batches.to_pylist()
+    assert one.sightings.to_pylist() == other.sightings.to_pylist()
+    assert sorted(map(repr, one.broken)) == sorted(map(repr, other.broken))
+    assert (one.files, one.bytes, one.events, one.idle, one.duplicates) == (
+        other.files, other.bytes, other.events, other.idle, other.duplicates,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(split=st.integers(300, 40_000))
+@example(split=61)
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_split_of_every_form(folder: Path, name: str, split: int) -> None:
+    path = str(folder / name)
+    one, other = read_apart([path], split), whole([path])
+    if other is NOTHING:
+        assert not one.events
+        assert not one.broken
+    else:
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(split=st.integers(5, 4_000))
+@example(split=211)
+@settings(max_examples=3)
+def test_every_split_of_every_variant(variants: Path, variant: str, split: int) -> None:
+    path = str(variants / f"{list(VARIANTS).index(variant)}.log")
+    assert_same(read_apart([path], split), files.read([path]))
+
+
+def test_a_file_that_shrank_since_it_was_planned(tmp_path: Path) -> None:
+    path = tmp_path / "driver.log"
+    path.write_bytes(driver_log())
+    file = units.File(0, str(path), path.stat().st_size)
+    planned = [units.Unit("a", (file,), "text", start, end) for start, end in units.ranges(file, 6_000)]
+    path.write_bytes(driver_log()[: file.size // 2])
+    found = [row for unit in planned for row in part.read_unit(unit)]
+    whole = files.read([str(path)])
+    assert sum(row.rows for row in found if row.kind == "batches") == whole.events > 0
+
+
+def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "driver.log"
+    path.write_bytes(driver_log())
+    path.chmod(0)
+    with unprivileged():
+        rows = list(part.read_unit(units.Unit("a", (units.File(0, str(path), 10),))))
+    assert ["Permission denied" in row.note for row in rows if row.kind == "broken"] == [True]
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """As a user whom files can refuse."""
+    before = os.geteuid()
+    os.seteuid(before or 65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+@pytest.mark.parametrize("family", ["DQ001", "LG005"])
+def test_runs_are_judged_alike_group_by_group(family: str) -> None:
+    place = SAMPLES / family
+    apart = json.loads(json.dumps(judge_apart([str(place)], 64 << 20)))
+    assert apart["queries"] == json.loads(api.analyze(place).to_json())["queries"]
+
+
+def test_small_files_share_tasks_and_a_huge_one_is_divided() -> None:
+    small = [units.Log(f"{nth}.log", (units.File(nth, f"{nth}.log", 100_000),)) for nth in range(2_000)]
+    huge = units.Log("huge.log", (units.File(2_000, "huge.log", 1 << 30),))
+    planned = [
+        unit for log in [*small, huge] for unit in units.units(log, {"huge.log": units.Look(marked=True)}, 64 << 20)
+    ]
+    found = units.tasks(planned, 64 << 20)
+    sizes = [sum(unit.size + units.OPENING for unit in task) for task in found]
+    assert sum(len(task) for task in found) == 2_000 + 16
+    assert max(sizes) <= (64 << 20) + units.OPENING
+    assert len(found) <= 16 + 6

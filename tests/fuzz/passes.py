@@ -1,0 +1,82 @@
+"""What must hold for any input: nothing is raised but one clear error, and an odd event costs itself alone."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import hypothesis.strategies as st
+
+import advisor
+from advisor import batches, config
+from advisor.api import analyze_fleet
+from advisor.catalogue import load as load_rules
+from advisor.errors import AdvisorError
+from advisor.sources import files
+from advisor.views.markdown import report_as_markdown
+from tests.fuzz.inputs import Input, broken_files, odd_events, odd_runs, odd_yaml
+
+
+class Property(NamedTuple):
+    """Inputs, and what must hold for each."""
+
+    inputs: st.SearchStrategy[Input]
+    holds: Callable[[Input], None]
+
+
+def every_view(given: Input) -> None:
+    """Read, judged, and shown in every form, or refused with an error for the user."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "driver.log"
+        path.write_bytes(given.raw)
+        try:
+            reading = files.read([path])
+        except AdvisorError as error:
+            assert str(error)
+            assert not given.whole
+            return
+        assert given.whole <= set(reading.batches["batch_id"].to_pylist())
+        _shown(path)
+        frame = batches.to_pandas(reading.batches)
+        assert len(batches.operators(frame)) + len(batches.sources(frame)) >= 0
+
+
+def _shown(path: Path) -> None:
+    report = advisor.analyze(path)
+    said = report.to_json()
+    json.loads(said, parse_constant=_refused)
+    assert "a fault of the advisor" not in said
+    html, markdown = report._repr_html_(), report_as_markdown(report.typed, everything=True)
+    for page in (repr(report), html, markdown):
+        assert page
+        assert not {"\x1b", "\u202e", "\0"} & set(page)
+    assert "<script>alert" not in html + markdown
+    report.to_frame()
+    analyze_fleet(path)
+
+
+def _refused(word: str) -> None:
+    raise AssertionError(f"{word} is no JSON")
+
+
+def read_or_refused(given: Input) -> None:
+    """A configuration that is taken, or refused with an error for the user."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "advisor.yaml"
+        path.write_bytes(given.raw)
+        for load in (lambda: config.load(path, load_rules().rules), lambda: load_rules([path])):
+            try:
+                load()
+            except AdvisorError as error:
+                assert str(error)
+
+
+PROPERTIES = {
+    "odd-event": Property(odd_events(), every_view),
+    "odd-run": Property(odd_runs(), every_view),
+    "broken-file": Property(broken_files(), every_view),
+    "odd-yaml": Property(odd_yaml(), read_or_refused),
+}

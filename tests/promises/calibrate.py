@@ -1,0 +1,109 @@
+"""How far savings lie from what was expected: made from measured.json, shipped with the package.
+
+`python -m tests.promises.calibrate` writes advisor/savings/calibrated.json. Split-conformal by workload (Barber,
+Candès, Ramdas and Tibshirani, Predictive inference with the jackknife+): a case's score is how far its saved share of
+the metric lies from the share expected from all other workloads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from advisor.catalogue import Saves, Step, load
+from advisor.savings.calibration import FILE, Calibrated, Calibration
+from advisor.savings.record import OF_RECORDS
+
+MEASURED = Path(__file__).with_name("measured.json")
+COVERAGE = 0.9
+OF_MODEL = "estimated_per_record"
+"""What a case that measured records calls what the latency model said before it was calibrated."""
+Known = Mapping[str, dict[str, Any]]
+MACHINE = "2 shared cores with 2 task slots, local disk; Kafka's broker or the S3 server beside it"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """One case: what share of the metric was saved."""
+
+    workload: str
+    share: float
+
+
+def calibration(known: Known, without: str | None = None) -> Calibration:
+    """What all the cases say, or all but those of one workload."""
+    counted = [one for one in known.values() if of(one) and one["case"]["workload"] != without]
+    days = sorted(one["on"] for one in counted)
+    cases: dict[tuple[str, str], list[Saved]] = defaultdict(list)
+    for one in counted:
+        saves = of(one)
+        assert saves
+        share = one["saved_ms"] / one["metric_ms"].get("of_measured", one["metric_ms"]["value"])
+        cases[saves.calibrated or "", saves.metric].append(Saved(one["case"]["workload"], share))
+    steps = {name: calibrated(of_one, metric) for (name, metric), of_one in sorted(cases.items())}
+    sparks = tuple(sorted({one["spark"] for one in counted}))
+    return Calibration("python -m tests.promises.calibrate", COVERAGE, MACHINE, days[0], days[-1], sparks, steps)
+
+
+def of(one: Mapping[str, Any]) -> Saves | None:
+    """The promise that a case tries; None for what failed or stands on another metric."""
+    if "failed" in one or not one["metric_ms"] or not one["metric_ms"]["value"] > 0:
+        return None
+    if one["metric_ms"]["name"] == OF_MODEL:
+        return OF_RECORDS
+    saves = _steps()[one["case"]["step"]].saves
+    return saves if saves and saves.calibrated and saves.metric == one["metric_ms"]["name"] else None
+
+
+@cache
+def _steps() -> Mapping[str, Step]:
+    return load().steps
+
+
+def calibrated(cases: list[Saved], metric: str) -> Calibrated:
+    """What these cases say of any other workload; of one alone nothing can be said."""
+    workloads = {one.workload for one in cases}
+    scores = [abs(one.share - _without(cases, one.workload)) for one in cases if len(workloads) > 1]
+    error = conformal(scores)
+    return Calibrated(metric, round(expected(cases), 3), error and round(error, 3), len(cases), len(workloads))
+
+
+def expected(cases: Iterable[Saved]) -> float:
+    """The median over workloads of the median share of each."""
+    shares: dict[str, list[float]] = defaultdict(list)
+    for one in cases:
+        shares[one.workload].append(one.share)
+    return float(np.median([np.median(of_one) for of_one in shares.values()]))
+
+
+def _without(cases: list[Saved], workload: str) -> float:
+    return expected(one for one in cases if one.workload != workload)
+
+
+def conformal(scores: list[float]) -> float | None:
+    """The score that nine of ten new ones do not exceed; None where there are too few to know."""
+    rank = math.ceil((len(scores) + 1) * COVERAGE)
+    return sorted(scores)[rank - 1] if rank <= len(scores) else None
+
+
+def main() -> None:
+    """Write the file and print what it holds."""
+    argparse.ArgumentParser(prog="calibrate", description=__doc__.split("\n\n", maxsplit=1)[0]).parse_args()
+    found = calibration(json.loads(MEASURED.read_text()))
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    print(FILE.read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,180 @@
+"""The record latency that progress tells, beside Kafka's own clock, workload by workload.
+
+`python -m tests.promises.latencies [--list] [--only TEXT] [--minutes N] [--keep DIR]` needs the extra [bench]; a table
+in docs/measurements.md gets a row for each. Each workload runs once, from topic to topic. A query that falls behind is
+asked for the records that come during the first fifth of its batches, which all become visible before it is stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from advisor.bench.offsets.queries import Kafka, Measured
+from advisor.bench.place import throw_away
+from advisor.bench.run import Bounds, Run
+from advisor.bench.setup import Permissions, Setup, Variant
+from advisor.catalogue import load
+from advisor.cli.spark import session
+from advisor.metrics import Quantiles
+from advisor.metrics.latency import record_latency_ms
+from advisor.views.text import plural
+from advisor.window import Window
+from tests.promises import through_kafka as other
+from tests.promises.run import SESSION, kafka, parser
+from tests.promises.table import MEASUREMENTS, written
+from tests.promises.turns import Keeping
+
+FILE = Path(__file__).with_name("latencies.json")
+BOUNDS = Bounds(runs=1, batches=40, seconds=30.0)
+EARLY = 0.2
+WITHIN, OR_MS, HIGH_WITHIN = 0.10, 15.0, 0.25
+"""How near an estimate must be: p50 by a share or by milliseconds, p99 by a share."""
+HEAD = (
+    "| query | p50 by progress | by Kafka | p99 by progress | by Kafka | p50, p99 near? |",
+    "|---|---:|---:|---:|---:|---|",
+)
+
+
+def workloads(address: str) -> Iterator[tuple[str, Kafka, dict[str, str], Variant]]:
+    """(name, query, session's settings, variant) of each."""
+    plain, python = Variant(), other.KafkaInPython
+    for rate, partitions in ((1_000, 2), (10_000, 2), (4, 4), (50, 4), (200, 1), (1_000, 6)):
+        yield f"{rate:,} a second, {partitions} topic partitions", Kafka(rate, address, partitions), {}, plain
+    every = Variant(trigger={"processing_time": "1 second"})
+    yield "1,000 a second, every second", Kafka(1_000, address), {}, every
+    yield "1,000 a second, asynchronous", Kafka(1_000, address), {}, Variant(writer_option=ASYNCHRONOUS)
+    for partitions in (2, 6):
+        name = f"1,000 a second, {partitions} topic partitions, Python function"
+        yield name, python(1_000, address, partitions), {}, plain
+    for what, query in STATEFUL.items():
+        for partitions in (2, 4, 8):
+            conf = {"spark.sql.shuffle.partitions": str(partitions)}
+            yield f"1,000 a second, {what}, {partitions} state partitions", query(1_000, address), conf, plain
+    yield "1,000 a second, counted and written in foreachBatch", other.KafkaInForeachBatch(1_000, address), {}, plain
+    for rate, limit in ((1_000, 80), (5_000, 400)):
+        yield f"{rate:,} a second, {limit} per batch: falls behind", other.KafkaCapped(rate, address, limit), {}, plain
+
+
+ASYNCHRONOUS = {
+    "asyncProgressTrackingEnabled": "true",
+    "asyncProgressTrackingCheckpointIntervalMs": "1000",
+}
+STATEFUL = {
+    "each once": other.KafkaOnce,
+    "counted by value": other.KafkaCounted,
+    "once within watermark": other.KafkaWithinWatermark,
+    "joined with itself": other.KafkaJoined,
+}
+
+
+def main() -> None:
+    """Run the chosen workloads; the file and the table grow row by row."""
+    words = parser("latencies", __doc__)
+    words.add_argument("--minutes", type=float, default=60.0, help="begin none after that; the unmeasured come first")
+    words.add_argument("--keep", type=Path, help="a directory for what each run's progress told")
+    asked = words.parse_args()
+    names = [name for name, *_ in workloads("") if asked.only in name]
+    if asked.list or not names:
+        print("\n".join(names) or f"no workload holds {asked.only!r}")
+        return
+    until, known = time.monotonic() + asked.minutes * 60, json.loads(FILE.read_text()) if FILE.exists() else {}
+    with session("latencies", "bench", SESSION) as spark, throw_away(spark, None) as place, kafka(spark) as address:
+        chosen = sorted((one for one in workloads(address) if one[0] in names), key=lambda one: one[0] in known)
+        _run(spark, place, "warm-up", *chosen[0][1:], None)
+        for number, (name, *what) in enumerate(chosen):
+            if time.monotonic() > until:
+                break
+            run = _run(spark, place, str(number), *what, asked.keep)
+            known[name] = found = told(run, isinstance(what[0], other.KafkaCapped))
+            print(name, json.dumps(found), flush=True)
+            FILE.write_text(json.dumps(known, indent=1) + "\n")
+    MEASUREMENTS.write_text(written(MEASUREMENTS.read_text(), "latencies", markdown(known)))
+
+
+def _run(
+    spark: Any, place: str, name: str, query: Kafka, conf: Mapping[str, str], variant: Variant, kept: Path | None
+) -> Run:
+    for key, value in (SESSION | conf).items():
+        if key.startswith("spark.sql."):
+            spark.conf.set(key, value)
+    latency = early(query) if isinstance(query, other.KafkaCapped) else query.latency
+    runner = Keeping(spark, query.build, BOUNDS, Permissions(sink=True), latency, load())
+    runner.place = kept
+    return runner.run(variant, f"latency-{name}", f"{place}/{name}", warms_up=name == "warm-up")
+
+
+def early(query: Kafka) -> Any:
+    """Latencies of the records that came early."""
+
+    @contextmanager
+    def latency(setup: Setup) -> Iterator[Measured]:
+        with query.latency(setup) as measured:
+            yield lambda first, last: measured(first, first + EARLY * (last - first))
+
+    return latency
+
+
+def told(run: Run, behind: bool) -> dict[str, Any]:
+    """What progress and what Kafka say, in ms; why progress says nothing."""
+    window = _first(run.window) if behind else run.window
+    found = record_latency_ms(window)
+    estimated = {"p50": round(found.p50, 1), "p99": round(found.p99, 1)} if isinstance(found, Quantiles) else None
+    measured = {name: round(run.latency[name], 1) for name in ("p50", "p99")} if "p50" in run.latency else None
+    return {
+        "run": run.run_id,
+        "spark": window.facts.value("spark_version"),
+        "batches": len(window),
+        "estimated": estimated,
+        "measured": measured,
+        "says": None if estimated else getattr(found, "reason", "nothing"),
+        "missing_share": round(run.latency.get("missing_share", 0.0), 4),
+    }
+
+
+def _first(window: Window) -> Window:
+    times = window.batches["timestamp"]
+    return window.only(times <= times[0] + EARLY * (times[-1] - times[0]), "the first")
+
+
+def near(one: Mapping[str, Any]) -> tuple[bool, bool] | None:
+    """Whether p50 and p99 are near enough; None where there is no estimate, or nothing to compare it with."""
+    if not one["estimated"] or not one["measured"]:
+        return None
+    off = {name: abs(one["estimated"][name] - ms) for name, ms in one["measured"].items()}
+    allowed = max(OR_MS, WITHIN * one["measured"]["p50"]), HIGH_WITHIN * one["measured"]["p99"]
+    return off["p50"] <= allowed[0], off["p99"] <= allowed[1]
+
+
+def markdown(known: Mapping[str, dict[str, Any]]) -> str:
+    """How many estimates are near, and a row for each workload."""
+    answers = [near(one) for one in known.values() if one["measured"]]
+    said = [one for one in answers if one is not None]
+    return "\n".join(
+        [
+            f"{plural(len(answers), 'workload')}; of {len(said)} progress tells the latency, of the others it says why "
+            f"not. Of Kafka's clock p50 lies within 10 % or 15 ms in {sum(one for one, _ in said)} of {len(said)}, p99 "
+            f"within 25 % in {sum(one for _, one in said)}.",
+            "",
+            *HEAD,
+            *(_row(name, one) for name, one in known.items() if one["measured"]),
+        ]
+    )
+
+
+def _row(name: str, one: Mapping[str, Any]) -> str:
+    estimated = one["estimated"] or {"p50": None, "p99": None}
+    cells = [f"{side[stat]:,.0f}" if side[stat] is not None else "-"
+             for stat in ("p50", "p99") for side in (estimated, one["measured"])]  # fmt: skip
+    found = near(one)
+    last = one["says"] if found is None else ", ".join("yes" if answer else "no" for answer in found)
+    return f"| {' | '.join([name, *cells, last])} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""Credentials never stay in text; other text does."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.redaction import (
+    REDACTED,
+    clean,
+    hide,
+    is_secret_name,
+    redact,
+    redact_data,
+    redact_json,
+    redact_lines,
+    redact_setting,
+)
+from tests.redaction.shapes import HARMLESS, HOLDS_ODD, NAMED, ODD, PLACED, SECRET, TOKENS
+
+FORMS = NAMED | {f"placed: {name}": form for name, form in PLACED.items()}
+_AROUND = ("reading with {} failed", "{}", "x={}&y=1", '"{}"', "https://h/{}/x", "({})", "a:{};b")
+
+
+def left_of(secret: str, text: str) -> list[str]:
+    """The pieces of a credential that can still be read."""
+    return [piece for piece in re.split(r"\W+", secret) if len(piece) > 2 and piece in text]
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_no_form_lets_a_credential_through(form: str) -> None:
+    assert SECRET not in redact(form.format(SECRET))
+    assert REDACTED in redact(form.format(SECRET))
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@given(secret=st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+", min_size=8, max_size=64))
+def test_no_credential_of_any_form_comes_through(form: str, secret: str) -> None:
+    marked = "7Q" + secret
+    assert marked not in redact(form.format(marked))
+
+
+@pytest.mark.parametrize("form", HOLDS_ODD.values(), ids=HOLDS_ODD)
+@pytest.mark.parametrize("secret", ODD.values(), ids=ODD)
+def test_a_password_may_hold_what_elsewhere_ends_one(form: str, secret: str) -> None:
+    assert not left_of(secret, redact(form.format(secret)))
+
+
+@pytest.mark.parametrize("key", TOKENS.values(), ids=TOKENS)
+@pytest.mark.parametrize("around", _AROUND)
+def test_known_shapes_of_keys_need_no_name(key: str, around: str) -> None:
+    said = redact(around.format(key))
+    assert REDACTED in said
+    assert not left_of(key[-14:-2], said)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_text_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("user=me, password=x, host=h", f"user=me, password={REDACTED}, host=h"),
+        ("Map(user -> me, password -> x, host -> h)", f"Map(user -> me, password -> {REDACTED}, host -> h)"),
+        ('{"token": "x", "host": "h"}', f'{{"token": "{REDACTED}", "host": "h"}}'),
+        ("token=x failed at host h", f"token={REDACTED} failed at host h"),
+        ("https://me:x@host:8020/c failed", f"https://{REDACTED}@host:8020/c failed"),
+        ("https://h/?password=x&mode=y z", f"https://h/?password={REDACTED}&mode=y z"),
+        ("(user,me), (password,x), (host,h)", f"(user,me), (password,{REDACTED}), (host,h)"),
+    ],
+)
+def test_what_stands_beside_a_credential_stays(text: str, wanted: str) -> None:
+    assert redact(text) == wanted
+
+
+_PIECES = st.sampled_from(
+    [
+        *"abA1 =:,;@/\"'\\(){}[]<>-&.",
+        "password",
+        "token",
+        "->",
+        "://",
+        "name",
+        "value",
+        "Bearer ",
+        "-u ",
+        "</",
+        REDACTED,
+    ]
+)
+
+
+@given(st.text(max_size=300) | st.lists(_PIECES, max_size=40).map("".join))
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_redacting_a_redacted_credential_changes_nothing(form: str) -> None:
+    once = redact(form.format(SECRET))
+    assert redact(once) == once
+
+
+@given(st.text(max_size=300))
+def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
+    assert all(each.isprintable() or each == "\u00ad" or not each.isascii() for each in clean(text))
+    assert not {"\x1b", "\x9b", "\r", "\n", "\u202e", "\u2066"} & set(clean(text))
+
+
+def test_terminal_sequences_go_as_a_whole() -> None:
+    assert clean("\x1b[31mred\x1b[0m \x1b]0;title\x07name\u202e!") == "red name !"
+
+
+def test_a_secret_name_hides_the_whole_value() -> None:
+    assert redact_setting("spark.hadoop.fs.s3a.secret.key", "two words") == REDACTED
+    assert redact_setting("spark.sql.shuffle.partitions", "200") == "200"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.ssl.keyPassword", "fs.s3a.access.key", "token", "kafka.sasl.jaas.config", "my_secret",
+        "connectionString",
+        "basic.auth.user.info", "sharedKey", "spark.io.encryption.key", "x-functions-key", "DB_PASS", "auth", "Cookie",
+        "fs.azure.account.key.acc.dfs.core.windows.net", "secret/data/password",
+    ],
+)  # fmt: skip
+def test_names_that_hold_credentials(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["key", "spark.sql.shuffle.partitions", "bypass", "author", "fs.s3a.aws.credentials.provider", "token.type",
+     "password-resets", "tables/auth", "compass", "signal", "primaryKey"],
+)  # fmt: skip
+def test_names_that_hold_none(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+def test_long_text_is_cut() -> None:
+    assert len(redact("a-b/" * 2_000_000)) == 4000
+
+
+def test_lines_stay_lines() -> None:
+    assert redact_lines("a: x\ntoken=x\nb") == f"a: x\ntoken={REDACTED}\nb"
+
+
+def test_json_keeps_its_shape_and_its_bytes_where_it_hides_nothing() -> None:
+    raw = b'{"name" : "orders", "rate": 1.0E-5, "sources": [{"endOffset": {"password-resets": {"0": 5}}}]}'
+    assert redact_json(raw) == raw
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_json_holds_no_credential_in_texts_and_keys(form: str) -> None:
+    text = form.format(SECRET)
+    thing = {"description": text, text: 5, "inside": [{"metrics": {text: "1"}}], "rows": 10}
+    safe = json.loads(redact_json(json.dumps(thing).encode()))
+    assert SECRET not in json.dumps(safe)
+    assert safe["rows"] == 10
+
+
+def test_what_a_secret_name_holds_is_hidden_at_any_depth() -> None:
+    thing = {"credentials": {"user": "me", "value": ["x"]}, "offsets": {"password": {"0": 5}}}
+    safe = {"credentials": {"user": REDACTED, "value": [REDACTED]}, "offsets": {"password": {"0": 5}}}
+    assert redact_data(thing) == safe
+
+
+def test_hiding_keeps_blanks_and_line_breaks() -> None:
+    assert hide("a  b\n token=x\n") == f"a  b\n token={REDACTED}\n"

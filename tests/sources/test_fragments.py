@@ -1,0 +1,154 @@
+"""Records that were cut, shortened or written by hand: read as far as they go, and nothing guessed."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pprint import pformat
+
+import pytest
+
+from advisor.progress import of_fragment, read_fragment
+from tests.sources.reading import Scanned, scanned
+from tests.sources.variants import made, pretty
+
+EVENT = made()[1]
+TEXT = pretty(EVENT)
+HEAD = TEXT.index('"stateOperators"')
+
+
+def each_line(text: str, before: str, behind: str = "") -> str:
+    return "\n".join(f"{before}{line}{behind}" for line in text.split("\n"))
+
+
+def in_quotes(text: str, quote: str = '"', behind: str = " +") -> str:
+    lines = [json.dumps(line + "\n")[1:-1] for line in text.split("\n")]
+    if quote == "'":
+        lines = [line.replace('\\"', '"') for line in lines]
+    return "String json = " + f"{behind}\n        ".join(f"{quote}{line}{quote}" for line in lines) + ";"
+
+
+def elided(text: str) -> str:
+    return re.sub(r'  "stateOperators" : .*', "  ...\n}", text, flags=re.DOTALL)
+
+
+NOTHING_LOST = {
+    "no last brace": TEXT[:-2],
+    "no first brace": TEXT[2:],
+    "trailing commas": re.sub(r"\n( *)([}\]])", r",\n\1\2", TEXT)[:-2],
+    "notes": TEXT.replace('"batchId" : 11,', '"batchId" : 11,   // the second').replace("{\n", "{ # opens\n", 1),
+    "a block of notes": TEXT.replace('"batchId"', '/* see "runId" : 5 */ "batchId"'),
+    "Java strings": in_quotes(TEXT[:-2]),
+    "Java strings, plus in front": in_quotes(TEXT[:-2], behind="\n    +").replace("+\n", "+ "),
+    "Python strings": in_quotes(TEXT[:-2], quote="'", behind=""),
+    "scaladoc": "/**\n" + each_line("```\n" + TEXT[:-2] + "\n```", "    * ") + "\n    */",
+    "margin": '"""' + each_line(TEXT[:-2], "    |") + '\n""".stripMargin',
+    "hashes": each_line(TEXT[:-2], "# "),
+    "slashes, indented": each_line(TEXT[:-2], "    //   "),
+    "HTML entities": html.escape(TEXT[:-2]),
+    "smart quotes": re.sub(r'"([^"\n]*)"', r"“\1”", TEXT[:-2]),
+    "CRLF": TEXT[:-2].replace("\n", "\r\n"),
+    "colours": TEXT[:-2].replace('"batchId"', '\x1b[32m"batchId"\x1b[0m'),
+    "no quotes around keys": re.sub(r'"(\w+)" :', r"\1 :", TEXT),
+    "pprint": "# " + pformat(EVENT, width=60)[:-1].replace("\n", "\n#"),
+}
+
+
+@pytest.mark.parametrize("text", NOTHING_LOST.values(), ids=NOTHING_LOST)
+def test_what_lost_only_its_form_lacks_nothing(text: str) -> None:
+    found = scanned(f"He wrote:\n\n{text}\n\nand asked why.\n".encode())
+    assert (found.batch_ids, found.partial) == ([], [(11, "")])
+    (row,) = found.table.to_pylist()
+    assert (row["add_batch_ms"], row["trigger_execution_ms"], row["commit_offsets_ms"]) == (220, 300, 31)
+    assert [operator["commit_ms"] for operator in row["operators"]] == [90]
+    assert [source["end_offset"] for source in row["sources"]] == ['{"orders":{"0":15,"1":25}}']
+    assert row["sink"] == "ForeachBatchSink"
+
+
+LACKING = {
+    "ends behind its durations": (TEXT[:HEAD], "eventTime,stateOperators,sources,sink"),
+    "ends in a key": (TEXT[: TEXT.index('"metrics"') + 4], "sources,sink"),
+    "ends in an operator": (TEXT[: TEXT.index('"memoryUsedBytes"')], "stateOperators,sources,sink"),
+    "shortened": (elided(TEXT), "eventTime,stateOperators,sources,sink"),
+    "shortened by a sign": (elided(TEXT).replace("...", "…"), "eventTime,stateOperators,sources,sink"),
+    "shortened by a string": (elided(TEXT).replace("...", '"...",'), "eventTime,stateOperators,sources,sink"),
+    "a name for an offset": (TEXT.replace('"endOffset" : {', '"endOffset" : _END, "x" : {'), "sources"),
+    "rows shortened": (re.sub(r'"numInputRows" : .*', "...", TEXT), "numInputRows,sources"),
+    "rows shortened, but those of the source": (re.sub(r'  "numInputRows" : .*', "  ...", TEXT, count=1), ""),
+    "no timestamp": (re.sub(r'  "timestamp" : .*\n', "", TEXT)[:-2], "timestamp"),
+    "an array that is cut": (f'res7: Array[StreamingQueryProgress] =\nArray({TEXT[:HEAD]}  "stateOpera...', None),
+}
+
+
+@pytest.mark.parametrize(("text", "lacks"), LACKING.values(), ids=LACKING)
+def test_what_is_missing_is_named(text: str, lacks: str | None) -> None:
+    found = scanned(f"He wrote:\n\n{text}\n```\n".encode())
+    assert (found.batch_ids, len(found.broken)) == ([], 1)
+    assert found.partial == [(11, "eventTime,stateOperators,sources,sink" if lacks is None else lacks)]
+    assert found.table["trigger_execution_ms"].to_pylist() == [300]
+
+
+CUT_NUMBERS = [
+    '{"id": "a", "durationMs": {"addBatch": 12',
+    '{"id": "a", "durationMs": {"addBatch": 12...',
+    '{"id": "a", "durationMs": {"addBatch": 12\n26/03/01 02:00:01 INFO Foo: bar',
+    '{"id": "a", "durationMs": {"addBatch": 12 …',
+    '{"id": "a", "durationMs": {"addBatch": 12,345}',
+]
+
+
+@pytest.mark.parametrize("text", CUT_NUMBERS)
+def test_a_number_that_may_be_cut_is_not_read(text: str) -> None:
+    assert read_fragment(text).thing == {"id": "a", "durationMs": {}}
+
+
+def test_a_decimal_comma_is_read_where_it_cannot_be_thousands() -> None:
+    assert read_fragment('{"a" : 184,9384, "b" : 184,938, "c" : 1}').thing == {"a": 184.9384, "c": 1}
+
+
+def test_the_next_record_is_not_taken_for_more_of_this_one() -> None:
+    cut = TEXT[: TEXT.index('"walCommit"')]
+    fragment = read_fragment(f"{cut}\n26/03/01 INFO x: progress: {TEXT}")
+    assert fragment.thing["durationMs"].keys() == {"latestOffset", "getBatch", "queryPlanning"}
+    assert "durationMs" in fragment.in_part
+
+
+def test_durations_that_are_cut_are_told_and_not_judged() -> None:
+    cut = TEXT[: TEXT.index('"addBatch"')]
+    found = scanned(each_line(f"{cut}\n...", "# ").encode())
+    assert len(found.table) == 0
+    (record,) = found.broken
+    assert record.lacks is not None
+    assert "durationMs" in record.lacks
+    assert record.reason.startswith("batch 11, 10 rows, latestOffset 4 ms")
+
+
+def test_a_map_of_durations_is_told_as_one() -> None:
+    partial = of_fragment(read_fragment("{triggerExecution=122, addBatch=36, walCommit=10}"))
+    assert partial is not None
+    assert partial.event is not None
+    assert set(partial.lacks) >= {"id", "timestamp", "numInputRows", "stateOperators", "sources", "sink"}
+    assert partial.says == "triggerExecution 122 ms, addBatch 36 ms"
+
+
+def test_text_without_a_record_gives_none() -> None:
+    assert of_fragment(read_fragment("{'color': 'red', 'size': 5}")) is None
+    assert of_fragment(read_fragment("")) is None
+
+
+def rows_of(*texts: str) -> Scanned:
+    return scanned("\n".join(texts).encode())
+
+
+def test_a_whole_record_is_not_partial_and_stays_beside_a_partial_one() -> None:
+    first, second, third = made()
+    found = rows_of("one", pretty(first), "two", pretty(second)[:-2], "three", pretty(third))
+    assert (found.batch_ids, found.partial) == ([10, 12], [(11, "")])
+
+
+def test_blocks_give_what_one_piece_gives() -> None:
+    first, second, third = made()
+    raw = "\n".join(["one", pretty(first), "two", pretty(second)[:HEAD], "three", pretty(third)]).encode()
+    whole, parts = scanned(raw), scanned(raw, 500)
+    assert (parts.batch_ids, parts.partial) == (whole.batch_ids, whole.partial)

@@ -1,0 +1,29 @@
+"""Other PySparks, installed beside the one of this environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+OLDEST: Final = "3.5.9"
+PY4J: Final = {OLDEST: "0.10.9.7", "4.0.1": "0.10.9.9"}
+"""The PySparks that can be had, each with the Py4J that it wants."""
+
+
+def installed(config: pytest.Config, version: str) -> Path:
+    """A directory with that PySpark, kept in pytest's cache; skips the test where it cannot be had."""
+    place: Path = config.cache.mkdir("pyspark") / version  # type: ignore[union-attr]
+    if not place.is_dir():
+        part = place.with_name(f"{version}.part{os.getpid()}")
+        packages = (f"pyspark=={version}", f"py4j=={PY4J[version]}")
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(part), *packages]
+        done = subprocess.run(install, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"PySpark {version} cannot be installed: {done.stderr.strip().splitlines()[-1]}")
+        part.rename(place)
+    return place

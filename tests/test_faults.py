@@ -1,0 +1,227 @@
+"""Nothing fatal: odd values cost their own record, a fault costs its own metric, rule or run."""
+
+from __future__ import annotations
+
+import sys
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advisor import fleet
+from advisor.batches import Reading
+from advisor.catalogue import load
+from advisor.engine import Skipped, judge, judge_rule
+from advisor.errors import InputError
+from advisor.facts import FACTS, Evidence, Facts, Known
+from advisor.metrics import METRICS, STATS, Metric, Missing, measure, statistics
+from advisor.metrics.latency import mixture_quantiles
+from advisor.metrics.measure import measure as unguarded
+from advisor.metrics.measure import statistics as unguarded_statistics
+from advisor.metrics.quality import data_problem
+from advisor.report import Asked, assemble, compare_readings
+from advisor.window import Window, latest_regime, run_window
+from tests.made import events, table, window
+
+CATALOGUE = load(None)
+SOURCE = {
+    "description": "KafkaV2[Subscribe[t]]",
+    "startOffset": {"t": {"0": 0}},
+    "endOffset": {"t": {"0": 100}},
+    "latestOffset": {"t": {"0": 10100}},
+    "numInputRows": 100,
+}
+OPERATOR = {
+    "operatorName": "stateStoreSave",
+    "commitTimeMs": 268,
+    "numShufflePartitions": 8,
+    "customMetrics": {"rocksdbCommitFlushLatency": 20, "rocksdbCommitCheckpointLatency": 10},
+}
+BATCH = {
+    "triggerExecution": 445, "addBatch": 352, "walCommit": 30, "commitOffsets": 30, "latestOffset": 3,
+    "sources": [SOURCE], "operators": [OPERATOR],
+}  # fmt: skip
+STATEFUL = table(events([BATCH] * 40, interval_ms=1000))
+PLAIN = table(events([{"triggerExecution": 100, "addBatch": 60}] * 3))
+ODD_VALUES = st.sampled_from([None, "", "text", "-1", -1, 0, 1, 2.5, float("nan"), 10**30, True, False, [], {}])
+
+
+def settled(values: dict[str, Any]) -> Facts:
+    return Facts({name: Known(value, "log") for name, value in values.items()})
+
+
+def survive(made: Window) -> None:
+    """Every metric in every statistic, and every rule: nothing is raised, and nothing was caught on the way."""
+    for metric in METRICS.values():
+        unguarded_statistics(made, metric)
+        for stat in STATS:
+            unguarded(made, metric, stat)
+    for rule in CATALOGUE.rules.values():
+        judge_rule(rule, made)
+    found = [value for value in made.memo.values() if isinstance(value, Missing)]
+    assert not [missing.reason for missing in found if "could not be computed" in missing.reason]
+
+
+@pytest.mark.parametrize("fact", FACTS)
+@pytest.mark.parametrize("value", [None, "text", -1, 0, float("nan"), True, []], ids=repr)
+def test_every_metric_and_rule_copes_with_each_fact_of_any_value(fact: str, value: Any) -> None:
+    survive(run_window(STATEFUL, settled({"task_slots": 2, "trigger": "processing_time", fact: value})))
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.dictionaries(st.sampled_from([*FACTS]), ODD_VALUES))
+def test_every_metric_and_rule_copes_with_many_odd_facts(values: dict[str, Any]) -> None:
+    for batches in (STATEFUL, PLAIN, PLAIN.slice(0, 0)):
+        survive(run_window(batches, settled(values)))
+
+
+NUMBERS = st.sampled_from([None, 0, 1, -1, 100, 445, 10**6, 10**12, 10**15, 2**62, 2**63 - 1, -(2**63)])
+ODD_ROWS = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(("triggerExecution", "addBatch", "walCommit", "commitOffsets", "numInputRows"), NUMBERS),
+            "commitTimeMs": NUMBERS, "numShufflePartitions": NUMBERS, "endOffset": NUMBERS, "batchId": NUMBERS,
+            "inputRowsPerSecond": st.sampled_from([None, 0.0, -1.0, 1e-300, 1e300]),
+            "timestamp": st.sampled_from(
+                ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z", "1970-01-01T00:00:00.000Z"]
+            ),
+        },
+    ),
+    max_size=45,
+)  # fmt: skip
+
+
+def odd_table(rows: list[dict[str, Any]]) -> pa.Table:
+    """Whole batches, each with these values put in their places."""
+    made = deepcopy(events([BATCH] * len(rows), interval_ms=1000))
+    for event, odd in zip(made, rows, strict=True):
+        for name, value in odd.items():
+            _place(event, name)[name] = value
+    return table(made)
+
+
+def _place(event: dict[str, Any], name: str) -> dict[str, Any]:
+    parts = [event, event["durationMs"], event["stateOperators"][0], event["sources"][0]]
+    return next(part for part in parts if name in part)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(ODD_ROWS)
+def test_every_metric_and_rule_copes_with_numbers_that_cannot_be_right(rows: list[dict[str, Any]]) -> None:
+    batches = odd_table(rows)
+    for known in ({}, {"task_slots": 2, "trigger": "processing_time", "trigger_interval_ms": 1000}):
+        made = run_window(batches, settled(known))
+        survive(made)
+        survive(latest_regime(made)[0])
+        data_problem(made)
+    assert len(assemble(Reading.of(batches), CATALOGUE).queries) == (1 if rows else 0)
+
+
+def test_one_odd_batch_is_left_out_and_said() -> None:
+    odd = {"triggerExecution": 2**63 - 1, "timestamp": "9999-12-31T23:59:59.999Z", "walCommit": -5}
+    made = run_window(odd_table([{}] * 20 + [odd] + [{}] * 20), settled({}))
+    even = run_window(odd_table([{}] * 41), settled({}))
+    assert measure(made, "trigger_execution_ms") == measure(even, "trigger_execution_ms")
+    assert measure(made, "wal_commit_ms", "max") == measure(even, "wal_commit_ms", "max")
+    said = data_problem(made)
+    assert said is not None
+    assert "1 batches have a time, a duration or a number of rows that cannot be right" in said
+
+
+@pytest.mark.parametrize("instant", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])
+def test_one_odd_timestamp_costs_no_other_run(instant: str) -> None:
+    odd = [event | {"runId": "odd"} for event in events([BATCH, BATCH | {"timestamp": instant}])]
+    report = assemble(Reading.of(table([*events([BATCH] * 40), *odd])), CATALOGUE)
+    assert sorted(query["window"]["batches"] for query in report.queries) == [2, 40]
+
+
+def test_a_stage_that_is_known_not_to_run_needs_no_time() -> None:
+    made = window([BATCH], delta_snapshot_tasks=None, task_slots=2)
+    assert measure(made, "delta_snapshot_share") == Missing("no stage rebuilds a Delta snapshot")
+
+
+@pytest.mark.parametrize("most", [1e12, 1e15, 1e18, 1e300])
+def test_quantiles_of_any_size_end(most: float) -> None:
+    low, high = mixture_quantiles(np.array([0.0, most]), np.array([most, most]), np.array([1.0, 1.0]), (0.5, 0.99))
+    assert 0 <= low <= high <= 2 * most
+
+
+def _fails(window: Window) -> Any:
+    raise ZeroDivisionError("nothing\nto divide by")
+
+
+def test_a_fault_in_a_metric_costs_what_reads_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = judge(run_window(STATEFUL, settled({})), CATALOGUE)
+    faulty: Any = Metric("offset_log_share", "share", "wall", "fails", _fails)
+    monkeypatch.setitem(METRICS, "offset_log_share", faulty)
+    made = run_window(STATEFUL, settled({}))
+    found = judge(made, CATALOGUE)
+    why = "offset_log_share could not be computed (ZeroDivisionError: nothing to divide by)"
+    assert Skipped("LG001", why) in found.skipped
+    assert {one.rule for one in found.findings} == {one.rule for one in whole.findings} - {"LG001"}
+    assert statistics(made, "offset_log_share") == {
+        "missing": "could not be computed (ZeroDivisionError: nothing to divide by)"
+    }
+    assert capsys.readouterr().err == ""
+
+
+def test_a_fault_in_a_rule_costs_that_rule_and_its_traceback_is_there_for_the_asking(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = dict(CATALOGUE.rules)
+    rules["LG001"] = rules["LG001"].model_copy(update={"batches": "three"})
+    monkeypatch.setenv("LATENCY_ADVISOR_TRACEBACK", "1")
+    found = judge(run_window(STATEFUL, settled({})), replace(CATALOGUE, rules=rules))
+    reasons = {skipped.rule: skipped.reason for skipped in found.skipped}
+    assert reasons["LG001"].startswith("a fault of the advisor: TypeError: '<' not supported")
+    assert "Traceback" in capsys.readouterr().err
+
+
+UNJUDGED = "This run could not be judged, by a fault of the advisor: ZeroDivisionError: nothing to divide by."
+
+
+def _two_runs() -> Reading:
+    odd = [event | {"runId": "odd", "id": "other"} for event in events([BATCH] * 40)]
+    return Reading.of(table([*events([BATCH] * 40), *odd]))
+
+
+@pytest.mark.parametrize("place", ["latest_regime", "settle", "judge", "run_window"])
+def test_a_fault_in_a_run_costs_that_run(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    module = sys.modules["advisor.report.assemble"]
+    working = getattr(module, place)
+
+    def fails_once(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(module, place, working)
+        _fails(given[0])
+
+    monkeypatch.setattr(module, place, fails_once)
+    report = assemble(_two_runs(), CATALOGUE)
+    assert [entry.verdict == UNJUDGED for entry in report.typed.queries].count(True) == 1
+    (lost,) = (entry for entry in report.typed.queries if entry.verdict == UNJUDGED)
+    (judged,) = (entry for entry in report.typed.queries if entry.verdict != UNJUDGED)
+    assert (lost.window.batches, judged.window.batches) == (0, 40)
+    assert lost.last == judged.last
+
+
+def test_a_fault_in_what_other_runs_tell_costs_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Evidence.around
+    monkeypatch.setattr(Evidence, "around", lambda self, run: _fails(self) if run == "odd" else whole(self, run))
+    report = assemble(_two_runs(), CATALOGUE)
+    assert [entry.run_id for entry in report.typed.queries if entry.verdict == UNJUDGED] == ["odd"]
+    found = fleet.report(map(fleet.summary, report.typed.queries), report.typed.input, version="1")
+    assert [(entry.reason, entry.queries) for entry in found.not_judged] == [(UNJUDGED, 1)]
+
+
+def test_what_cannot_be_judged_is_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["advisor.report.assemble"], "latest_regime", _fails)
+    reading = Reading.of(STATEFUL)
+    with pytest.raises(InputError, match="no run could be judged, by a fault of the advisor: ZeroDivisionError"):
+        compare_readings(reading, reading, CATALOGUE, Asked())

@@ -1,0 +1,68 @@
+"""What read tasks wait for fetches that Kafka holds back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from advisor.metrics.fetch import kafka_fetch_wait_ms, partitions_read
+from advisor.metrics.registry import Bounds, Missing
+from tests.made import window
+
+
+def batches(read: dict[str, int], *, partitions: int = 4, backlog: int = 0, count: int = 8) -> list[dict[str, Any]]:
+    """Batches of 300 ms, each of which takes so many records of each partition."""
+    made = []
+    for n in range(count):
+        start = {str(p): n * read.get(str(p), 0) for p in range(partitions)}
+        end = {str(p): (n + 1) * read.get(str(p), 0) for p in range(partitions)}
+        latest = {p: at + (backlog if p == "0" else 0) for p, at in end.items()}
+        source = {
+            "description": "KafkaV2[Subscribe[events]]",
+            "startOffset": {"events": start},
+            "endOffset": {"events": end},
+            "latestOffset": {"events": latest},
+            "numInputRows": sum(read.values()),
+        }
+        made.append({"triggerExecution": 295, "addBatch": 200, "numInputRows": sum(read.values()), "sources": [source]})
+    return made
+
+
+EACH = {"0": 3, "1": 3, "2": 3, "3": 3}
+
+
+def test_only_partitions_that_gave_records_have_a_task() -> None:
+    found = partitions_read(window(batches({"0": 3, "2": 1}), source="kafka"))
+    assert (found == 2).all()
+
+
+def test_each_task_waits_for_its_partitions_next_record_and_waves_add_up() -> None:
+    one_wave = kafka_fetch_wait_ms(window(batches(EACH), source="kafka", task_slots=4))
+    two_waves = kafka_fetch_wait_ms(window(batches(EACH), source="kafka", task_slots=2))
+    assert isinstance(one_wave, np.ndarray) and isinstance(two_waves, np.ndarray)
+    assert one_wave[1:] == pytest.approx(300 / 3, abs=2)
+    assert two_waves[1:] == pytest.approx(2 * 300 / 3, abs=4)
+
+
+def test_unknown_slots_leave_an_interval() -> None:
+    found = kafka_fetch_wait_ms(window(batches(EACH), source="kafka"))
+    assert isinstance(found, Bounds)
+    assert (found.low[1:] < found.high[1:]).all() and (found.high[1:] <= 200).all()
+
+
+def test_no_wait_is_longer_than_the_limit_that_is_set() -> None:
+    found = kafka_fetch_wait_ms(window(batches(EACH), source="kafka", task_slots=4, kafka_fetch_max_wait_ms=10))
+    assert isinstance(found, np.ndarray)
+    assert found[1:] == pytest.approx(10)
+
+
+def test_a_consumer_with_a_backlog_has_more_to_read_at_once() -> None:
+    found = kafka_fetch_wait_ms(window(batches(EACH, backlog=500), source="kafka", task_slots=4))
+    assert isinstance(found, np.ndarray)
+    assert (found[1:] == 0).all()
+
+
+def test_other_sources_do_not_tell() -> None:
+    assert isinstance(kafka_fetch_wait_ms(window(batches(EACH), source="file")), Missing)

@@ -1,0 +1,195 @@
+"""Logs as people bring them: what the report says of each, and what it must not say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import advisor
+from tests.made import event
+from tests.sources.variants import KAFKA, STATE, pretty
+
+OLD_STATE = {"numRowsTotal": 60, "numRowsUpdated": 60, "memoryUsedBytes": 1000}
+PINNED = (
+    "26/03/01 02:00:02 INFO MicroBatchExecution: Committed offsets for batch 1. Metadata OffsetSeqMetadata(0,1,"
+    "Map(spark.sql.shuffle.partitions -> 200))"
+)
+MARK = "26/03/01 02:00:01 INFO MicroBatchExecution: Streaming query made progress: "
+BEHIND = "WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is {}, but spent {}"
+
+
+def batch(number: int, **row: Any) -> dict[str, Any]:
+    """One event of a Kafka query of an old Spark."""
+    usual = {
+        "triggerExecution": 9906, "addBatch": 9291, "getBatch": 3, "getOffset": 1, "queryPlanning": 391,
+        "walCommit": 173, "numInputRows": 1832, "sources": [KAFKA], "sink": "ConsoleSink",
+    }  # fmt: skip
+    return event(number, 60_000 * number, 10_000, usual | row)
+
+
+FIRST = {"triggerExecution": 16878, "addBatch": 12713, "getOffset": 3308, "queryPlanning": 531, "numInputRows": 7440}
+
+
+def report(folder: Path, *lines: str) -> advisor.report.Report:
+    path = folder / "asked.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return advisor.analyze(path)
+
+
+def told(folder: Path, *lines: str) -> dict[str, Any]:
+    data: dict[str, Any] = report(folder, *lines).data
+    return data
+
+
+def only(data: dict[str, Any]) -> dict[str, Any]:
+    (query,) = data["queries"]
+    found: dict[str, Any] = query
+    return found
+
+
+def value(query: dict[str, Any], fact: str) -> Any:
+    return query["facts"][fact]["value"]
+
+
+def test_a_first_batch_that_is_cut_is_taken_apart(tmp_path: Path) -> None:
+    text = pretty(batch(0, operators=[OLD_STATE], **FIRST))
+    data = told(tmp_path, MARK + text[: text.index('"sources"')])
+    query = only(data)
+    assert (data["input"]["events"], data["input"]["broken"], len(data["input"]["partial"])) == (0, [], 1)
+    assert data["input"]["partial"][0]["lacks"] == ["sources", "sink"]
+    assert query["verdict"].startswith("First batch after a start: 16.9 s for 7,440 rows: addBatch 12.7 s")
+    assert "getOffset 3.3 s (discovery)" in query["verdict"]
+    assert "judge later ones" in query["verdict"]
+    assert (value(query, "stateful"), value(query, "sink"), value(query, "source")) == (True, None, None)
+    assert "saves" not in query["verdict"]
+
+
+def test_what_is_missing_is_not_taken_for_absent(tmp_path: Path) -> None:
+    text = pretty(batch(7))
+    query = only(told(tmp_path, "He saw:", text[: text.index('"stateOperators"')], "```"))
+    assert [value(query, fact) for fact in ("stateful", "sink", "source", "watermarked")] == [None] * 4
+    assert any("state operators" in limit and "missing" in limit for limit in query["limits"])
+    assert query["metrics"]["state_commit_wall_ms"]["missing"] == "partial record: state operators missing"
+    assert query["window"]["batches"] == 1
+
+
+def test_a_whole_record_without_operators_is_stateless(tmp_path: Path) -> None:
+    assert value(only(told(tmp_path, pretty(batch(7)))), "stateful") is False
+
+
+def test_partial_records_give_low_confidence(tmp_path: Path) -> None:
+    slow = {"walCommit": 4000, "addBatch": 5000}
+    texts = [pretty(batch(number, **slow))[:-2] for number in range(5, 45)]
+    query = only(told(tmp_path, *texts))
+    assert query["window"]["batches"] == 40
+    assert {finding["confidence"] for finding in query["findings"]} == {"low"}
+
+
+def test_partial_records_are_left_out_beside_enough_whole_ones(tmp_path: Path) -> None:
+    whole = [MARK + pretty(batch(number)) for number in range(5, 25)]
+    data = told(tmp_path, *whole, MARK + pretty(batch(25))[:-2], MARK + pretty(batch(26)))
+    query = only(data)
+    assert (data["input"]["events"], len(data["input"]["partial"]), query["window"]["batches"]) == (21, 1, 21)
+
+
+@pytest.mark.parametrize(
+    ("interval", "spent", "ms"),
+    [
+        ("1000 milliseconds", "10581 milliseconds", (1000, 10581, 10581)),
+        ("30000 ms", "43341 ms", (30000, 43341, 43341)),
+        ("500} milliseconds", "2200 milliseconds", (500, 2200, 2200)),
+        ("2 s", "8000–18000 ms", (2000, 8000, 18000)),
+        ("\n# 10000 milliseconds", "26676\n# milliseconds", (10000, 26676, 26676)),
+    ],
+)
+def test_a_line_about_falling_behind_speaks(
+    tmp_path: Path, interval: str, spent: str, ms: tuple[int, int, int]
+) -> None:
+    data = told(tmp_path, "#26/03/01 02:00:01 " + BEHIND.format(interval, spent))
+    (entry,) = data["input"]["falling_behind"]
+    assert (entry["interval_ms"], entry["low_ms"], entry["high_ms"], entry["first"]) == (*ms, "26/03/01 02:00:01")
+    assert "latency-advisor log4j" in data["input"]["progress_needs"]
+    assert "shuffle" not in entry["says"]
+
+
+def test_lines_about_falling_behind_are_counted(tmp_path: Path) -> None:
+    times = ("02:00:01", "02:00:12", "02:00:23")
+    lines = [f"26/03/01 {at} {BEHIND.format('1000 ms', f'{n}000 ms')}" for n, at in enumerate(times, 5)]
+    (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
+    assert (entry["lines"], entry["median_ms"], entry["last"]) == (3, 6000, "26/03/01 02:00:23")
+    assert entry["says"].startswith(
+        "3 lines say that batches fall behind: 5.0 s to 7.0 s of work in an interval of 1.0 s"
+    )
+    assert "5.0 to 7.0 times the interval" in entry["says"]
+
+
+def test_what_the_text_names_decides_the_likely_cause(tmp_path: Path) -> None:
+    line = BEHIND.format("1000 ms", "5000 ms")
+    shuffled = told(tmp_path, line, "// spark.sql.shuffle.partitions was 200")["input"]["falling_behind"][0]["says"]
+    jdbc = told(tmp_path, line, "every batch reads the table by JDBC")["input"]["falling_behind"][0]["says"]
+    assert "spark.sql.shuffle.partitions" in shuffled
+    assert "JDBC" in jdbc
+    assert "shuffle" not in jdbc
+
+
+def test_a_structured_line_about_falling_behind(tmp_path: Path) -> None:
+    line = (
+        '{"ts":"2026-03-01T02:00:01.000Z","level":"WARN","msg":"Current batch is falling behind. The trigger '
+        'interval is 500} milliseconds, but spent 2200 milliseconds",'
+        '"context":{"elapsed_time":"2200","trigger_interval":"500"}}'
+    )
+    (entry,) = told(tmp_path, line)["input"]["falling_behind"]
+    assert (entry["interval_ms"], entry["high_ms"], entry["first"]) == (500, 2200, "2026-03-01T02:00:01")
+
+
+def test_an_idle_event_tells_of_state_and_its_stale_timings_are_not_judged(tmp_path: Path) -> None:
+    idle = batch(1, operators=[STATE | {"commitTimeMs": 1163}], numInputRows=0)
+    idle["durationMs"] = {"latestOffset": 7, "triggerExecution": 7}
+    query = only(told(tmp_path, MARK + pretty(idle)))
+    assert "idle" in query["verdict"]
+    assert "stateStoreSave, 7 rows in 2 partitions" in query["verdict"]
+    assert (value(query, "stateful"), query["findings"]) == (True, [])
+
+
+def test_many_partitions_pinned_at_the_start_need_no_steady_batch(tmp_path: Path) -> None:
+    query = only(told(tmp_path, MARK + pretty(batch(0, operators=[OLD_STATE, OLD_STATE], **FIRST)), PINNED))
+    (finding,) = (each for each in query["findings"] if each["rule"] == "ST012")
+    assert finding["says"].startswith("In the first batch after a start, state is spread over 200 partitions")
+    assert all(step["saves_ms"] is None and step["saves_latency_ms"] is None for step in finding["steps"])
+    assert any(limit.startswith("First batch after a start: 16.9 s") for limit in query["limits"])
+
+
+@pytest.mark.parametrize(
+    ("number", "hits", "found"),
+    [(1, 400, True), (2, 800, True), (1, 8, False), (100, 400, False), (1, 402, False), (0, 400, False)],
+)
+def test_caches_show_the_default_number_of_partitions(tmp_path: Path, number: int, hits: int, found: bool) -> None:
+    custom = {"loadedMapCacheHitCount": hits, "loadedMapCacheMissCount": 0}
+    query = only(told(tmp_path, pretty(batch(number, operators=[OLD_STATE | {"customMetrics": custom}]))))
+    assert any(each["rule"] == "ST012" for each in query["findings"]) is found
+
+
+def test_a_record_without_durations_is_told(tmp_path: Path) -> None:
+    data = told(
+        tmp_path,
+        "```jsonc",
+        "{",
+        '  "batchId": 1,',
+        '  "numInputRows": 0,     // rows of this batch',
+        '  "stateOperators": [ { "operatorName": "dedupe", "numRowsTotal": 342, ... } ],',
+        '  "sink": { "description": "DeltaSink[s3a://lake/gold]" }',
+        "}",
+    )
+    (record,) = data["input"]["partial"]
+    assert record["says"] == "batch 1, 0 rows, state operator dedupe with 342 rows, sink DeltaSink[s3a://lake/gold]"
+    assert {"durationMs", "stateOperators", "sources"} <= set(record["lacks"])
+    assert data["queries"] == []
+
+
+def test_an_event_whose_head_is_cut_off_says_nothing_of_batch_duration(tmp_path: Path) -> None:
+    text = pretty(batch(17, triggerExecution=29400, addBatch=28700, walCommit=300, commitOffsets=200, queryPlanning=50))
+    whole, headless = only(told(tmp_path, text)), only(told(tmp_path, text[text.index('"numInputRows"') :]))
+    assert whole["facts"]["spark_version_below"]["value"] == "4.0"
+    assert headless["facts"]["spark_version_below"]["value"] is None

@@ -1,0 +1,50 @@
+"""Batches that are slow in a rhythm, and those that only look so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from advisor.metrics import Estimate, Missing, measure
+from advisor.window import Window
+from tests.made import window
+
+
+def of(durations: list[float]) -> Window:
+    return window([{"triggerExecution": round(ms), "addBatch": round(ms) - 20} for ms in durations])
+
+
+def number(found: Estimate | Missing) -> float:
+    assert isinstance(found, Estimate), found
+    return found.safe
+
+
+@pytest.mark.parametrize("every", [2, 5, 10, 25])
+def test_the_rhythm_is_found_and_its_numbers_are_those_of_its_batches(every: int) -> None:
+    durations = [1500.0 if n % every == every - 1 else 300.0 for n in range(4 * every if every > 5 else 40)]
+    run = of(durations)
+    assert number(measure(run, "spike_every")) == every
+    assert number(measure(run, "spike_batch_ms")) == 1500
+    assert number(measure(run, "spike_rest_ms")) == 300
+    assert number(measure(run, "spike_gap_ms")) == 1200
+    slow = sum(ms == 1500 for ms in durations)
+    assert number(measure(run, "spike_time_share")) == pytest.approx(1500 * slow / sum(durations), rel=0.05)
+
+
+def test_a_run_that_warms_up_has_its_spikes_all_the_same() -> None:
+    durations = [(2.5 if n % 10 == 0 else 1.0) * (1500 + 3000 * np.exp(-n / 10)) for n in range(46)]
+    assert number(measure(of(list(durations)), "spike_every")) == 10
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_slow_batches_without_a_rhythm_are_none(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    durations = np.where(chance.random(60) < 0.1, 1500.0, 300.0 * chance.normal(1, 0.05, 60))
+    run = of([float(ms) for ms in durations])
+    assert isinstance(measure(run, "spike_every"), Missing)
+    assert number(measure(run, "spike_excess_share")) == 0
+
+
+def test_two_slow_batches_are_no_rhythm() -> None:
+    durations = [1500.0 if n in (9, 19) else 300.0 for n in range(25)]
+    assert isinstance(measure(of(durations), "spike_every"), Missing)
