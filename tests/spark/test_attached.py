@@ -121,8 +121,6 @@ def test_a_restart_with_the_advised_option_is_a_run_of_the_same_query(
     assert known(after, "async_progress", "async_progress_interval_ms", "async_progress_before") == {
         "async_progress": True, "async_progress_interval_ms": 1000, "async_progress_before": False,
     }  # fmt: skip
-    # What else happens on the machine may change the second run's pace, too.
-    assert after["changed"]["because"] in {"restart", "change_point"}
 
 
 def test_an_option_that_spark_does_not_know_is_seen(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:

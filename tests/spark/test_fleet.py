@@ -185,7 +185,7 @@ class TestSavedTable:
         (logs / "other.jsonl").write_bytes(json_lines().replace(b"33333333", b"44444444"))
         report, after = save()
         local = api.analyze_fleet(logs)
-        assert after["batches"] == local["input"]["events"] > before["batches"]
+        assert after["batches"] == local.input.events > before["batches"]
         assert report.input.bytes < len(driver_log()) + len(json_lines())
         assert [(q.run_id, q.batches, q.verdict) for q in report.queries] == [
             (q.run_id, q.batches, q.verdict) for q in local.queries
