@@ -58,7 +58,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    """A query and what is kept of it; `keep` names appenders (text, structured, again), eventlog, progress."""
+    """A query and what is kept of it; `keep` names appenders (text, structured, again), eventlog, progress.
+
+    `beside`: what differs in a second query of the same application, which runs as long.
+    """
 
     name: str
     says: str
@@ -74,6 +77,7 @@ class Case:
     conf: Made = field(default_factory=dict)
     keep: tuple[str, ...] = ("text",)
     runs: tuple[Run, ...] = (Run(),)
+    beside: Made = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     rotated_into: int = 0
     submitted: bool = False
@@ -350,7 +354,7 @@ SINKS = (
         "TR007/nearly-full",
         "batches that take nine tenths of the trigger interval: each row is sent alone",
         expect=("TR007",),
-        source={**RATE, "rowsPerBatch": "1500"},
+        source={**RATE, "rowsPerBatch": "1350"},
         sink={"foreach_batch": "send_row_by_row"},
         trigger="2 seconds",
         runs=until(25),
@@ -399,6 +403,197 @@ SETTINGS = (
         expect=("DQ001",),
         runs=until(150),
         rotated_into=3,
+    ),
+)
+
+BOTH = ("text", "eventlog")
+ICEBERG = {
+    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.lake.type": "hadoop",
+    "spark.sql.catalog.lake.warehouse": "file:{work}/lake",
+}
+
+
+def naps(ms: int, when: str = "true") -> Made:
+    """Rows that sleep so long in their task."""
+    return {"name": "sleeping", "ms": ms, "when": when}
+
+
+CAUSES = (
+    Case(
+        "SK001/file-sink-compaction",
+        "a file sink compacts its log in every tenth batch",
+        sink={"format": "parquet"},
+        keep=BOTH,
+        runs=until(42),
+    ),
+    Case(
+        "SK004/count-check-and-write",
+        "foreachBatch asks whether the batch is empty, counts it and writes it twice: the source is read four times",
+        sparks=(FOUR, MAIN),
+        source={**RATE, "rowsPerBatch": "100000"},
+        shape={"name": "work_on_rows", "rounds": 2},
+        sink={"foreach_batch": "count_check_and_write"},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "SK005/slow-commit",
+        "a sink that takes the rows at once and 300 ms for its commit",
+        sink={"format": "slow_commit", "ms": 300},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "SK005/iceberg-sink",
+        "rows to an Iceberg table by its sink",
+        sparks=(FOUR,),
+        sink={"format": "iceberg"},
+        conf=ICEBERG,
+        keep=BOTH,
+        runs=until(25),
+        needs=("iceberg",),
+    ),
+    Case(
+        "SK006/small-files",
+        "a file sink that writes 16 files of a few rows in every batch",
+        source={**RATE, "numPartitions": "16"},
+        sink={"format": "parquet"},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "CL002/16-tasks-on-2-slots",
+        "a source read in 16 tasks where 2 run at once",
+        source={**RATE, "numPartitions": "16", "rowsPerBatch": "160000"},
+        shape={"name": "work_on_rows", "rounds": 2},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "CL003/one-straggler",
+        "one of four tasks takes 400 ms longer than the others, with as many rows as they",
+        source={**RATE, "numPartitions": "4"},
+        shape=naps(400, "value % 1000 = 0"),
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "SR003/skewed-partitions",
+        "of four Kafka partitions one gets seven of ten records, and each record takes 2 ms",
+        source={
+            "format": "kafka",
+            "feed": {"kind": "kafka", "rows_per_second": 200, "partitions": 4, "to": [0, 0, 0, 0, 0, 0, 0, 1, 2, 3]},
+        },
+        shape=naps(2),
+        keep=BOTH,
+        runs=until(25),
+        needs=("kafka",),
+    ),
+    Case(
+        "SR004/one-partition",
+        "Kafka's topic has one partition, so one of two task slots idles; each record is hashed",
+        source={"format": "kafka", "feed": {"kind": "kafka", "rows_per_second": 20000, "partitions": 1}},
+        shape={"name": "work_on_rows", "rounds": 12},
+        keep=BOTH,
+        runs=until(25),
+        needs=("kafka",),
+    ),
+    Case(
+        "CL004/locality-wait",
+        "two Kafka partitions whose consumers sit on one of two executors: one task waits for the other",
+        source={
+            "format": "kafka",
+            "feed": {"kind": "kafka", "rows_per_second": 100, "partitions": 4, "to": [0, 2]},
+        },
+        shape=naps(400, "substring(value, 11, 10) IN ('0000000000', '0000000001')"),
+        trigger="1 second",
+        conf={"spark.master": "local-cluster[2,1,1024]"},
+        keep=BOTH,
+        runs=until(25),
+        needs=("kafka",),
+    ),
+    Case(
+        "CL005/beside-a-heavy-query",
+        "a light query waits for the tasks of a heavy one that holds both slots",
+        beside={
+            "source": {**RATE, "rowsPerBatch": "2000", "numPartitions": "8"},
+            "shape": naps(100, "value % 250 = 0"),
+        },
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "CG001/batch-id-in-expressions",
+        "foreachBatch with the batch's id in its expressions",
+        sink={"foreach_batch": "with_batch_id"},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "CG001/batch-time-in-expressions",
+        "the batch's own time in the expressions of its columns",
+        shape={"name": "with_ages", "columns": 8},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "PL001/250-columns",
+        "a projection of 250 columns, planned in every batch",
+        shape={"name": "wide", "columns": 250},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "BC001/static-side",
+        "a table that does not stream is read and broadcast in every batch",
+        sparks=(FOUR, MAIN),
+        shape={"name": "beside_static_side", "rows": 200000},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "PY001/python-function",
+        "each row goes through a Python function",
+        source={**RATE, "rowsPerBatch": "20000"},
+        shape={"name": "in_python"},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "SH002/200-partitions-without-state",
+        "rows are scattered over the untouched 200 shuffle partitions, without state",
+        sparks=(FOUR,),
+        shape={"name": "shuffled"},
+        conf={"spark.sql.shuffle.partitions": ""},
+        keep=BOTH,
+        runs=until(20),
+    ),
+    Case(
+        "DV001/driver-between-jobs",
+        "foreachBatch in which the driver works alone before and after the write",
+        sink={"foreach_batch": "write_then_wait"},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "ST009/state-reloaded",
+        "the default state store may keep no version in memory, so every batch reads its state again",
+        shape={"name": "count_by_key", "keys": 20000},
+        output_mode="update",
+        conf={"spark.sql.streaming.maxBatchesToRetainInMemory": "0"},
+        keep=BOTH,
+        runs=until(25),
+    ),
+    Case(
+        "SH001/spilled-sort",
+        "a stateful count whose tasks have too little memory for their rows",
+        source={**RATE, "rowsPerBatch": "1500000"},
+        shape={"name": "count_by_key", "keys": 1000000},
+        output_mode="update",
+        conf={"spark.driver.memory": "600m"},
+        keep=BOTH,
+        runs=until(15),
     ),
 )
 
@@ -498,4 +693,4 @@ HEALTHY = (
     ),
 )
 
-CASES = (*LOGS, *STATE, *TRIGGERS, *SINKS, *SETTINGS, *HEALTHY)
+CASES = (*LOGS, *STATE, *TRIGGERS, *SINKS, *CAUSES, *SETTINGS, *HEALTHY)

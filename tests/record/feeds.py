@@ -15,12 +15,18 @@ TICK_SECONDS = 0.05
 
 
 class KafkaFeed(threading.Thread):
-    """Records of 20 bytes at `rows_per_second`; `levels` changes that rate at random, a new one every second."""
+    """Records of 20 bytes at `rows_per_second`; `levels` changes that rate at random, a new one every second.
 
-    def __init__(self, bootstrap: str, rows_per_second: int = 1000, levels: tuple[int, ...] = ()) -> None:
+    `to`: the partitions in turn, one for each record; without it Kafka's client scatters them.
+    """
+
+    def __init__(
+        self, bootstrap: str, rows_per_second: int = 1000, levels: tuple[int, ...] = (), to: tuple[int, ...] = (-1,)
+    ) -> None:
         super().__init__(daemon=True)
         self.producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
         self.levels, self.rows_per_second = levels or (rows_per_second,), rows_per_second
+        self.to, self.sent = to, 0
         self.dice, self.over = random.Random(7), threading.Event()
 
     def run(self) -> None:
@@ -30,7 +36,9 @@ class KafkaFeed(threading.Thread):
             if tick % int(1 / TICK_SECONDS) == 0:
                 self.rows_per_second = self.dice.choice(self.levels)
             for row in range(int(self.rows_per_second * TICK_SECONDS)):
-                self.producer.produce("incoming", value=f"{tick:010d}{row:010d}".encode())
+                value = f"{tick:010d}{row:010d}".encode()
+                self.producer.produce("incoming", value=value, partition=self.to[self.sent % len(self.to)])
+                self.sent += 1
             self.producer.poll(0)
             tick, due = tick + 1, due + TICK_SECONDS
             time.sleep(max(0.0, due - time.monotonic()))
@@ -71,7 +79,7 @@ def start(feed: dict[str, Any], bootstrap: str | None, work: Path) -> KafkaFeed 
     """The running feeder that a source asks for, or None."""
     if not feed:
         return None
-    settings = {key: value for key, value in feed.items() if key != "kind"}
+    settings = {key: value for key, value in feed.items() if key not in ("kind", "partitions")}
     thread = FileFeed(work, **settings) if feed["kind"] == "files" else KafkaFeed(str(bootstrap), **settings)
     thread.start()
     return thread

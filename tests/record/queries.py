@@ -70,9 +70,54 @@ def joined(frame: DataFrame, shape: Made) -> DataFrame:
     )
 
 
+def wide(frame: DataFrame, shape: Made) -> DataFrame:
+    """So many columns, which Spark plans anew in every batch."""
+    made = [f"(value + {number}) % {number + 2} AS c{number}" for number in range(shape["columns"])]
+    return frame.selectExpr(*made).where("c1 >= 0")
+
+
+def with_ages(frame: DataFrame, shape: Made) -> DataFrame:
+    """Columns with the batch's own time in them: their code is generated and compiled anew in every batch."""
+    ages = [f"unix_micros(current_timestamp()) - {number} * value AS c{number}" for number in range(shape["columns"])]
+    return frame.selectExpr(*ages).where("c1 > c2 - 1")
+
+
+def in_python(frame: DataFrame, _: Made) -> DataFrame:
+    """Every row through a Python function that does honest work."""
+
+    def digits(value: int) -> int:
+        return sum(int(digit) for digit in str(value) * 40)
+
+    return frame.select(functions.udf(digits, "bigint")("value").alias("digits"))
+
+
+def beside_static_side(frame: DataFrame, shape: Made) -> DataFrame:
+    """Each row joined with a table that does not stream, which Spark reads and broadcasts in every batch."""
+    path = shape["path"]
+    static = frame.sparkSession.range(shape["rows"]).selectExpr("id AS key", "sha2(string(id), 256) AS name")
+    static.write.mode("overwrite").parquet(path)
+    table = functions.broadcast(frame.sparkSession.read.parquet(path))
+    return frame.withColumn("key", functions.expr(f"value % {shape['rows']}")).join(table, "key")
+
+
+def sleeping(frame: DataFrame, shape: Made) -> DataFrame:
+    """Each row for which `when` holds takes `ms` of its task's time, as a call of a slow service would."""
+    nap = f"reflect('java.lang.Thread', 'sleep', {shape['ms']}L)"
+    return frame.withColumn("slept", functions.expr(f"IF({shape['when']}, {nap}, '')"))
+
+
+def shuffled(frame: DataFrame, _: Made) -> DataFrame:
+    """Rows scattered over spark.sql.shuffle.partitions, without state."""
+    return frame.repartition("value")
+
+
 SHAPES: dict[str, Callable[[DataFrame, Made], DataFrame]] = {
-    shape.__name__: shape for shape in (plain, work_on_rows, to_kafka, count_by_key, without_duplicates, joined)
-}
+    shape.__name__: shape
+    for shape in (
+        plain, work_on_rows, to_kafka, count_by_key, without_duplicates, joined,
+        wide, with_ages, in_python, beside_static_side, sleeping, shuffled,
+    )
+}  # fmt: skip
 
 
 def append_once(table: str) -> Callable[[DataFrame, int], None]:
@@ -100,7 +145,74 @@ def send_row_by_row(_: str) -> Callable[[DataFrame, int], None]:
     return write
 
 
-FOREACH_BATCH = {function.__name__: function for function in (append_once, write_twice, send_row_by_row)}
+def count_check_and_write(table: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: the batch is counted, asked whether it is empty, written: the source is read for each."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        if batch.isEmpty():
+            return
+        print(number, batch.count())
+        batch.write.mode("append").parquet(f"{table}/all")
+        batch.groupBy((functions.col("value") % 10).alias("digit")).count().write.mode("append").parquet(
+            f"{table}/sums"
+        )
+
+    return write
+
+
+def write_then_wait(_: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: the driver works alone, before and after the write, as one does that asks a service."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        time.sleep(0.2)
+        batch.write.format("noop").mode("append").save()
+        time.sleep(0.3)
+
+    return write
+
+
+def with_batch_id(_: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: the batch's id stands in the expressions, so their code is generated anew in every batch."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        made = [f"(value + {number}) * {column + 3} AS c{column}" for column in range(40)]
+        batch.selectExpr(*made).where(f"c1 > {number}").write.format("noop").mode("append").save()
+
+    return write
+
+
+FOREACH_BATCH = {
+    function.__name__: function
+    for function in (
+        append_once, write_twice, send_row_by_row, count_check_and_write, write_then_wait, with_batch_id,
+    )
+}  # fmt: skip
+
+
+def register_slow_commit(spark: SparkSession, milliseconds: int) -> None:
+    """The sink `slow_commit`, which takes rows at once and so long for its commit (Spark 4.0 and later)."""
+    from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, WriterCommitMessage
+
+    class Writer(DataSourceStreamWriter):
+        def write(self, iterator):
+            for _ in iterator:
+                pass
+            return WriterCommitMessage()
+
+        def commit(self, messages, batchId):  # noqa: N803 - Spark's name
+            import time
+
+            time.sleep(milliseconds / 1000)
+
+    class Sink(DataSource):
+        @classmethod
+        def name(cls):
+            return "slow_commit"
+
+        def streamWriter(self, schema, overwrite):  # noqa: N802 - Spark's name
+            return Writer()
+
+    spark.dataSource.register(Sink)
 
 
 def write(frame: DataFrame, sink: Made, work: Path) -> DataStreamWriter:
@@ -108,7 +220,14 @@ def write(frame: DataFrame, sink: Made, work: Path) -> DataStreamWriter:
     table = str(work / "table")
     if "foreach_batch" in sink:
         return frame.writeStream.foreachBatch(FOREACH_BATCH[sink["foreach_batch"]](table))
-    options = {key: value for key, value in sink.items() if key != "format"}
+    options = {key: value for key, value in sink.items() if key not in ("format", "ms")}
+    if sink["format"] == "slow_commit":
+        register_slow_commit(frame.sparkSession, sink["ms"])
+    if sink["format"] == "iceberg":
+        frame.sparkSession.sql(
+            "CREATE TABLE IF NOT EXISTS lake.db.events (timestamp TIMESTAMP, value BIGINT) USING iceberg"
+        )
+        options = {"path": "lake.db.events", **options}
     if sink["format"] == "kafka":
         options = {"topic": "outgoing", **options}
     if sink["format"] in ("delta", "parquet"):

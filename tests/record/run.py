@@ -106,6 +106,7 @@ def stream(python: Path, work: Path, number: int) -> None:
         "SPARK_USER": "spark",
         "HADOOP_USER_NAME": "spark",
         "PYSPARK_PYTHON": str(python),
+        "SPARK_HOME": str(next((python.parent.parent / "lib").glob("python3*/site-packages/pyspark"))),
     }
     environment = {**os.environ, **quiet, "TMPDIR": str(work / "tmp"), "PWD": str(work)}
     with (work / f"console-{number}.txt").open("w") as console:

@@ -46,12 +46,15 @@ def main() -> None:
         submit(settings(case, run, work), work)
     spark = session(settings(case, run, work))
     if case["bootstrap"] and sys.argv[2] == "0":
-        feeds.make_topics(case["bootstrap"])
+        feeds.make_topics(case["bootstrap"], case["source"].get("feed", {}).get("partitions", 2))
     query = start(spark, case, run, work)
+    if case["beside"]:
+        start(spark, case | case["beside"] | {"name": f"{case['name']}-beside"}, run, work)
     feed = feeds.start(case["source"].get("feed", {}), case["bootstrap"], work)
     wait(query, run["until_batch"], run["seconds"])
     keep_recent_progress(spark, query, work / "raw")
-    query.stop()
+    for running in spark.streams.active:
+        running.stop()
     if feed:
         feed.stop()
     spark.stop()
@@ -86,7 +89,10 @@ def settings(case: dict[str, Any], run: dict[str, Any], work: Path) -> dict[str,
         "spark.sql.warehouse.dir": f"{work}/warehouse",
         "spark.sql.shuffle.partitions": "2",
         **appended(case, work),
-        **{key: value.replace("{s3}", str(case["s3"])) for key, value in (case["conf"] | run["conf"]).items()},
+        **{
+            key: value.replace("{s3}", str(case["s3"])).replace("{work}", str(work))
+            for key, value in (case["conf"] | run["conf"]).items()
+        },
     }
     return {key: value for key, value in conf.items() if value}
 
@@ -95,7 +101,7 @@ def appended(case: dict[str, Any], work: Path) -> dict[str, str]:
     """The settings that only some cases need: jars, structured logging, an event log."""
     conf = {}
     if case["jars"]:
-        conf["spark.driver.extraClassPath"] = ":".join(case["jars"])
+        conf["spark.driver.extraClassPath"] = conf["spark.executor.extraClassPath"] = ":".join(case["jars"])
     if "structured" in case["keep"]:
         conf["spark.log.structuredLogging.enabled"] = "true"
     if "eventlog" in case["keep"]:
@@ -122,7 +128,7 @@ def start(spark: SparkSession, case: dict[str, Any], run: dict[str, Any], work: 
     address = {"kafka.bootstrap.servers": case["bootstrap"]} if case["bootstrap"] else {}
     reaches = {name: address if case[name].get("format") == "kafka" else {} for name in ("source", "sink")}
     frame = queries.read(spark, case["source"] | reaches["source"], work)
-    frame = queries.SHAPES[case["shape"]["name"]](frame, case["shape"])
+    frame = queries.SHAPES[case["shape"]["name"]](frame, case["shape"] | {"path": str(work / "static")})
     writer = queries.write(frame, case["sink"] | reaches["sink"], work).outputMode(case["output_mode"])
     writer = writer.options(**(case["options"] | run["options"]))
     if case["trigger"]:
