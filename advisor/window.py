@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from advisor import batches as tables
 from advisor.batches import Batches, Columns, instant, members_of
+from advisor.facts.trigger import AT_ONCE_MS
 
 if TYPE_CHECKING:
     from advisor.facts import Facts
@@ -156,10 +157,18 @@ def _timed(executed: Columns) -> Columns:
     gap = since - _before(executed["trigger_execution_ms"])
     told = _consecutive(executed) & (interval >= since - 1)
     return executed.having(
-        interval_ms=interval,
+        interval_ms=np.where(_follows_the_start(executed, gap), np.nan, interval),
         between_batches_ms=np.maximum(np.where(told, gap, np.nan), 0),
         cold=cold(executed),
     )
+
+
+def _follows_the_start(executed: Columns, gap: np.ndarray) -> np.ndarray:
+    """Which batch waited behind the first of the run: from a start, which may be at any time, it is no interval."""
+    second = np.zeros(len(executed), dtype=bool)
+    if len(executed) > 1 and _is_start(executed):
+        second[1] = gap[1] > AT_ONCE_MS
+    return second
 
 
 def intervals(batches: Columns) -> np.ndarray:
@@ -208,7 +217,14 @@ def cold(executed: Columns) -> np.ndarray:
     usual = np.median(known) if len(known) else np.nan
     slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= WARM_UP_FACTOR * usual)
     marked[: _last_of_warm_up(slow) + 1] = True
-    return marked
+    return marked | _nameless_starts(executed)
+
+
+def _nameless_starts(executed: Columns) -> np.ndarray:
+    """Pieces of records that name neither run nor batch, and have rows but no rate: the first of a run each."""
+    nameless = np.isnan(executed["batch_id"]) & np.isnan(executed["timestamp"])
+    starts: np.ndarray = nameless & (executed["input_rows"] > 0) & np.isnan(executed["input_rows_per_second"])
+    return starts
 
 
 def _last_of_warm_up(slow: np.ndarray) -> int:

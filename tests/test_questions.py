@@ -171,6 +171,21 @@ def test_caches_show_the_default_number_of_partitions(tmp_path: Path, number: in
     assert any(each["rule"] == "ST012" for each in query["findings"]) is found
 
 
+def test_caches_of_a_first_batch_count_from_its_start(tmp_path: Path) -> None:
+    custom = {"loadedMapCacheHitCount": 200, "loadedMapCacheMissCount": 200}
+    first = batch(13, operators=[OLD_STATE | {"customMetrics": custom}], **FIRST)
+    del first["inputRowsPerSecond"]  # as Spark leaves it out behind a start
+    query = only(told(tmp_path, pretty(first)))
+    assert any(each["rule"] == "ST012" for each in query["findings"])
+
+
+def test_an_idle_trigger_on_the_full_minute_shows_that_one_decides(tmp_path: Path) -> None:
+    idle = batch(3, numInputRows=0) | {"durationMs": {"latestOffset": 5, "triggerExecution": 8}}
+    aligned = only(told(tmp_path, pretty(idle | {"timestamp": "2026-03-01T08:33:00.001Z"})))
+    other = only(told(tmp_path, pretty(idle | {"timestamp": "2026-03-01T08:33:07.001Z"})))
+    assert ("full minute" in aligned["verdict"], "full minute" in other["verdict"]) == (True, False)
+
+
 def test_a_record_without_durations_is_told(tmp_path: Path) -> None:
     data = told(
         tmp_path,

@@ -13,6 +13,10 @@ from advisor.batches.columns import SCHEMA, SIGHTINGS
 
 _OF_ONE_BATCH = 4
 """Keys of `_keys` that two records of one batch have in common."""
+_BATCH = 2
+"""Which of them is the batch id."""
+_LONGEST_FILE = 1 << 40
+"""Bytes."""
 _SHORTEST_PIECE = 32
 """Rows; a table of shorter pieces is better copied."""
 
@@ -144,8 +148,17 @@ def _keys(table: pa.Table) -> list[np.ndarray]:
     names = pc.unique(table["run_id"]).cast(pa.string())
     rank[np.lexsort((np.asarray(pc.rank(names)), first))] = np.arange(len(first))
     keys = [rank[run], time, _numbers(table["batch_id"]), query]
-    partial = table["partial"]
-    return keys if partial.null_count == len(table) else [*keys, np.asarray(pc.is_valid(partial))]
+    if table["partial"].null_count == len(table):
+        return keys
+    partial = np.asarray(pc.is_valid(table["partial"]))
+    nameless = partial & np.asarray(pc.and_(pc.is_null(table["batch_id"]), pc.is_null(table["timestamp"])))
+    keys[_BATCH] = np.where(nameless, _places(table), keys[_BATCH])
+    return [*keys, partial]
+
+
+def _places(table: pa.Table) -> np.ndarray:
+    """A number for the place of each row, below every batch id: records that name no batch are told by their places."""
+    return np.iinfo(np.int64).min + _codes(table["file"]).astype(np.int64) * _LONGEST_FILE + _numbers(table["offset"])
 
 
 def _codes(column: pa.ChunkedArray) -> np.ndarray:

@@ -13,9 +13,9 @@ from advisor.facts.fact import Known
 _WAITS: Final = 10
 """Starts after a wait that are needed before their alignment says something."""
 _ALIGNED_SHARE: Final = 0.9
-_LATE_MS: Final = 20
+LATE_MS: Final = 20
 """How late after its time a batch may start and still count as aligned."""
-_AT_ONCE_MS: Final = 60
+AT_ONCE_MS: Final = 60
 """The longest pause between batches that start at once: progress is reported in between."""
 _USUAL_MS: Final = (
     100,
@@ -98,13 +98,18 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     pauses = np.diff(starts) - durations[:-1]
     interval = _interval(starts, pauses)
     if interval is not None:
-        return {"trigger": Known("processing_time", "inferred"), "trigger_interval_ms": Known(interval, "inferred")}
+        return _every(interval)
     if _at_once(durations, pauses):
         return {"trigger": Known("unspecified", "inferred")}
     by_rate = _interval_by_rate(executed)
     if by_rate is not None:
-        return {"trigger": Known("processing_time", "inferred"), "trigger_interval_ms": Known(by_rate, "inferred")}
+        return _every(by_rate)
     return {}
+
+
+def _every(interval: int) -> dict[str, Known]:
+    """An interval that the starts show: by chance, they would not lie at its multiples."""
+    return {"trigger": Known("processing_time", "progress"), "trigger_interval_ms": Known(interval, "progress")}
 
 
 def _interval_by_rate(executed: Columns) -> int | None:
@@ -121,7 +126,7 @@ def _interval_by_rate(executed: Columns) -> int | None:
         return None
     steps, starts = steps[told], executed["timestamp"][told].astype(np.int64)
     usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(steps, each)]
-    return next((each for each in usual if (starts % each < _LATE_MS).all()), None)
+    return next((each for each in usual if (starts % each < LATE_MS).all()), None)
 
 
 def _near(steps: npt.NDArray[np.float64], interval: int) -> bool:
@@ -131,7 +136,7 @@ def _near(steps: npt.NDArray[np.float64], interval: int) -> bool:
 
 def _interval(starts: Millis, pauses: Millis) -> int | None:
     """The longest interval at whose multiples nearly all starts after a wait lie."""
-    waited = pauses > _LATE_MS
+    waited = pauses > LATE_MS
     if waited.sum() < _WAITS:
         return None
     after = starts[1:][waited]
@@ -144,16 +149,16 @@ def _candidates(steps: Millis) -> set[int]:
     """Usual intervals, and the usual step between starts rounded to what a person writes."""
     usual = int(np.median(steps))
     rounded = {round(usual / unit) * unit for unit in (10, 50, 100, 500, 1000)}
-    return {each for each in rounded | set(_USUAL_MS) if each >= 5 * _LATE_MS}
+    return {each for each in rounded | set(_USUAL_MS) if each >= 5 * LATE_MS}
 
 
 def _aligned(starts: Millis, interval: int) -> bool:
-    return bool((starts % interval < _LATE_MS).mean() >= _ALIGNED_SHARE)
+    return bool((starts % interval < LATE_MS).mean() >= _ALIGNED_SHARE)
 
 
 def _reached(pauses: Millis, starts: Millis, interval: int) -> bool:
     """Whether batches wait for the next multiple only: a batch that is done waits less than one interval, mostly."""
-    waits = pauses[pauses > _LATE_MS]
+    waits = pauses[pauses > LATE_MS]
     return bool((waits <= interval).mean() >= 0.5) and len(starts) > _WAITS
 
 
@@ -161,5 +166,5 @@ def _at_once(durations: Millis, pauses: Millis) -> bool:
     """Whether every batch started as soon as the one before was done."""
     if len(pauses) < 2 * _WAITS:
         return False
-    allowed = max(_AT_ONCE_MS, 0.15 * float(np.median(durations)))
+    allowed = max(AT_ONCE_MS, 0.15 * float(np.median(durations)))
     return bool(np.quantile(pauses, 0.9) <= allowed)

@@ -62,17 +62,26 @@ def partitions(window: Window) -> np.ndarray:
 def _untold(window: Window) -> np.ndarray:
     """Partitions of operators that do not name them (before Spark 3.0): the pinned number, else what caches show.
 
-    A partition of the default store loads its version at most twice per batch, from a run's second batch on: hits and
-    misses over twice the batch id are the least number of partitions. Only multiples of the default are believed.
+    A partition of the default store loads its version at most twice per batch, from a query's second batch on, and the
+    counts begin anew with a run: hits and misses over twice the batches that this run can have had are the least number
+    of partitions. Only multiples of the default are believed.
     """
     pinned, operators = window.facts.get("shuffle_partitions"), window.operators
     if pinned is not None and pinned.origin == "log":
         return np.full(len(operators), float(pinned.value))
     counted = [operators[name] for name in CACHE_COUNTERS if name in operators]
     loads = np.nansum(counted, axis=0) if counted else np.zeros(len(operators))
-    later = window.batches["batch_id"][operators["batch"]]
+    later = _with_state_before(window)[operators["batch"]]
     least = np.divide(loads, 2 * later, out=np.full(len(loads), np.nan), where=later > 0)
     return np.where((loads > 0) & (loads % DEFAULT_PARTITIONS == 0) & (least % 1 == 0), least, np.nan)
+
+
+def _with_state_before(window: Window) -> np.ndarray:
+    """The most batches of this run, up to each one, that can have loaded a version of the state."""
+    numbers, ran = window.batches["batch_id"], window.executed
+    if not len(ran) or not ran["cold"][0]:  # the run's start was not seen
+        return numbers
+    return numbers - max(ran["batch_id"][0] - 1, 0)
 
 
 def least_shown(window: Window, values: np.ndarray) -> np.ndarray:
@@ -105,9 +114,9 @@ def slots_are_shared(window: Window) -> bool:
 
 
 def _reports_commits(window: Window) -> bool:
-    if "stateOperators" in window.lacks:
-        return False
-    return not len(window.operators) or not np.isnan(window.operators["commit_ms"]).all()
+    if not len(window.operators):
+        return "stateOperators" not in window.lacks
+    return not np.isnan(window.operators["commit_ms"]).all()
 
 
 @batch_metric("ms", "task")

@@ -88,15 +88,21 @@ def _event(thing: dict[str, Any], lacks: Iterable[str]) -> Progress | None:
     return event if "numInputRows" in lacks or event.num_input_rows is not None else with_totals(event)
 
 
+_TOLD_BEFORE_IT: Final = "numShufflePartitions"
+"""Spark writes it behind the rows and times of an operator: where it stands, these are there."""
 _OF_A_PART: Final = {
     "stateOperators": ("operatorName", "numRowsTotal", "numShufflePartitions", "numStateStoreInstances"),
     "sources": ("description",),
 }
-"""What may be kept of a list that is not all there: nothing that is summed over its members."""
+"""What may be kept of a member that is not all there in a list that is not: nothing that is summed over members."""
 
 
 def _trimmed(part: str, things: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: each[key] for key in _OF_A_PART[part] if key in each} for each in things]
+    """The members of a list that is not all there; an operator that tells its times keeps them: less than the sum."""
+    return [
+        each if _TOLD_BEFORE_IT in each else {key: each[key] for key in _OF_A_PART[part] if key in each}
+        for each in things
+    ]
 
 
 def describe(thing: dict[str, Any]) -> str:

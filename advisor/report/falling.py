@@ -59,6 +59,8 @@ def _sentences(interval: int, spent: list[int], clocks: list[str], lines: Sequen
     if interval:
         times = _range(min(spent) / interval, max(spent) / interval, lambda ratio: f"{ratio:,.1f}")
         yield f"That is {times} times the interval; the next batch begins at once, so its length decides the latency."
+    if len(lines) == 1:
+        yield "One line is no pattern: the first batch after a start often works off what had piled up until then."
     clues = {clue for one in lines for clue in one.clues}
     yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
 

@@ -166,7 +166,7 @@ def _nothing_to_judge(judged: Judged) -> str:
     if not len(executed):
         if not judged.run.batches or judged.idle is None or not len(judged.idle):
             return "Nothing to judge: no progress event."
-        return f"Nothing to judge: idle, no batch ran here. {idle(judged.idle)}"
+        return f"Nothing to judge: idle, no whole record of a batch. {idle(judged.idle)}"
     if bool(executed["cold"].all()):
         quiet = f" {idle(judged.idle)}" if judged.idle is not None and len(judged.idle) else ""
         return f"{first_batch(judged.window)}{quiet}"

@@ -9,6 +9,7 @@ from pprint import pformat
 
 import pytest
 
+from advisor.batches import Reading
 from advisor.progress import of_fragment, read_fragment
 from tests.sources.reading import Scanned, scanned
 from tests.sources.variants import made, pretty
@@ -43,6 +44,8 @@ NOTHING_LOST = {
     "Java strings, plus in front": in_quotes(TEXT[:-2], behind="\n    +").replace("+\n", "+ "),
     "Python strings": in_quotes(TEXT[:-2], quote="'", behind=""),
     "scaladoc": "/**\n" + each_line("```\n" + TEXT[:-2] + "\n```", "    * ") + "\n    */",
+    "long quotes around one line": 'val p = """' + re.sub(r"\n *", " ", TEXT)[:-2],
+    "long quotes around the first of two lines": 'val p = """' + " ".join(TEXT[:HEAD].split()) + "\n" + TEXT[HEAD:-2],
     "margin": '"""' + each_line(TEXT[:-2], "    |") + '\n""".stripMargin',
     "hashes": each_line(TEXT[:-2], "# "),
     "slashes, indented": each_line(TEXT[:-2], "    //   "),
@@ -130,6 +133,23 @@ def test_a_map_of_durations_is_told_as_one() -> None:
     assert partial.event is not None
     assert set(partial.lacks) >= {"id", "timestamp", "numInputRows", "stateOperators", "sources", "sink"}
     assert partial.says == "triggerExecution 122 ms, addBatch 36 ms"
+
+
+def test_an_operator_that_is_cut_behind_its_times_keeps_them() -> None:
+    text = TEXT[: TEXT.index('"customMetrics"')]
+    found = scanned(text.encode())
+    assert found.partial == [(11, "stateOperators,sources,sink")]
+    (row,) = found.table.to_pylist()
+    assert [operator["commit_ms"] for operator in row["operators"]] == [90]
+
+
+def test_records_that_name_no_batch_are_no_copies_of_each_other() -> None:
+    piece = '  "numInputRows" : 199,\n  "durationMs" : {"addBatch" : %d, "triggerExecution" : %d}\n'
+    first, second = piece % (220, 264), piece % (48, 92)
+    found = scanned(f"Before:\n```\n{first}```\nAfter:\n```\n{second}```\n".encode())
+    assert found.table["add_batch_ms"].to_pylist() == [220, 48]
+    merged = Reading.merge([Reading.of(found.table), Reading.of(found.table)])
+    assert (len(merged.batches), merged.duplicates) == (2, 2)
 
 
 def test_text_without_a_record_gives_none() -> None:

@@ -15,6 +15,8 @@ REACH = 256 << 10
 _KEY = re.compile(rb"\w+")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
 _BRACKET = re.compile(r"[{}\[\]]")
+_LONG_QUOTES = re.compile(r'"""|\'\'\'')
+_OPENS_WITH_A_KEY = re.compile(r"""\{\s*["']\w+["']\s*:""")
 _OF_A_RECORD = re.compile(r"""\s*(?:u?["'][^"'\n]*["']?\s*[:,]|\w+\s*:|[{}\[\]]|\.\.\.|…|//|\#|/\*|$)""")
 
 
@@ -92,7 +94,7 @@ def _cleared(raw: bytes, anchor: int, line_start: int) -> str:
 
 def _beginning(lines: list[str], number: int, column: int) -> tuple[int, int]:
     """(line, column) where the record begins that has a key at (number, column): its bracket, else its first key."""
-    depth, before = 0, lines[number][:column]
+    depth, before = 0, _LONG_QUOTES.sub(_blank, lines[number][:column])
     for first in range(number, -1, -1):
         for bracket in reversed(list(_BRACKET.finditer(_STRING.sub(_blank, before)))):
             depth += 1 if bracket[0] in "}]" else -1
@@ -100,12 +102,12 @@ def _beginning(lines: list[str], number: int, column: int) -> tuple[int, int]:
                 return first, bracket.start()
         if not first or not _is_of_a_record(lines[first - 1]):
             return first, _first_quote(before) if first == number else 0
-        before = lines[first - 1]
+        before = _LONG_QUOTES.sub(_blank, lines[first - 1])
     return number, 0
 
 
 def _is_of_a_record(line: str) -> bool:
-    return bool(_OF_A_RECORD.match(line)) or line.rstrip().endswith(("{", "["))
+    return bool(_OF_A_RECORD.match(line) or _OPENS_WITH_A_KEY.search(line)) or line.rstrip().endswith(("{", "["))
 
 
 def _first_quote(before: str) -> int:
