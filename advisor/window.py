@@ -217,7 +217,8 @@ def cold(executed: Columns) -> np.ndarray:
     usual = np.median(known) if len(known) else np.nan
     slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= WARM_UP_FACTOR * usual)
     marked[: _last_of_warm_up(slow) + 1] = True
-    return marked | _nameless_starts(executed)
+    marked |= _nameless_starts(executed)
+    return marked
 
 
 def _nameless_starts(executed: Columns) -> np.ndarray:

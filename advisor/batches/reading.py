@@ -158,7 +158,9 @@ def _keys(table: pa.Table) -> list[np.ndarray]:
 
 def _places(table: pa.Table) -> np.ndarray:
     """A number for the place of each row, below every batch id: records that name no batch are told by their places."""
-    return np.iinfo(np.int64).min + _codes(table["file"]).astype(np.int64) * _LONGEST_FILE + _numbers(table["offset"])
+    file = _codes(table["file"]).astype(np.int64)
+    place: np.ndarray = np.iinfo(np.int64).min + file * _LONGEST_FILE + _numbers(table["offset"])
+    return place
 
 
 def _codes(column: pa.ChunkedArray) -> np.ndarray:

@@ -79,9 +79,9 @@ def _untold(window: Window) -> np.ndarray:
 def _with_state_before(window: Window) -> np.ndarray:
     """The most batches of this run, up to each one, that can have loaded a version of the state."""
     numbers, ran = window.batches["batch_id"], window.executed
-    if not len(ran) or not ran["cold"][0]:  # the run's start was not seen
-        return numbers
-    return numbers - max(ran["batch_id"][0] - 1, 0)
+    start_was_seen = len(ran) > 0 and ran["cold"][0]
+    least: np.ndarray = numbers - max(ran["batch_id"][0] - 1, 0) if start_was_seen else numbers
+    return least
 
 
 def least_shown(window: Window, values: np.ndarray) -> np.ndarray:
