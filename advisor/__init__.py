@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from advisor.api import analyze, compare, read_progress, read_sightings
+    from advisor.api import analyze, compare, read_progress, read_sightings, read_stages
     from advisor.bench import trial
     from advisor.report import Compared, Report
     from advisor.session import attach
@@ -20,6 +20,7 @@ __all__ = [
     "compare",
     "read_progress",
     "read_sightings",
+    "read_stages",
     "trial",
 ]
 
@@ -29,6 +30,7 @@ _HOMES = {
     "compare": "advisor.api",
     "read_progress": "advisor.api",
     "read_sightings": "advisor.api",
+    "read_stages": "advisor.api",
     "trial": "advisor.bench",
     "Compared": "advisor.report",
     "Report": "advisor.report",

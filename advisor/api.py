@@ -176,6 +176,17 @@ def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     return frame
 
 
+def read_stages(paths: str | Path | Iterable[str | Path], *, parts: bool = False) -> pd.DataFrame:
+    """The table of stages: one row per stage attempt of a micro-batch, columns as `advisor.stages.STAGE_COLUMNS` say.
+
+    With `parts` the table of batch parts: one row per micro-batch, with the wall-clock parts of its addBatch in ms,
+    which add up to it (`advisor.stages.PART_COLUMNS`). What the logs do not say is missing. Both are empty where no log
+    tells of jobs: an event log does. Raises InputError where nothing can be read.
+    """
+    read = files.read(_listed(paths), sightings=False, stages=True).tables
+    return batches.to_pandas(read["batch_parts" if parts else "stages"])
+
+
 @contextmanager
 def _session(spark: Any, given: list[str]) -> Iterator[Any]:
     """The session that is given, or one that is started once the paths are there."""

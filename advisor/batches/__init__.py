@@ -1,12 +1,13 @@
-"""The two tables that all else is computed from: columns, units, building, de-duplication."""
+"""The tables that all else is computed from: columns, units, building, de-duplication."""
 
 from advisor.batches.arrays import Columns, instant, lacking, rows_of
 from advisor.batches.build import Place, build
 from advisor.batches.chunks import FRESH_EVENTS, Chunks
-from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE, TIME, Column
+from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
 from advisor.batches.frames import operators, sources, spread, to_pandas
-from advisor.batches.reading import Broken, Overrun, Reading, deduplicate
+from advisor.batches.reading import TABLES, Broken, Overrun, Reading, deduplicate
 from advisor.batches.runs import Batches, RunBatches, members_of
+from advisor.column import TIME, Column
 
 __all__ = [
     "COLUMNS",
@@ -17,6 +18,7 @@ __all__ = [
     "SCHEMA",
     "SIGHTINGS",
     "SOURCE",
+    "TABLES",
     "TIME",
     "Batches",
     "Broken",

@@ -9,8 +9,9 @@ import pyarrow as pa
 from msgspec.structs import astuple
 
 from advisor.batches.collect import Counts, Maps, Numbers, Texts, Words, flattened
-from advisor.batches.columns import CUSTOM, OPERATOR, PHASES, SCHEMA, SOURCE, TIME
+from advisor.batches.columns import CUSTOM, OPERATOR, PHASES, SCHEMA, SOURCE
 from advisor.batches.offsets import Offsets, rows_between, rows_per_step
+from advisor.column import TIME
 from advisor.progress import ABSENT, Durations, EventTime, Progress, Sink, as_instant
 
 _INT, _FLOAT, _TEXT = pa.int64(), pa.float64(), pa.string()

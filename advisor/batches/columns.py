@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
-Basis = Literal["key", "wall", "task", "count", "rate", "bytes", "time", "text", "nested", "place"]
+from advisor.column import TIME, Column
 
-TIME = pa.timestamp("ms", "UTC")
 _INT, _FLOAT, _TEXT = pa.int64(), pa.float64(), pa.string()
 
 CUSTOM = pa.map_(pa.dictionary(pa.int32(), pa.string()), pa.float64())
@@ -48,20 +46,6 @@ SOURCE = pa.struct(
     ]
 )
 """One source of one batch; offsets as compact JSON, rows between offsets where offsets count rows."""
-
-
-class Column(NamedTuple):
-    """One column of the table of batches. `basis`: what kind of quantity it is (wall: the driver's clock).
-
-    `spark`: of a phase, Spark's own name of it.
-    """
-
-    name: str
-    type: pa.DataType
-    unit: str
-    meaning: str
-    basis: Basis
-    spark: str = ""
 
 
 def _phase(spark: str, meaning: str) -> Column:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches.columns import SCHEMA, SIGHTINGS
+from advisor.stages import BATCH_PARTS, STAGES
 
 _OF_ONE_BATCH = 4
 """Keys of `_keys` that two records of one batch have in common."""
@@ -19,6 +20,15 @@ _LONGEST_FILE = 1 << 40
 """Bytes."""
 _SHORTEST_PIECE = 32
 """Rows; a table of shorter pieces is better copied."""
+
+
+TABLES: Mapping[str, pa.Schema] = {
+    "batches": SCHEMA,
+    "sightings": SIGHTINGS,
+    "stages": STAGES,
+    "batch_parts": BATCH_PARTS,
+}
+"""The tables that reading gives, by name; the last two are empty where stages were not asked for."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,14 @@ class Reading:
     idle: int = 0
     duplicates: int = 0
     overruns: tuple[Overrun, ...] = ()
+    inside: Mapping[str, pa.Table] = field(default_factory=dict)
+    """The tables that open addBatch, where they were asked for."""
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """Each of TABLES."""
+        held = {"batches": self.batches, "sightings": self.sightings, **self.inside}
+        return {name: held[name] if name in held else schema.empty_table() for name, schema in TABLES.items()}
 
     @classmethod
     def of(
@@ -108,7 +126,11 @@ class Reading:
             overruns=[overrun for reading in readings for overrun in reading.overruns],
         )
         dropped = merged.duplicates + sum(reading.duplicates for reading in readings)
-        return cls(**{**vars(merged), "duplicates": dropped})
+        inside = {
+            name: pa.concat_tables([reading.inside[name] for reading in readings if name in reading.inside])
+            for name in {name for reading in readings for name in reading.inside}
+        }
+        return cls(**{**vars(merged), "duplicates": dropped, "inside": inside})
 
 
 def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:

@@ -7,6 +7,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -20,6 +21,7 @@ from advisor.sources.opening import read_windows
 from advisor.sources.paths import Input, expand, shown
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
+from advisor.sources.stages import Opened
 
 __all__ = ["Input", "expand", "read"]
 
@@ -27,17 +29,21 @@ Progress = Callable[[int], None]
 
 
 def read(
-    paths: Sequence[str | os.PathLike[str]], *, sightings: bool = True, progress: Progress | None = None
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    sightings: bool = True,
+    stages: bool = False,
+    progress: Progress | None = None,
 ) -> Reading:
     """All progress in `paths` (files, directories, patterns, `-` for standard input, URLs of object stores).
 
-    With `sightings` also what the files reveal besides progress. `progress` is called with the number of bytes read so
-    far. A file that cannot be read, or only in part, becomes an entry of `broken`. Raises InputError for a path where
-    there is nothing, and when there is nothing to be found in all of them.
+    With `sightings` also what the files reveal besides progress, with `stages` what ran inside addBatch. `progress` is
+    called with the number of bytes read so far. A file that cannot be read, or only in part, becomes an entry of
+    `broken`. Raises InputError for a path where there is nothing, and when there is nothing to be found in all of them.
     """
     inputs = expand(paths)
     memories: defaultdict[str, Memory] = defaultdict(Memory)
-    parts = _Parts(progress)
+    parts = _Parts(progress, Opened() if stages else None)
     with _without_collector():
         for one in inputs:
             parts.read(one, memories[one.log] if sightings else None)
@@ -62,8 +68,9 @@ def _without_collector() -> Iterator[None]:
 class _Parts:
     """What the files gave so far."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: Progress | None, opened: Opened | None) -> None:
         self._progress = progress
+        self._opened = opened
         self._chunks = Chunks()
         self._sightings: list[Sighting] = []
         self._broken: list[Broken] = []
@@ -77,7 +84,7 @@ class _Parts:
         if one.unfit:
             self._broken.append(Broken(name, 0, 0, one.unfit))
             return
-        scan = Scan(name, one.log, memory, self._chunks)
+        scan = Scan(name, one.log, memory, self._chunks, self._opened)
         try:
             self._bytes += read_windows(one.path, self._reporting(scan), history=memory is not None)
         except Torn as torn:
@@ -103,7 +110,7 @@ class _Parts:
 
     def reading(self) -> Reading:
         """All parts together."""
-        return Reading.of(
+        reading = Reading.of(
             pa.Table.from_batches(self._chunks.take(), SCHEMA),
             table_of(self._sightings),
             broken=self._broken,
@@ -111,6 +118,7 @@ class _Parts:
             size=self._bytes,
             overruns=self._overruns,
         )
+        return replace(reading, inside=self._opened.tables(reading.batches)) if self._opened else reading
 
 
 def table_of(sightings: Iterable[Sighting]) -> pa.Table:

@@ -7,6 +7,7 @@ from advisor.facts.sighting import Sighting
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.harvest import Harvest, Window
 from advisor.sources.secondlook import Memory, SecondLook
+from advisor.sources.stages import Opened
 
 A_PIECE = "a piece of an event: it holds no durations"
 
@@ -14,10 +15,22 @@ A_PIECE = "a piece of an event: it holds no durations"
 class Scan:
     """Reads one file, window by window."""
 
-    def __init__(self, file: str, log: str, memory: Memory | None = None, chunks: Chunks | None = None) -> None:
-        """With a `memory` (one per log), sightings are looked for, too. Events go to `chunks`, if there are some."""
+    def __init__(
+        self,
+        file: str,
+        log: str,
+        memory: Memory | None = None,
+        chunks: Chunks | None = None,
+        opened: Opened | None = None,
+    ) -> None:
+        """With a `memory` (one per log), sightings are looked for, too; with `opened` jobs, stages and tasks.
+
+        Events go to `chunks`, if there are some.
+        """
         self.harvest = Harvest(file, log, memory.runs if memory else None, chunks)
         self._look = SecondLook(file, log, memory) if memory else None
+        self._opened = opened
+        self._log = log
         self._format: Format | None = None
         self.position = 0
 
@@ -36,6 +49,8 @@ class Scan:
         resume = self._reader(window, self.harvest)
         if self._look:
             self._look.at(window, resume, self._format.tells)
+        if self._opened:
+            self._opened.read(self._format.name, self._log, window, resume)
         if window.final:
             self._finish(window)
         return resume

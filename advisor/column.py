@@ -1,0 +1,25 @@
+"""What each column of a table says of itself."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+
+Basis = Literal["key", "wall", "task", "count", "rate", "bytes", "time", "text", "nested", "place"]
+
+TIME = pa.timestamp("ms", "UTC")
+
+
+class Column(NamedTuple):
+    """One column of a table. `basis`: what kind of quantity it is (wall: the driver's clock; task: summed over tasks).
+
+    `spark`: of a phase, Spark's own name of it.
+    """
+
+    name: str
+    type: pa.DataType
+    unit: str
+    meaning: str
+    basis: Basis
+    spark: str = ""

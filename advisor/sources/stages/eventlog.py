@@ -1,0 +1,373 @@
+"""Jobs, stages and tasks of Spark's event logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from advisor.redaction import redact
+from advisor.sources.harvest import Buffer
+from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Batch, Job, Work, kind_of
+
+_LINES = re.compile(
+    rb'\{"Event":"SparkListener(?:(?:Job(?:Start|End)|StageCompleted|TaskEnd|Executor(?:Added|Removed))"[^\n]*)'
+)
+_PLACES = {name: place for place, name in enumerate(LOCALITIES)}
+_NAME = re.compile(r'"name":"((?:[^"\\]|\\.)*)"')
+_CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)|mapPartitions\w*|InputAdapter")
+_RUN = re.compile(r"runId = ([0-9a-f-]{36})")
+_BATCH_LINE = re.compile(r"batch = (?:\d+|init)\s*")
+_SQL = {
+    "time to commit changes": "state_commit_ms",
+    "time to update": "state_update_ms",
+    "time to remove": "state_update_ms",
+    "RocksDB: load - time taken to load the store": "state_load_ms",
+    "total time to run Python workers": "python_ms",
+    "time to run Python workers": "python_ms",
+}
+"""Sums over tasks that Spark's SQL operators count, and the columns that hold them."""
+
+
+class _Properties(msgspec.Struct, rename={
+    "query": "sql.streaming.queryId",
+    "batch": "streaming.sql.batchId",
+    "group": "spark.jobGroup.id",
+    "description": "spark.job.description",
+    "cpus": "spark.task.cpus",
+}):  # fmt: skip
+    query: str | None = None
+    batch: str | None = None
+    group: str | None = None
+    description: str | None = None
+    cpus: str | None = None
+
+
+class _JobStart(msgspec.Struct, tag_field="Event", tag="SparkListenerJobStart", rename={
+    "job": "Job ID",
+    "time": "Submission Time",
+    "stages": "Stage IDs",
+    "properties": "Properties",
+}):  # fmt: skip
+    job: int
+    time: int
+    stages: list[int]
+    properties: _Properties | None = None
+
+
+class _JobEnd(msgspec.Struct, tag_field="Event", tag="SparkListenerJobEnd", rename={
+    "job": "Job ID",
+    "time": "Completion Time",
+}):  # fmt: skip
+    job: int
+    time: int
+
+
+class _Dataset(msgspec.Struct, rename={
+    "number": "RDD ID",
+    "name": "Name",
+    "scope": "Scope",
+    "partitions": "Number of Partitions",
+    "cached": "Number of Cached Partitions",
+}):  # fmt: skip
+    number: int = 0
+    name: str = ""
+    scope: str | None = None
+    partitions: int = 0
+    cached: int = 0
+
+
+class _Sum(msgspec.Struct, rename={"name": "Name", "value": "Value"}):
+    name: str = ""
+    value: int | float | str | list[Any] | dict[str, Any] | None = None
+
+
+class _Stage(msgspec.Struct, rename={
+    "stage": "Stage ID",
+    "attempt": "Stage Attempt ID",
+    "name": "Stage Name",
+    "tasks": "Number of Tasks",
+    "datasets": "RDD Info",
+    "submitted": "Submission Time",
+    "completed": "Completion Time",
+    "sums": "Accumulables",
+}):  # fmt: skip
+    stage: int
+    tasks: int
+    attempt: int = 0
+    name: str = ""
+    datasets: list[_Dataset] = []
+    submitted: int | None = None
+    completed: int | None = None
+    sums: list[_Sum] = []
+
+
+class _StageCompleted(msgspec.Struct, tag_field="Event", tag="SparkListenerStageCompleted", rename={
+    "info": "Stage Info",
+}):  # fmt: skip
+    info: _Stage
+
+
+class _Task(msgspec.Struct, rename={
+    "launch": "Launch Time",
+    "finish": "Finish Time",
+    "locality": "Locality",
+    "speculative": "Speculative",
+    "failed": "Failed",
+    "killed": "Killed",
+    "getting": "Getting Result Time",
+}):  # fmt: skip
+    launch: int
+    finish: int
+    locality: str = ""
+    speculative: bool = False
+    failed: bool = False
+    killed: bool = False
+    getting: int = 0
+
+
+class _ShuffleRead(msgspec.Struct, frozen=True, rename={
+    "wait": "Fetch Wait Time",
+    "remote": "Remote Bytes Read",
+    "local": "Local Bytes Read",
+    "rows": "Total Records Read",
+}):  # fmt: skip
+    wait: int = 0
+    remote: int = 0
+    local: int = 0
+    rows: int = 0
+
+
+class _ShuffleWrite(msgspec.Struct, frozen=True, rename={
+    "bytes": "Shuffle Bytes Written",
+    "ns": "Shuffle Write Time",
+    "rows": "Shuffle Records Written",
+}):  # fmt: skip
+    bytes: int = 0
+    ns: int = 0
+    rows: int = 0
+
+
+class _Input(msgspec.Struct, frozen=True, rename={"bytes": "Bytes Read", "rows": "Records Read"}):
+    bytes: int = 0
+    rows: int = 0
+
+
+class _Output(msgspec.Struct, frozen=True, rename={"bytes": "Bytes Written", "rows": "Records Written"}):
+    bytes: int = 0
+    rows: int = 0
+
+
+class _Metrics(msgspec.Struct, rename={
+    "deserialize": "Executor Deserialize Time",
+    "run": "Executor Run Time",
+    "cpu_ns": "Executor CPU Time",
+    "gc": "JVM GC Time",
+    "result": "Result Serialization Time",
+    "memory_spilled": "Memory Bytes Spilled",
+    "disk_spilled": "Disk Bytes Spilled",
+    "read": "Shuffle Read Metrics",
+    "write": "Shuffle Write Metrics",
+    "input": "Input Metrics",
+    "output": "Output Metrics",
+}):  # fmt: skip
+    deserialize: int = 0
+    run: int = 0
+    cpu_ns: int = 0
+    gc: int = 0
+    result: int = 0
+    memory_spilled: int = 0
+    disk_spilled: int = 0
+    read: _ShuffleRead = _ShuffleRead()
+    write: _ShuffleWrite = _ShuffleWrite()
+    input: _Input = _Input()
+    output: _Output = _Output()
+
+
+class _TaskEnd(msgspec.Struct, tag_field="Event", tag="SparkListenerTaskEnd", rename={
+    "stage": "Stage ID",
+    "attempt": "Stage Attempt ID",
+    "kind": "Task Type",
+    "task": "Task Info",
+    "metrics": "Task Metrics",
+}):  # fmt: skip
+    stage: int
+    task: _Task
+    attempt: int = 0
+    kind: str = ""
+    metrics: _Metrics | None = None
+
+
+class _Cores(msgspec.Struct, frozen=True, rename={"cores": "Total Cores"}):
+    cores: int = 0
+
+
+class _ExecutorAdded(msgspec.Struct, tag_field="Event", tag="SparkListenerExecutorAdded", rename={
+    "executor": "Executor ID",
+    "info": "Executor Info",
+}):  # fmt: skip
+    executor: str
+    info: _Cores = _Cores()
+
+
+class _ExecutorRemoved(msgspec.Struct, tag_field="Event", tag="SparkListenerExecutorRemoved", rename={
+    "executor": "Executor ID",
+}):  # fmt: skip
+    executor: str
+
+
+_Event = _JobStart | _JobEnd | _StageCompleted | _TaskEnd | _ExecutorAdded | _ExecutorRemoved
+_decode = msgspec.json.Decoder(_Event).decode
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class EventLog:
+    """Reads what an event log tells of jobs, stages and tasks; one for all files of a log."""
+
+    def __init__(self, log: str) -> None:
+        self.work = Work(log, "event_log")
+        self._results: set[tuple[int, int]] = set()
+        self._takes: dict[type, Callable[[Any], None]] = {
+            _TaskEnd: self._task,
+            _StageCompleted: self._stage,
+            _JobStart: self._starts,
+            _JobEnd: self._ends,
+            _ExecutorAdded: self._added,
+            _ExecutorRemoved: self._removed,
+        }
+
+    def read(self, buffer: Buffer, begin: int, end: int) -> None:
+        """Take the lines that begin in [begin, end), all of them whole; one that is broken is passed over."""
+        takes = self._takes
+        for line in _LINES.finditer(buffer, begin, end):  # type: ignore[call-overload]
+            try:
+                event = _decode(line[0])
+            except _UNREADABLE:
+                continue
+            takes[type(event)](event)
+        self.work.fold()
+
+    def _starts(self, event: _JobStart) -> None:
+        properties = event.properties or _Properties()
+        if properties.cpus and properties.cpus.isdigit():
+            self.work.cpus = max(1, int(properties.cpus))
+        name, description = _described(properties.description or "")
+        self.work.starts(Job(event.job, _batch(properties), event.time, None, name, description), event.stages)
+
+    def _ends(self, event: _JobEnd) -> None:
+        job = self.work.jobs.get(event.job)
+        if job:
+            job.end = event.time
+
+    def _task(self, event: _TaskEnd) -> None:
+        task = event.task
+        flags = FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative
+        if event.kind == "ResultTask":
+            self._results.add((event.stage, event.attempt))
+        self.work.task(
+            event.stage,
+            event.attempt,
+            task.launch,
+            task.finish,
+            _PLACES.get(task.locality, -1),
+            flags,
+            *_sums(event.metrics or _Metrics(), task),
+        )
+
+    def _stage(self, event: _StageCompleted) -> None:
+        info = event.info
+        if info.submitted is None or info.completed is None:
+            return
+        job, last = self.work.job_of(info.stage), (info.stage, info.attempt) in self._results
+        names = _operators(info.datasets)
+        cached = any(each.partitions and each.cached == each.partitions for each in info.datasets)
+        description = job.description if job else ""
+        attempt = Attempt(
+            job,
+            info.stage,
+            info.attempt,
+            info.submitted,
+            info.completed,
+            kind_of(names, description, last=last, cached=cached),
+            redact(description or ", ".join(names) or info.name),
+            last,
+            info.tasks,
+        )
+        attempt.numbers.update(_sql(info.sums))
+        self._results.discard((info.stage, info.attempt))
+        self.work.completes(attempt)
+
+    def _added(self, event: _ExecutorAdded) -> None:
+        self.work.cores[event.executor] = event.info.cores
+
+    def _removed(self, event: _ExecutorRemoved) -> None:
+        self.work.cores.pop(event.executor, None)
+
+
+def _sums(metrics: _Metrics, task: _Task) -> tuple[int, ...]:
+    """In the order of SUMS."""
+    read, write = metrics.read, metrics.write
+    getting = task.finish - task.getting if task.getting else 0
+    return (
+        metrics.run,
+        metrics.cpu_ns,
+        metrics.deserialize,
+        metrics.result + getting,
+        metrics.gc,
+        read.remote + read.local,
+        read.rows,
+        read.wait,
+        write.bytes,
+        write.rows,
+        write.ns,
+        metrics.memory_spilled,
+        metrics.disk_spilled,
+        metrics.input.rows,
+        metrics.input.bytes,
+        metrics.output.rows,
+        metrics.output.bytes,
+    )
+
+
+def _sql(sums: list[_Sum]) -> dict[str, float]:
+    """The sums that Spark's SQL operators count."""
+    found: dict[str, float] = {}
+    for each in sums:
+        column = _SQL.get(each.name)
+        if column and isinstance(each.value, int | float | str):
+            try:
+                found[column] = found.get(column, 0.0) + max(0.0, float(each.value))
+            except ValueError:
+                continue
+    return found
+
+
+def _operators(datasets: list[_Dataset]) -> list[str]:
+    """Names of the operators whose data sets a stage computes, each once, the last one first."""
+    names: dict[str, None] = {}
+    for each in sorted(datasets, key=lambda dataset: -dataset.number):
+        scope = _NAME.search(each.scope) if each.scope else None
+        name = scope[1] if scope else each.name
+        if name and not _CODEGEN.fullmatch(name):
+            names[name] = None
+    return list(names)
+
+
+def _batch(properties: _Properties) -> Batch | None:
+    if not (properties.query and properties.batch and properties.batch.isdigit()):
+        return None
+    run = _RUN.search(properties.description or "")
+    group = properties.group or ""
+    named = run[1] if run else group if len(group) == len("00000000-0000-0000-0000-000000000000") else None
+    return Batch(redact(properties.query), redact(named) if named else None, int(properties.batch))
+
+
+def _described(description: str) -> tuple[str, str]:
+    """(the query's name, what is said of the job beside query and batch) of a job's description."""
+    head, *rest = description.split("\n")
+    batch = _BATCH_LINE.search(description)
+    if not batch:
+        return "", redact(description)
+    return redact(head) if rest and not head.startswith("id = ") else "", redact(description[batch.end() :].strip(" :"))

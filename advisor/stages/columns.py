@@ -1,0 +1,148 @@
+"""The columns of the tables that open addBatch: `stages` and `batch_parts`."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from advisor.column import TIME, Basis, Column
+
+_INT, _FLOAT, _TEXT = pa.int64(), pa.float64(), pa.string()
+_TEXTS = pa.list_(_TEXT)
+
+
+def _ms(name: str, meaning: str, basis: Basis) -> Column:
+    return Column(name, _FLOAT, "ms", meaning, basis)
+
+
+def _task_ms(name: str, meaning: str) -> Column:
+    return _ms(name, f"{meaning}, summed over tasks", "task")
+
+
+def _bytes(name: str, meaning: str) -> Column:
+    return Column(name, _INT, "bytes", f"{meaning}, summed over tasks", "bytes")
+
+
+def _rows(name: str, meaning: str) -> Column:
+    return Column(name, _INT, "rows", f"{meaning}, summed over tasks", "count")
+
+
+def _count(name: str, meaning: str) -> Column:
+    return Column(name, _INT, "", meaning, "count")
+
+
+_BATCH = (
+    Column("id", _TEXT, "", "the query, across restarts", "key"),
+    Column("run_id", _TEXT, "", "one start of the query", "key"),
+    Column("batch_id", _INT, "", "the micro-batch", "key"),
+)
+_WAITED_FOR = Column("waited_for", _TEXTS, "", "the other queries whose tasks held the slots, by name or id", "nested")
+_FROM = (
+    Column("source", _TEXT, "", "where it was read: event_log, driver_log or session", "text"),
+    Column("log", _TEXT, "", "the log or application", "place"),
+)
+
+STAGE_COLUMNS: tuple[Column, ...] = (
+    *_BATCH,
+    Column("job", _INT, "", "Spark's number of the job", "key"),
+    Column("stage", _INT, "", "Spark's number of the stage", "key"),
+    Column("attempt", _INT, "", "the stage's attempt, from 0", "key"),
+    Column(
+        "kind",
+        _TEXT,
+        "",
+        "source_read: it reads the streaming source; state: it holds a state operator; table_log: a job on a table "
+        "format's own log; shuffle: it feeds another stage; result: it ends its job; other: no streaming source",
+        "text",
+    ),
+    Column("what", _TEXT, "", "the job's own description, else the operators in the stage; credentials hidden", "text"),
+    Column("last", pa.bool_(), "", "it ends its job", "text"),
+    _count("tasks", "its tasks"),
+    _count("slots", "task slots of all executors when it was submitted"),
+    Column("submitted", TIME, "UTC", "when it was submitted; null where the log's clock knows seconds only", "time"),
+    _ms("wall_ms", "from its submission to its end", "wall"),
+    _ms("first_task_ms", "from its submission to the launch of its first task", "wall"),
+    _ms("slots_wait_ms", "part of that time, and of later pauses, in which others' tasks held all slots", "wall"),
+    _WAITED_FOR,
+    _task_ms("task_ms", "from launch to finish"),
+    _ms("task_median_ms", "the median task, from launch to finish", "task"),
+    _ms("task_p95_ms", "95 % of the tasks are not longer", "task"),
+    _ms("task_max_ms", "the longest task", "task"),
+    _task_ms("scheduler_delay_ms", "launch to finish less all that the executor tells"),
+    _task_ms("deserialize_ms", "deserialising the task"),
+    _task_ms("run_ms", "running in the executor"),
+    _task_ms("cpu_ms", "processor time while running"),
+    _task_ms("gc_ms", "garbage collection while it ran"),
+    _bytes("shuffle_read_bytes", "fetched from shuffles"),
+    _rows("shuffle_read_rows", "fetched from shuffles"),
+    _task_ms("fetch_wait_ms", "waiting for shuffle blocks"),
+    _bytes("shuffle_write_bytes", "written to shuffles"),
+    _rows("shuffle_write_rows", "written to shuffles"),
+    _task_ms("shuffle_write_ms", "writing to shuffles"),
+    _bytes("memory_spilled_bytes", "spilled, as it was in memory"),
+    _bytes("disk_spilled_bytes", "spilled, as it lies on disk"),
+    _rows("input_rows", "read from sources and tables"),
+    _bytes("input_bytes", "read from sources and tables"),
+    _rows("output_rows", "written"),
+    _bytes("output_bytes", "written"),
+    Column("rows_max", _FLOAT, "rows", "rows read by the task that read most, from sources or shuffles", "count"),
+    Column("rows_median", _FLOAT, "rows", "rows read by the median task", "count"),
+    _task_ms("state_load_ms", "loading state (RocksDB, Spark 4.1 and later)"),
+    _task_ms("state_update_ms", "updating and removing state; it may hold the time of what is read and written there"),
+    _task_ms("state_commit_ms", "committing state"),
+    _task_ms("python_ms", "Python workers"),
+    _count("process_local", "tasks beside their data in one process"),
+    _count("node_local", "tasks on the machine of their data"),
+    _count("rack_local", "tasks in the rack of their data"),
+    _count("no_pref", "tasks without a place of their own"),
+    _count("any_local", "tasks away from their data"),
+    _count("failed", "attempts that failed"),
+    _count("killed", "attempts that were killed"),
+    _count("speculative", "speculative attempts"),
+    *_FROM,
+)
+"""One row per stage attempt of a micro-batch. Null: the source does not say."""
+
+PARTS: tuple[Column, ...] = (
+    _ms("driver_before_ms", "driver before the first job", "wall"),
+    _ms("planning_ms", "driver planning and generating code, as far as lines tell it", "wall"),
+    _ms("scheduling_ms", "in a job without work: submitting stages, shipping and deserialising tasks", "wall"),
+    _ms("slots_wait_ms", "waiting for slots that other queries' tasks held", "wall"),
+    _ms("source_read_ms", "tasks that read the source, with what the same stage computes", "wall"),
+    _ms("shuffle_ms", "writing and fetching shuffles, and stages between two of them", "wall"),
+    _ms("state_load_ms", "loading state", "wall"),
+    _ms("state_update_ms", "state operators, with what the same stage computes", "wall"),
+    _ms("state_commit_ms", "committing state", "wall"),
+    _ms("sink_write_ms", "last stages, where they neither read the source nor hold state", "wall"),
+    _ms("table_log_ms", "jobs on a table format's own log: snapshot, log checkpoint", "wall"),
+    _ms("python_ms", "Python workers", "wall"),
+    _ms("other_ms", "jobs that are none of these: a static side, say", "wall"),
+    _ms("driver_between_ms", "driver between jobs", "wall"),
+    _ms("sink_commit_ms", "the sink's commit, as far as lines tell it", "wall"),
+    _ms("driver_after_ms", "driver after the last job", "wall"),
+    _ms("driver_ms", "driver outside jobs, where the log's clock cannot say when", "wall"),
+    _ms("not_visible_ms", "the rest", "wall"),
+)
+"""The parts of addBatch in the order of a batch's life; those that are not null add up to it."""
+
+PART_COLUMNS: tuple[Column, ...] = (
+    *_BATCH,
+    Column("timestamp", TIME, "UTC", "start of the trigger", "time"),
+    _ms("add_batch_ms", "durationMs.addBatch", "wall"),
+    *PARTS,
+    Column("together", _TEXTS, "", "parts that cannot be told apart, `a+b`: the column of a holds both", "nested"),
+    _WAITED_FOR,
+    _count("jobs", "jobs of the batch"),
+    _count("stages", "stage attempts of the batch"),
+    _count("tasks", "tasks of the batch"),
+    _count("reads", "how often stages read a source"),
+    _ms("code_generated_ms", "generating code, on the driver and in tasks", "task"),
+    _count("code_too_long", "methods that are too long for the just-in-time compiler"),
+    _count("commit_retries", "commits of the sink that were tried again"),
+    _count("files_written", "files that the sink wrote, as it says"),
+    Column("bytes_written", _INT, "bytes", "what the sink wrote, as it says", "bytes"),
+    *_FROM,
+)
+"""One row per micro-batch whose jobs were seen."""
+
+STAGES: pa.Schema = pa.schema([(column.name, column.type) for column in STAGE_COLUMNS])
+BATCH_PARTS: pa.Schema = pa.schema([(column.name, column.type) for column in PART_COLUMNS])

@@ -1,0 +1,121 @@
+"""Divides the wall clock of addBatch among what ran in it: each moment once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from advisor.stages.work import Attempt, Job
+
+_HOME = {
+    "source_read": "source_read_ms",
+    "state": "state_update_ms",
+    "shuffle": "shuffle_ms",
+    "result": "sink_write_ms",
+    "table_log": "table_log_ms",
+    "other": "other_ms",
+}
+"""Where the time of a stage goes that its tasks do not tell more of."""
+_TOLD = {
+    "state_load_ms": "state_load_ms",
+    "state_commit_ms": "state_commit_ms",
+    "python_ms": "python_ms",
+    "fetch_wait_ms": "shuffle_ms",
+    "shuffle_write_ms": "shuffle_ms",
+}
+"""Sums over a stage's tasks, and the parts that they are of."""
+
+Gap = tuple[float, float]
+
+
+class Waits(NamedTuple):
+    """How long, in a stretch of time, others' tasks held the slots, and whose."""
+
+    ms: float
+    names: frozenset[str]
+
+
+def shares_of(attempt: Attempt) -> dict[str, float]:
+    """What a moment in which tasks of this stage run is made of: shares that add up to 1, by the tasks' own times."""
+    numbers, home = attempt.numbers, _HOME[attempt.kind]
+    whole = numbers.get("task_ms", 0.0)
+    if whole <= 0 or attempt.kind in ("table_log", "other"):
+        return {home: 1.0}
+    told = {"scheduling_ms": max(0.0, whole - numbers.get("run_ms", whole))}
+    for number, part in _TOLD.items():
+        told[part] = told.get(part, 0.0) + numbers.get(number, 0.0)
+    scale = 1 / max(whole, sum(told.values()))
+    shares = {part: ms * scale for part, ms in told.items() if ms > 0}
+    shares[home] = shares.get(home, 0.0) + max(0.0, 1.0 - sum(shares.values()))
+    return shares
+
+
+class Division:
+    """The parts of one batch's addBatch, [begin, end) in ms; they add up to its length."""
+
+    def __init__(self, begin: float, end: float) -> None:
+        self.begin, self.end = begin, end
+        self.parts: dict[str, float] = {}
+        self.idle: list[tuple[Gap, Attempt]] = []
+        """Stretches in which a stage was submitted and none of the batch's tasks ran."""
+
+    def add(self, part: str, ms: float) -> None:
+        """So many milliseconds more of a part."""
+        self.parts[part] = self.parts.get(part, 0.0) + ms
+
+    def divide(self, jobs: Sequence[Job], attempts: Sequence[Attempt]) -> None:
+        """Walk through the time once: tasks first, then stages that wait, then jobs, then the driver alone."""
+        spans = [(job.start, self.end if job.end is None else job.end) for job in jobs]
+        if not spans:
+            self.add("not_visible_ms", self.end - self.begin)
+            return
+        first, last = min(start for start, _ in spans), max(end for _, end in spans)
+        shares = [shares_of(attempt) for attempt in attempts]
+        for start, end, running, waiting, inside in self._moments(spans, attempts):
+            ms = end - start
+            if running:
+                for which in running:
+                    for part, share in shares[which].items():
+                        self.add(part, ms * share / len(running))
+            elif waiting:
+                self.idle.append(((start, end), attempts[min(waiting)]))
+                self.add("scheduling_ms", ms)
+            elif inside:
+                self.add("scheduling_ms", ms)
+            elif end <= first:
+                self.add("driver_before_ms", ms)
+            else:
+                self.add("driver_after_ms" if start >= last else "driver_between_ms", ms)
+
+    def waits(self, waits: Waits) -> None:
+        """Of the time in which stages waited, so much was for others."""
+        self.add("slots_wait_ms", waits.ms)
+        self.add("scheduling_ms", -waits.ms)
+
+    def _moments(
+        self, jobs: Sequence[Gap], attempts: Sequence[Attempt]
+    ) -> Iterator[tuple[float, float, set[int], set[int], int]]:
+        """(from, to, stages whose tasks run, stages that are submitted, jobs) between each two changes of them."""
+        changes: list[tuple[float, int, int, int]] = []
+        for start, end in jobs:
+            changes += ((start, 1, 0, 1), (end, 0, 0, -1))
+        for which, attempt in enumerate(attempts):
+            changes += ((attempt.submitted, 1, which, 2), (attempt.completed, 0, which, -2))
+            for start, end in attempt.busy:
+                changes += ((start, 1, which, 3), (end, 0, which, -3))
+        changes.sort()
+        running: set[int] = set()
+        waiting: set[int] = set()
+        inside, at = 0, self.begin
+        for time, _, which, change in changes:
+            until = min(max(time, self.begin), self.end)
+            if until > at:
+                yield at, until, running, waiting, inside
+                at = until
+            if change in (1, -1):
+                inside += change
+            else:
+                stages = waiting if change in (2, -2) else running
+                (stages.add if change > 0 else stages.discard)(which)
+        if self.end > at:
+            yield at, self.end, running, waiting, inside

@@ -1,0 +1,238 @@
+"""Jobs, stages and tasks inside addBatch, from what Spark's own logs say of them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import advisor
+from advisor.batches import TABLES
+from advisor.column import Column
+from advisor.sources import files
+from advisor.stages import PART_COLUMNS, PARTS, STAGE_COLUMNS, Attempt, Batch, Job, kind_of
+from advisor.stages.parts import Division, shares_of
+from advisor.stages.waits import Others
+from advisor.stages.work import Spans
+
+SAMPLES = Path(__file__).parents[1] / "sample_progress"
+NAMES = [part.name for part in PARTS]
+EVENT_LOGS = [
+    "CF001/async-state-checkpoint-4.3.0/eventlog_v2_local-1795253596542",
+    "LG001/event-log-single-file-3.5.9/local-1795256356823.gz",
+    "ST002/event-log-3.5.9/local-1795256726743.gz",
+]
+
+
+def read(sample: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    path = str(SAMPLES / sample)
+    return advisor.read_stages(path), advisor.read_stages(path, parts=True)
+
+
+# The tables.
+
+
+@pytest.mark.parametrize("columns", [STAGE_COLUMNS, PART_COLUMNS])
+def test_every_column_says_what_it_means(columns: tuple[Column, ...]) -> None:
+    assert len({column.name for column in columns}) == len(columns)
+    for column in columns:
+        assert column.meaning
+        assert column.name.endswith("_ms") == (column.unit == "ms")
+
+
+def test_tables_that_were_not_asked_for_are_empty() -> None:
+    reading = files.read([str(SAMPLES / EVENT_LOGS[1])])
+    assert list(reading.tables) == list(TABLES)
+    assert {name: len(table) > 0 for name, table in reading.tables.items()} == {
+        "batches": True,
+        "sightings": True,
+        "stages": False,
+        "batch_parts": False,
+    }
+    assert all(table.schema == TABLES[name] for name, table in reading.tables.items())
+
+
+@pytest.mark.parametrize("sample", EVENT_LOGS)
+def test_parts_add_up_to_add_batch(sample: str) -> None:
+    _, parts = read(sample)
+    progress = advisor.read_progress(str(SAMPLES / sample))
+    executed = progress[~progress["idle"]]
+    assert sorted(parts["batch_id"]) == sorted(executed["batch_id"])
+    assert parts.merge(executed, on=["run_id", "batch_id"])["add_batch_ms_x"].eq(executed["add_batch_ms"].values).all()
+    assert (parts[NAMES].fillna(0) >= 0).all().all()
+    assert parts[NAMES].sum(axis=1).to_numpy() == pytest.approx(parts["add_batch_ms"].to_numpy())
+
+
+def test_a_stateful_batch_of_an_event_log() -> None:
+    stages, parts = read(EVENT_LOGS[0])
+    batch = stages[stages["batch_id"] == 5]
+    assert list(batch["kind"]) == ["source_read", "state"]
+    assert list(batch["what"]) == ["Exchange, MicroBatchScan", "StateStoreSave, StateStoreRestore, Exchange"]
+    assert list(batch["last"]) == [False, True]
+    assert list(batch["task_max_ms"]) == [129, 1075]
+    assert list(batch["slots"]) == [2, 2]
+    assert list(batch["input_rows"]) == [1000, 0]
+    assert set(batch["source"]) == {"event_log"}
+    part = parts.set_index("batch_id").loc[5]
+    assert (part["jobs"], part["stages"], part["tasks"], part["reads"]) == (1, 2, 4, 1)
+    assert part["add_batch_ms"] == 1825
+    assert part["state_commit_ms"] > part["state_update_ms"] > part["shuffle_ms"]
+    assert part["slots_wait_ms"] == 0
+    assert pd.isna(part["planning_ms"])
+    assert "driver_before+planning" in part["together"]
+    assert "state_update+sink_write" in part["together"]
+
+
+def test_without_jobs_the_tables_are_empty() -> None:
+    path = str(SAMPLES / "LG001/progress-lines-4.3.0/progress.jsonl")
+    stages, parts = advisor.read_stages(path), advisor.read_stages(path, parts=True)
+    assert (len(stages), len(parts)) == (0, 0)
+    assert list(stages) == [column.name for column in STAGE_COLUMNS]
+
+
+def test_a_log_in_pieces_and_one_with_broken_lines_tell_the_same(tmp_path: Path) -> None:
+    whole = gzip.decompress((SAMPLES / EVENT_LOGS[1]).read_bytes())
+    log = tmp_path / "eventlog_v2_local-1"
+    log.mkdir()
+    lines = whole.splitlines(keepends=True)
+    cut = len(lines) // 2
+    (log / "events_1_local-1").write_bytes(b"".join(lines[:cut]))
+    broken = b'{"Event":"SparkListenerTaskEnd","Stage ID":"x"}\n{"Event":"SparkListenerJobStart","Job ID":1\n'
+    (log / "events_2_local-1").write_bytes(broken + b"".join(lines[cut:]))
+    expected, found = advisor.read_stages(str(SAMPLES / EVENT_LOGS[1])), advisor.read_stages(str(log))
+    pd.testing.assert_frame_equal(found.drop(columns="log"), expected.drop(columns="log"))
+
+
+# What a stage is for.
+
+
+@pytest.mark.parametrize(
+    ("names", "description", "last", "kind"),
+    [
+        (["Exchange", "MicroBatchScan"], "", False, "source_read"),
+        (["MicroBatchScan"], "", True, "source_read"),
+        (["StateStoreSave", "Exchange"], "", True, "state"),
+        (["AQEShuffleRead", "Exchange"], "", False, "shuffle"),
+        (["Exchange"], "", True, "result"),
+        (["Scan parquet "], "", True, "scan"),
+        (["MapPartitionsRDD"], "Delta: Compute snapshot for version: 5", True, "table_log"),
+    ],
+)
+def test_what_a_stage_is_for(names: list[str], description: str, last: bool, kind: str) -> None:
+    assert kind_of(names, description, last=last) == kind
+
+
+def test_what_lies_in_a_cache_is_not_read_again() -> None:
+    assert kind_of(["InMemoryTableScan", "MicroBatchScan"], "", last=True, cached=True) == "result"
+
+
+# The division of the clock.
+
+JOB = Job(1, Batch("query", "run", 3), 100, 900)
+TIMES = st.integers(0, 1000).map(float)
+
+
+def attempt(kind: str, submitted: float, completed: float, **numbers: float) -> Attempt:
+    busy = [(submitted + 10, completed - 5)]
+    return Attempt(JOB, 1, 0, submitted, completed, kind, numbers=numbers, busy=busy)
+
+
+def divided(jobs: list[Job], attempts: list[Attempt], begin: float = 0, end: float = 1000) -> dict[str, float]:
+    division = Division(begin, end)
+    division.divide(jobs, attempts)
+    return division.parts
+
+
+def test_each_moment_counts_once() -> None:
+    read = attempt("source_read", 120, 300, task_ms=200, run_ms=150, shuffle_write_ms=50)
+    state = attempt("state", 300, 880, task_ms=1000, run_ms=1000, state_commit_ms=600)
+    assert divided([JOB], [read, state]) == pytest.approx(
+        {
+            "driver_before_ms": 100,
+            "scheduling_ms": 20 + 10 + 165 * 0.25 + 5 + 10 + 5 + 20,
+            "shuffle_ms": 165 * 0.25,
+            "source_read_ms": 165 * 0.5,
+            "state_commit_ms": 565 * 0.6,
+            "state_update_ms": 565 * 0.4,
+            "driver_after_ms": 100,
+        }
+    )
+
+
+def test_the_driver_between_two_jobs() -> None:
+    first, second = Job(1, None, 100, 300), Job(2, None, 500, 600)
+    parts = divided([first, second], [])
+    assert (parts["driver_before_ms"], parts["driver_between_ms"], parts["driver_after_ms"]) == (100, 200, 400)
+
+
+def test_stages_that_run_at_once_share_the_time() -> None:
+    both = [attempt("source_read", 100, 205), attempt("other", 100, 205)]
+    parts = divided([JOB], both)
+    assert (parts["source_read_ms"], parts["other_ms"]) == (45, 45)
+
+
+def test_without_a_job_nothing_is_visible() -> None:
+    assert divided([], []) == {"not_visible_ms": 1000}
+
+
+@st.composite
+def spans(draw: st.DrawFn) -> tuple[float, float]:
+    start, end = sorted((draw(TIMES), draw(TIMES)))
+    return start, end
+
+
+@given(
+    st.lists(spans(), min_size=1, max_size=4),
+    st.lists(st.tuples(spans(), st.sampled_from(["source_read", "state", "result", "other", "shuffle"])), max_size=5),
+    spans(),
+    st.randoms(),
+)
+def test_parts_are_never_negative_add_up_and_know_no_order(jobs, stages, window, chance) -> None:  # type: ignore[no-untyped-def]
+    every = [Job(n, None, *span) for n, span in enumerate(jobs)]
+    attempts = [
+        Attempt(None, n, 0, *span, kind=kind, numbers={"task_ms": 10, "run_ms": 8, "state_commit_ms": 9}, busy=[span])
+        for n, (span, kind) in enumerate(stages)
+    ]
+    parts = divided(every, attempts, *window)
+    assert all(ms >= 0 for ms in parts.values())
+    assert sum(parts.values()) == pytest.approx(window[1] - window[0])
+    chance.shuffle(every)
+    chance.shuffle(attempts)
+    assert divided(every, attempts, *window) == pytest.approx(parts)
+
+
+@given(st.dictionaries(st.sampled_from(["task_ms", "run_ms", "state_commit_ms", "python_ms"]), TIMES))
+def test_shares_of_a_moment_add_up(numbers: dict[str, float]) -> None:
+    shares = shares_of(attempt("state", 0, 100, **numbers))
+    assert sum(shares.values()) == pytest.approx(1)
+    assert all(share >= 0 for share in shares.values())
+
+
+# Waiting for others.
+
+
+def others(*spans: tuple[float, float]) -> Others:
+    held = Spans()
+    for start, end in spans:
+        held.add(Batch("other", "r", 1), *(pd.Series([time]).to_numpy() for time in (start, end)))
+    return Others(held, "query", {"other": "heavy"})
+
+
+def test_others_hold_all_slots_or_none() -> None:
+    both = others((0, 100), (50, 200), (300, 400))
+    assert both.hold((40, 320), 2) == (50, {"heavy"})
+    assert both.hold((40, 320), 1) == (180, {"heavy"})
+    assert both.hold((40, 320), None).ms == 180
+    assert both.hold((40, 320), 3) == (0, frozenset())
+    assert both.hold((210, 220), 1) == (0, frozenset())
+
+
+def test_own_tasks_hold_no_slots_against_oneself() -> None:
+    held = Spans()
+    held.add(Batch("query", "r", 1), pd.Series([0.0]).to_numpy(), pd.Series([100.0]).to_numpy())
+    assert held.alone
+    assert Others(held, "query", {}).hold((0, 100), 1).ms == 0
