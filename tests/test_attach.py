@@ -17,7 +17,7 @@ from advisor.errors import UsageError
 from advisor.report import assemble
 from advisor.session import attach
 from advisor.session.judging import Judging
-from advisor.session.watch import THRICE, TWICE, Watch
+from advisor.session.notices import THRICE, TWICE, Watch
 from advisor.sources.listener.events import OfPython
 from tests.made import events, table
 from tests.sources.sessions import QUERY, RUN, batch, ended, idle, started

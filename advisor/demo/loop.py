@@ -20,7 +20,7 @@ from advisor.views.text import saving
 if TYPE_CHECKING:
     from advisor.report import Report
     from advisor.session.live import LiveAdvisor
-    from advisor.session.watch import Notice
+    from advisor.session.notices import Notice
 
 BATCHES: Final = 80
 """Batches of each run: enough to leave the warm-up behind and to say something of the rest."""

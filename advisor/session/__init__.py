@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.session.live import LiveAdvisor
-    from advisor.session.watch import Notice
+    from advisor.session.notices import Notice
 
 __all__ = ["attach"]
 

@@ -20,7 +20,7 @@ from advisor.errors import InputError, UsageError
 from advisor.facts import version_at_least
 from advisor.redaction import redact
 from advisor.session.judging import Judging
-from advisor.session.watch import Notice, Watch
+from advisor.session.notices import Notice, Watch
 from advisor.sources.listener.callbacks import SessionListener
 from advisor.sources.listener.history import History
 from advisor.sources.listener.recorder import Recorder
