@@ -15,6 +15,7 @@ from advisor.contract.advice import (
     Skipped,
     Stage,
     StepName,
+    Together,
 )
 from advisor.contract.base import Entry, encoded, plain
 from advisor.contract.comparison import (
@@ -145,6 +146,7 @@ __all__ = [
     "StepName",
     "Takes",
     "Terminated",
+    "Together",
     "Trend",
     "Trends",
     "Trial",

@@ -87,7 +87,8 @@ class Advice(Entry, frozen=True):
 
     `because`: why it is not legal, or legal only if; `unknown`: the facts that would settle an `if`. `saves_ms` is per
     batch, `saves_latency_ms` of a typical record's latency. `saves_in`: the phases of a typical batch
-    that become shorter, by Spark's names; empty where that is not known.
+    that become shorter, by Spark's names; empty where that is not known. `saves_of`: the metric of which the saving
+    is a share.
     """
 
     id: str
@@ -106,6 +107,7 @@ class Advice(Entry, frozen=True):
     undo: str
     check: str
     saves_in: tuple[str, ...] = ()
+    saves_of: str | None = None
 
     @property
     def experimental(self) -> bool:
@@ -157,6 +159,13 @@ class BestStep(StepName, frozen=True):
 
     title: str
     advice: Advice
+
+
+class Together(Entry, frozen=True):
+    """Steps that can be taken beside each other, the largest saving first, and what they save of a batch in common."""
+
+    steps: tuple[StepName, ...]
+    saves_ms: Promise
 
 
 class Skipped(Entry, frozen=True, kw_only=False):

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from advisor.contract.advice import BestStep, FactEntry, Finding, Passed, Silenced, Skipped
+from advisor.contract.advice import BestStep, FactEntry, Finding, Passed, Silenced, Skipped, Together
 from advisor.contract.base import Entry
 from advisor.contract.comparison import Comparison
 from advisor.contract.series import Series
@@ -159,7 +159,8 @@ class QueryEntry(Entry, frozen=True):
     `verdict` is the whole in one sentence. `budget`: milliseconds of a typical batch by phase, in the order of a
     batch's life. `findings`: the most important first, those that another one explains last. `idle_since` is told by an
     attached advisor only, `series` where it is asked for. `saved`: of `budget` what the best step is expected to take
-    away, or is sure to where nothing is expected yet; empty where it is not known of which phases.
+    away, or is sure to where nothing is expected yet; empty where it is not known of which phases. `together`: steps
+    that help beside each other, with one promise for all; None where fewer than two do.
 
     Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
     """
@@ -193,6 +194,7 @@ class QueryEntry(Entry, frozen=True):
     saved: dict[str, float] = msgspec.field(default_factory=dict)
     passed: tuple[Passed, ...] = ()
     not_applicable: tuple[Skipped, ...] = ()
+    together: Together | None = None
 
     @property
     def level(self) -> Level | None:

@@ -55,6 +55,7 @@ def _advised(step: Step, window: Window) -> Advice | None:
         undo=undo_says(step, window),
         check=sentence(step.check, window),
         saves_in=saves_in(step.saves) if isinstance(saves, Promise) else (),
+        saves_of=step.saves.metric if step.saves else None,
     )
 
 

@@ -82,6 +82,16 @@ def mixture(window: Window) -> Mixture | Missing:
     return Mixture(start[known], width[known], rows[known], waited[known], known)
 
 
+def typical_by_batch(window: Window) -> np.ndarray | None:
+    """What a typical record of each batch waits, in ms; NaN where a batch does not tell, None where none can."""
+    mixed = mixture(window)
+    if isinstance(mixed, Missing):
+        return None
+    typical = np.full(len(window), np.nan)
+    typical[mixed.known] = mixed.start + mixed.width / 2
+    return typical
+
+
 def mixture_quantiles(
     start: np.ndarray, width: np.ndarray, weight: np.ndarray, at: tuple[float, ...]
 ) -> tuple[float, ...]:

@@ -7,7 +7,8 @@ import numpy as np
 from advisor.contract import Changed, Direction, Regime, Since, Trend, Trends
 from advisor.metrics import Estimate, measure, measured
 from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken, trend
-from advisor.metrics.numbers import known, median, zero_filled
+from advisor.metrics.latency import typical_by_batch
+from advisor.metrics.numbers import known, median
 from advisor.metrics.words import milliseconds, number
 from advisor.report.budget import budget, moment
 from advisor.window import REGIME_RATIO, Window
@@ -86,18 +87,9 @@ def trends(window: Window) -> Trends:
         return Trends(record_latency_ms=_UNKNOWN, backlog_rows=_UNKNOWN)
     rows = measured(window, "backlog_rows")
     return Trends(
-        record_latency_ms=_trend(batch_latency(window), window),
+        record_latency_ms=_trend(typical_by_batch(window), window),
         backlog_rows=_trend(rows if isinstance(rows, np.ndarray) else None, window),
     )
-
-
-def batch_latency(window: Window) -> np.ndarray:
-    """What a typical record of each batch waited: half the interval, the backlog, and the batch until it is visible."""
-    frame, waited = window.batches, measured(window, "backlog_ms")
-    latency: np.ndarray = (
-        frame["trigger_execution_ms"] - zero_filled(frame["commit_offsets_ms"]) + frame["interval_ms"] / 2
-    )
-    return latency + zero_filled(waited) if isinstance(waited, np.ndarray) else latency
 
 
 def _trend(values: np.ndarray | None, window: Window) -> Trend:

@@ -25,6 +25,7 @@ from advisor.progress import PARTS
 from advisor.report.budget import budget, moment, saved, worst
 from advisor.report.change import change, trends
 from advisor.report.judged import Judged
+from advisor.report.together import together
 from advisor.report.unjudged import first_batch
 from advisor.report.verdict import best_step, verdict
 from advisor.window import Window, span
@@ -66,6 +67,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         skipped=judged.judgement.skipped,
         passed=judged.judgement.passed,
         not_applicable=judged.judgement.not_applicable,
+        together=together(findings, parts),
         worst=worst(window),
         limits=tuple(limits(judged)),
     )

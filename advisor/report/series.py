@@ -11,8 +11,8 @@ import numpy as np
 from advisor.batches import instant
 from advisor.contract import Mark, Series, Since
 from advisor.metrics import Missing, measure, measured
+from advisor.metrics.latency import typical_by_batch
 from advisor.report.budget import moment
-from advisor.report.change import batch_latency
 from advisor.window import PHASES, Window
 
 MOST_POINTS = 2000
@@ -98,10 +98,9 @@ def _phases(run: Window, at: np.ndarray) -> dict[str, tuple[float | None, ...]]:
 
 
 def _latency(run: Window, judged: Window, at: np.ndarray) -> tuple[float | None, ...]:
-    """Where record latency is not known of the run, it is of no batch."""
-    if isinstance(measure(judged, "record_latency_ms"), Missing):
-        return _nothing(at)
-    return _numbers(batch_latency(run), at)
+    """Where record latency is not known of the judged batches, it is of no batch."""
+    typical = None if isinstance(measure(judged, "record_latency_ms"), Missing) else typical_by_batch(run)
+    return _nothing(at) if typical is None else _numbers(typical, at)
 
 
 def _among(run: Window, judged: Window) -> np.ndarray:
