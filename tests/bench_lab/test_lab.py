@@ -28,6 +28,8 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("confluent_kafka") is None, reason="an extra"),
 ]
 RATE = 500
+NEVER_MS = 600_000
+"""An interval that no run reaches: how many logs asynchronous progress writes then does not follow the pace."""
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +46,16 @@ def runs(spark: Any, scratch: Path) -> list[dict[str, Any]]:
     """Two short runs of each query; servers and places are gone afterwards."""
     from advisor.bench.offsets.runs import Benchmark, servers
 
-    planned = [one for one in plan(("kafka", "stat"), (Checkpoint("local"),), (RATE,), 1)
-               if one.configuration in ("inline", "both")]  # fmt: skip
-    with servers(spark, planned, None) as shared:
-        return list(Benchmark(spark, shared, 12, 600.0, lambda _: None).runs(planned))
+    local, configurations = (Checkpoint("local"),), ("inline", "both")
+    planned = list(plan(("kafka", "stat"), local, (RATE,), 1, configurations, NEVER_MS))
+    kept = "spark.sql.streaming.minBatchesToRetain"
+    before = spark.conf.get(kept)
+    spark.conf.set(kept, "10000")  # nothing is purged, however many batches a run has before it is stopped
+    try:
+        with servers(spark, planned, None) as shared:
+            return list(Benchmark(spark, shared, 12, 600.0, lambda _: None).runs(planned))
+    finally:
+        spark.conf.set(kept, before)
 
 
 def test_every_run_has_its_batches_and_latencies(runs: list[dict[str, Any]]) -> None:
@@ -60,8 +68,11 @@ def test_every_run_has_its_batches_and_latencies(runs: list[dict[str, Any]]) -> 
 
 
 def test_every_record_that_was_due_came_through(runs: list[dict[str, Any]]) -> None:
+    """But those that were sent late, or came while the last batch ran: how many these are follows the pace."""
     for run in runs[:2]:
-        assert run["measured"]["missing_share"] == pytest.approx(0.0, abs=0.05)
+        measured = run["measured"]
+        missing = measured["records"] * measured["missing_share"] / (1 - measured["missing_share"])
+        assert missing <= RATE / 1000 * (measured["late_ms"] + run["trigger_ms"]["p99"])
 
 
 def test_the_logs_leave_the_batch(runs: list[dict[str, Any]]) -> None:

@@ -73,7 +73,7 @@ def assert_same(one: Reading, other: Reading) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 @given(split=st.integers(300, 40_000))
 @example(split=61)
-@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_every_split_of_every_form(folder: Path, name: str, split: int) -> None:
     path = str(folder / name)
     one, other = read_apart([path], split), whole([path])

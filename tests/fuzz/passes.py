@@ -41,7 +41,8 @@ def every_view(given: Input) -> None:
         assert given.whole <= set(reading.batches["batch_id"].to_pylist())
         _shown(path)
         frame = batches.to_pandas(reading.batches)
-        assert len(batches.operators(frame)) + len(batches.sources(frame)) >= 0
+        for column, exploded in (("operators", batches.operators(frame)), ("sources", batches.sources(frame))):
+            assert len(exploded) == sum(map(len, frame[column].dropna()))
 
 
 def _shown(path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from advisor.session import attach
 from tests.record.cases import DELTA
 from tests.spark.conftest import quiet, settings
-from tests.spark.queries import Heard, entry, known, rows
+from tests.spark.queries import Heard, known, rows
 
 pyspark = pytest.importorskip("pyspark")
 pytestmark = [
@@ -33,7 +33,7 @@ def test_the_jobs_tell_in_how_many_tasks_the_snapshot_is_rebuilt(delta: Any, tmp
         writer = rows(delta).writeStream.format("delta").option("checkpointLocation", f"{tmp_path}/checkpoint")
         query = writer.start(f"{tmp_path}/table")
         heard.batches(query, 6)
-        found = entry(advisor, query)
+        found = heard.steady(query)
         query.stop()
     assert known(found, "sink", "delta_snapshot_tasks", "task_slots") == {
         "sink": "delta", "delta_snapshot_tasks": 50, "task_slots": 2,

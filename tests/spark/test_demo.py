@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,17 +19,23 @@ pytest.importorskip("pyspark")
 ROOT = Path(__file__).parents[2]
 LOOP = """
 import json, sys
+from functools import partial
 from pathlib import Path
 from advisor import analyze
 from advisor.contract import plain
 from advisor.demo import loop
 from advisor.demo.loop import WORKLOADS, Stage, run_loop
 from advisor.demo.spark import LOG, started
-loop.FIRST_SECONDS, loop.BOTH_SECONDS = 300, 600  # so many batches, however slow the machine is
+loop.FIRST_SECONDS, loop.BOTH_SECONDS = 600, 1200  # so many batches, however slow the machine is
 said, shown, done, place = [], [], [], Path(sys.argv[2])
+# Any share is worth a step here: which of a batch's phases is the longest follows the machine.
+wanted = place / "advisor.yaml"
+levels = {"LG001": {"low": 0.001, "medium": 0.9, "high": 0.95}, "ST002": {"low": 0.001, "medium": 0.9, "high": 0.95}}
+wanted.write_text(json.dumps({"queries": {"demo": {"levels": levels}}}))
+loop.attach = partial(loop.attach, config=wanted)
 stage = Stage(said.append, shown.append, lambda words, part: done.append(part))
 with started(place) as spark:
-    found = run_loop(spark, WORKLOADS[sys.argv[1]], place, stage, batches=25)
+    found = run_loop(spark, WORKLOADS[sys.argv[1]], place, stage, batches=60)  # the first 50 may all be cold
 logged = [query["batches"] for query in analyze(place / LOG).queries]
 print(json.dumps({"said": said, "reports": len(shown), "done": done[-1], "found": plain(found), "logged": logged}))
 """
@@ -50,7 +57,7 @@ def test_what_is_applied_is_read_from_the_report_and_measured(
     workload: str, step: str, line: str, tmp_path: Path
 ) -> None:
     command = [sys.executable, "-c", LOOP, workload, str(tmp_path)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=True)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=True)
     told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     assert (told["reports"], told["done"]) == (1, 1)
     assert line in told["said"][0]
@@ -79,9 +86,13 @@ with demo.started(Path(sys.argv[1])) as spark:
 
 def test_java_is_told_nothing_while_it_ends(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ENDING, str(tmp_path)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=True)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=True)
     assert "while receiving" not in run.stderr
     assert "while sending" not in run.stderr
+
+
+PROGRESS = re.compile(r" +\d+%  ")
+"""What the demonstration says of its progress, until it hears that it is to end."""
 
 
 def ctrl_c(command: subprocess.Popen[str]) -> None:
@@ -103,7 +114,8 @@ def test_after_it_was_stopped_nothing_is_left(moment: str, stop: Any, tmp_path: 
         assert any(moment in line for line in demo.stderr)
         stop(demo)
         rest = demo.stderr.read()
-    assert (demo.returncode, rest.strip()) == (130, "")
+    assert demo.returncode == 130
+    assert [line for line in rest.splitlines() if not PROGRESS.match(line)] == []
     assert running(demo.pid) == []
     assert [left.name for left in tmp_path.glob("latency-advisor-demo-*")] == []
 

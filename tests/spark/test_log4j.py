@@ -46,6 +46,6 @@ def test_the_driver_writes_progress_to_the_file(
     properties.write_text(log4j_settings(log))
     conf = settings(tmp_path) | {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{properties}"}
     run = [sys.executable, "-c", APPLICATION, json.dumps(conf)]
-    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(advisor.read_progress(log)) >= 1

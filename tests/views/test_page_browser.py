@@ -18,6 +18,8 @@ pytestmark = pytest.mark.browser
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 MANY = 40
+LONGEST_MS = 300_000
+"""The longest wait for something that comes: a machine under load is slow."""
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=LONGEST_MS)
         yield browser
         browser.close()
 
@@ -66,6 +68,7 @@ class Opened:
 @pytest.fixture
 def context(chromium: Any) -> Iterator[Any]:
     made = chromium.new_context(permissions=["clipboard-read", "clipboard-write"], color_scheme="light")
+    made.set_default_timeout(LONGEST_MS)
     yield made
     made.close()
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-READY_SECONDS: Final = 60.0
+READY_SECONDS: Final = 300.0
+"""For a server that runs: one that ends is told at once, and a busy machine is slow."""
 _GRACE_SECONDS: Final = 15.0
 
 
