@@ -412,8 +412,7 @@ def test_missing_batches_are_counted() -> None:
 
 def test_every_metric_gives_a_number_or_a_reason_for_any_window() -> None:
     for made in (window([VENDOR]), window([_counting(4)] * 40, task_slots=2), window([])):
-        for name in METRICS:
-            shown = statistics(made, name)
+        for name, shown in statistics(made, METRICS).items():
             assert shown.get("missing") or "unit" in shown, name
 
 

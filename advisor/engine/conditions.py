@@ -155,7 +155,8 @@ def _ask_fact(line: Condition, window: Window) -> Answer:
         return _answered(line, name, left)
     if known is None:
         return Answer(None, _not_known(name), (name,), (name,))
-    return replace(_answered(line, name, (known.value,)), inferred=known.origin == "inferred")
+    answer = _answered(line, name, (known.value,))
+    return replace(answer, inferred=True) if known.origin == "inferred" else answer
 
 
 def _answered(line: Condition, name: str, possible: Sequence[Any]) -> Answer:

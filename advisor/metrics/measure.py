@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from advisor.metrics.numbers import known, sorted_quantile
+from advisor.metrics.numbers import known, sorted_quantile, sorted_quantiles
 from advisor.metrics.registry import AnyMetric, BatchMetric, Batchwise, Bounds, Estimate, Missing, Quantiles, Windowed
 from advisor.window import Window
 
@@ -18,6 +18,7 @@ _PLAIN: dict[str, Callable[[np.ndarray], float]] = {
     "max": lambda values: float(values.max()),
 }
 """Of numbers without NaN."""
+_ENDS = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 def measure(window: Window, metric: AnyMetric, stat: str | None = None) -> Estimate | Missing:
@@ -44,26 +45,34 @@ def computed(window: Window, metric: AnyMetric) -> Batchwise | Windowed:
     return Missing("there are no steady batches") if not len(window) and metric.per == "batch" else metric(window)
 
 
-def statistics(window: Window, metric: AnyMetric) -> dict[str, object]:
+def quantiles(values: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:
+    """p50, p95 and p99 of each metric's known values, all arrays of one length sorted at once; NaN of nothing."""
+    if not values:
+        return {}
+    ordered = np.sort(np.array(list(values.values()), dtype=np.float64), axis=1)  # NaN comes last
+    counts = ordered.shape[1] - np.isnan(ordered).sum(axis=1)
+    ends = {name: sorted_quantiles(ordered, counts, at).tolist() for name, at in _ENDS.items()}
+    return {metric: {name: ends[name][row] for name in _ENDS} for row, metric in enumerate(values)}
+
+
+def summary(
+    value: Batchwise | Windowed, typical: Estimate | Missing, ends: Mapping[str, float] | None, unit: str
+) -> dict[str, object]:
     """A metric as the report shows it: p50, p95, p99, typical and unit, or an interval, or why it is missing."""
-    value = computed(window, metric)
     if isinstance(value, Missing):
         return {"missing": value.reason}
     if isinstance(value, Quantiles):
-        return {"p50": _round(value.p50), "p99": _round(value.p99), "unit": metric.unit}
-    estimate = measure(window, metric)
-    if isinstance(estimate, Missing):
-        return {"missing": estimate.reason}
-    if isinstance(value, Estimate | Bounds):
-        return {
-            "low": _round(estimate.low),
-            "value": None if estimate.value is None else _round(estimate.value),
-            "high": _round(estimate.high),
-            "unit": metric.unit,
-        }
-    ordered = np.sort(known(value))
-    ends = {name: _round(sorted_quantile(ordered, at)) for name, at in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))}
-    return {**ends, "typical": _round(estimate.safe), "unit": metric.unit}
+        return {"p50": _round(value.p50), "p99": _round(value.p99), "unit": unit}
+    if isinstance(typical, Missing):
+        return {"missing": typical.reason}
+    if ends is not None:
+        return {**{name: _round(end) for name, end in ends.items()}, "typical": _round(typical.safe), "unit": unit}
+    return {
+        "low": _round(typical.low),
+        "value": None if typical.value is None else _round(typical.value),
+        "high": _round(typical.high),
+        "unit": unit,
+    }
 
 
 def _is_ratio(metric: AnyMetric, stat: str) -> bool:

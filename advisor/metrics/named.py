@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import numpy as np
 
 from advisor.errors import did_you_mean, fault
 from advisor.metrics import cost, fetch, flow, headroom, latency, phases, quality, spikes, state, writes
@@ -33,7 +35,7 @@ def named(name: str) -> AnyMetric:
 
 def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Missing:
     """One number of the window, with its interval, or why there is none; statistics as in `measure.measure`."""
-    asked, metric = (name, stat), named(name)
+    asked, metric = (name, stat or "typical"), named(name)
     if asked not in window.memo:
         try:
             window.memo[asked] = measuring.measure(window, metric, stat)
@@ -47,10 +49,18 @@ def measured(window: Window, name: str) -> Batchwise | Windowed:
     return measuring.computed(window, named(name))
 
 
-def statistics(window: Window, name: str) -> dict[str, object]:
-    """The metric as the report shows it."""
-    metric = named(name)
+def statistics(window: Window, names: Iterable[str]) -> dict[str, dict[str, object]]:
+    """Each of these metrics as the report shows it."""
+    values = {name: _guarded(window, name) for name in names}
+    ends = measuring.quantiles({name: value for name, value in values.items() if isinstance(value, np.ndarray)})
+    return {
+        name: measuring.summary(value, measure(window, name), ends.get(name), METRICS[name].unit)
+        for name, value in values.items()
+    }
+
+
+def _guarded(window: Window, name: str) -> Batchwise | Windowed:
     try:
-        return measuring.statistics(window, metric)
+        return measured(window, name)
     except Exception as error:
-        return {"missing": f"could not be computed ({fault(error)})"}
+        return Missing(f"could not be computed ({fault(error)})")

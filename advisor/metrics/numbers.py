@@ -36,6 +36,17 @@ def sorted_quantile(values: np.ndarray, at: float) -> float:
     return float(below + (above - below) * (place - low))
 
 
+def sorted_quantiles(rows: np.ndarray, counts: np.ndarray, at: float) -> np.ndarray:
+    """The same of each row, the first `counts` of its values in order."""
+    place = at * np.maximum(counts - 1, 0)
+    low = place.astype(np.intp)
+    row, high = np.arange(len(rows)), np.maximum(np.minimum(low + 1, counts - 1), 0)
+    below, above = rows[row, low], rows[row, high]
+    with np.errstate(invalid="ignore", over="ignore"):
+        between: np.ndarray = below + (above - below) * (place - low)
+    return between
+
+
 def median(values: np.ndarray) -> float:
     """The median of what is known; NaN of nothing."""
     return quantile(values, 0.5)

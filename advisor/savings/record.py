@@ -8,9 +8,9 @@ import numpy as np
 
 from advisor.catalogue import Saves
 from advisor.contract import Promise
-from advisor.metrics import Estimate, Missing, named
+from advisor.metrics import Estimate, Missing, Quantiles, named
 from advisor.metrics.flow import keeps_up
-from advisor.metrics.latency import Mixture, mixture, mixture_quantiles
+from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms
 from advisor.metrics.phases import summed
 from advisor.savings.batch import promised
 from advisor.savings.promise import promise
@@ -33,25 +33,21 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
 
 def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:
     """The model's p50 now less its p50 with batches that are shorter by what the step promises, in ms."""
-    saved, before = promised(saves, window), mixture(window)
+    saved, now, before = promised(saves, window), record_latency_ms(window), mixture(window)
     if isinstance(saved, Missing):
         return saved
     if isinstance(before, Missing):
         return before
-    low, high = felt(saved.low, saves, window, before).low, felt(saved.high, saves, window, before).high
-    return Estimate(low, None if saved.expected is None else felt(saved.expected, saves, window, before).safe, high)
+    assert isinstance(now, Quantiles)
+    surely, possibly = _waits_follow(window)
 
+    def felt(ms: float, follows: bool) -> float:
+        """What the median record feels of batches that are shorter by `ms`; its wait follows, or does not."""
+        after = _shorter(before, ms, saves, window, follows=follows)
+        return max(0.0, now.p50 - mixture_quantiles(after.start, after.width, after.rows, (0.5,))[0])
 
-def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:
-    """What the median record feels of batches that are shorter by `ms` by such a step; its wait follows, or may."""
-    now = _p50(before)
-    least, most = (max(0.0, now - _p50(_shorter(before, ms, saves, window, follows=end)))
-                   for end in _waits_follow(window))  # fmt: skip
-    return Estimate(least, (least + most) / 2, most)
-
-
-def _p50(of: Mixture) -> float:
-    return mixture_quantiles(of.start, of.width, of.rows, (0.5,))[0]
+    expected = None if saved.expected is None else (felt(saved.expected, surely) + felt(saved.expected, possibly)) / 2
+    return Estimate(felt(saved.low, surely), expected, felt(saved.high, possibly))
 
 
 def _waits_follow(window: Window) -> tuple[bool, bool]:
