@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -174,3 +176,35 @@ def test_what_a_secret_name_holds_is_hidden_at_any_depth() -> None:
 
 def test_hiding_keeps_blanks_and_line_breaks() -> None:
     assert hide("a  b\n token=x\n") == f"a  b\n token={REDACTED}\n"
+
+
+SHORT, TIMES = 2_000, 16
+LINEAR = 80
+"""More than any linear time grows over so many times the text, on a busy machine too; a quadratic one grows by 256."""
+REPEATED = {
+    "pieces": [*"abA1 =:,;@/\"'\\(){}[]<>-&.\n", "a.", "a-", "a/", "a=b;", "(a,", "a -> ", "key: ", "://", "</", "<a "],
+    "opened": ["password=", "password=(", "(password,", "<password>", '"password":[', "password identified by ", "--p ",
+               'name="password" value=', "Bearer ", "Cookie: ", "-u ", "https://a@", "a:b@", "-----BEGIN ", "eyJa.",
+               "sk-", 'required password="', "private key ", "password=\\\""],
+    "named": [form.format("x") for form in NAMED.values()],
+    "placed": [form.format("x") for form in PLACED.values()],
+    "nothing in its place": [form.format("") for form in (NAMED | PLACED).values()],
+    "tokens": [*TOKENS.values()],
+}  # fmt: skip
+
+
+def grows_linearly(work: Callable[[str], object], piece: str) -> bool:
+    """Whether the time of this thread alone grows as the text does, in one of five looks."""
+    return any(_seconds(work, piece, TIMES * SHORT) < LINEAR * _seconds(work, piece, SHORT) for _ in range(5))
+
+
+def _seconds(work: Callable[[str], object], piece: str, size: int) -> float:
+    text = (piece * (size // len(piece) + 1))[:size]
+    started = time.thread_time()
+    work(text)
+    return time.thread_time() - started
+
+
+@pytest.mark.parametrize("pieces", REPEATED.values(), ids=REPEATED)
+def test_the_time_grows_as_the_length_of_a_text_does(pieces: list[str]) -> None:
+    assert [piece for piece in pieces if not grows_linearly(hide.__wrapped__, piece)] == []
