@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -59,7 +60,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         trend=trends(window),
         facts=facts_told(facts),
         conflicts=msgspec.convert(facts.conflicts, tuple[Conflict, ...]),
-        metrics={name: Metric(**_clean(told)) for name, told in statistics(window, metrics).items()},
+        metrics={name: _metric(told) for name, told in statistics(window, metrics).items()},
         budget=parts,
         saved=saved(parts, best.advice) if best else {},
         findings=tuple(finding.rounded() for finding in findings),
@@ -103,9 +104,16 @@ def facts_told(facts: Facts) -> dict[str, FactEntry]:
     return told
 
 
-def _clean(numbers: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity."""
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in numbers.items()}
+def _metric(told: dict[str, Any]) -> Metric:
+    """A metric without infinity, which JSON has not."""
+    if "missing" in told:
+        return _missing(told["missing"])
+    return Metric(**{k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in told.items()})
+
+
+@lru_cache(maxsize=4096)  # most runs lack the same for the same reasons: in a fleet a third of the memory
+def _missing(reason: str) -> Metric:
+    return Metric(missing=reason)
 
 
 def _rounded(best: BestStep) -> BestStep:
