@@ -65,5 +65,5 @@ $(RUNNING): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(DEVELOPING): $(RUNNING)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,lz4,page,bench]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,connect,lz4,page,bench]' --group dev
 	@touch $@

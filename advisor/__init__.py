@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from advisor.api import analyze, compare, read_progress, read_sightings, read_stages
     from advisor.bench import trial
     from advisor.report import Compared, Report
-    from advisor.session import attach
+    from advisor.session import attach, watch
 
 __version__ = "0.1.0"
 
@@ -22,6 +22,7 @@ __all__ = [
     "read_sightings",
     "read_stages",
     "trial",
+    "watch",
 ]
 
 _HOMES = {
@@ -32,6 +33,7 @@ _HOMES = {
     "read_sightings": "advisor.api",
     "read_stages": "advisor.api",
     "trial": "advisor.bench",
+    "watch": "advisor.session",
     "Compared": "advisor.report",
     "Report": "advisor.report",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,14 +15,14 @@ import advisor
 from advisor import batches, catalogue, fleet
 from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
-from advisor.report import Asked, Compared, Wanted, assemble, compare_readings
+from advisor.report import Asked, Wanted, assemble, compare_readings
 from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
 from advisor.report.assemble import input_of, report_on
 from advisor.sources import files
 from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
-    from advisor.views.notebook import Shown
+    from advisor.views.notebook import Shown, ShownComparison
 
 
 def analyze(
@@ -43,8 +44,9 @@ def analyze(
     `set`: facts as `fact=value` or `QUERY:fact=value`. `config`: an advisor.yaml; without it, the one beside the logs.
     `rules`: directories with a team's own rules. `last` ("30m") counts back from each run's newest batch; `since` and
     `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With `series`
-    each query in `typed` and `data` holds its single batches, at most 2,000 of them, for charts. With a session
-    as `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
+    each query in `typed` and `data` holds its single batches, at most 2,000 of them; without it the report reads them
+    again from what it keeps, when it shows itself with charts; on a cluster it has none. With a session as `spark`
+    all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
     InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
     given, judges, asked = _understood(paths, set, config, rules, last, since, until, series)
@@ -55,7 +57,7 @@ def analyze(
         reading = files.read(given, progress=progress)
         report = assemble(reading, judges, asked).typed
         _refuse_absent(asked, limits, report.queries, span(reading.batches))
-        return Shown(report)
+        return Shown(report, lambda: assemble(reading, judges, replace(asked, series=True)).typed)
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given) as session:
@@ -135,7 +137,7 @@ def compare(
     query: str | None = None,
     before_run: str | None = None,
     after_run: str | None = None,
-) -> Compared:
+) -> ShownComparison:
     """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
 
     Paths, `set`, `config` and `rules` as for `analyze`; `query` is a name or id, the runs are beginnings of run ids.
@@ -149,7 +151,10 @@ def compare(
     readings = files.read(old), None if new is None else files.read(new)
     here = [called for reading in readings if reading is not None for called in queries(reading.batches)]
     refuse_unknown((of for of, _, _ in wishes.given), here)
-    return compare_readings(*readings, judges, Asked(wishes=wishes), wanted)
+    from advisor.views.notebook import ShownComparison  # noqa: PLC0415
+
+    found = compare_readings(*readings, judges, Asked(wishes=wishes), wanted)
+    return ShownComparison(found.typed, found.comparisons)
 
 
 def read_progress(paths: str | Path | Iterable[str | Path], *, spark: Any = None) -> pd.DataFrame | Any:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.views.chromium import CHROMIUM, LONGEST_MS
 
 SLOW = [HealthCheck.too_slow]
 """Hypothesis looks at the clock for it, and a busy machine is slow."""
@@ -18,3 +22,23 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-golden", action="store_true", help="write the golden files again, then look at the diff")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=LONGEST_MS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(chromium: Any) -> Iterator[Any]:
+    made = chromium.new_context(permissions=["clipboard-read", "clipboard-write"], color_scheme="light")
+    made.set_default_timeout(LONGEST_MS)
+    yield made
+    made.close()

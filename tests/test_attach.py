@@ -15,7 +15,7 @@ from advisor.catalogue import Catalogue, load
 from advisor.contract import QueryEntry
 from advisor.errors import UsageError
 from advisor.report import assemble
-from advisor.session import attach
+from advisor.session import attach, onscreen, watch
 from advisor.session.judging import Judging
 from advisor.session.notices import THRICE, TWICE, Watch
 from advisor.sources.listener.events import OfPython
@@ -422,7 +422,7 @@ def test_it_shows_itself_as_text_and_as_html_in_which_nothing_is_markup() -> Non
     assert "&lt;script&gt;" in html
     assert "\x1b" not in html + text
     assert "asyncProgressTrackingEnabled" in html
-    assert "Best step" in html
+    assert "Do this first" in html
     assert "walCommit" in text
     assert text.startswith("a session, ")
 
@@ -458,3 +458,79 @@ def test_history_is_what_analyze_reads(tmp_path: Path) -> None:
 
 def test_forms_of_events_are_those_of_pyspark() -> None:
     assert OfPython().started(started()) == (QUERY, RUN, "made", "2026-03-01T02:00:00.000Z")
+
+
+class Kept:
+    """A screen that keeps what it was shown."""
+
+    def __init__(self, then: Any = None) -> None:
+        self.shown: list[Any] = []
+        self.closed = False
+        self._then = then
+
+    def show(self, what: Any) -> None:
+        self.shown.append(what)
+        if self._then:
+            self._then(len(self.shown))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_watching_shows_the_report_again_after_news_and_ends_when_the_last_query_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onscreen, "REST_SECONDS", 0.0)
+    with attach(session()) as advisor:
+
+        def goes_on(times: int) -> None:
+            """What happens while somebody looks at what was drawn."""
+            run(advisor, 30 * times, first=30 * (times - 1) or 1) if times <= 3 else advisor.onQueryTerminated(ended())
+
+        run(advisor, 1)
+        seen = Kept(goes_on)
+        monkeypatch.setattr(onscreen, "screen", lambda: seen)
+        advisor.watch()
+    batches = [shown.typed.queries[0].batches for shown in seen.shown]
+    assert batches == sorted(batches) and len(batches) >= 2 and seen.closed
+    last = seen.shown[-1].typed.queries[0]
+    assert (last.state, last.batches) == ("stopped", 90)
+
+
+def test_watching_where_nothing_runs_shows_the_report_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with attach(session()) as advisor:
+        run(advisor, 30)
+        advisor.onQueryTerminated(ended())
+        seen = Kept()
+        monkeypatch.setattr(onscreen, "screen", lambda: seen)
+        watch(advisor)
+    assert len(seen.shown) == 1 and seen.closed
+
+
+def test_interrupting_ends_the_watching_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with attach(session()) as advisor:
+        run(advisor, 30)
+        seen = Kept(interrupt)
+        monkeypatch.setattr(onscreen, "screen", lambda: seen)
+        advisor.watch()
+        run(advisor, 40, first=30)
+        assert seen.closed and advisor.report().typed.queries[0].batches == 40
+
+
+def test_watching_a_session_that_is_gone_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onscreen, "LOOK_SECONDS", 0.01)
+    running = iter([True, True, False])
+    seen = Kept()
+    onscreen.follow(lambda: "report", lambda: next(running), onscreen.News(), seen)
+    assert seen.shown == ["report"] and seen.closed
+
+
+def test_outside_a_notebook_watching_prints_the_last_report(capsys: pytest.CaptureFixture[str]) -> None:
+    with attach(session()) as advisor:
+        run(advisor, 30)
+        advisor.onQueryTerminated(ended())
+        watch(advisor)
+    assert capsys.readouterr().out.startswith("a session, ")

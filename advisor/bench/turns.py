@@ -57,6 +57,14 @@ class Tried:
         """The result as JSON text."""
         return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from advisor.views.notebook.card import trial_as_html  # noqa: PLC0415
+
+        return trial_as_html(self.typed)
+
     def __str__(self) -> str:
         from advisor.views.trial import trial_as_text  # noqa: PLC0415
 

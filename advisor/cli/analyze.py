@@ -79,7 +79,7 @@ def _check_page(options: dict[str, Any]) -> None:
         return
     if options["fleet"] or options["save_table"]:
         raise click.UsageError("--format html holds every query whole: leave --fleet and --save-table out")
-    from advisor.views.page.drawing import library
+    from advisor.views.charts import library
 
     library()
 

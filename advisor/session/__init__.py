@@ -1,4 +1,4 @@
-"""The advisor of a running session: `attach(spark)`."""
+"""The advisor of a running session: `attach(spark)`, and `watch()` over it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from advisor.session.live import LiveAdvisor
     from advisor.session.notices import Notice
 
-__all__ = ["attach"]
+__all__ = ["attach", "watch"]
 
 
 def attach(
@@ -38,3 +38,16 @@ def attach(
         set=set, config=config, rules=rules, history=history, on_finding=on_finding, keep=keep, capacity=capacity
     )
     return LiveAdvisor.of(spark, options)
+
+
+def watch(session: Any = None) -> None:
+    """Show in this cell what a session's queries do, again after new batches, until none of them runs any more.
+
+    `session`: a Spark session, which is attached to where it is not yet, or what `attach` gave; without it the active
+    session. Interrupting the cell ends it, and leaves the queries alone. Outside a notebook the last report is printed.
+    Raises UsageError where there is no session.
+    """
+    from advisor.session.live import LiveAdvisor, active  # noqa: PLC0415 - the first import of PySpark
+
+    live = session if isinstance(session, LiveAdvisor) else attach(active() if session is None else session)
+    live.watch()

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from advisor import batches, catalogue
+from advisor import batches, catalogue, contract
 from advisor.contract import Comparison, Problem, plain
 from advisor.contract import Session as SessionEntry
 from advisor.errors import InputError, UsageError
 from advisor.facts import version_at_least
 from advisor.redaction import redact
+from advisor.session import onscreen
 from advisor.session.judging import Judging
 from advisor.session.notices import Notice, Watch
 from advisor.sources.listener.callbacks import SessionListener
@@ -82,7 +83,7 @@ class Options:
 
 
 class LiveAdvisor(SessionListener):
-    """What `attach` gives: `report()`, `progress()`, `overhead()`, `detach()`; a context manager that detaches.
+    """What `attach` gives: `report()`, `watch()`, `progress()`, `overhead()`, `detach()`; a context manager.
 
     It is a `StreamingQueryListener`: `spark.streams.addListener` of a further session takes it, too. Facts that only
     a session can tell come from the session that it was attached to.
@@ -117,6 +118,7 @@ class LiveAdvisor(SessionListener):
         self._options = options
         self._watches: dict[str, Watch] = {}
         self._new: dict[str, int] = {}
+        self._news = onscreen.News()
         self._rest_until = 0.0
         self._watch_cpu_seconds = 0.0
         self._watch_wall_seconds = 0.0
@@ -131,17 +133,31 @@ class LiveAdvisor(SessionListener):
         `data["session"]` is `overhead()`.
         """
         reading = self.recorder.reading()
-        report = self.judging.report(reading).typed
-        idle = self.recorder.store.idle_since()
-        again = any(entry.changed for entry in report.queries)
-        return Shown(
-            msgspec.structs.replace(
-                report,
-                queries=tuple(msgspec.structs.replace(q, idle_since=idle.get(q.run_id)) for q in report.queries),
-                comparisons=self._compared(reading) if again else (),
-                session=self._session_entry(),
-            )
-        )
+        idle, session = self.recorder.store.idle_since(), self._session_entry()
+        compared: list[tuple[Comparison, ...]] = []
+
+        def told(*, series: bool) -> contract.Report:
+            report = self.judging.report(reading, series=series).typed
+            if not compared:
+                compared.append(self._compared(reading) if any(one.changed for one in report.queries) else ())
+            queries = tuple(msgspec.structs.replace(one, idle_since=idle.get(one.run_id)) for one in report.queries)
+            return msgspec.structs.replace(report, queries=queries, comparisons=compared[0], session=session)
+
+        return Shown(told(series=False), lambda: told(series=True))
+
+    def watch(self) -> None:
+        """Show the report in this cell, again after new batches, until no query of the session runs any more.
+
+        Interrupting the cell ends it, and leaves the queries alone. Outside a notebook the last report is printed.
+        """
+        onscreen.follow(self.report, self._runs, self._news, onscreen.screen())
+
+    def _runs(self) -> bool:
+        """Whether a query runs that is listened to."""
+        if self.recorder.detached or self._session.stopped():
+            return False
+        self.recorder.worker.flush(STOP_SECONDS)  # a start may still wait in the queue
+        return bool(self._session.active() or self.recorder.store.live())
 
     def compare(self) -> ShownComparison:
         """Each query's newest run, or what it has been since it changed, against what was before.
@@ -247,6 +263,7 @@ class LiveAdvisor(SessionListener):
             self._session.add(self)
 
     def _changed(self, id: str, run_id: str, ended: bool) -> None:
+        self._news.tell(ended=ended)
         self._new[run_id] = self._new.get(run_id, 0) + 1
         due = ended or self._new[run_id] >= FIRST_JUDGEMENT
         rested = time.monotonic() >= self._rest_until
@@ -311,6 +328,16 @@ def _session(spark: Any) -> Session:
         found = f"Spark Connect {_client()} runs listeners on the server, where nothing comes back"
         raise UsageError("attach", found, "use PySpark 4.0 or later, or analyze the driver's log")
     return Connect(spark)
+
+
+def active() -> Any:
+    """The active Spark session; UsageError where there is none."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise UsageError("watch", "there is no active Spark session", "give the session that runs queries")
+    return found
 
 
 def _client() -> str:

@@ -20,6 +20,7 @@ def console(width: int, *, color: bool, narrowest: int = _NARROWEST) -> Console:
         file=io.StringIO(),
         width=max(narrowest, min(width, _WIDEST)),
         force_terminal=color,
+        force_jupyter=False,  # else a page in the making is shown in the cell beside what it is made for
         color_system="standard" if color else None,
         no_color=not color,
         highlight=False,

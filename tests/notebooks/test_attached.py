@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
+from tests.notebooks.executed import cells, executed, kinds
+
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:zmq"),
 ]
-
-NOTEBOOK = Path(__file__).with_name("attached.ipynb")
-ROOT = Path(__file__).parents[2]
+SILENT = (
+    "live = advisor.attach(spark, on_finding=notices.append)",
+    'spark.sparkContext.setLogLevel("OFF")',
+    "wait_for(query, 60)",
+)
 
 
 def shown(cell: Any, kind: str) -> str:
@@ -27,21 +31,24 @@ def printed(cell: Any) -> str:
     return "".join(output.text for output in cell.outputs if output.output_type == "stream" and output.name == "stdout")
 
 
-def test_attach_advise_apply_compare() -> None:
-    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(ROOT)}}).execute()
-    cells = {"".join(cell.source).partition("\n")[0]: cell for cell in notebook.cells}
-    card = shown(cells["advisor"], "text/html")
-    assert "orders" in card
-    assert "walCommit" in card
-    assert "asyncProgressTrackingEnabled" in card
-    assert "Best step" in shown(cells["advisor"], "text/plain")
-    assert "LG001" in shown(cells["report = advisor.report()"], "text/html")
+def test_attach_advise_apply_watch_compare() -> None:
+    notebook = executed(Path(__file__).with_name("attached.ipynb"))
+    told, counts = cells(notebook), {last: len(types) for last, types in kinds(notebook).items()}
+    assert counts == {last: int(last not in SILENT) for last in counts}
+    card = shown(told["live"], "text/html")
+    assert "orders" in card and "walCommit" in card and "asyncProgressTrackingEnabled" in card
+    assert "Do this first" in card and "<svg role" in card
+    assert "LG001" in shown(told["report.findings"], "text/html")
     assert "trigger_execution_ms" in shown(
-        cells["report.to_frame().query(\"metric == 'trigger_execution_ms'\")"], "text/html"
+        told["report.to_frame().query(\"metric == 'trigger_execution_ms'\")"], "text/html"
     )
-    proof = printed(cells['comparison = advisor.compare().data["comparisons"][0]'])
-    assert "typical batch" in proof
-    assert "async-progress batch" in proof
-    assert printed(cells["query.stop()"]).strip() == "lean 0 []"
+    watched = shown(told["advisor.watch()"], "text/html")
+    assert "orders" in watched and "stopped" in watched
+    assert "typical batch" in shown(told["comparison"], "text/html")
+    assert "promised" in shown(told["comparison"], "text/html")
+    assert "async-progress batch" in printed(told[_last(told, "print(promise")])
+    assert printed(told[_last(told, "print(told")]).strip() == "lean 0 []"
+
+
+def _last(told: dict[str, Any], begins: str) -> str:
+    return next(last for last in told if last.strip().startswith(begins))

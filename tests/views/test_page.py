@@ -20,12 +20,11 @@ from advisor.api import analyze
 from advisor.contract import QueryEntry, Series
 from advisor.errors import UsageError
 from advisor.report.series import fewer
+from advisor.views.charts import Chart, charts, drawn, library
+from advisor.views.charts.waterfall import waterfall
 from advisor.views.page import report_as_page
-from advisor.views.page.charts import Chart, charts
-from advisor.views.page.drawing import drawn, library
 from advisor.views.page.packing import TOGETHER, packed
 from advisor.views.page.render import OPEN
-from advisor.views.page.waterfall import waterfall
 from tests.made import events
 from tests.views.reports import dead, healthy, report, slow
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +10,12 @@ import pytest
 
 from advisor.api import analyze
 from advisor.views.page import report_as_page
+from tests.views.chromium import Opened
 from tests.views.reports import report, slow
 
 pytestmark = pytest.mark.browser
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 MANY = 40
-LONGEST_MS = 300_000
-"""The longest wait for something that comes: a machine under load is slow."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=LONGEST_MS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -50,27 +34,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     queries[7]["name"] = "<img src=x onerror=alert(1)>"
     path.write_text(report_as_page(report(*queries)))
     return path
-
-
-class Opened:
-    """A page with what it asked for and complained about."""
-
-    def __init__(self, context: Any, path: Path) -> None:
-        self.page = context.new_page()
-        self.asked: list[str] = []
-        self.said: list[str] = []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.goto(path.as_uri())
-
-
-@pytest.fixture
-def context(chromium: Any) -> Iterator[Any]:
-    made = chromium.new_context(permissions=["clipboard-read", "clipboard-write"], color_scheme="light")
-    made.set_default_timeout(LONGEST_MS)
-    yield made
-    made.close()
 
 
 def test_it_opens_without_a_request_or_a_complaint(context: Any, one: Path, many: Path) -> None:

@@ -10,13 +10,13 @@ from markupsafe import Markup
 from advisor import fleet
 from advisor.contract import QueryEntry, Report
 from advisor.report.series import fewer
+from advisor.views.charts import charts, drawn
+from advisor.views.charts.chart import style
+from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
 from advisor.views.fleet import per_hour
-from advisor.views.page.charts import charts
-from advisor.views.page.drawing import drawn
 from advisor.views.page.packing import packed
 from advisor.views.page.policy import policy
-from advisor.views.page.waterfall import waterfall
 from advisor.views.proof import proof_by_run
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
@@ -38,7 +38,7 @@ def report_as_page(report: Report) -> str:
     shown = selections(report)
     articles = [_article(report, chosen, number, len(shown)) for number, chosen in enumerate(shown, 1)]
     whole = fleet.report([fleet.summary(one.query) for one in shown], report.input, version=report.advisor_version)
-    style, script = _text("page.css"), _text("page.js")
+    look, script = _style(), _text("page.js")
     return environment(html=True).get_template("page/page.html.j2").render(
         report=report,
         shown=shown,
@@ -47,9 +47,9 @@ def report_as_page(report: Report) -> str:
         wins={query.run_id: query.recoverable for query in whole.queries},
         articles=[Markup(article) for article in articles] if len(shown) <= OPEN else [],
         packs=packed(articles) if len(shown) > OPEN else [],
-        style=Markup(style),
+        style=Markup(look),
         script=Markup(script),
-        policy=policy(style, script),
+        policy=policy(look, script),
     )  # fmt: skip
 
 
@@ -69,6 +69,10 @@ def _article(report: Report, chosen: Selection, number: int, among: int) -> str:
 def _charts(query: QueryEntry, number: int, among: int) -> Sequence[tuple[object, Markup]]:
     thin = query.series and fewer(query.series, POINTS[among > 1])
     return [(chart, Markup(drawn(chart, f"q{number}"))) for chart in charts(query, thin)]
+
+
+def _style() -> str:
+    return f":root {{ {style('colours.css')} }}\n{style('parts.css')}{_text('page.css')}"
 
 
 def _text(name: str) -> str:

@@ -1,53 +1,26 @@
-"""The charts of one run as Vega-Lite specifications, with their words for readers who do not see them."""
+"""Charts of a run over time, with their words for readers who do not see them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from advisor.contract import QueryEntry, Series
 from advisor.views import text
+from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layered
 
-Spec = dict[str, Any]
-
-WIDE, NARROW = 900, 430
 BARS_UP_TO = 150
 """Batches that are drawn as a bar each; more of them become an area."""
 _MARKS: Final = {"restart": "start", "change_point": "change"}
 _CUT = 2.5
 """So many times the highest value after the warm-up is still drawn; the first batches of a run reach much further."""
 _COLOURS: Final = ("var(--line-1)", "var(--line-2)")
-_AXIS: Final = {
-    "labelColor": "var(--dim)", "titleColor": "var(--dim)", "gridColor": "var(--faint)", "domainColor": "var(--faint)",
-    "tickColor": "var(--faint)", "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal",
-}  # fmt: skip
-_LEGEND: Final = {
-    "labelColor": "var(--ink)", "labelFontSize": 13, "title": None, "orient": "top", "symbolType": "square",
-    "symbolStrokeWidth": 3, "columns": 7, "columnPadding": 34,
-}  # fmt: skip
-CONFIG: Final = {
-    "view": {"stroke": None}, "axis": _AXIS, "legend": _LEGEND, "aria": False, "background": None,
-    "area": {"line": False}, "line": {"strokeWidth": 1.5},
-}  # fmt: skip
 _TIME: Final = {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "axis": {"title": None, "tickCount": 8}}
+_TIME_NARROW: Final = _TIME | {"axis": {"title": None, "tickCount": 5}}
 
 
-@dataclass(frozen=True)
-class Chart:
-    """One chart: its name in the page, a caption, what it shows in words, and its specification."""
-
-    name: str
-    caption: str
-    words: str
-    spec: Spec
-    wide: bool = False
-
-
-def charts(query: QueryEntry, series: Series | None) -> list[Chart]:
-    """What the single batches of a run show, each kind that the run tells of; empty without at least two batches."""
-    if series is None or len(series.timestamp) < 2:
-        return []
+def over_time(query: QueryEntry, series: Series) -> list[Chart]:
+    """Each kind of chart that the run tells of."""
     drawn = [_phases(series), _latency(query, series), _rates(series), *_lines(series)]
     return [chart for chart in drawn if chart is not None]
 
@@ -156,7 +129,7 @@ def _line(
         "transform": [{"fold": list(known), "as": ["what", "value"]}],
         "mark": {"type": "line", "clip": True},
         "encoding": {
-            "x": _TIME,
+            "x": _TIME_NARROW,
             "y": {
                 "field": "value",
                 "type": "quantitative",
@@ -178,7 +151,7 @@ def _line(
 
 def _layered(main: Spec, series: Series, width: int, height: int, over: Sequence[Spec] = ()) -> Spec:
     """The main layer with the run's marks and more over it."""
-    return {"width": width, "height": height, "config": CONFIG, "layer": [main, *over, *_marked(series)]}
+    return layered(width, height, main, *over, *_marked(series))
 
 
 def _marked(series: Series) -> list[Spec]:

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import escape
 
 from advisor.errors import UsageError
-from advisor.views.page.charts import Chart
+from advisor.views.charts.chart import Chart
 
 _OWN_WORDS = re.compile(r' (?:role|aria-[a-z]+|class|font-family|stroke-miterlimit|xmlns(?::xlink)?|version)="[^"]*"')
 _PATH = re.compile(r' d="[^"]*"')
@@ -36,3 +36,12 @@ def drawn(chart: Chart, of: str) -> str:
     svg = _CLIP.sub(rf"{of}-{chart.name}-clip", svg)
     said = f"{chart.caption}. {chart.words}"
     return _SIZE.sub(f'<svg role="img" aria-label="{escape(said)}"', _OWN_WORDS.sub("", svg))
+
+
+def can_draw() -> bool:
+    """Whether the library is there."""
+    try:
+        library()
+    except UsageError:
+        return False
+    return True

@@ -1,0 +1,14 @@
+"""All charts of one run of a query."""
+
+from __future__ import annotations
+
+from advisor.contract import QueryEntry, Series
+from advisor.views.charts.chart import Chart
+from advisor.views.charts.overtime import over_time
+
+
+def charts(query: QueryEntry, series: Series | None) -> list[Chart]:
+    """What the single batches of a run show, each kind that the run tells of; empty without at least two batches."""
+    if series is None or len(series.timestamp) < 2:
+        return []
+    return over_time(query, series)

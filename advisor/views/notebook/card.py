@@ -1,0 +1,126 @@
+"""What a cell shows, as HTML: no script, nothing fetched, and whatever comes from a session is escaped."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from advisor.contract import Comparison, Comparisons, QueryEntry, Report, Trial
+from advisor.report.series import fewer
+from advisor.views.charts import Chart, can_draw, charts, drawn
+from advisor.views.charts.beforeafter import before_and_after
+from advisor.views.charts.chart import style
+from advisor.views.charts.waterfall import waterfall
+from advisor.views.clean import clean_all
+from advisor.views.effects import effect_rows, headings, promise_rows
+from advisor.views.proof import proof_by_run
+from advisor.views.selection import Selection, selections
+from advisor.views.templating import environment
+
+CARDS = 10
+"""Queries that get a card; the others are counted."""
+WITH_CHARTS = 3
+"""Of these, so many with charts."""
+POINTS = 160
+_CHARTS = ("phases", "latency", "distribution")
+_NUMBER = itertools.count(1)
+"""What tells the names within one drawing from those of another cell."""
+COPIES: Final = (
+    "getSelection().selectAllChildren(this.parentNode.querySelector('code'));"
+    "this.textContent=document.execCommand('copy')?'Copied':'Press Ctrl+C'"
+)
+"""A cell has no script of its own; a click selects the code and copies it where the browser lets it."""
+_THEMES = (
+    ':is([data-jp-theme-light="false"], .vscode-dark) .sla { color-scheme: dark; } '
+    ':is([data-jp-theme-light="true"], .vscode-light) .sla { color-scheme: light; }'
+)
+
+
+def report_as_html(report: Report) -> str:
+    """The report as HTML for one cell: a card for each query, the first with charts where a library can draw them."""
+    report = clean_all(report)
+    shown = selections(report)
+    proof, measured = proof_by_run(report), _measured(report)
+    cards = [
+        {
+            "query": chosen.query,
+            "best": chosen.best,
+            "findings": chosen.findings,
+            "bars": list(waterfall(chosen.query)),
+            "charts": _charts(chosen, nth),
+            "proof": proof.get(chosen.query.run_id, []),
+            "pairs": measured.get(chosen.query.run_id, []),
+        }
+        for nth, chosen in enumerate(shown[:CARDS])
+    ]
+    undrawn = bool(shown) and not can_draw()
+    return _cell(cards=cards, more=len(shown[CARDS:]), session=report.session, undrawn=undrawn)
+
+
+def comparisons_as_html(compared: Comparisons) -> str:
+    """Comparisons as HTML for one cell: before, what was promised and after as bars, then the numbers."""
+    return _cell(
+        compared=[
+            _compared(one, one.query or "a query without a name", "before") for one in clean_all(compared).comparisons
+        ]
+    )
+
+
+def trial_as_html(tried: Trial) -> str:
+    """A trial as HTML for one cell, as a comparison is shown."""
+    entry = clean_all(tried)
+    return _cell(compared=[_compared(entry, ", ".join(entry.steps) or "Trial", "baseline")])
+
+
+def chart_as_html(chart: Chart, svg: str) -> str:
+    """One chart with its caption as HTML for one cell."""
+    return environment(html=True).get_template("chart.html.j2").render(
+        chart=chart, svg=Markup(svg), style=Markup(cell_style())
+    )  # fmt: skip
+
+
+def next_name() -> str:
+    """What the names within one drawing begin with; another one each time."""
+    return f"sla{next(_NUMBER)}"
+
+
+def cell_style() -> str:
+    """The page's style for what stands in a cell only, in the light or dark look of the notebook around it."""
+    inner = "".join(style(name) for name in ("colours.css", "parts.css", "card.css"))
+    return f".sla {{ color-scheme: light dark; {inner} }} {_THEMES}"
+
+
+def _cell(**shown: Any) -> str:
+    nothing = {"cards": [], "compared": [], "more": 0, "session": None, "undrawn": False}
+    template = environment(html=True).get_template("notebook.html.j2")
+    return template.render(nothing | shown | {"style": Markup(cell_style()), "copies": COPIES})
+
+
+def _charts(chosen: Selection, nth: int) -> Sequence[tuple[Chart, Markup]]:
+    query: QueryEntry = chosen.query
+    if nth >= WITH_CHARTS or query.series is None or not can_draw():
+        return []
+    found = charts(query, fewer(query.series, POINTS))
+    return [(one, Markup(drawn(one, next_name()))) for one in found if one.name in _CHARTS]
+
+
+def _compared(entry: Comparison | Trial, name: str, before: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "entry": entry,
+        "pairs": before_and_after(entry),
+        "promises": list(promise_rows(entry)),
+        "rows": list(effect_rows(entry)),
+        "headings": headings(before, "candidate" if before == "baseline" else "after"),
+    }
+
+
+def _measured(report: Report) -> dict[str, list[Any]]:
+    """The bars of each run that a session's report compares; of several comparisons those of the first."""
+    found: dict[str, list[Any]] = {}
+    for one in report.comparisons or ():
+        found.setdefault(one.after.run_id, before_and_after(one))
+    return found

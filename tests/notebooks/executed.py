@@ -1,0 +1,40 @@
+"""A notebook run from top to bottom, and its outputs as a page that a browser can open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def executed(path: Path, timeout: int = 900) -> Any:
+    """The notebook with the outputs of its cells."""
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=timeout, resources={"metadata": {"path": str(ROOT)}}).execute()
+    return notebook
+
+
+def cells(notebook: Any) -> dict[str, Any]:
+    """Each cell of code by its last line."""
+    return {cell.source.rstrip().rpartition("\n")[2]: cell for cell in notebook.cells if cell.cell_type == "code"}
+
+
+def kinds(notebook: Any) -> dict[str, list[str]]:
+    """What each cell shows: of every output its type."""
+    return {last: [output.output_type for output in cell.outputs] for last, cell in cells(notebook).items()}
+
+
+def as_page(notebook: Any) -> str:
+    """The HTML outputs of all cells on one page, without any script of a front end."""
+    shown = [
+        output.data["text/html"]
+        for cell in cells(notebook).values()
+        for output in cell.outputs
+        if "text/html" in output.get("data", {})
+    ]
+    body = "".join(f'<div class="output">{html}</div>' for html in shown)
+    return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>outputs</title><body>{body}</body></html>'

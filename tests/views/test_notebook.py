@@ -1,0 +1,123 @@
+"""What shows itself in a notebook: one output for each thing, in the page's look, with nothing that is markup."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.api import analyze
+from advisor.errors import UsageError
+from advisor.views.charts.chart import plain_colours
+from advisor.views.notebook import Shown
+from advisor.views.notebook.card import comparisons_as_html, report_as_html
+from advisor.views.notebook.findings import COLUMNS
+from tests.views.reports import finding, report, slow
+from tests.views.test_comparison import compared, faster
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "sample_progress" / "LG001" / "kafka-to-kafka-4.0.0"
+
+
+@pytest.fixture(scope="module")
+def shown() -> Shown:
+    return analyze(SAMPLE)
+
+
+def test_a_card_has_the_verdict_the_waterfall_the_step_to_copy_and_charts(shown: Shown) -> None:
+    card = shown._repr_html_()
+    assert f'<p class="verdict">{shown.typed.queries[0].verdict}</p>' in card
+    assert '<table class="fall">' in card and card.count('class="saved"') == 2
+    assert card.count('<svg role="img"') >= 2
+    assert re.search(r'<button type="button" class="copy" onclick="getSelection[^"]*">Copy</button>', card)
+    assert "<script" not in card and "http" not in card.replace("http://www.w3.org", "")
+
+
+def test_the_style_of_a_card_reaches_nothing_outside_it(shown: Shown) -> None:
+    (style,) = re.findall(r"<style>(.*?)</style>", shown._repr_html_(), re.S)
+    depth, outside = 0, ""
+    for character in style:
+        depth += (character == "{") - (character == "}")
+        outside += character if depth == 0 else ""
+    selectors = [words for words in re.split(r"[{}]", outside) if words.strip()]
+    assert selectors and all(words.strip().split()[-1] == ".sla" for words in selectors)
+
+
+def test_where_nothing_can_draw_a_card_says_so_and_a_chart_is_drawn_by_the_front_end(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
+    card = shown._repr_html_()
+    assert "<svg role" not in card and "streaming-latency-advisor[page]" in card and "<table class=" in card
+    bundle = shown.charts.phases()._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "application/vnd.vegalite.v5+json"}
+    assert "var(--" not in str(bundle["application/vnd.vegalite.v5+json"])
+
+
+def test_charts_by_name_with_their_specification(shown: Shown) -> None:
+    assert {"phases", "latency", "rates", "waterfall"} <= set(dir(shown.charts))
+    for name in dir(shown.charts):
+        picture = getattr(shown.charts, name)("kafka-to-kafka")
+        assert picture.spec["$schema"].endswith("vega-lite/v5.json") and picture.spec["layer"]
+        assert picture.to_svg().startswith('<svg xmlns="http://www.w3.org/2000/svg" role="img"')
+        assert "var(--" not in picture.to_svg() + str(picture.spec)
+        assert picture.to_html().count("<figure") == 1
+
+
+def test_a_chart_that_is_not_there_says_what_is(shown: Shown) -> None:
+    with pytest.raises(UsageError, match=r"charts\.state_rows: .*there is: .*phases"):
+        shown.charts.state_rows()
+    with pytest.raises(UsageError, match="no query 'other'; there is: kafka-to-kafka"):
+        shown.charts.phases("other")
+
+
+def test_colours_stand_for_every_variable_of_a_chart() -> None:
+    assert plain_colours("var(--high)") == "#b3261e"
+    assert plain_colours({"range": ["var(--line-1)", "var(--of-a-new-phase, var(--other))"]}) == {
+        "range": ["#3b74b8", "#7d848c"]
+    }
+
+
+def test_findings_begin_with_what_a_reader_wants_and_show_whole_sentences() -> None:
+    said = "A sentence that is far longer than what a data frame shows of a cell, and it ends here."
+    query = slow()
+    query["best_step"] = None
+    query["findings"] = [finding("LG001", "x", "Logs", "high", said, [])]
+    frame = Shown(report(query)).findings
+    assert list(frame.columns) == list(COLUMNS) and list(frame.columns[:4]) == ["query", "step", "gain", "level"]
+    assert frame.columns[-1] == "run_id"
+    assert said in frame._repr_html_() and said in frame[["says"]]._repr_html_()
+    assert frame.loc[0, "step"] == "no setting is known that helps"
+
+
+def test_before_promise_and_after_are_bars_of_one_scale() -> None:
+    page = comparisons_as_html(compared(faster()))
+    bars = re.findall(r'<th scope="row">(before|promised[^<]*|after)</th>\s*<td class="number">([^<]*)</td>', page)
+    assert [label.partition(":")[0] for label, _ in bars][:3] == ["before", "promised", "after"]
+    assert bars[0][1] == "102 ms"
+    widths = [float(width) for width in re.findall(r'class="(?:before|after)" x="0" width="([\d.]+)"', page)]
+    assert widths[0] == 100.0 and widths[1] == pytest.approx(100 * 29 / 102, abs=0.1)
+
+
+def test_what_a_session_says_is_only_ever_text() -> None:
+    evil = '"><script>alert(1)</script>{{ 7 * 191 }}'
+    query = slow() | {"name": evil, "verdict": evil}
+    one = faster() | {"query": evil, "says": evil, "limits": [evil]}
+    for page in (report_as_html(report(query)), comparisons_as_html(compared(one))):
+        assert "<script" not in page and "&lt;script&gt;" in page and "1337" not in page
+
+
+def test_the_report_reads_single_batches_again_at_most_once(shown: Shown) -> None:
+    asked: list[int] = []
+    whole = shown._drawn
+
+    def again() -> Any:
+        asked.append(1)
+        return whole
+
+    one = Shown(shown.typed, again)
+    one._repr_html_(), one.to_html(), one.charts.phases()
+    assert asked == [1]
+    assert "series" not in str(shown.data["queries"][0].keys())
