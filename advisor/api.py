@@ -186,7 +186,7 @@ def read_stages(paths: str | Path | Iterable[str | Path], *, parts: bool = False
 
     With `parts` the table of batch parts: one row per micro-batch, with the wall-clock parts of its addBatch in ms,
     which add up to it (`advisor.stages.PART_COLUMNS`). What the logs do not say is missing. Both are empty where no log
-    tells of jobs: an event log does. Raises InputError where nothing can be read.
+    tells of jobs: event logs do, and driver logs at INFO. Raises InputError where nothing can be read.
     """
     read = files.read(_listed(paths), sightings=False, stages=True).tables
     return batches.to_pandas(read["batch_parts" if parts else "stages"])

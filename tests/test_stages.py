@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -16,8 +17,8 @@ from advisor.column import Column
 from advisor.sources import files
 from advisor.stages import PART_COLUMNS, PARTS, STAGE_COLUMNS, Attempt, Batch, Job, kind_of
 from advisor.stages.parts import Division, shares_of
+from advisor.stages.tasks import Spans
 from advisor.stages.waits import Others
-from advisor.stages.work import Spans
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
 NAMES = [part.name for part in PARTS]
@@ -218,7 +219,7 @@ def test_shares_of_a_moment_add_up(numbers: dict[str, float]) -> None:
 def others(*spans: tuple[float, float]) -> Others:
     held = Spans()
     for start, end in spans:
-        held.add(Batch("other", "r", 1), *(pd.Series([time]).to_numpy() for time in (start, end)))
+        held.add(["other"], np.array([1]), np.array([start]), np.array([end]))
     return Others(held, "query", {"other": "heavy"})
 
 
@@ -233,6 +234,6 @@ def test_others_hold_all_slots_or_none() -> None:
 
 def test_own_tasks_hold_no_slots_against_oneself() -> None:
     held = Spans()
-    held.add(Batch("query", "r", 1), pd.Series([0.0]).to_numpy(), pd.Series([100.0]).to_numpy())
+    held.add(["query"], np.array([1]), np.array([0.0]), np.array([100.0]))
     assert held.alone
     assert Others(held, "query", {}).hold((0, 100), 1).ms == 0

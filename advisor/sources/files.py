@@ -47,7 +47,7 @@ def read(
     with _without_collector():
         for one in inputs:
             parts.read(one, memories[one.log] if sightings else None)
-    reading = parts.reading()
+        reading = parts.reading()
     if not (reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings)):
         raise InputError(*nothing_found(paths, reading))
     return reading

@@ -50,7 +50,7 @@ class Scan:
         if self._look:
             self._look.at(window, resume, self._format.tells)
         if self._opened:
-            self._opened.read(self._format.name, self._log, window, resume)
+            self._opened.read(self._format.name, self._log, self.harvest.file, window, resume)
         if window.final:
             self._finish(window)
         return resume

@@ -3,7 +3,8 @@
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
 from advisor.stages.kinds import kind_of
 from advisor.stages.tables import tables
-from advisor.stages.work import FAILED, KILLED, LOCALITIES, SPECULATIVE, SUMS, Attempt, Batch, Job, Work
+from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE, SUMS
+from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
 __all__ = [
     "BATCH_PARTS",
@@ -19,6 +20,7 @@ __all__ = [
     "Attempt",
     "Batch",
     "Job",
+    "Note",
     "Work",
     "kind_of",
     "tables",

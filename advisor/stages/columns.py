@@ -51,7 +51,8 @@ STAGE_COLUMNS: tuple[Column, ...] = (
         _TEXT,
         "",
         "source_read: it reads the streaming source; state: it holds a state operator; table_log: a job on a table "
-        "format's own log; shuffle: it feeds another stage; result: it ends its job; other: no streaming source",
+        "format's own log; shuffle: it feeds another stage; result: it ends its job; other: no streaming source; "
+        "null: one of several that may read the source",
         "text",
     ),
     Column("what", _TEXT, "", "the job's own description, else the operators in the stage; credentials hidden", "text"),
@@ -134,7 +135,7 @@ PART_COLUMNS: tuple[Column, ...] = (
     _count("jobs", "jobs of the batch"),
     _count("stages", "stage attempts of the batch"),
     _count("tasks", "tasks of the batch"),
-    _count("reads", "how often stages read a source"),
+    _count("reads", "stages that read the source; null where it is not told which of several do"),
     _ms("code_generated_ms", "generating code, on the driver and in tasks", "task"),
     _count("code_too_long", "methods that are too long for the just-in-time compiler"),
     _count("commit_retries", "commits of the sink that were tried again"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from advisor.stages.work import Attempt, Job
 
-_HOME = {
+_HOME: Mapping[str | None, str] = {
+    None: "source_read_ms",
     "source_read": "source_read_ms",
     "state": "state_update_ms",
     "shuffle": "shuffle_ms",
@@ -24,6 +25,9 @@ _TOLD = {
     "shuffle_write_ms": "shuffle_ms",
 }
 """Sums over a stage's tasks, and the parts that they are of."""
+
+DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms")
+"""The driver's time around jobs."""
 
 Gap = tuple[float, float]
 
@@ -86,6 +90,25 @@ class Division:
                 self.add("driver_before_ms", ms)
             else:
                 self.add("driver_after_ms" if start >= last else "driver_between_ms", ms)
+
+    def moves(self, part: str, ms: float, homes: Sequence[str]) -> None:
+        """So many milliseconds of the parts `homes`, as far as they hold as much, are of this part."""
+        for home in homes:
+            taken = min(ms, self.parts.get(home, 0.0))
+            if taken > 0:
+                self.add(home, -taken)
+                self.add(part, taken)
+                ms -= taken
+
+    def gathers(self, ms: float) -> None:
+        """All but jobs is the driver's, of which is not known when; together they are so many milliseconds."""
+        for part in DRIVER:
+            self.parts.pop(part, None)
+        jobs = sum(self.parts.values())
+        if jobs > ms:
+            self.parts = {part: each * ms / jobs for part, each in self.parts.items()}
+        else:
+            self.add("driver_ms", ms - jobs)
 
     def waits(self, waits: Waits) -> None:
         """Of the time in which stages waited, so much was for others."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from advisor.stages.columns import BATCH_PARTS, PARTS, STAGES
-from advisor.stages.parts import Division
+from advisor.stages.parts import DRIVER, Division
 from advisor.stages.waits import Others
-from advisor.stages.work import Attempt, Batch, Job, Work
+from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
 _SOURCES = ("event_log", "session", "driver_log")
 """Of two that tell of the same batch the earlier one counts."""
@@ -32,6 +30,7 @@ _OF_BATCHES = (
     *(f"{phase}_ms" for phase in _BEFORE),
 )
 _NAMES = [part.name for part in PARTS]
+_NOTED = ("code_generated_ms", "code_too_long", "commit_retries", "files_written", "bytes_written")
 
 
 @dataclass
@@ -42,6 +41,7 @@ class Inside:
     work: Work
     jobs: list[Job]
     attempts: list[Attempt]
+    notes: list[Note]
 
 
 def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -55,9 +55,10 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
     of_parts: list[dict[str, Any]] = []
     for work in works:
         work.fold()
-    for inside in _chosen(works):
+    chosen = _chosen(works)
+    _settle_kinds(chosen)
+    for inside in chosen:
         row = rows.get(_key(inside.batch.id, inside.batch.run_id, inside.batch.batch_id))
-        _settle_kinds(inside.attempts)
         part = None if row is None else _part_row(inside, row, names)
         of_stages += [_stage_row(inside, attempt) for attempt in inside.attempts]
         if part is not None:
@@ -90,28 +91,31 @@ def _chosen(works: Iterable[Work]) -> list[Inside]:
 
 def _batches_of(work: Work) -> dict[tuple[Any, ...], Inside]:
     found: dict[tuple[Any, ...], Inside] = {}
-    for job in work.jobs.values():
+    for job in work.jobs:
         if job.batch:
-            found.setdefault(_key(*job.batch), Inside(job.batch, work, [], [])).jobs.append(job)
+            found.setdefault(_key(*job.batch), Inside(job.batch, work, [], [], [])).jobs.append(job)
     for attempt in work.attempts:
         if attempt.job and attempt.job.batch and (inside := found.get(_key(*attempt.job.batch))):
             inside.attempts.append(attempt)
+    for note in work.notes:
+        if note.batch and (inside := found.get(_key(*note.batch))):
+            inside.notes.append(note)
     return found
 
 
-def _settle_kinds(attempts: Sequence[Attempt]) -> None:
-    """A scan of files is the source where nothing else is; else it is of a static side."""
-    streams = any(attempt.kind == "source_read" for attempt in attempts)
-    for attempt in attempts:
+def _settle_kinds(chosen: Sequence[Inside]) -> None:
+    """A scan of files is the source where the query has no other; else it is of a static side."""
+    attempts = [(inside.batch.id, attempt) for inside in chosen for attempt in inside.attempts]
+    streams = {query for query, attempt in attempts if attempt.kind == "source_read"}
+    for query, attempt in attempts:
         if attempt.kind == "scan":
-            attempt.kind = "other" if streams else "source_read"
+            attempt.kind = "other" if query in streams else "source_read"
 
 
 def _part_row(inside: Inside, row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    begin, end = _span(inside.jobs, row)
-    division = Division(begin, end)
-    division.divide(_during(inside.jobs, begin, end), inside.attempts)
+    division = _divided(inside, row)
     waited_for = _wait(inside, division, names)
+    told = {name: [note.value for note in inside.notes if note.name == name] for name in _NOTED}
     return {
         "id": row["id"],
         "run_id": row["run_id"],
@@ -124,10 +128,51 @@ def _part_row(inside: Inside, row: Mapping[str, Any], names: Mapping[str, str]) 
         "jobs": len(inside.jobs),
         "stages": len(inside.attempts),
         "tasks": sum(attempt.tasks or 0 for attempt in inside.attempts),
-        "reads": sum(attempt.kind == "source_read" for attempt in inside.attempts),
+        "reads": _reads(inside.attempts),
+        **{
+            name: sum(values) if values or inside.work.source == "driver_log" else None for name, values in told.items()
+        },
         "source": inside.work.source,
         "log": inside.work.log,
     }
+
+
+def _reads(attempts: Sequence[Attempt]) -> int | None:
+    if any(attempt.kind is None for attempt in attempts):
+        return None
+    return sum(attempt.kind == "source_read" for attempt in attempts)
+
+
+def _divided(inside: Inside, row: Mapping[str, Any]) -> Division:
+    """The clock of addBatch, divided."""
+    length = float(row["add_batch_ms"])
+    if inside.work.clock:
+        begin, end = _span(inside.jobs, row)
+        jobs = _during(inside.jobs, begin, end)
+        division = Division(begin, end)
+        division.divide(jobs, inside.attempts)
+    else:
+        begin = min(job.start for job in inside.jobs)
+        end = max(job.start if job.end is None else job.end for job in inside.jobs)
+        division = Division(begin, end)
+        division.divide(inside.jobs, inside.attempts)
+        for attempt in inside.attempts:
+            waited = attempt.numbers.get("slots_wait_ms", 0.0)
+            division.moves("slots_wait_ms", waited, ["scheduling_ms"])
+        division.gathers(length)
+    for note in inside.notes:
+        if note.name in _NAMES:
+            division.moves(note.name, note.value, _homes(inside, note))
+    return division
+
+
+def _homes(inside: Inside, note: Note) -> Sequence[str]:
+    """Which of the driver's parts the time is taken from that a line tells of."""
+    if not inside.work.clock:
+        return ["driver_ms"]
+    if note.time <= min(job.start for job in inside.jobs):
+        return DRIVER[:1]
+    return DRIVER[:0:-1] if note.name == "sink_commit_ms" else DRIVER[1:]
 
 
 def _span(jobs: Sequence[Job], row: Mapping[str, Any]) -> tuple[float, float]:
@@ -153,6 +198,8 @@ def _during(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
 
 def _wait(inside: Inside, division: Division, names: Mapping[str, str]) -> set[str]:
     """Note in the stages and in the parts what others' tasks held; the names of the others."""
+    if not inside.work.clock:
+        return _named_waits(inside.attempts, names)
     if inside.work.spans.alone:
         return set()
     others = Others(inside.work.spans, inside.batch.id, names)
@@ -167,12 +214,21 @@ def _wait(inside: Inside, division: Division, names: Mapping[str, str]) -> set[s
     return found
 
 
+def _named_waits(attempts: Sequence[Attempt], names: Mapping[str, str]) -> set[str]:
+    """The names of the queries whose ids the stages waited for."""
+    for attempt in attempts:
+        attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
+    return {name for attempt in attempts for name in attempt.waited_for}
+
+
 def _told(inside: Inside, division: Division) -> dict[str, float | None]:
     """Each part's milliseconds; those of which the source says nothing are None."""
-    silent = {"planning_ms", "sink_commit_ms", "driver_ms"}
+    silent = {"planning_ms", "sink_commit_ms"} | ({"driver_ms"} if inside.work.clock else set(DRIVER))
     silent |= {name for name in ("state_load_ms", "python_ms") if not _tells(inside, name)}
     if not any(attempt.kind == "state" for attempt in inside.attempts):
         silent -= {"state_load_ms"}
+    if inside.work.source == "driver_log":
+        silent -= {"planning_ms"}
     parts = division.parts
     return {name: max(0.0, parts.get(name, 0.0)) if name in parts or name not in silent else None for name in _NAMES}
 
@@ -183,11 +239,17 @@ def _tells(inside: Inside, name: str) -> bool:
 
 def _together(inside: Inside) -> list[str]:
     """Which parts hold another's time, as Spark works on both in one stage or the source names neither apart."""
-    found: dict[str, None] = {"driver_before+planning": None, "driver_after+sink_commit": None}
+    notes = {note.name for note in inside.notes}
+    before, after = ("driver_before", "driver_after") if inside.work.clock else ("driver", "driver")
+    found = dict.fromkeys(
+        f"{home}+{part}" for home, part in ((before, "planning"), (after, "sink_commit")) if f"{part}_ms" not in notes
+    )
     for attempt in inside.attempts:
-        if attempt.last and attempt.kind == "source_read":
+        if attempt.kind is None:
+            found["source_read+other"] = None
+        if attempt.last and attempt.kind in ("source_read", None):
             found["source_read+sink_write"] = None
-        elif attempt.last and attempt.kind == "state":
+        if attempt.last and attempt.kind == "state":
             found["state_update+sink_write"] = None
         if attempt.kind == "state" and "state_load_ms" not in attempt.numbers:
             found["state_update+state_load"] = None
@@ -211,7 +273,8 @@ def _stage_row(inside: Inside, attempt: Attempt) -> dict[str, Any]:
         "slots": attempt.slots,
         "submitted": round(attempt.submitted) if inside.work.clock else None,
         "wall_ms": attempt.completed - attempt.submitted,
-        "slots_wait_ms": attempt.numbers.get("slots_wait_ms", 0.0) if inside.work.clock else None,
+        "slots_wait_ms": attempt.numbers.get("slots_wait_ms", 0.0),
+        "first_task_ms": attempt.numbers.get("first_task_ms") if inside.work.clock else None,
         "waited_for": attempt.waited_for,
         "source": inside.work.source,
         "log": inside.work.log,
@@ -220,16 +283,10 @@ def _stage_row(inside: Inside, attempt: Attempt) -> dict[str, Any]:
 
 def _table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """Rows by the names of the columns; a number that is whole may come as a float."""
-    held: dict[str, list[Any]] = defaultdict(list)
-    for name in schema.names:
-        held[name] = [row.get(name) for row in rows]
-    columns = [_column(held[field.name], field.type) for field in schema]
-    return pa.table(columns, schema)
+    return pa.table([_column([row.get(field.name) for row in rows], field.type) for field in schema], schema)
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_integer(kind):
-        values = [
-            None if value is None or (isinstance(value, float) and np.isnan(value)) else int(value) for value in values
-        ]
+        return pa.array(values, pa.float64(), from_pandas=True).cast(kind)
     return pa.array(values, kind)

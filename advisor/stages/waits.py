@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from advisor.stages.parts import Gap, Waits
-from advisor.stages.work import Spans
+from advisor.stages.tasks import Spans
 
 
 class Others:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from advisor.redaction import redact
-from advisor.sources.harvest import Buffer
+from advisor.sources.harvest import Window
 from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Batch, Job, Work, kind_of
 
-_LINES = re.compile(
-    rb'\{"Event":"SparkListener(?:(?:Job(?:Start|End)|StageCompleted|TaskEnd|Executor(?:Added|Removed))"[^\n]*)'
-)
+_NAME_AT = len('{"Event":"SparkListener')
+_WORD = 8
+"""Letters that tell an event's name behind that."""
 _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
 _NAME = re.compile(r'"name":"((?:[^"\\]|\\.)*)"')
 _CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)|mapPartitions\w*|InputAdapter")
@@ -218,8 +220,7 @@ class _ExecutorRemoved(msgspec.Struct, tag_field="Event", tag="SparkListenerExec
     executor: str
 
 
-_Event = _JobStart | _JobEnd | _StageCompleted | _TaskEnd | _ExecutorAdded | _ExecutorRemoved
-_decode = msgspec.json.Decoder(_Event).decode
+_Executor = _ExecutorAdded | _ExecutorRemoved
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -227,37 +228,45 @@ class EventLog:
     """Reads what an event log tells of jobs, stages and tasks; one for all files of a log."""
 
     def __init__(self, log: str) -> None:
-        self.work = Work(log, "event_log")
+        self._work = Work(log, "event_log")
+        self._jobs: dict[int, Job] = {}
         self._results: set[tuple[int, int]] = set()
-        self._takes: dict[type, Callable[[Any], None]] = {
-            _TaskEnd: self._task,
-            _StageCompleted: self._stage,
-            _JobStart: self._starts,
-            _JobEnd: self._ends,
-            _ExecutorAdded: self._added,
-            _ExecutorRemoved: self._removed,
+        self._takes: dict[bytes, tuple[Callable[[bytes], Any], Callable[[Any], None]]] = {
+            b'TaskEnd"': (_decoder(_TaskEnd), self._task),
+            b"StageCom": (_decoder(_StageCompleted), self._stage),
+            b"JobStart": (_decoder(_JobStart), self._starts),
+            b'JobEnd",': (_decoder(_JobEnd), self._ends),
+            b"Executor": (_decoder(_Executor), self._executor),
         }
 
-    def read(self, buffer: Buffer, begin: int, end: int) -> None:
-        """Take the lines that begin in [begin, end), all of them whole; one that is broken is passed over."""
-        takes = self._takes
-        for line in _LINES.finditer(buffer, begin, end):  # type: ignore[call-overload]
-            try:
-                event = _decode(line[0])
-            except _UNREADABLE:
-                continue
-            takes[type(event)](event)
-        self.work.fold()
+    def read(self, window: Window, resume: int, file: str) -> None:  # noqa: ARG002 - jobs name their batches
+        """Take what has been read of a window; a line that is broken is passed over."""
+        buffer, start, takes = window.buffer, window.begin, self._takes
+        find = buffer.find
+        while start < resume:
+            stop = find(b"\n", start)
+            stop = stop if 0 <= stop < resume else resume
+            name = start + _NAME_AT
+            if found := takes.get(buffer[name : name + _WORD]):
+                decode, take = found
+                with suppress(*_UNREADABLE):
+                    take(decode(buffer[start:stop]))
+            start = stop + 1
+
+    def finish(self, batches: pa.Table) -> Work:  # noqa: ARG002
+        """All of it."""
+        return self._work
 
     def _starts(self, event: _JobStart) -> None:
         properties = event.properties or _Properties()
         if properties.cpus and properties.cpus.isdigit():
-            self.work.cpus = max(1, int(properties.cpus))
+            self._work.cpus = max(1, int(properties.cpus))
         name, description = _described(properties.description or "")
-        self.work.starts(Job(event.job, _batch(properties), event.time, None, name, description), event.stages)
+        job = self._jobs[event.job] = Job(event.job, _batch(properties), event.time, None, name, description)
+        self._work.starts(job, event.stages)
 
     def _ends(self, event: _JobEnd) -> None:
-        job = self.work.jobs.get(event.job)
+        job = self._jobs.pop(event.job, None)
         if job:
             job.end = event.time
 
@@ -266,21 +275,21 @@ class EventLog:
         flags = FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative
         if event.kind == "ResultTask":
             self._results.add((event.stage, event.attempt))
-        self.work.task(
+        self._work.task(
             event.stage,
             event.attempt,
             task.launch,
             task.finish,
             _PLACES.get(task.locality, -1),
             flags,
-            *_sums(event.metrics or _Metrics(), task),
+            _sums(event.metrics or _Metrics(), task),
         )
 
     def _stage(self, event: _StageCompleted) -> None:
         info = event.info
         if info.submitted is None or info.completed is None:
             return
-        job, last = self.work.job_of(info.stage), (info.stage, info.attempt) in self._results
+        job, last = self._work.job_of(info.stage), (info.stage, info.attempt) in self._results
         names = _operators(info.datasets)
         cached = any(each.partitions and each.cached == each.partitions for each in info.datasets)
         description = job.description if job else ""
@@ -297,13 +306,17 @@ class EventLog:
         )
         attempt.numbers.update(_sql(info.sums))
         self._results.discard((info.stage, info.attempt))
-        self.work.completes(attempt)
+        self._work.completes(attempt)
 
-    def _added(self, event: _ExecutorAdded) -> None:
-        self.work.cores[event.executor] = event.info.cores
+    def _executor(self, event: _ExecutorAdded | _ExecutorRemoved) -> None:
+        if isinstance(event, _ExecutorAdded):
+            self._work.cores[event.executor] = event.info.cores
+        else:
+            self._work.cores.pop(event.executor, None)
 
-    def _removed(self, event: _ExecutorRemoved) -> None:
-        self.work.cores.pop(event.executor, None)
+
+def _decoder(kind: Any) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(kind).decode
 
 
 def _sums(metrics: _Metrics, task: _Task) -> tuple[int, ...]:

@@ -1,0 +1,314 @@
+"""Jobs, stages and tasks of driver logs at INFO: lines say how long each took, seldom when.
+
+Where the log's clock knows milliseconds, what lines tell stands at its own time. Otherwise it is laid one behind the
+other in the order of the lines: lengths are Spark's own, and only the driver's time around the jobs is one sum.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from heapq import heapreplace
+from typing import TYPE_CHECKING
+
+from advisor.redaction import redact
+from advisor.sources.stages.clock import Clock
+from advisor.sources.stages.layout import Layout
+from advisor.sources.stages.owners import Place, settle
+from advisor.stages import FAILED, LOCALITIES, Attempt, Job, Note, Work
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from advisor.sources.harvest import Window
+
+_GOT = re.compile(rb"Got (?:map stage )?job (\d+) \((.*?)\) with \d+ output partitions")
+_FINAL = re.compile(rb"Final stage: \w+ (\d+)")
+_SUBMITS = re.compile(rb"Submitting (\d+) missing tasks from (\w+) (\d+)")
+_STAGE_ENDS = re.compile(rb"(\w+) (\d+) \(.*\) (?:finished|failed) in ([\d.,]+) (m?s)")
+_JOB_ENDS = re.compile(rb"Job (\d+) (?:finished|failed): .*, took ([\d.,]+) (m?s)")
+_TASK = re.compile(
+    rb"(?:\[queryId = (\w+)\] \[batchId = (\d+)\] )?"
+    rb"(?:Finished task [\d.]+ in stage (\d+)[\d.]+ \(TID \d+\) in (\d+) ms"
+    rb"|Starting task [\d.]+ in stage (\d+)[\d.]+ \(TID \d+\) .*? ([A-Z]{3,}(?:_[A-Z]+)?), \d+ bytes"
+    rb"|Lost task [\d.]+ in stage (\d+)\.)"
+)
+_GENERATED = re.compile(rb"Code generated in ([\d.,]+) ms")
+_DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
+_WROTE = re.compile(rb"Wrote (\d+) files, with total size (\d+)")
+_COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d+) ms")
+_CONFLICT = re.compile(rb"\[attempt (\d+)\] Checking for conflicts")
+_BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
+_CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d+)","(?i:query_id)":"([^"]+)"')
+_PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
+_LOG_CHECKPOINT = "Delta: log checkpoint"
+
+Named = tuple[str, int]
+"""(beginning of a query's id, batch), where a line names them."""
+
+
+@dataclass
+class Begun:
+    """A job that has begun, and where the log says so."""
+
+    job: Job
+    number: int
+    place: Place
+    what: str = ""
+    background: bool = False
+    final: int = -1
+    has_parents: bool = False
+    ended: int = 0
+    attempts: list[Attempt] = field(default_factory=list)
+    leaves: list[Attempt] = field(default_factory=list)
+    named: Named | None = None
+    waits: list[tuple[Attempt, set[int]]] = field(default_factory=list)
+    """Stages of it, and the jobs of which tasks ended while the stage had none."""
+
+
+@dataclass
+class _Tasks:
+    """A stage attempt whose tasks were submitted."""
+
+    submitted: float
+    tasks: int
+    begun: Begun | None
+    leaf: bool
+    started: int = 0
+    slots: int = 0
+    lengths: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    lost: int = 0
+    others: set[int] = field(default_factory=set)
+
+
+class DriverLog:
+    """Reads what a driver's log tells of jobs, stages and tasks; one for all files of a log."""
+
+    def __init__(self, log: str) -> None:
+        self._work = Work(log, "driver_log", clock=False)
+        self._layout = Layout(
+            {
+                "DAGScheduler": self._scheduler,
+                "TaskSetManager": self._task,
+                "CodeGenerator": self._code,
+                "Snapshot": self._snapshot,
+                "OptimisticTransaction": self._transaction,
+                "DeltaSink": self._sink,
+                "SparkWrite": self._sink,
+            }
+        )
+        self._clock = Clock(b"")
+        self._files: dict[str, int] = {}
+        self._place: Place = (0, 0)
+        self._now = 0.0
+        self._open: dict[int, Begun] = {}
+        self._last: Begun | None = None
+        self._jobs: list[Begun] = []
+        self._tasks: dict[int, _Tasks] = {}
+        self._notes: list[tuple[Place, Note]] = []
+        self._snapshot_of = ""
+        self._snapshot_tasks = 0
+        self._committed = False
+        self._written = 0
+        """Jobs before the sink's last commit began."""
+
+    def read(self, window: Window, resume: int, file: str) -> None:
+        """Take what has been read of a window of this file."""
+        number = self._files.setdefault(file, len(self._files))
+        known = bool(self._layout.first)
+        for start, line, message, reader in self._layout.lines(window.buffer, window.begin, resume):
+            if not known:
+                self._clock = Clock(self._layout.first)
+                self._work.clock, known = self._clock.fine, True
+            self._place = number, window.base + start
+            if self._clock.fine:
+                self._now = self._clock.time(line) or self._now
+            reader(line, message)
+
+    def finish(self, batches: pa.Table) -> Work:
+        """All of it, each job with the batch to which it belongs as far as that can be told."""
+        shift = not (self._clock.fine and self._clock.utc)
+        settle(self._work, self._jobs, self._notes, self._files, batches, shift=shift)
+        return self._work
+
+    def _scheduler(self, line: bytes, message: int) -> None:
+        if b" finished in " in line or b" failed in " in line:
+            if ends := _STAGE_ENDS.match(line, message):
+                self._stage_ends(ends[1], int(ends[2]), _ms(ends[3], ends[4]))
+        elif b"missing tasks" in line:
+            if submits := _SUBMITS.match(line, message):
+                self._submits(int(submits[3]), int(submits[1]))
+        elif b", took " in line:
+            if ends := _JOB_ENDS.match(line, message):
+                self._job_ends(int(ends[1]), _ms(ends[2], ends[3]), line)
+        elif b"Got " in line:
+            if got := _GOT.match(line, message):
+                self._begins(int(got[1]), got[2])
+        elif b"Final stage" in line and self._last and (final := _FINAL.match(line, message)):
+            self._last.final = int(final[1])
+        elif b"Parents of final stage: List(" in line and self._last:
+            self._last.has_parents = b"List()" not in line
+
+    def _begins(self, number: int, site: bytes) -> None:
+        job = Job(number, None, self._now)
+        self._last = Begun(job, len(self._jobs), self._place, self._snapshot_of, bool(_BACKGROUND.search(site)))
+        self._open[number] = self._last
+        self._jobs.append(self._last)
+        self._work.jobs.append(job)
+
+    def _submits(self, stage: int, tasks: int) -> None:
+        begun = min(
+            (begun for begun in self._open.values() if begun.final >= stage),
+            key=lambda begun: begun.final,
+            default=None,
+        )
+        leaf = begun is not None and not begun.ended and not (begun.has_parents and stage == begun.final)
+        self._tasks[stage] = _Tasks(self._now, tasks, begun, leaf)
+        if begun is None:
+            return
+        if self._snapshot_of:
+            self._snapshot_tasks = max(self._snapshot_tasks if begun.ended else 0, tasks)
+        elif self._committed and not begun.what and not begun.ended and tasks == self._snapshot_tasks > 1:
+            begun.what = _LOG_CHECKPOINT
+
+    def _task(self, line: bytes, message: int) -> None:
+        found = _TASK.match(line, message)
+        if found is None:
+            return
+        query, batch, finished, ms, started, locality, lost = found.groups()
+        stage = int(finished or started or lost)
+        tasks = self._tasks.get(stage)
+        if tasks is None:
+            return
+        if query and tasks.begun and tasks.begun.named is None:
+            tasks.begun.named = query.decode(), int(batch)
+        if started:
+            tasks.started += 1
+            tasks.places.append(_PLACES.get(locality, -1))
+            tasks.slots += not tasks.lengths
+        elif finished:
+            tasks.lengths.append(float(ms))
+            tasks.ends.append(self._now)
+            if len(self._tasks) > 1 and tasks.begun:
+                self._ended_beside(stage, tasks.begun.number)
+        else:
+            tasks.lost += 1
+
+    def _ended_beside(self, stage: int, job: int) -> None:
+        """A task of a job ended: stages of others that have none yet wait for its slot."""
+        for number, tasks in self._tasks.items():
+            if number != stage and not tasks.started:
+                tasks.others.add(job)
+
+    def _stage_ends(self, kind: bytes, stage: int, ms: float) -> None:
+        tasks = self._tasks.pop(stage, None)
+        if tasks is None:
+            return
+        if self._clock.fine:
+            completed = self._now
+        else:
+            completed = tasks.submitted + ms
+            self._now = max(self._now, completed)
+        begun = tasks.begun
+        attempt = Attempt(
+            begun.job if begun else None,
+            stage,
+            0,
+            completed - ms,
+            completed,
+            "shuffle",
+            "",
+            kind == b"ResultStage",
+            tasks.tasks,
+        )
+        self._put_tasks(attempt, tasks)
+        self._work.completes(attempt)
+        attempt.slots = tasks.slots if tasks.slots < tasks.tasks else None
+        if begun:
+            begun.ended += 1
+            begun.attempts.append(attempt)
+            if tasks.leaf:
+                begun.leaves.append(attempt)
+            if tasks.others:
+                begun.waits.append((attempt, tasks.others))
+
+    def _put_tasks(self, attempt: Attempt, tasks: _Tasks) -> None:
+        """Hand its tasks on, at their own times or, without such, as late in the stage as its slots allow."""
+        if self._clock.fine:
+            spans = [(end - length, end) for length, end in zip(tasks.lengths, tasks.ends, strict=True)]
+        else:
+            spans = _packed(
+                tasks.lengths, max(1, tasks.slots), attempt.completed, attempt.completed - attempt.submitted
+            )
+        places = tasks.places if len(tasks.places) == len(spans) else [-1] * len(spans)
+        for (launch, finish), place in zip(spans, places, strict=True):
+            self._work.task(attempt.stage, 0, launch, finish, place, 0)
+        for _ in range(tasks.lost):
+            self._work.task(attempt.stage, 0, attempt.completed, attempt.completed, -1, FAILED)
+
+    def _job_ends(self, number: int, ms: float, line: bytes) -> None:
+        begun = self._open.pop(number, None)
+        if begun is None:
+            return
+        if self._clock.fine:
+            begun.job.end = self._now
+            begun.job.start = self._now - ms
+        else:
+            begun.job.end = self._now = max(begun.job.start + ms, self._now)
+        if self._layout.structured and (context := _CONTEXT.search(line)):
+            begun.named = context[2].decode(), int(context[1])
+
+    def _code(self, line: bytes, message: int) -> None:
+        if generated := _GENERATED.match(line, message):
+            ms = _ms(generated[1], b"ms")
+            self._note("code_generated_ms", ms)
+            if not self._open:
+                self._note("planning_ms", ms)
+        elif b"too long to be JIT compiled" in line:
+            self._note("code_too_long", 1)
+
+    def _snapshot(self, line: bytes, message: int) -> None:
+        if b"DELTA: " in line and (said := _DELTA.search(line, message)):
+            text = said[1].decode("utf-8", "replace").strip()
+            self._snapshot_of = "" if text == "Done" else redact(f"Delta: {text}")
+
+    def _transaction(self, line: bytes, message: int) -> None:
+        if b"Committed delta #" in line:
+            self._committed = True
+        elif b"conflicts" in line and (conflict := _CONFLICT.search(line, message)) and int(conflict[1]) > 0:
+            self._note("commit_retries", 1)
+
+    def _sink(self, line: bytes, message: int) -> None:
+        if wrote := _WROTE.match(line, message):
+            self._note("files_written", int(wrote[1]))
+            self._note("bytes_written", int(wrote[2]))
+            self._written, self._committed = len(self._jobs), False
+        elif committed := _COMMITTED.match(line, message):
+            jobs = (begun.job for begun in self._jobs[self._written :])
+            inside = sum(job.end - job.start for job in jobs if job.end is not None)
+            self._note("sink_commit_ms", max(0.0, float(committed[1]) - inside))
+            self._written, self._committed = len(self._jobs), False
+
+    def _note(self, name: str, value: float) -> None:
+        self._notes.append((self._place, Note(None, name, value, self._now)))
+
+
+def _ms(number: bytes, unit: bytes) -> float:
+    value = float(number.replace(b",", b"."))
+    return value * 1000 if unit == b"s" else value
+
+
+def _packed(lengths: list[float], slots: int, end: float, most: float) -> list[tuple[float, float]]:
+    """Spans of tasks one behind the other on so many slots, the last of which ends at `end`; within `most` ms."""
+    if not lengths:
+        return []
+    free = [0.0] * min(slots, len(lengths))
+    spans = []
+    for length in lengths:
+        start = free[0]
+        heapreplace(free, start + length)
+        spans.append((start, start + length))
+    begin = end - min(most, max(free))
+    return [(begin + start, min(end, begin + finish)) for start, finish in spans]

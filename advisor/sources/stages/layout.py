@@ -1,0 +1,77 @@
+"""Finds the lines of some loggers in a driver's log, by where the log's layout writes the logger's name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from advisor.sources.harvest import Buffer
+
+Reader = Callable[[bytes, int], None]
+"""Takes a line and where its message begins in it."""
+
+_KNOWN = b"DAGScheduler"
+"""A logger by whose first line the layout is told: each batch has lines of it."""
+_BEFORE = re.compile(rb"[^{]{0,200}?(?=DAGScheduler: )")
+_LETTERS = 8
+"""Letters of a logger's name that are compared: one machine word."""
+_AT_END = len('"}')
+_MESSAGE = b'"msg":"'
+
+
+class Layout:
+    """Where the loggers stand in the lines of one log; unknown until one of its first lines was seen."""
+
+    def __init__(self, readers: Mapping[str, Reader]) -> None:
+        """`readers`: what reads a line, by the short name of the class that wrote it."""
+        self.structured = False
+        self.first = b""
+        """The line by which the layout was told."""
+        self._column: int | None = None
+        self._begins = {_word(f"{name}: "[:_LETTERS]): (read, len(name) + 2) for name, read in readers.items()}
+        self._ends = {_word(f'"{name}'[-_LETTERS:]): (read, 0) for name, read in readers.items()}
+
+    def lines(self, buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes, int, Reader]]:
+        """(where it begins, the line, where its message does, what reads it) of each line of them in [begin, end)."""
+        text = bytes(buffer[begin:end])
+        if not self.first and not self._learns(text):
+            return
+        for start, stop, (reader, behind) in self._chosen(text):
+            line = text[start:stop]
+            message = line.find(_MESSAGE) + len(_MESSAGE) if self._column is None else self._column + behind
+            yield begin + start, line, message, reader
+
+    def _learns(self, text: bytes) -> bool:
+        at = text.find(_KNOWN)
+        while at >= 0 and not self.first:
+            stop = text.find(b"\n", at)
+            line = text[text.rfind(b"\n", 0, at) + 1 : stop if stop >= 0 else len(text)]
+            if line.startswith(b'{"ts":"') and line.endswith(b'"logger":"DAGScheduler"}'):
+                self.structured, self.first = True, line
+            elif before := _BEFORE.match(line):
+                self._column, self.first = len(before[0]), line
+            at = text.find(_KNOWN, at + 1)
+        return bool(self.first)
+
+    def _chosen(self, text: bytes) -> Iterator[tuple[int, int, tuple[Reader, int]]]:
+        stops = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+        starts = np.append(0, stops + 1)
+        stops = np.append(stops, len(text))
+        readers = self._begins if self._column is not None else self._ends
+        places = stops - _AT_END - _LETTERS if self._column is None else starts + self._column
+        there = (places >= starts) & (places + _LETTERS <= stops)
+        starts, stops, places = starts[there], stops[there], places[there]
+        if not len(places):
+            return iter(())
+        # the bytes at every place as a number, without a copy
+        words: np.ndarray = np.ndarray((len(text) - _LETTERS + 1,), "<u8", text, strides=(1,))
+        words = words[places]
+        chosen = np.isin(words, np.array(list(readers), np.uint64))
+        found = zip(starts[chosen].tolist(), stops[chosen].tolist(), words[chosen].tolist(), strict=True)
+        return ((start, stop, readers[word]) for start, stop, word in found)
+
+
+def _word(text: str) -> int:
+    return int.from_bytes(text.encode(), "little")

@@ -1,0 +1,220 @@
+"""Which batch the jobs of a driver's log belong to, and what their stages are for."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.stages import Attempt, Batch, Note, Work
+
+if TYPE_CHECKING:
+    from advisor.sources.stages.driverlog import Begun, Named
+
+Place = tuple[int, int]
+"""(the file's number in its log, the byte in it)."""
+
+_QUARTER_MS = 900_000
+"""Zones differ by quarters of an hour."""
+_LOAD = "rocksdbLoadLatencyMs"
+
+
+@dataclass
+class _Event:
+    """A batch's event: it stands behind the lines of the batch's jobs."""
+
+    place: Place
+    batch: Batch
+    end: float
+    partitions: frozenset[int]
+    sums: dict[str, float]
+    reads: int | None
+
+
+class _Events:
+    """The events of one log in order, and which of them a place belongs to."""
+
+    def __init__(self, events: Sequence[_Event]) -> None:
+        self._events = sorted(events, key=lambda event: event.place)
+        self._places = [event.place for event in self._events]
+        self._named: dict[int, list[_Event]] = defaultdict(list)
+        self._reach: dict[str | None, tuple[Place, Place]] = {}
+        for event in self._events:
+            self._named[event.batch.batch_id].append(event)
+            first, _ = self._reach.get(event.batch.run_id, (event.place, event.place))
+            self._reach[event.batch.run_id] = first, event.place
+        self._alone = len(self._reach) < 2
+
+    def of(self, place: Place, named: Named | None) -> _Event | None:
+        """The event of the batch that a line at this place belongs to; None where that cannot be told.
+
+        A line may name the batch; else it belongs to the next event, if no other query runs beside it.
+        """
+        if named:
+            fitting = [event for event in self._named[named[1]] if (event.batch.id or "").startswith(named[0])]
+            behind = [event for event in fitting if event.place > place]
+            return behind[0] if behind else None
+        at = bisect_right(self._places, place)
+        if at == len(self._events):
+            return None
+        coming = self._events[at]
+        return coming if self._alone or self._only(coming, place) else None
+
+    def _only(self, coming: _Event, place: Place) -> bool:
+        running = {run for run, (first, last) in self._reach.items() if first < place < last}
+        return running <= {coming.batch.run_id}
+
+
+def settle(
+    work: Work,
+    jobs: Sequence[Begun],
+    notes: Iterable[tuple[Place, Note]],
+    files: Mapping[str, int],
+    batches: pa.Table,
+    *,
+    shift: bool,
+) -> None:
+    """Give each job its batch, each stage its kind and what progress says of its state; notes go to `work`.
+
+    With `shift` the log's clock may be that of another zone than UTC.
+    """
+    events = _Events(list(_events(batches, files)))
+    by_batch: dict[Batch, tuple[_Event, list[Begun]]] = {}
+    names: dict[int, Batch] = {}
+    for begun in jobs:
+        event = events.of(begun.place, begun.named)
+        begun.job.description = begun.what
+        if event:
+            begun.job.batch = names[begun.number] = event.batch
+            by_batch.setdefault(event.batch, (event, []))[1].append(begun)
+    for event, members in by_batch.values():
+        _settle_batch(event, members)
+    for begun in jobs:
+        _settle_waits(begun, names)
+    for place, note in notes:
+        event = events.of(place, None)
+        if event:
+            work.notes.append(note._replace(batch=event.batch))
+    if work.clock and shift:
+        work.move(_zone(by_batch.values()))
+
+
+def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterable[_Event]:
+    rows = batches.filter(
+        pc.and_(pc.is_valid(batches["add_batch_ms"]), pc.is_in(batches["file"], pa.array(list(files), pa.string())))
+    )
+    columns = ("id", "run_id", "batch_id", "timestamp", "trigger_execution_ms", "file", "offset")
+    states, reads = _states(rows), _reads(rows)
+    for at, row in enumerate(rows.select(list(columns)).to_pylist()):
+        if row["batch_id"] is None or row["timestamp"] is None:
+            continue
+        end = row["timestamp"].timestamp() * 1000 + (row["trigger_execution_ms"] or 0)
+        partitions, sums = states.get(at, (frozenset(), {}))
+        place = files[row["file"]], row["offset"] or 0
+        yield _Event(place, Batch(row["id"], row["run_id"], row["batch_id"]), end, partitions, sums, reads.get(at))
+
+
+def _states(rows: pa.Table) -> dict[int, tuple[frozenset[int], dict[str, float]]]:
+    """(partitions of the state, its sums over tasks) of each row with state operators."""
+    found: dict[int, tuple[frozenset[int], dict[str, float]]] = {}
+    for at, members in _members(rows, "operators"):
+        partitions = frozenset(members["shuffle_partitions"])
+        sums = {
+            "state_commit_ms": sum(members["commit_ms"]),
+            "state_update_ms": sum(members["all_updates_ms"]) + sum(members["all_removals_ms"]),
+        }
+        if members["load"]:
+            sums["state_load_ms"] = sum(members["load"])
+        found[at] = partitions, {name: float(ms) for name, ms in sums.items()}
+    return found
+
+
+def _reads(rows: pa.Table) -> dict[int, int]:
+    """How often the source was read, in part at least: rows over those between its offsets, of one that counts rows."""
+    return {
+        at: max(1, -(-members["input_rows"][0] // members["offset_rows"][0]))
+        for at, members in _members(rows, "sources")
+        if len(members["offset_rows"]) == len(members["input_rows"]) == 1 and members["offset_rows"][0]
+    }
+
+
+_WANTED = {
+    "operators": ("shuffle_partitions", "commit_ms", "all_updates_ms", "all_removals_ms"),
+    "sources": ("input_rows", "offset_rows"),
+}
+
+
+def _members(rows: pa.Table, column: str) -> Iterable[tuple[int, dict[str, list[Any]]]]:
+    """(row, its operators' or sources' numbers that are known, by name) of each row that has some."""
+    lists = rows[column].combine_chunks()
+    lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
+    members = lists.flatten()
+    values = {name: pc.struct_field(members, name).to_pylist() for name in _WANTED[column]}
+    if column == "operators":
+        custom = pc.struct_field(members, "custom")
+        values["load"] = pc.map_lookup(custom.cast(pa.map_(pa.string(), pa.float64())), _LOAD, "first").to_pylist()
+    parents = np.asarray(pc.list_parent_indices(lists)).tolist()
+    found: dict[int, dict[str, list[Any]]] = {}
+    for at, parent in enumerate(parents):
+        held = found.setdefault(parent, {name: [] for name in values})
+        for name, each in values.items():
+            if each[at] is not None:
+                held[name].append(each[at])
+    return found.items()
+
+
+def _settle_batch(event: _Event, jobs: Sequence[Begun]) -> None:
+    """Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of
+    several may read something else, and which of them does not stand in the log.
+    """
+    own = [begun for begun in jobs if not begun.what and not begun.background]
+    for begun in jobs:
+        for attempt in begun.attempts:
+            attempt.what = begun.what
+            attempt.kind = _kind(attempt, begun)
+    leaves = [leaf for begun in own for leaf in begun.leaves]
+    of_jobs = sum(bool(begun.leaves) for begun in own)
+    for leaf in leaves:
+        leaf.kind = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
+    _settle_state(event, [attempt for begun in own for attempt in begun.attempts], {id(leaf) for leaf in leaves})
+
+
+def _kind(attempt: Attempt, begun: Begun) -> str:
+    if begun.what or begun.background:
+        return "table_log" if begun.what else "other"
+    return "result" if attempt.last else "shuffle"
+
+
+def _settle_state(event: _Event, attempts: Sequence[Attempt], leaves: set[int]) -> None:
+    """Stages with as many tasks as there are partitions of the state hold it; its sums go by their tasks' time."""
+    if not event.partitions:
+        return
+    fitting = [attempt for attempt in attempts if attempt.tasks in event.partitions]
+    holding = [attempt for attempt in fitting if id(attempt) not in leaves] or fitting
+    whole = sum(attempt.numbers.get("task_ms", 0.0) for attempt in holding)
+    for attempt in holding:
+        attempt.kind = "state"
+        share = attempt.numbers.get("task_ms", 0.0) / whole if whole else 1 / len(holding)
+        attempt.numbers.update({name: ms * share for name, ms in event.sums.items()})
+
+
+def _settle_waits(begun: Begun, names: Mapping[int, Batch]) -> None:
+    """A stage that had no task while those of another query's job ended waited for slots until its first one."""
+    own = begun.job.batch
+    for attempt, jobs in begun.waits:
+        queries = {names[job].id for job in jobs if job in names} - {own.id if own else None}
+        if queries and attempt.busy:
+            attempt.numbers["slots_wait_ms"] = max(0.0, attempt.busy[0][0] - attempt.submitted)
+            attempt.waited_for = sorted(query for query in queries if query)
+
+
+def _zone(batches: Iterable[tuple[_Event, list[Begun]]]) -> float:
+    """What turns the log's clock into UTC, ms: jobs end before their batch's trigger does."""
+    off = [event.end - max(begun.job.end or begun.job.start for begun in jobs) for event, jobs in batches]
+    return float(round(np.median(off) / _QUARTER_MS) * _QUARTER_MS) if off else 0.0

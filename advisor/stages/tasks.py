@@ -1,0 +1,194 @@
+"""Tasks as flat arrays, folded into numbers of their stage attempts; and when tasks ran, and for whom."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Container, Iterator, Sequence
+
+import numpy as np
+
+SUMS = (
+    "run_ms",
+    "cpu_ms",
+    "deserialize_ms",
+    "result_ms",
+    "gc_ms",
+    "shuffle_read_bytes",
+    "shuffle_read_rows",
+    "fetch_wait_ms",
+    "shuffle_write_bytes",
+    "shuffle_write_rows",
+    "shuffle_write_ms",
+    "memory_spilled_bytes",
+    "disk_spilled_bytes",
+    "input_rows",
+    "input_bytes",
+    "output_rows",
+    "output_bytes",
+)
+"""Numbers of a task that are summed, in the order in which `Work.task` takes them; a negative one is not told."""
+_SCALES = [1e-6 if name in ("cpu_ms", "shuffle_write_ms") else 1.0 for name in SUMS]
+"""Two of them are told in nanoseconds."""
+LOCALITIES = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL", "NO_PREF", "ANY")
+FAILED, KILLED, SPECULATIVE = 1, 2, 4
+"""Flags of a task's attempt."""
+_NS = np.array([1e-6 if name in ("cpu_ms", "shuffle_write_ms") else 1.0 for name in SUMS])
+_FIXED = 5
+_OWN = [SUMS.index(name) for name in ("run_ms", "deserialize_ms", "result_ms")]
+_READ = [SUMS.index(name) for name in ("shuffle_read_rows", "input_rows")]
+_COUNTED = ("failed", "killed", "speculative")
+_LOCAL = ("process_local", "node_local", "rack_local", "no_pref", "any_local")
+_LENGTHS = ("task_ms", "task_max_ms", "task_median_ms", "task_p95_ms")
+
+Busy = list[tuple[float, float]]
+
+
+class Tasks:
+    """Attempts of tasks, of stage attempts that are numbered."""
+
+    def __init__(self) -> None:
+        self._times, self._sums = array("d"), array("d")
+
+    def __len__(self) -> int:
+        return len(self._times) // _FIXED
+
+    def add(self, owner: int, launch: float, finish: float, locality: int, flags: int, sums: Sequence[float]) -> None:
+        """One more; `sums` of each of them or of none."""
+        self._times.extend((owner, launch, finish, locality, flags))
+        if sums:
+            self._sums.extend(sums)
+
+    def fold(
+        self, owners: Container[int], spans: Spans, query_of: Callable[[int], str | None]
+    ) -> Iterator[tuple[int, dict[str, float], Busy]]:
+        """(owner, its numbers, when any of its tasks ran) of each of `owners` that has tasks; these are forgotten."""
+        times = np.frombuffer(self._times).reshape(-1, _FIXED)
+        sums = np.frombuffer(self._sums).reshape(len(times), -1) if self._sums else np.empty((len(times), 0))
+        held = np.fromiter((owner in owners for owner in times[:, 0].tolist()), bool, len(times))
+        self._times, self._sums = array("d", times[~held].tobytes()), array("d", sums[~held].tobytes())
+        times, sums = times[held], sums[held]
+        order = np.lexsort((times[:, 1], times[:, 0]))
+        times, sums = times[order], sums[order]
+        if not len(times):
+            return
+        starts = _starts(times[:, 0])
+        names = times[starts, 0].astype(int).tolist()
+        queries = [query_of(owner) for owner in names]
+        spans.add(queries, np.diff(np.append(starts, len(times))), times[:, 1], times[:, 2])
+        numbers = _numbers(times, sums, starts)
+        yield from zip(names, numbers, _busy(times, starts), strict=True)
+
+
+def _starts(owners: np.ndarray) -> np.ndarray:
+    """Where each owner's rows begin."""
+    return np.flatnonzero(np.diff(owners, prepend=-1))
+
+
+def _numbers(times: np.ndarray, sums: np.ndarray, starts: np.ndarray) -> list[dict[str, float]]:
+    """The numbers of each owner, whose tasks stand together."""
+    flags = times[:, 4].astype(int)
+    columns: dict[str, np.ndarray] = {
+        name: np.add.reduceat((flags & flag) > 0, starts).astype(float)
+        for name, flag in zip(_COUNTED, (FAILED, KILLED, SPECULATIVE), strict=True)
+    }
+    found = _dicts(columns)
+    whole = (flags & (FAILED | KILLED)) == 0
+    if not whole.any():
+        return found
+    at = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(times))))[whole]
+    of_whole = _of_whole(times[whole], sums[whole], at)
+    for which, more in zip(at[_starts(at)].tolist(), _dicts(of_whole), strict=True):
+        found[which].update(more)
+    return found
+
+
+def _of_whole(times: np.ndarray, sums: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
+    """Columns of numbers of the tasks that came to their end, a row per owner."""
+    starts = _starts(owners)
+    counts = np.diff(np.append(starts, len(owners)))
+    lengths = times[:, 2] - times[:, 1]
+    ordered = lengths[np.lexsort((lengths, owners))]
+    values = (
+        np.add.reduceat(lengths, starts),
+        ordered[starts + counts - 1],
+        _median(ordered, starts, counts),
+        ordered[starts + -(-counts * 95 // 100) - 1],
+    )
+    columns = dict(zip(_LENGTHS, values, strict=True))
+    columns.update(_localities(times[:, 3], starts))
+    if sums.shape[1]:
+        columns.update(zip(SUMS, (np.add.reduceat(sums, starts) * _NS).T, strict=True))
+        delay = np.maximum(lengths - sums[:, _OWN].sum(axis=1), 0)
+        columns["scheduler_delay_ms"] = np.add.reduceat(delay, starts)
+        read = sums[:, _READ].sum(axis=1)
+        read = read[np.lexsort((read, owners))]
+        columns["rows_max"], columns["rows_median"] = read[starts + counts - 1], _median(read, starts, counts)
+    return columns
+
+
+def _localities(places: np.ndarray, starts: np.ndarray) -> dict[str, np.ndarray]:
+    """How many tasks ran how near to their data; nothing where that is not told of each."""
+    if (places < 0).any():
+        return {}
+    return {name: np.add.reduceat(places == place, starts).astype(float) for place, name in enumerate(_LOCAL)}
+
+
+def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The median of each owner's numbers, which stand in order."""
+    low, high = ordered[starts + (counts - 1) // 2], ordered[starts + counts // 2]
+    return np.asarray((low + high) / 2)
+
+
+def _dicts(columns: dict[str, np.ndarray]) -> list[dict[str, float]]:
+    names = list(columns)
+    return [dict(zip(names, row, strict=True)) for row in np.column_stack(list(columns.values())).tolist()]
+
+
+def _busy(times: np.ndarray, starts: np.ndarray) -> list[Busy]:
+    """Stretches of time that the tasks of each owner, in the order of their launch, cover."""
+    origin = times[:, 1].min()
+    launch, finish = times[:, 1] - origin, np.maximum(times[:, 2], times[:, 1]) - origin
+    which = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(times))))
+    apart = which * (finish.max() + 1)
+    reach = np.maximum.accumulate(finish + apart)
+    begins = np.append(True, (launch + apart)[1:] > reach[:-1])
+    begins[starts] = True
+    ends = np.append(begins[1:], True)
+    found: list[Busy] = [[] for _ in starts]
+    for at, start, end in zip(
+        which[begins].tolist(), times[begins, 1].tolist(), (reach - apart)[ends].tolist(), strict=True
+    ):
+        found[at].append((start, end + origin))
+    return found
+
+
+class Spans:
+    """When tasks ran, and for whom."""
+
+    def __init__(self) -> None:
+        self._names: dict[str | None, int] = {}
+        self._launch, self._finish, self._whose = array("d"), array("d"), array("q")
+
+    def add(self, queries: Sequence[str | None], counts: np.ndarray, launch: np.ndarray, finish: np.ndarray) -> None:
+        """So many tasks of each of these queries (None: of none), one behind the other, ran in these times."""
+        whose = [self._names.setdefault(query, len(self._names)) for query in queries]
+        self._launch.frombytes(np.ascontiguousarray(launch, float).tobytes())
+        self._finish.frombytes(np.ascontiguousarray(finish, float).tobytes())
+        self._whose.frombytes(np.repeat(np.array(whose, np.int64), counts).tobytes())
+
+    def move(self, ms: float) -> None:
+        """Move all of them."""
+        self._launch = array("d", (np.frombuffer(self._launch) + ms).tobytes())
+        self._finish = array("d", (np.frombuffer(self._finish) + ms).tobytes())
+
+    @property
+    def alone(self) -> bool:
+        """Whether all tasks were one query's."""
+        return len(self._names) < 2
+
+    def others(self, query: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str | None]]:
+        """(launch, finish, whose) of the tasks that are not the query's, and the names that `whose` counts."""
+        whose = np.frombuffer(self._whose, np.int64)
+        foreign = whose != self._names.get(query, -1)
+        launch, finish = np.frombuffer(self._launch), np.frombuffer(self._finish)
+        return launch[foreign], finish[foreign], whose[foreign], list(self._names)

@@ -1,0 +1,189 @@
+"""Driver logs tell of jobs, stages and tasks what event logs tell, as far as their lines go."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import advisor
+from advisor.sources.stages.clock import Clock
+from advisor.sources.stages.driverlog import _packed
+from advisor.sources.stages.layout import Layout
+from advisor.stages import PARTS
+
+SAMPLES = Path(__file__).parents[2] / "sample_progress"
+NAMES = [part.name for part in PARTS]
+BOTH = SAMPLES / "CF001/async-state-checkpoint-4.3.0"
+
+
+def parts_of(path: Path) -> pd.DataFrame:
+    return advisor.read_stages(path, parts=True).set_index("batch_id")
+
+
+@pytest.fixture(scope="module")
+def stateful() -> tuple[pd.DataFrame, pd.DataFrame]:
+    return advisor.read_stages(BOTH / "driver.log.gz"), parts_of(BOTH / "driver.log.gz")
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "CF001/async-state-checkpoint-4.3.0/driver.log.gz",
+        "LG001/rate-to-noop-3.5.9/driver.log.gz",
+        "LG001/structured-log-4.0.0/structured.log.gz",
+        "SK003/delta-sink-4.0.0/driver.log.gz",
+        "SR002/kafka-read-twice-4.0.0/driver.log.gz",
+        "healthy/restart-4.3.0/driver.log",
+    ],
+)
+def test_parts_of_a_driver_log_add_up(log: str) -> None:
+    parts = parts_of(SAMPLES / log)
+    progress = advisor.read_progress(SAMPLES / log)
+    assert len(parts) == (~progress["idle"]).sum()
+    assert (parts[NAMES].fillna(0) >= 0).all().all()
+    assert parts[NAMES].sum(axis=1).to_numpy() == pytest.approx(parts["add_batch_ms"].to_numpy())
+    assert parts["not_visible_ms"].sum() == 0
+
+
+def test_the_stages_of_a_driver_log(stateful: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    stages, _ = stateful
+    batch = stages[stages["batch_id"] == 5].reset_index(drop=True)
+    assert batch[["job", "stage", "kind", "last", "tasks", "wall_ms", "task_ms", "task_max_ms"]].values.tolist() == [
+        [5, 10, "source_read", False, 2, 218, 234, 129],
+        [5, 11, "state", True, 2, 1139, 2092, 1075],
+    ]
+    assert batch["submitted"].isna().all()
+    assert batch["run_ms"].isna().all()
+    assert list(batch["process_local"]) == [2, 2]
+
+
+def test_both_logs_of_one_run_say_the_same(stateful: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    _, found = stateful
+    (log,) = BOTH.glob("eventlog_*")
+    expected = parts_of(log).loc[2:]
+    found = found.loc[2:]
+    assert list(found[["jobs", "stages", "tasks", "reads"]].sum()) == list(
+        expected[["jobs", "stages", "tasks", "reads"]].sum()
+    )
+    around = expected[["driver_before_ms", "driver_between_ms", "driver_after_ms"]].sum(axis=1)
+    told = found[["driver_ms", "planning_ms"]].sum(axis=1)
+    assert told.sum() == pytest.approx(around.sum(), rel=0.05)
+    assert found["state_commit_ms"].sum() == pytest.approx(expected["state_commit_ms"].sum(), rel=0.05)
+
+
+def test_of_two_logs_of_one_run_the_event_log_counts() -> None:
+    stages = advisor.read_stages(BOTH)
+    assert set(stages["source"]) == {"event_log"}
+    assert not stages.duplicated(["run_id", "batch_id", "stage"]).any()
+
+
+def test_a_clock_that_knows_milliseconds_tells_when() -> None:
+    parts = parts_of(SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz")
+    assert parts["driver_ms"].isna().all()
+    assert (parts["driver_before_ms"] > 0).all()
+    assert parts["planning_ms"].sum() > 0
+
+
+def test_a_clock_of_another_zone(tmp_path: Path) -> None:
+    log = gzip.decompress((SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz").read_bytes())
+    shifted = re.sub(
+        rb'"ts":"2026-11-21T(\d\d)([^"]*)Z"', lambda m: b'"ts":"2026-11-21T%02d%sZ"' % (int(m[1]) + 3, m[2]), log
+    )
+    there = tmp_path / "structured.log"
+    there.write_bytes(shifted.replace(b'Z","level"', b'","level"'))
+    expected = parts_of(SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz")
+    found = parts_of(there)
+    assert found["driver_before_ms"].to_numpy() == pytest.approx(expected["driver_before_ms"].to_numpy())
+
+
+def test_a_table_that_keeps_its_log_with_spark() -> None:
+    log = SAMPLES / "SK003/delta-sink-4.0.0/driver.log.gz"
+    stages, parts = advisor.read_stages(log), parts_of(log)
+    table = stages[stages["kind"] == "table_log"]
+    assert set(table["what"].str.replace(r"\d+", "N", regex=True)) == {
+        "Delta: Compute snapshot for version: N",
+        "Delta: log checkpoint",
+    }
+    assert set(table.loc[table["what"] == "Delta: log checkpoint", "batch_id"]) == {10, 20, 30, 40}
+    assert parts.loc[13, "files_written"] == 2
+    assert parts.loc[13, "bytes_written"] == 5648
+    assert parts.loc[13, "sink_commit_ms"] == 151
+    assert parts.loc[10, "sink_commit_ms"] < 4287 - 1476 - 486 - 864
+    assert parts.loc[12, "planning_ms"] == pytest.approx(148.3 + 41.2 + 33.1, abs=0.1)
+    assert parts.loc[12, "code_generated_ms"] == pytest.approx(148.3 + 41.2 + 33.1 + 53.5 + 29.0 + 266.6, abs=0.2)
+    assert (parts["reads"] == 1).all()
+
+
+def test_a_source_that_is_read_twice() -> None:
+    parts = parts_of(SAMPLES / "SR002/kafka-read-twice-4.0.0/driver.log.gz")
+    assert parts["reads"].mode().tolist() == [2]
+    assert (parts["jobs"] == 2).all()
+
+
+# Layouts.
+
+
+def lines(text: bytes) -> list[tuple[int, bytes]]:
+    seen: list[tuple[int, bytes]] = []
+    layout = Layout(
+        {
+            "DAGScheduler": lambda line, at: seen.append((1, line[at:])),
+            "DeltaSink": lambda line, at: seen.append((2, line[at:])),
+        }
+    )
+    for _, line, message, reader in layout.lines(text, 0, len(text)):
+        reader(line, message)
+    return seen
+
+
+def test_lines_of_a_pattern_layout() -> None:
+    text = (
+        b"26/11/21 09:34:29 INFO SparkContext: Created broadcast 22 from broadcast at DAGScheduler.scala:2796\n"
+        b"26/11/21 09:34:29 INFO DAGScheduler: Got job 5\n"
+        b"short\n"
+        b"26/11/21 09:34:29 INFO DeltaSink: Wrote 2 files\n"
+        b"26/11/21 09:34:29 INFO DAGScheduler: looking"
+    )
+    assert lines(text) == [(1, b"Got job 5"), (2, b"Wrote 2 files"), (1, b"looking")]
+
+
+def test_lines_of_a_structured_layout() -> None:
+    text = (
+        b'{"ts":"2026-11-21T10:02:32.362Z","level":"INFO","msg":"Got job 5","logger":"DAGScheduler"}\n'
+        b'{"ts":"2026-11-21T10:02:32.362Z","level":"INFO","msg":"other","logger":"SparkContext"}\n'
+        b'{"ts":"2026-11-21T10:02:32.362Z","level":"INFO","msg":"Wrote","logger":"DeltaSink"}\n'
+    )
+    assert [(kind, message[:9].split(b'"')[0]) for kind, message in lines(text)] == [(1, b"Got job 5"), (2, b"Wrote")]
+
+
+def test_a_log_without_such_lines() -> None:
+    assert lines(b"nothing of this kind\n") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "ms"),
+    [
+        (b'{"ts":"2026-11-21T10:02:32.362Z","level"', 1795255352362),
+        (b"26/11/21 10:02:32.362 INFO DAGScheduler: Got", 1795255352362),
+        (b"2026-11-21 10:02:32,362 INFO", 1795255352362),
+    ],
+)
+def test_the_time_of_a_line(line: bytes, ms: float) -> None:
+    clock = Clock(line)
+    assert clock.fine
+    assert clock.time(line) == ms
+    assert clock.utc == (b"Z" in line)
+
+
+def test_a_clock_of_seconds_tells_nothing() -> None:
+    assert not Clock(b"26/11/21 10:02:32 INFO DAGScheduler: Got").fine
+
+
+def test_tasks_one_behind_the_other() -> None:
+    assert _packed([10, 20, 30], 2, 100, 500) == [(60, 70), (60, 80), (70, 100)]
+    assert _packed([], 2, 100, 500) == []
+    assert _packed([10], 1, 100, 5) == [(95, 100)]
