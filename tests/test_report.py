@@ -88,14 +88,17 @@ def test_what_is_not_well_is_said_where_no_rule_fires(catalogue: Catalogue) -> N
     slow = calm | {"triggerExecution": 9900, "addBatch": 9800}
     rows = [slow if number in (7, 18, 41) else calm for number in range(60)]
     (query,) = reported(catalogue, events(rows, interval_ms=10_000)).queries
-    assert query["verdict"] == "The slowest batches take 9.9 s, the median one 3.2 s; no rule here knows a step for it."
+    assert query["verdict"] == (
+        "3.1 s of a 3.2 s batch (97 %) is addBatch: reading, computing, writing. "
+        "The slowest batches take 9.9 s, the median one 3.2 s. No rule here knows a step for it."
+    )
 
 
 def test_the_budget_of_a_healthy_query_is_shown_with_nothing_to_do(catalogue: Catalogue) -> None:
     calm = {"triggerExecution": 2000, "addBatch": 1900, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
     (query,) = reported(catalogue, events([calm] * 60, interval_ms=5000)).queries
     assert query["findings"] == []
-    assert query["verdict"].startswith("No rule here knows better")
+    assert "No rule here knows better" in query["verdict"]
     assert query["budget"]["addBatch"] == 1900
 
 

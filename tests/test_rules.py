@@ -36,15 +36,15 @@ STATED: list[tuple[str, str]] = [
     ("async-progress", "It came with Databricks Runtime 11.3"),
     ("async-progress", "cannot be combined with sink evolution"),
     # no exactly-once end to end
-    ("async-progress", "a batch can then hold other offset ranges, so end to end it is at-least-once"),
-    ("async-progress", "the Kafka sink never gave more"),
+    ("async-progress", "is processed again (at least once). A batch can then hold other offset ranges."),
+    ("async-progress", "The Kafka sink never gave more than at-least-once"),
     ("async-progress", "batch ids jump"),
     # the name of the interval that one article printed
     ("CF002", "asyncProgressCheckpointingInterval"),
     # log writes that come faster than they finish
     ("LG002", "its queue holds two writes"),
     ("LG002", "the batch waits and the gain is lost"),
-    ("async-progress-interval", "everything since the last written offsets is processed again"),
+    ("async-progress-interval", "of data is processed again"),
     # switching it off
     ("async-progress-off", "at least two more batches are done"),
     ("async-progress-off", "batch N doesn't exist"),
@@ -79,8 +79,8 @@ STATED: list[tuple[str, str]] = [
     ("continuous-processing", "It came with Spark 2.3"),
     ("continuous-processing", "experimental in Spark"),
     ("TR005", "in about a millisecond by Spark's guide"),
-    ("continuous-processing", "At-least-once, and one way"),
-    ("continuous-processing", "going back to micro-batches on it fails on Spark 3.5 to 4.3"),
+    ("continuous-processing", "It is one way and at-least-once"),
+    ("continuous-processing", "micro-batches then fail on it (Spark 3.5 to 4.3)"),
     ("continuous-processing", "although Spark's guide says one can change between the modes"),
     ("continuous-processing", "no aggregation, no current_timestamp, no current_date"),
     ("continuous-processing", "It reads Kafka and the rate source only"),
@@ -97,7 +97,7 @@ STATED: list[tuple[str, str]] = [
     ("rocksdb-with-changelog", "On the existing checkpoint the setting does nothing"),
     ("offline-state-repartition", "It refuses the default state store and leaves a checkpoint from which the query"),
     ("abortable-checkpoint-manager", "refuses every other file system at start"),
-    ("abortable-checkpoint-manager", "It holds for the whole session"),
+    ("abortable-checkpoint-manager", "Another query of this session fails at start"),
     ("real-time-mode", "Spark 4.3 refuses the old checkpoint"),
     ("real-time-mode", "with it the query dies after its start"),
     ("real-time-mode-in-place", "It came with Spark 4.1 for Scala and Java, and with 4.2 for Python"),

@@ -63,6 +63,7 @@ from advisor.contract.report import (
     WindowEntry,
     WorstBatch,
 )
+from advisor.contract.screen import After, Brief, Loss, LossKind, Part, Question, Refused, Screen
 from advisor.contract.series import Mark, MarkKind, Series
 from advisor.contract.trial import OnTrial, Trial, TrialRun, TrialVerdict
 from advisor.vocabulary import (
@@ -86,7 +87,9 @@ __all__ = [
     "LEVELS",
     "TAKES",
     "Advice",
+    "After",
     "BestStep",
+    "Brief",
     "BrokenRecord",
     "Change",
     "Changed",
@@ -116,6 +119,8 @@ __all__ = [
     "Level",
     "LoadEntry",
     "LoadKind",
+    "Loss",
+    "LossKind",
     "Mark",
     "MarkKind",
     "Measured",
@@ -124,13 +129,17 @@ __all__ = [
     "Of",
     "OnTrial",
     "Outcome",
+    "Part",
     "PartialRecord",
     "Passed",
     "Problem",
     "Promise",
     "QueryEntry",
+    "Question",
+    "Refused",
     "Regime",
     "Report",
+    "Screen",
     "Semantics",
     "Series",
     "Session",

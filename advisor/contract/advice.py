@@ -88,7 +88,7 @@ class Advice(Entry, frozen=True):
     `because`: why it is not legal, or legal only if; `unknown`: the facts that would settle an `if`. `saves_ms` is per
     batch, `saves_latency_ms` of a typical record's latency. `saves_in`: the phases of a typical batch
     that become shorter, by Spark's names; empty where that is not known. `saves_of`: the metric of which the saving
-    is a share.
+    is a share. `against`: the facts by which it is not legal.
     """
 
     id: str
@@ -108,6 +108,7 @@ class Advice(Entry, frozen=True):
     check: str
     saves_in: tuple[str, ...] = ()
     saves_of: str | None = None
+    against: tuple[str, ...] = ()
 
     @property
     def experimental(self) -> bool:
@@ -169,10 +170,11 @@ class Together(Entry, frozen=True):
 
 
 class Skipped(Entry, frozen=True, kw_only=False):
-    """A rule that could not be judged, and why."""
+    """A rule that could not be judged, and why; `unknown`: the facts that would settle it."""
 
     rule: str
     reason: str
+    unknown: tuple[str, ...] = ()
 
 
 class Passed(Entry, frozen=True, kw_only=False):

@@ -9,6 +9,7 @@ import msgspec
 from advisor.contract.advice import BestStep, FactEntry, Finding, Passed, Silenced, Skipped, Together
 from advisor.contract.base import Entry
 from advisor.contract.comparison import Comparison
+from advisor.contract.screen import Screen
 from advisor.contract.series import Series
 from advisor.vocabulary import Direction, Level, Since, State, worst
 
@@ -160,7 +161,8 @@ class QueryEntry(Entry, frozen=True):
     batch's life. `findings`: the most important first, those that another one explains last. `idle_since` is told by an
     attached advisor only, `series` where it is asked for. `saved`: of `budget` what the best step is expected to take
     away, or is sure to where nothing is expected yet; empty where it is not known of which phases. `together`: steps
-    that help beside each other, with one promise for all; None where fewer than two do.
+    that help beside each other, with one promise for all; None where fewer than two do. `screen`: what is
+    shown first.
 
     Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
     """
@@ -195,6 +197,7 @@ class QueryEntry(Entry, frozen=True):
     passed: tuple[Passed, ...] = ()
     not_applicable: tuple[Skipped, ...] = ()
     together: Together | None = None
+    screen: Screen = msgspec.field(default_factory=Screen)
 
     @property
     def level(self) -> Level | None:

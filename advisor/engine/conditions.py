@@ -11,6 +11,7 @@ from typing import Any, Final
 from advisor.catalogue import Condition
 from advisor.facts import FACTS, version_at_least, version_in_words
 from advisor.metrics import Estimate, Missing, measure, named
+from advisor.metrics.labels import label
 from advisor.metrics.words import in_words, number
 from advisor.window import Window
 
@@ -58,6 +59,11 @@ class Verdict:
     def unknown(self) -> list[str]:
         """Facts that would settle it."""
         return list(dict.fromkeys(name for answer in self.answers for name in answer.unknown))
+
+    @property
+    def against(self) -> list[str]:
+        """Facts by which it is no."""
+        return list(dict.fromkeys(name for a in self.answers if a.holds is False for name in a.facts))
 
     @property
     def inferred(self) -> list[str]:
@@ -208,11 +214,11 @@ def _ask_metric(line: Condition, window: Window) -> Answer:
         sure, never = value.high < limit, value.low >= limit
     if sure:
         return YES
-    words = f"{line.subject} is {in_words(value, unit)}"
+    words = f"{label(line.subject)}: {in_words(value, unit)}"
     if never:
         return Answer(False, line.else_ or words)
     narrower = (value.fact,) if value.fact else ()
-    return Answer(None, f"{words}, the limit {number(limit, unit)} lies between{would_tell(value)}", (), narrower)
+    return Answer(None, f"{words}; the limit {number(limit, unit)} lies between{would_tell(value)}", (), narrower)
 
 
 def would_tell(value: Estimate) -> str:

@@ -16,6 +16,7 @@ from advisor.engine.sentences import finding_says
 from advisor.engine.steps import advice
 from advisor.errors import fault
 from advisor.metrics import METRICS, Estimate, Missing, measure
+from advisor.metrics.labels import label
 from advisor.metrics.words import in_words
 from advisor.window import Window
 
@@ -68,7 +69,7 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
     if evidence is None or isinstance(evidence, Skipped):
         return evidence
     if asked.holds is None:
-        return Skipped(rule.id, "; ".join(asked.because))
+        return Skipped(rule.id, "; ".join(asked.because), tuple(asked.unknown))
     doubt = any(answer.holds is None for answer in already)
     return _finding(rule, window, evidence, asked, doubt, advice(rule, judged))
 
@@ -85,12 +86,18 @@ def _evidence(
         return _seen(rule, window)
     value = measure(window, rule.measure.metric, rule.measure.stat)
     if isinstance(value, Missing):
-        return Skipped(rule.id, missing_because(value))
+        return Skipped(rule.id, missing_because(value), _named(value))
     level = level_of(value.safe, levels)
     if level is None and level_of(value.high, levels) is not None:
         words = in_words(value, METRICS[rule.measure.metric].unit)
-        return Skipped(rule.id, f"{rule.measure.metric} is {words}{would_tell(value) or ': too wide to tell'}")
+        says = f"{label(rule.measure.metric)}: {words}{would_tell(value) or ': too wide to tell'}"
+        return Skipped(rule.id, says, _named(value))
     return None if level is None else (level, value)
+
+
+def _named(value: Estimate | Missing) -> tuple[str, ...]:
+    """The fact that would give this number, or narrow it."""
+    return (value.fact,) if value.fact else ()
 
 
 def _seen(rule: Rule, window: Window) -> tuple[Level, None] | Skipped | None:

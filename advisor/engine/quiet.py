@@ -9,6 +9,7 @@ from advisor.catalogue import Condition, Rule
 from advisor.contract import Level, Passed
 from advisor.engine.conditions import ask, ask_all
 from advisor.metrics import METRICS, Estimate, measure
+from advisor.metrics.labels import label
 from advisor.metrics.words import in_words, number
 from advisor.window import Window
 
@@ -52,6 +53,6 @@ def _excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplic
 def _margin(window: Window, metric: str, stat: str | None, limit: object, below: bool = False) -> str:
     value, unit = measure(window, metric, stat), METRICS[metric].unit
     if not isinstance(value, Estimate) or isinstance(limit, bool) or not isinstance(limit, int | float):
-        return f"{metric} is as it should be"
-    asked = f"; it speaks below {number(limit, unit)}" if below else f" of a limit of {number(limit, unit)}"
-    return f"{metric} is {in_words(value, unit)}{asked}"
+        return f"{label(metric)}: as it should be"
+    asked = f"fires below {number(limit, unit)}" if below else f"fires from {number(limit, unit)}"
+    return f"{label(metric)}: {in_words(value, unit)} ({asked})"

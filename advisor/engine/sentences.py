@@ -48,7 +48,7 @@ def undo_says(step: Step, window: Window) -> str:
     stages = "; ".join(
         f"({i}) {_stage(s.do, s.change, window)}, until {s.until}" for i, s in enumerate(step.undo.stages, 1)
     )
-    return f"{step.undo.do}: {stages}. {step.undo.costs}"
+    return f"{step.undo.do}. {stages}. {step.undo.costs}"
 
 
 def change_of(change: Change | None, window: Window) -> contract.Change:
@@ -101,7 +101,11 @@ def _stat(name: str, rule: Rule | None) -> str | None:
     if rule.measure.metric == name:
         return rule.measure.stat
     asked = [line.stat for line in rule.requires if line.metric == name and line.stat]
-    return asked[0] if asked else "mean" if rule.measure.stat == "total" else rule.measure.stat or "typical"
+    if asked:
+        return asked[0]
+    if rule.measure.stat == "total":
+        return "mean"
+    return "typical" if METRICS[name].unit == "ms" else rule.measure.stat or "typical"
 
 
 def _bare(name: str, window: Window) -> str:

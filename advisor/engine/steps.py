@@ -36,7 +36,7 @@ def _advised(step: Step, window: Window) -> Advice | None:
     already = [ask_all([line], window).holds for line in step.unless]
     if meant.holds is False or True in already or (step.takes == "new_checkpoint" and meant.holds is None):
         return None
-    legal, because, unknown = _legality(step, window, meant)
+    legal, because, unknown, against = _legality(step, window, meant)
     saves, latency = per_batch(step.saves, window), per_record(step.saves, window)
     return Advice(
         id=step.id,
@@ -56,14 +56,15 @@ def _advised(step: Step, window: Window) -> Advice | None:
         check=sentence(step.check, window),
         saves_in=saves_in(step.saves) if isinstance(saves, Promise) else (),
         saves_of=step.saves.metric if step.saves else None,
+        against=tuple(against),
     )
 
 
-def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, list[str]]:
-    """(yes | if | no, why it is not a plain yes, the facts that would settle it)."""
+def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, list[str], list[str]]:
+    """(yes | if | no, why it is not a plain yes, the facts that would settle it, those by which it is no)."""
     legal = ask_all(step.legal, window)
     if legal.holds is False:
-        return "no", "; ".join(legal.because), []
+        return "no", "; ".join(legal.because), [], legal.against
     doubts = (legal.because if legal.holds is None else []) + (meant.because if meant.holds is None else [])
     doubts += [f"{name} was only inferred ({window.facts[name].value})" for name in legal.inferred]
     unknown = legal.unknown + meant.unknown + legal.inferred
@@ -72,7 +73,7 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, l
     unknown += [value.fact for value in missing if value.fact]
     if step.takes == "new_checkpoint":
         doubts.append(NEW_CHECKPOINT)
-    return ("if" if doubts else "yes"), "; ".join(dict.fromkeys(doubts)), list(dict.fromkeys(unknown))
+    return ("if" if doubts else "yes"), "; ".join(dict.fromkeys(doubts)), list(dict.fromkeys(unknown)), []
 
 
 def _unfilled(step: Step, window: Window) -> list[Missing]:

@@ -49,6 +49,11 @@ class Fact:
     """Of two sightings of one origin the later is right; or the largest, where each is a lower bound; or what the run
     itself pinned, and what was there before is the wish of the session."""
 
+    asks: str = ""
+    """The question that a person can answer, where one is worth asking."""
+    usual: str = ""
+    """The answer that is right most often, where there is one."""
+
     def trust(self, origin: str) -> int:
         """The place of an origin in the order of trust, 0 for the most trusted."""
         order = ("user", *self.origins)

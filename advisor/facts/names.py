@@ -22,8 +22,15 @@ _INPUTS: Final = (
 _APPLICATION: Final[Scope] = "application"
 
 _QUERY = (
-    Fact("stateful", "bool", "the query keeps state between batches", "progress, printed plan", _SHOWN),
-    Fact("sink", "choice", "what the query writes to", "progress", _SHOWN, _SINKS),
+    Fact(
+        "stateful",
+        "bool",
+        "the query keeps state between batches",
+        "progress, printed plan",
+        _SHOWN,
+        asks="Does it aggregate, deduplicate, join streams or keep other state?",
+    ),
+    Fact("sink", "choice", "what the query writes to", "progress", _SHOWN, _SINKS, asks="Where does it write?"),
     Fact(
         "source",
         "choice",
@@ -31,6 +38,7 @@ _QUERY = (
         "progress",
         _SHOWN,
         _INPUTS,
+        asks="What does it read?",
     ),
     Fact(
         "trigger",
@@ -39,6 +47,8 @@ _QUERY = (
         "log, session, progress, or inferred from timestamps",
         (*_ASKED, "progress", "inferred"),
         _TRIGGERS,
+        asks="Did you call .trigger()? If not:",
+        usual="unspecified",
     ),
     Fact(
         "trigger_one_of",
@@ -58,8 +68,17 @@ _QUERY = (
         (*_ASKED, "progress"),
         unit="ms",
         minimum=0,
+        asks="What is the interval of the trigger?",
     ),
-    Fact("output_mode", "choice", "output mode", "printed plan, session", _ASKED, ("append", "update", "complete")),
+    Fact(
+        "output_mode",
+        "choice",
+        "output mode",
+        "printed plan, session",
+        _ASKED,
+        ("append", "update", "complete"),
+        asks="Which output mode is set?",
+    ),
     Fact("watermarked", "bool", "event time has a watermark", "progress, printed plan", _SHOWN),
     Fact("exchanges", "int", "shuffles in the plan of a batch", "session", _ASKED, minimum=0),
     Fact(
@@ -71,6 +90,7 @@ _QUERY = (
         unit="ms",
         minimum=0,
         outcome=True,
+        asks="What record latency do you need?",
     ),
     Fact(
         "repeated_at_most_ms",
@@ -126,6 +146,7 @@ _STATE = (
         _SHOWN,
         ("hdfs", "rocksdb"),
         merge="pinned",
+        asks="Which state store is set? The default is hdfs.",
     ),
     Fact("changelog", "bool", "RocksDB commits changelogs, not snapshots", "state metrics, session", _SHOWN),
     Fact("state_operators", "str", "names of the stateful operators, with commas", "progress, printed plan", _SHOWN),
@@ -154,6 +175,7 @@ _LOGS = (
         "progress is tracked asynchronously",
         "logger of 'Starting', printed options, session",
         _ASKED,
+        asks="Is asynchronous progress tracking on?",
     ),
     Fact(
         "async_progress_interval_ms",
@@ -198,7 +220,15 @@ _LOGS = (
 )
 
 _SPARK = (
-    Fact("spark_version", "version", "version of Spark", "'Running Spark version'", _ASKED, scope=_APPLICATION),
+    Fact(
+        "spark_version",
+        "version",
+        "version of Spark",
+        "'Running Spark version'",
+        _ASKED,
+        scope=_APPLICATION,
+        asks="Which Spark runs it?",
+    ),
     Fact(
         "spark_version_at_least",
         "version",
@@ -224,6 +254,7 @@ _SPARK = (
         "Spark properties",
         _ASKED,
         scope=_APPLICATION,
+        asks="Which Databricks Runtime runs it?",
     ),
     Fact(
         "databricks_runtime_below",
@@ -242,6 +273,7 @@ _SPARK = (
         (*_ASKED, "progress", "inferred"),
         ("open_source", "databricks", "other"),
         scope=_APPLICATION,
+        asks="Whose Spark runs it?",
     ),
     Fact(
         "application",
@@ -262,6 +294,7 @@ _SPARK = (
         scope=_APPLICATION,
         minimum=1,
         merge="largest",
+        asks="How many tasks can run at once?",
     ),
     Fact(
         "task_slots_at_least",

@@ -10,6 +10,7 @@ from advisor.metrics.flow import backlog_ms, watermark_lag_ms
 from advisor.metrics.numbers import fact_number, median, zero_filled
 from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles, Windowed, remembered, window_metric
+from advisor.metrics.spikes import rhythm
 from advisor.metrics.state import ARBITRARY, partitions, state_waves_excess_ms
 from advisor.metrics.words import milliseconds
 from advisor.window import Window
@@ -48,6 +49,20 @@ def latency_quantiles(window: Window, at: tuple[float, ...]) -> Quantiles | Miss
         return mixed
     median, high = mixture_quantiles(mixed.start, mixed.width, mixed.rows, at)
     return Quantiles(median, high)
+
+
+@window_metric("ms", time="latency")
+def record_latency_without_spikes_ms(window: Window) -> Windowed:
+    """The same over batches that are not slow in a rhythm and do not follow one that is, p50 and p99."""
+    found, mixed = rhythm(window), mixture(window)
+    if isinstance(found, Missing):
+        return found
+    if isinstance(mixed, Missing):
+        return mixed
+    calm = ~(found.slow | np.concatenate([[False], found.slow[:-1]]))[mixed.known]
+    if not calm.any():
+        return Missing("every batch is slow, or follows one that is")
+    return Quantiles(*mixture_quantiles(mixed.start[calm], mixed.width[calm], mixed.rows[calm], (0.50, 0.99)))
 
 
 class Mixture(NamedTuple):

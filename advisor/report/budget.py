@@ -9,12 +9,13 @@ import numpy as np
 
 from advisor.batches import instant
 from advisor.contract import Advice, WorstBatch
-from advisor.metrics import Estimate, measure
+from advisor.metrics import Estimate, measure, measured
 from advisor.metrics.numbers import median
 from advisor.metrics.phases import hides_commit_log
 from advisor.window import PHASES, Window
 
 WORST = 5
+LEAST_EXCESS = 0.02  # of the batch: a phase above its median by less is no reason
 
 
 def budget(window: Window) -> dict[str, float]:
@@ -45,26 +46,35 @@ def saved(parts: Mapping[str, float], step: Advice) -> dict[str, float]:
 
 
 def worst(window: Window) -> tuple[WorstBatch, ...]:
-    """The five longest steady batches, each with the phase that was most above its own median."""
+    """The five longest steady batches, each with the phase that was most above its own median.
+
+    Where none was above it, as in a run of few batches, that is the phase that took longest.
+    """
     duration = window.batches["trigger_execution_ms"]
     longest = np.argsort(-duration, kind="stable")[:WORST]  # NaN comes last
-    phases = np.array([window.batches[column] for column in PHASES])
-    usual = np.array([median(values) for values in phases])
-    return tuple(_told(window, at, phases[:, at] - usual) for at in longest if not np.isnan(duration[at]))
+    phases = {name: window.batches[column] for column, name in PHASES.items()}
+    rest = measured(window, "unaccounted_ms")
+    if isinstance(rest, np.ndarray):
+        phases["unaccounted"] = rest
+    return tuple(_told(window, at, phases) for at in longest if not np.isnan(duration[at]))
 
 
-def _told(window: Window, at: int, above: np.ndarray) -> WorstBatch:
+def _told(window: Window, at: int, phases: Mapping[str, np.ndarray]) -> WorstBatch:
     number, when, rows, duration = (
         float(window.batches[name][at]) for name in ("batch_id", "timestamp", "input_rows", "trigger_execution_ms")
     )
-    column = None if np.isnan(above).all() else list(PHASES)[int(np.nanargmax(above))]
+    here = {name: float(values[at]) for name, values in phases.items() if not np.isnan(values[at])}
+    above = {name: ms - median(phases[name]) for name, ms in here.items()}
+    phase = max(above, key=lambda name: above[name], default=None)
+    if phase is not None and above[phase] < LEAST_EXCESS * duration:
+        phase = max(here, key=lambda name: here[name])
     return WorstBatch(
         batch_id=None if np.isnan(number) else int(number),
         timestamp=moment(instant(when)),
         trigger_execution_ms=duration,
         input_rows=None if np.isnan(rows) else int(rows),
-        phase=PHASES[column] if column else "triggerExecution",
-        phase_ms=float(window.batches[column][at]) if column else duration,
+        phase=phase or "triggerExecution",
+        phase_ms=here[phase] if phase else duration,
     )
 
 

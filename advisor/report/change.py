@@ -41,9 +41,16 @@ def change(before: Window, now: Window, because: Since) -> Changed | None:
 
 def slower(changed: Changed) -> bool:
     """Whether the median batch takes clearly longer than before."""
-    sides = (changed.before, changed.after)
-    old, new = (side.metrics.get("trigger_execution_ms", {}).get("p50", 0.0) for side in sides)
+    old, new = medians(changed)
     return new >= REGIME_RATIO * old > 0
+
+
+def medians(changed: Changed) -> tuple[float, float]:
+    """The median batch before and after, in ms; 0 where it is not known."""
+    old, new = (
+        side.metrics.get("trigger_execution_ms", {}).get("p50", 0.0) for side in (changed.before, changed.after)
+    )
+    return old, new
 
 
 def _side(window: Window) -> Regime:

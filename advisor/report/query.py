@@ -26,9 +26,11 @@ from advisor.progress import PARTS
 from advisor.report.budget import budget, moment, saved, worst
 from advisor.report.change import change, trends
 from advisor.report.judged import Judged
+from advisor.report.loss import largest_loss
+from advisor.report.screen import screen
 from advisor.report.together import together
 from advisor.report.unjudged import first_batch
-from advisor.report.verdict import best_step, verdict
+from advisor.report.verdict import best_step, troubles, verdict
 from advisor.window import Window, span
 
 _UNKNOWN = FactEntry(value=None, origin=None)
@@ -42,6 +44,8 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
     first, last = span(window.executed) if judged.fault is None else (judged.run.first, judged.run.last)
     best, parts = best_step(findings), budget(window)
     changed = change(judged.before, window, judged.since) if judged.before is not None else None
+    loss = largest_loss(window, findings, changed)
+    others = troubles(judged, changed, loss)
     return QueryEntry(
         id=judged.run.id,
         run_id=judged.run.run_id,
@@ -54,7 +58,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         first=moment(first),
         last=moment(last),
         window=_window(window),
-        verdict=verdict(judged, best, changed),
+        verdict=verdict(judged, best, loss, others),
         best_step=_rounded(best) if best else None,
         changed=changed,
         trend=trends(window),
@@ -71,6 +75,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         together=together(findings, parts),
         worst=worst(window),
         limits=tuple(limits(judged)),
+        screen=screen(judged, best, loss, others),
     )
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from advisor.contract import Advice, BestStep, Changed, Finding, Promise
+from advisor.contract import Advice, BestStep, Changed, Finding, Loss, LossKind, Promise
 from advisor.metrics import Estimate, measure
 from advisor.metrics.numbers import fact_number
 from advisor.metrics.words import milliseconds
-from advisor.report.budget import budget
 from advisor.report.change import slower
 from advisor.report.judged import Judged
 from advisor.report.unjudged import first_batch, idle
@@ -54,19 +53,23 @@ def _preference(step: Advice) -> tuple[int, bool, bool, float, float]:
     return tier, step.legal != "yes", step.experimental, -promise.likely, -promise.high
 
 
-def verdict(judged: Judged, best: BestStep | None, changed: Changed | None) -> str:
-    """The report on this run in one sentence; of a run that died first what it died of."""
+def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, others: Sequence[str]) -> str:
+    """The report on this run in one sentence or two; of a run that died first what it died of.
+
+    `others`: what is not well besides the loss.
+    """
     error = judged.window.facts.value("terminated_error")
     died = f"The query stopped with an error: {str(error).rstrip('.')}. " if error is not None else ""
-    return f"{died}{_advice(judged, best, changed, bool(died))}".rstrip()
+    lost = f"{loss.says} " if loss else ""
+    return f"{died}{lost}{_advice(judged, best, others, bool(died))}".rstrip()
 
 
-def _advice(judged: Judged, best: BestStep | None, changed: Changed | None, died: bool) -> str:
+def _advice(judged: Judged, best: BestStep | None, others: Sequence[str], died: bool) -> str:
     findings = [finding for finding in judged.judgement.findings if finding.explained_by is None]
     if judged.fault is not None:
         return f"This run could not be judged, by a fault of the advisor: {judged.fault}."
     if not findings:
-        return "" if died else _nothing_found(judged, changed)
+        return "" if died else _nothing_found(judged, others)
     if best is None:
         return f"{findings[0].title}. {_without_a_step(findings)}"
     step = best.advice
@@ -78,7 +81,7 @@ def _advice(judged: Judged, best: BestStep | None, changed: Changed | None, died
 
 
 def _saving(step: Advice, batches: int) -> str:
-    promise = felt(step)
+    promise = felt(step.rounded())
     if promise is None or promise.likely < 1:
         return ""
     per = "record" if step.saves_latency_ms else "batch"
@@ -100,30 +103,42 @@ def _condition(step: Advice) -> str:
     return ", at the price of a new checkpoint" if step.takes == "new_checkpoint" else f", if {step.because}"
 
 
-def _nothing_found(judged: Judged, changed: Changed | None) -> str:
+def _nothing_found(judged: Judged, others: Sequence[str]) -> str:
     if not len(judged.window):
         return _nothing_to_judge(judged)
     if judged.window.facts.value("trigger") == "real_time":
         return "No rule here knows better: in real-time mode a batch lasts as long as its trigger."
-    if troubles := "; ".join(_troubles(judged.window, changed)):
+    if others:
         silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
         hidden = f" (silenced: {silenced})" if silenced else ""
-        return f"{troubles[:1].upper()}{troubles[1:]}; no rule here knows a step for it{hidden}."
-    return f"No rule here knows better: {_largest_part(judged.window)}."
+        return f"{' '.join(others)} No rule here knows a step for it{hidden}."
+    return f"No rule here knows better{_of_the_interval(judged.window)}."
 
 
-def _troubles(window: Window, changed: Changed | None) -> Iterator[str]:
-    """What is not well though no rule fires, the gravest first, in words."""
+def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list[str]:
+    """What is not well besides the loss, a sentence each, the gravest first."""
+    window, findings = judged.window, judged.judgement.findings
+    if not len(window):
+        return []
+    seen = [finding.says for finding in findings if finding.measure is None or not finding.steps]
+    if window.facts.value("trigger") == "real_time":
+        return seen
+    said = loss.kind if loss else None
+    return [*(words for kinds, words in _troubles(window, changed) if said not in kinds), *seen]
+
+
+def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[LossKind, ...], str]]:
+    """(losses that say the same, the sentence)."""
     over = measure(window, "over_interval_share")
     if window.facts.value("falling_behind") and not (isinstance(over, Estimate) and not over.safe):
-        yield "Spark said that batches outlasted the trigger interval"
+        yield ("falling_behind",), "Spark said that batches outlast the trigger interval."
     excess = measure(window, "latency_target_excess_ms")
     if isinstance(excess, Estimate) and excess.safe > 0:
-        yield f"the p99 of the record latency lies {milliseconds(excess.safe)} over its target"
-    yield from _nearly_full(window)
-    yield from _uneven(window)
+        yield (), f"The p99 of the record latency lies {milliseconds(excess.safe)} over its target."
+    yield from ((("falling_behind",), words) for words in _nearly_full(window))
+    yield from ((("spikes", "slow_batches"), words) for words in _uneven(window))
     if changed is not None and slower(changed):
-        yield "the query has become slower (see what changed)"
+        yield ("slower_than_before",), f"{changed.says.partition(';')[0].rstrip('.')}."
 
 
 def _nearly_full(window: Window) -> Iterator[str]:
@@ -131,7 +146,7 @@ def _nearly_full(window: Window) -> Iterator[str]:
     if window.facts.value("trigger") != "processing_time" or not interval or not isinstance(batch, Estimate):
         return
     if batch.safe > NEARLY_FULL * interval:
-        yield f"a batch takes {milliseconds(batch.safe)} of its trigger's {milliseconds(interval)}"
+        yield f"A batch takes {milliseconds(batch.safe)} of its trigger's {milliseconds(interval)}."
 
 
 def _uneven(window: Window) -> Iterator[str]:
@@ -139,22 +154,12 @@ def _uneven(window: Window) -> Iterator[str]:
     if len(window) < FEWEST_BATCHES or not isinstance(usual, Estimate) or not isinstance(slowest, Estimate):
         return
     if slowest.safe >= UNEVEN * usual.safe > 0:
-        yield f"the slowest batches take {milliseconds(slowest.safe)}, the median one {milliseconds(usual.safe)}"
+        yield f"The slowest batches take {milliseconds(slowest.safe)}, the median one {milliseconds(usual.safe)}."
 
 
 def _of_the_interval(window: Window) -> str:
     interval = fact_number(window, "trigger_interval_ms")
-    return f" of the {milliseconds(interval)} between two triggers" if interval else ""
-
-
-def _largest_part(window: Window) -> str:
-    parts = budget(window)
-    if not parts:
-        return "no batch says where its time goes"
-    phase = max(parts, key=lambda name: parts[name])
-    whole = sum(parts.values())
-    share = f"{parts[phase] / whole:.0%} of it in {phase}"
-    return f"a typical batch takes {milliseconds(whole)}{_of_the_interval(window)}, {share}"
+    return f" within the {milliseconds(interval)} between two triggers" if interval else ""
 
 
 def _nothing_to_judge(judged: Judged) -> str:

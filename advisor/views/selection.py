@@ -27,6 +27,12 @@ class Selection:
         """What to do first."""
         return self.query.best_step
 
+    @property
+    def also(self) -> list[Advice]:
+        """Other steps that help."""
+        steps = {(one.rule, step.id): step for one in self.query.findings for step in one.steps}
+        return [steps[named.rule, named.step] for named in self.query.screen.also]
+
 
 def selections(report: Report, *, everything: bool = False) -> list[Selection]:
     """The latest run of each query (every run with `everything`) in the report's order: the most pressing first."""

@@ -15,6 +15,7 @@ from advisor.views.advice import AdvicePage
 from advisor.views.clean import clean_all
 from advisor.views.console import console, heading, written
 from advisor.views.proof import proof_by_run
+from advisor.views.screen import print_screen
 from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selections
 
 WIDTH = 100
@@ -43,17 +44,31 @@ class _Page:
     def print(self) -> None:
         shown = selections(self.report, everything=self.everything)
         self.console.print(Text(wording.read(self.report), style="dim"))
-        if len(shown) > 1:
-            self._ranking(shown)
-        for chosen in shown if self.everything else shown[:FIRST_QUERIES]:
-            self._query(chosen)
-        if len(shown) > FIRST_QUERIES and not self.everything:
-            rest = text.plural(len(shown) - FIRST_QUERIES, "more query", "more queries")
-            self.console.print(Text(f"\n{rest} in the table above; --all shows each.", style="dim"))
+        if self.everything:
+            self._everything(shown)
+        else:
+            self._first(shown)
         self._falling_behind(self.report.input)
         self._records("Partial", [(wording.place(one), wording.partial(one)) for one in self.report.input.partial])
         self._records("Not readable", [(wording.place(one), one.reason) for one in self.report.input.broken])
         self._session(self.report.session)
+
+    def _first(self, shown: list[Selection]) -> None:
+        """The first screens of the few most pressing queries, and a line for each of the others."""
+        for chosen in shown[:FIRST_QUERIES]:
+            self.console.print()
+            print_screen(self.console, chosen, self.proof.get(chosen.query.run_id, []))
+        if len(shown) > FIRST_QUERIES:
+            heading(self.console, text.plural(len(shown) - FIRST_QUERIES, "more query", "more queries"))
+            self._ranking(shown[FIRST_QUERIES:])
+        if shown:
+            self.console.print(Text("\nMore: --all", style="dim"))
+
+    def _everything(self, shown: list[Selection]) -> None:
+        if len(shown) > 1:
+            self._ranking(shown)
+        for chosen in shown:
+            self._query(chosen)
 
     def _ranking(self, shown: list[Selection]) -> None:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)

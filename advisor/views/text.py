@@ -6,6 +6,7 @@ import math
 from datetime import datetime
 
 from advisor.contract import Promise
+from advisor.metrics.labels import label
 from advisor.metrics.words import number
 
 UNKNOWN = "unknown"
@@ -29,18 +30,6 @@ PHASES: dict[str, str] = {
     "unaccounted": "Spark names no phase for this time",
 }
 """What Spark does in each phase, in a few words."""
-
-METRICS: dict[str, str] = {
-    "trigger_execution_ms": "batch",
-    "record_latency_ms": "record latency",
-    "input_rows": "rows a batch",
-    "input_rows_per_second": "rows a second",
-    "backlog_rows": "backlog",
-    "backlog_ms": "backlog",
-    "add_batch_ms": "addBatch",
-    "offset_log_ms": "offset and commit logs",
-    "state_commit_wall_ms": "state commit",
-}
 
 
 def ms(value: float | None) -> str:
@@ -103,7 +92,7 @@ def phase_meaning(key: str) -> str:
 
 def metric(name: str) -> str:
     """A metric by the words that a reader would use."""
-    return METRICS.get(name, name.removesuffix("_ms").replace("_", " "))
+    return label(name)
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

@@ -254,8 +254,47 @@ def slow() -> dict[str, Any]:
             for nth in range(5)
         ],
         "limits": ["Slots are an upper bound: two queries ran in this application."],
-        "verdict": "Track progress asynchronously: about 84 ms less per record.",
+        "verdict": "63 ms of a 118 ms batch (53 %) goes into the offset and commit logs. "
+        "Track progress asynchronously: about 84 ms less per record.",
         "best_step": {"rule": "LG001", "step": "async-progress"},
+        "screen": {
+            "loss": {
+                "kind": "logs",
+                "says": "63 ms of a 118 ms batch (53 %) goes into the offset and commit logs.",
+                "ms": 63.2,
+                "share": 0.534,
+            },
+            "goes_to": [
+                {"kind": "logs", "ms": 63.2, "share": 0.534},
+                {"kind": "add_batch", "ms": 41.0, "share": 0.346},
+                {"kind": "planning", "ms": 7.8, "share": 0.066},
+            ],
+            "within_add_batch": [{"kind": "state_commit", "ms": 20.0, "share": 0.488}],
+            "after": {"p50": 49.0},
+            "span_ms": 2_511_250.0,
+            "troubles": ["The p99 of the record latency lies 47 ms over its target."],
+            "do": {
+                "risk": "Records can be processed again with other offset ranges after a failure",
+                "undo": "Set asyncProgressTrackingCheckpointIntervalMs to 0 for two batches, stop, then switch it off",
+                "check": "walCommit and commitOffsets fall to 0 or 1 ms",
+            },
+            "also": [{"rule": "LG001", "step": "abortable-manager"}],
+            "refused": [
+                {
+                    "rule": "ST001",
+                    "step": "async-state-checkpoint",
+                    "do": "Commit the state asynchronously",
+                    "because": "It exists on Databricks only",
+                }
+            ],
+            "unsure": {
+                "fact": "task_slots",
+                "asks": "How many tasks can run at once?",
+                "give": "task_slots=N",
+                "rules": ["ST005", "ST006"],
+                "steps": ["fewer-state-partitions"],
+            },
+        },
     }
 
 
@@ -278,8 +317,22 @@ def healthy() -> dict[str, Any]:
             "backlog_rows": {"direction": "unknown", "per_hour": None},
         },
         "worst": [],
-        "verdict": "Nothing to do: a typical batch takes 29 ms, 76% of it in addBatch, and no rule finds more.",
+        "verdict": "22 ms of a 29 ms batch (76 %) is addBatch: reading, computing, writing. No rule here knows better.",
         "best_step": None,
+        "screen": {
+            "loss": {
+                "kind": "add_batch",
+                "says": "22 ms of a 29 ms batch (76 %) is addBatch: reading, computing, writing.",
+                "ms": 22.0,
+                "share": 0.76,
+            },
+            "goes_to": [
+                {"kind": "add_batch", "ms": 22.0, "share": 0.759},
+                {"kind": "planning", "ms": 5.0, "share": 0.172},
+                {"kind": "unaccounted", "ms": 2.0, "share": 0.069},
+            ],
+            "span_ms": 2_511_250.0,
+        },
     }
     query["metrics"]["record_latency_ms"] = {"p50": 41.0, "p99": 93.0, "unit": "ms"}
     query["metrics"]["backlog_rows"] = {"missing": "the source reports no latest offset"}
@@ -302,8 +355,15 @@ def dead() -> dict[str, Any]:
         "metrics": {"record_latency_ms": {"missing": "no batch ran"}},
         "budget": {},
         "findings": [slow()["findings"][4]],
-        "verdict": "Switch asynchronous progress tracking off safely.",
+        "verdict": f"The query stopped with an error: {error}. Switch asynchronous progress tracking off safely.",
         "best_step": {"rule": "LG005", "step": "async-progress-off"},
+        "screen": {
+            "do": {
+                "risk": "Two restarts",
+                "undo": "Switch it on again",
+                "check": "The last two offset files of the checkpoint are consecutive",
+            }
+        },
     }
     return query
 

@@ -27,43 +27,63 @@ def test_one_query_with_everything(golden: Golden) -> None:
     golden("one_query_all.txt", report_as_text(report(slow()), everything=True))
 
 
-def test_many_queries_begin_with_a_table_in_the_reports_order(golden: Golden) -> None:
-    golden("many_queries.txt", report_as_text(report(dead(), slow(), healthy()), width=80))
-
-
-def test_nothing_to_do_is_an_answer_with_its_budget() -> None:
-    page = report_as_text(report(healthy()))
-    assert "Nothing to do: a typical batch takes 29 ms" in page
-    assert "Where a typical batch spends its 29 ms" in page
-    assert "Findings" not in page and "Best step" not in page
-
-
-def test_at_most_three_findings_are_on_the_first_screen_and_the_rest_is_counted() -> None:
-    page = report_as_text(report(slow()))
-    assert "Findings (3 shown, 2 more: --all)" in page
-    assert "4. " not in page and "LG005" not in page
-    everything = report_as_text(report(slow()), everything=True)
-    assert "LG005" in everything and "--all" not in everything
-
-
-def test_an_explained_finding_is_folded_under_the_one_that_explains_it() -> None:
-    page = report_as_text(report(slow()))
-    assert page.index("LG001") < page.index("This also explains TR002") < page.index("ST001")
-
-
-def test_a_step_that_needs_a_fact_says_how_to_give_it_and_a_step_that_is_refused_has_no_code() -> None:
-    page = report_as_text(report(slow()))
-    assert "tell it  --set checkpoint_scheme=VALUE" in page
-    assert "asyncCheckpoint.enabled" not in page
-    query = slow()
-    query["findings"][0]["steps"][1]["unknown"] = ["sink", "stateful"]
-    page = report_as_text(report(query))
-    assert "--set sink=kafka|console|" in page and "--set stateful=true|false" in page
-
-
 def test_a_step_is_spelled_out_once() -> None:
     assert report_as_text(report(slow()), everything=True).count('.option("asyncProgressTrackingEnabled", "true")') == 2
     # once as the best step, once as the first stage of LG005's way back
+
+
+def test_many_queries_have_a_screen_each(golden: Golden) -> None:
+    golden("many_queries.txt", report_as_text(report(dead(), slow(), healthy()), width=80))
+
+
+def test_where_nothing_helps_the_screen_says_what_was_looked_at() -> None:
+    query = healthy() | {"passed": [{"rule": "LG001", "margin": "small"}]}
+    page = report_as_text(report(query))
+    assert "ADDBATCH: 22 ms of a 29 ms batch" in page
+    assert "No rule here knows better. Looked at: 1 rule (1 passed)." in page
+    assert "thing to do" not in page
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_first_screen_has_at_most_25_lines(width: int) -> None:
+    query = slow()
+    query["screen"] |= {
+        "troubles": ["Something is not as it should be, and it takes a whole line of words to say so."] * 5,
+        "also": query["screen"]["also"] * 3,
+        "refused": query["screen"]["refused"] * 2,
+    }
+    page = report_as_text(report(query), width=width)
+    screen = page.partition("\n\n")[2].partition("More: --all")[0] + "More: --all"
+    assert screen.startswith("orders-enricher")
+    assert len(screen.splitlines()) <= 25
+
+
+def test_all_shows_every_finding_reason_and_run() -> None:
+    page = report_as_text(report(slow()), everything=True)
+    assert page.index("LG001") < page.index("This also explains TR002") < page.index("ST001")
+    assert "LG005" in page and "ST005" in page and "--all" not in page
+    assert "tell it  --set checkpoint_scheme=VALUE" in page
+    assert "asyncCheckpoint.enabled" not in page  # no code of a step that is refused
+
+
+def test_a_step_that_waits_for_a_fact_says_which() -> None:
+    query = slow() | {"best_step": {"rule": "LG001", "step": "abortable-manager"}}
+    page = report_as_text(report(query))
+    assert "checkpoint_scheme is not known for sure: --set checkpoint_scheme=..." in page
+
+
+def test_earlier_runs_of_a_query_are_kept_back() -> None:
+    before = slow() | {"run_id": "earlier", "last": "2026-03-01T10:00:00Z"}
+    page = report_as_text(report(before, slow()))
+    assert page.count("orders-enricher") == 1 and "1 earlier run of this query" in page
+    assert report_as_text(report(before, slow()), everything=True).count("Best step") == 2
+
+
+def test_more_queries_than_a_screen_holds_have_a_line_each() -> None:
+    queries = [slow() | {"id": f"id-{nth}", "name": f"query-{nth}"} for nth in range(5)]
+    page = report_as_text(report(*queries))
+    assert page.count("DO   Track progress") == 3
+    assert "query-4" in page.partition("2 more queries")[2]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
@@ -95,6 +115,7 @@ KINDS = (
     words.State,
     words.Direction,
     words.Since,
+    contract.LossKind,
 )
 WORDS = {word for kind in KINDS for word in get_args(kind)}
 
@@ -114,29 +135,10 @@ def test_colour_only_where_it_is_asked_for() -> None:
     assert "\x1b[1m" in report_as_text(report(slow()), color=True)
 
 
-def test_earlier_runs_of_a_query_are_kept_back() -> None:
-    before = slow() | {"run_id": "earlier", "last": "2026-03-01T10:00:00Z"}
-    page = report_as_text(report(before, slow()))
-    assert page.count("orders-enricher") == 1 and "1 earlier run of this query" in page
-    assert report_as_text(report(before, slow()), everything=True).count("Best step") == 2
-
-
 def test_a_run_that_died_without_a_batch_is_the_newest() -> None:
     died = dead() | {"id": slow()["id"], "name": "orders-enricher"}
     page = report_as_text(report(slow(), died))
-    assert page.count("orders-enricher") == 1 and "dead: java.lang.IllegalStateException" in page
-
-
-def test_a_best_step_that_depends_on_a_fact_says_so() -> None:
-    query = slow() | {"best_step": {"rule": "LG001", "step": "abortable-manager"}}
-    best = report_as_text(report(query)).partition("Best step")[2].partition("Findings")[0]
-    assert "unsure   checkpoint_scheme is not known" in best and "--set checkpoint_scheme=VALUE" in best
-
-
-def test_more_queries_than_a_screen_holds_stay_in_the_table() -> None:
-    queries = [slow() | {"id": f"id-{nth}", "name": f"query-{nth}"} for nth in range(5)]
-    page = report_as_text(report(*queries))
-    assert page.count("Best step") == 3 and "2 more queries in the table above" in page
+    assert page.count("orders-enricher") == 1 and "stopped with an error: java.lang.IllegalStateException" in page
 
 
 def test_an_empty_report_says_what_was_read() -> None:

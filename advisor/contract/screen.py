@@ -1,0 +1,91 @@
+"""What a reader sees first of a query: the largest loss, what is left after the step, and what else may be asked."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from advisor.contract.advice import StepName
+from advisor.contract.base import Entry
+
+LossKind = Literal[
+    "falling_behind", "slower_than_before", "spikes", "slow_batches", "interval", "state_waves", "state_commit",
+    "kafka_fetch", "reread", "delta_snapshot", "logs", "discovery", "planning", "add_batch", "unaccounted", "other",
+]  # fmt: skip
+"""What time is lost to; those of a batch's phases are also the parts of a batch."""
+
+
+class Loss(Entry, frozen=True):
+    """Where most time is lost, in one sentence. `ms`: per batch; `share`: of the time from one batch to the next."""
+
+    kind: LossKind
+    says: str
+    ms: float | None = None
+    share: float | None = None
+
+
+class Part(Entry, frozen=True):
+    """Milliseconds that one batch spends there on average, and their share of the whole."""
+
+    kind: LossKind
+    ms: float
+    share: float
+
+
+class After(Entry, frozen=True):
+    """Record latency (ms) that is expected after the best step, or at best where nothing is expected yet (`at_best`).
+
+    `without_spikes`: it is that of the batches that are not slow in a rhythm.
+    """
+
+    p50: float
+    p99: float | None = None
+    at_best: bool = False
+    without_spikes: bool = False
+
+
+class Refused(Entry, frozen=True):
+    """A step that is not for this query, and why not, in few words."""
+
+    rule: str
+    step: str
+    do: str
+    because: str
+
+
+class Question(Entry, frozen=True):
+    """The fact that would settle most: how to ask for it, how to give it, which rules and steps then are judged."""
+
+    fact: str
+    asks: str
+    give: str
+    rules: tuple[str, ...]
+    steps: tuple[str, ...]
+
+
+class Brief(Entry, frozen=True):
+    """The best step's risk, way back and proof, each in one sentence."""
+
+    risk: str
+    undo: str
+    check: str
+
+
+class Screen(Entry, frozen=True):
+    """What is shown first. The step to take is the query's `best_step`.
+
+    `goes_to`: all batch time, the largest part first; `within_add_batch`: what of a typical addBatch is a loss, which
+    may overlap. `headroom`: what a typical batch leaves of the trigger interval. `span_ms`: from the first judged batch
+    to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
+    """
+
+    loss: Loss | None = None
+    goes_to: tuple[Part, ...] = ()
+    within_add_batch: tuple[Part, ...] = ()
+    after: After | None = None
+    headroom: float | None = None
+    span_ms: float | None = None
+    troubles: tuple[str, ...] = ()
+    do: Brief | None = None
+    also: tuple[StepName, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    unsure: Question | None = None

@@ -1,0 +1,261 @@
+"""Where a query loses most of its time, and where all of its batch time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from advisor.contract import Changed, Finding, Loss, LossKind, Part
+from advisor.metrics import Estimate, measure
+from advisor.metrics.flow import SAME_LOAD, rows_taken
+from advisor.metrics.numbers import fact_number, known, median, quantile
+from advisor.metrics.phases import DATABRICKS, DISCOVERY, OFFSET_LOG, hides_commit_log, summed
+from advisor.metrics.spikes import Rhythm, rhythm
+from advisor.metrics.words import milliseconds, number
+from advisor.report.change import medians, slower
+from advisor.window import Window
+
+OUTPACED = 2.0  # times as long as its rows took to come: a batch that leaves more to the next one
+MOSTLY_BEHIND = 0.5  # of the batches outlast the interval: that is the loss, whatever they spend their time on
+LEAST_PART = 0.02  # of all batch time: what takes less is not told
+SLOW_FACTOR = 3.0  # times the median: a slow batch
+LEAST_SPIKES = 0.05  # of all time
+LEAST_NAMED = 0.2  # of addBatch: a part that takes less is not named beside it
+
+_GROUPS: dict[LossKind, tuple[str, ...]] = {
+    "add_batch": ("add_batch_ms",),
+    "logs": OFFSET_LOG,
+    "discovery": (*DISCOVERY, "get_batch_ms"),
+    "planning": ("query_planning_ms",),
+    "other": DATABRICKS,
+}
+"""The phases of a batch as a reader sees them, by their columns."""
+
+_WITHIN_ADD_BATCH: dict[LossKind, tuple[str, frozenset[str]]] = {
+    "state_waves": ("state_waves_excess_ms", frozenset({"ST005", "ST012"})),
+    "state_commit": ("state_commit_wall_ms", frozenset({"ST001", "ST002"})),
+    "kafka_fetch": ("kafka_fetch_wait_ms", frozenset({"SR005"})),
+    "delta_snapshot": ("delta_snapshot_ms", frozenset({"SK003"})),
+    "reread": ("reread_ms", frozenset({"SR002", "SR006"})),
+}
+"""What of addBatch has a metric of its own, and the rules of which one has to call it a loss; these may overlap."""
+
+MOST_OF_ADD_BATCH = 0.5  # a part of addBatch that takes so much of it is named in its place
+_NOUNS: dict[LossKind, str] = {
+    "state_waves": "by state tasks that wait for a slot",
+    "state_commit": "for committing state",
+    "kafka_fetch": "for waiting on Kafka's empty fetches",
+    "delta_snapshot": "for rebuilding the Delta table's snapshot",
+    "reread": "for reading and computing rows again",
+}
+_SAYS: dict[LossKind, str] = {
+    "add_batch": "{part} of a {whole} batch ({share}) is addBatch: reading, computing, writing.",
+    "logs": "{part} of a {whole} batch ({share}) goes into the offset and commit logs.",
+    "discovery": "{part} of a {whole} batch ({share}) goes into asking the source what is new.",
+    "planning": "{part} of a {whole} batch ({share}) goes into planning the query.",
+    "other": "{part} of a {whole} batch ({share}) goes into phases that only this Spark has.",
+    "unaccounted": "{part} of a {whole} batch ({share}) is in none of Spark's phases.",
+    "state_waves": "{part} of a {whole} batch ({share}) is spent on more state partitions than fit into the task slots "
+    "at once.",
+    "state_commit": "{part} of a {whole} batch ({share}) goes into committing state.",
+    "kafka_fetch": "About {part} of a {whole} batch ({share}) is waiting for Kafka to answer empty fetches.",
+    "delta_snapshot": "Up to {part} of a {whole} batch ({share}) goes into rebuilding the Delta table's snapshot.",
+    "reread": "Up to {part} of a {whole} batch ({share}) goes into reading and computing the same rows again.",
+}
+
+
+def largest_loss(window: Window, findings: Sequence[Finding], changed: Changed | None) -> Loss | None:
+    """Where most time is lost; a query that does not keep up loses by that first. None without a steady batch."""
+    if not len(window) or window.facts.value("trigger") == "real_time":
+        return None
+    behind = next(_behind(window), None)
+    found = list(_losses(window, within_add_batch(window, findings), changed))
+    return behind or max(found, key=lambda loss: loss.share or 0.0, default=None)
+
+
+def _losses(window: Window, inside: Sequence[Part], changed: Changed | None) -> Iterator[Loss]:
+    """Everything that takes time, shares being of the time from one batch to the next."""
+    batch = _value(window, "trigger_execution_ms")
+    if not batch:
+        return
+    cycle = max(batch, _interval(window) or 0.0)
+    held_up = [*_spikes(window, batch / cycle), *_slow_batches(window, batch / cycle)]
+    usual = 1 - sum(loss.share or 0.0 for loss in held_up)  # of all time: what the usual batches take
+    yield from held_up
+    yield from _interval_wait(window, batch)
+    yield from _slower(window, changed, batch / cycle)
+    for part in _typical_parts(window):
+        most = inside[0] if inside and part.kind == "add_batch" else None
+        named = most if most and most.share >= MOST_OF_ADD_BATCH else part
+        says = _part_says(named, batch)
+        if most and named is part and most.share >= LEAST_NAMED:
+            says = f"{says.partition(':')[0]}, about {milliseconds(most.ms)} of it {_NOUNS[most.kind]}."
+        yield Loss(kind=named.kind, says=says, ms=named.ms, share=round(usual * part.ms / cycle, 3))
+
+
+def _part_says(part: Part, batch: float) -> str:
+    share = f"{100 * part.ms / batch:.0f} %"
+    return _SAYS[part.kind].format(part=milliseconds(part.ms), whole=milliseconds(batch), share=share)
+
+
+def _behind(window: Window) -> Iterator[Loss]:
+    """That the query does not keep up."""
+    over, share = _value(window, "over_interval_share"), _value(window, "falling_behind_share")
+    batch, interval = _value(window, "trigger_execution_ms"), _interval(window)
+    if over >= MOSTLY_BEHIND and interval:
+        yield _falling(
+            f"A batch takes {milliseconds(batch)}, the trigger allows {milliseconds(interval)}: {100 * over:.0f} % of "
+            "the batches are late."
+        )
+    slope = _value(window, "backlog_trend_ms_per_minute")
+    if share >= MOSTLY_BEHIND and slope > 0:
+        yield _falling(f"The backlog grows: with each minute records wait {milliseconds(slope)} longer.")
+    busy = _value(window, "utilisation")
+    if busy >= OUTPACED and batch >= 1000:
+        yield _falling(
+            f"Rows come {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its rows "
+            f"came in {milliseconds(batch / busy)}."
+        )
+
+
+def _falling(says: str) -> Loss:
+    return Loss(kind="falling_behind", says=says)
+
+
+def _spikes(window: Window, busy: float) -> Iterator[Loss]:
+    found = rhythm(window)
+    excess = _value(window, "spike_excess_share")
+    if not isinstance(found, Rhythm) or excess < LEAST_SPIKES:
+        return
+    slow = window.batches["trigger_execution_ms"][found.slow]
+    low, high = (milliseconds(quantile(slow, at)) for at in (0.1, 0.9))
+    takes = low if low == high else f"{low} to {high}"
+    yield Loss(
+        kind="spikes",
+        says=f"Every {found.every}{_ending(found.every)} batch takes {takes} instead of "
+        f"{milliseconds(_value(window, 'spike_rest_ms'))}: {100 * _value(window, 'spike_time_share'):.0f} % of all "
+        "batch time.",
+        ms=_value(window, "spike_excess_ms"),
+        share=excess * busy,
+    )
+
+
+def _ending(ordinal: int) -> str:
+    return {1: "st", 2: "nd", 3: "rd"}.get(ordinal % 10 if ordinal % 100 not in (11, 12, 13) else 0, "th")
+
+
+def _slow_batches(window: Window, busy: float) -> Iterator[Loss]:
+    """Batches that are slow without a rhythm."""
+    duration = known(window.batches["trigger_execution_ms"])
+    usual = median(duration)
+    slow = duration[duration >= SLOW_FACTOR * usual] if usual > 0 else duration[:0]
+    if isinstance(rhythm(window), Rhythm) or not len(slow):
+        return
+    excess = float((slow - usual).sum())
+    one = "1 slow batch takes" if len(slow) == 1 else f"{len(slow):,} slow batches of {len(duration):,} take"
+    yield Loss(
+        kind="slow_batches",
+        says=f"{one} {milliseconds(median(slow))} instead of {milliseconds(usual)}, in no rhythm: "
+        f"{100 * slow.sum() / duration.sum():.0f} % of all batch time.",
+        ms=excess / len(duration),
+        share=excess / float(duration.sum()) * busy,
+    )
+
+
+def _interval_wait(window: Window, batch: float) -> Iterator[Loss]:
+    """What the trigger's interval is longer than the batch, where nobody said that it is wanted."""
+    interval = _interval(window)
+    if not interval or interval <= batch or not _value(window, "unwanted_interval_wait_ms"):
+        return
+    yield Loss(
+        kind="interval",
+        says=f"A batch takes {milliseconds(batch)}, and the trigger starts one only every {milliseconds(interval)}: "
+        "records wait for the trigger.",
+        ms=interval - batch,
+        share=(interval - batch) / interval,
+    )
+
+
+def _slower(window: Window, changed: Changed | None, busy: float) -> Iterator[Loss]:
+    """What a batch takes longer than before, at the same load."""
+    if changed is None or not slower(changed):
+        return
+    old, new = medians(changed)
+    rows = [side.metrics.get("input_rows", {}).get("p50") for side in (changed.before, changed.after)]
+    if None in rows or max(rows) > SAME_LOAD * max(1.0, min(rows)):  # type: ignore[type-var, operator]
+        return
+    yield Loss(
+        kind="slower_than_before",
+        says=f"The median batch takes {milliseconds(new)}, it took {milliseconds(old)} before, at the same load "
+        f"({number(median(rows_taken(window)), 'rows')}).",
+        ms=new - old,
+        share=(new - old) / new * busy,
+    )
+
+
+def within_add_batch(window: Window, findings: Sequence[Finding]) -> list[Part]:
+    """What of a typical addBatch is known, the largest first, with its share of it."""
+    if not len(window):
+        return []
+    whole, fired = _value(window, "add_batch_ms"), {finding.rule for finding in findings}
+    lost = {kind: metric for kind, (metric, rules) in _WITHIN_ADD_BATCH.items() if rules & fired}
+    return _told({kind: min(_value(window, metric), whole) for kind, metric in lost.items()}, whole)
+
+
+def _typical_parts(window: Window) -> list[Part]:
+    """The parts of a typical batch."""
+    batch = _value(window, "trigger_execution_ms")
+    inside = window.middle
+    parts = {kind: _mean(summed(window, columns)[inside]) for kind, columns in _GROUPS.items()}
+    parts[_rest(window)] = parts.get(_rest(window), 0.0) + _value(window, "unaccounted_ms")
+    return _told(parts, batch)
+
+
+def goes_to(window: Window) -> list[Part]:
+    """All batch time by where it goes: batches that are slow in a rhythm, and the parts of the others."""
+    if not len(window):
+        return []
+    found = rhythm(window)
+    duration = window.batches["trigger_execution_ms"]
+    others = ~found.slow if isinstance(found, Rhythm) else ~np.isnan(duration)
+    if not isinstance(found, Rhythm):
+        others &= window.middle
+    whole = float(np.nansum(duration if isinstance(found, Rhythm) else duration[others]))
+    count = len(window) if isinstance(found, Rhythm) else max(1, int(others.sum()))
+    parts = {kind: float(np.nansum(summed(window, columns)[others])) for kind, columns in _GROUPS.items()}
+    parts["other"] += float(np.nansum(window.batches["other_phases_ms"][others]))
+    rest = float(np.nansum(duration[others])) - sum(parts.values())
+    parts[_rest(window)] = parts.get(_rest(window), 0.0) + max(0.0, rest)
+    if isinstance(found, Rhythm):
+        parts["spikes"] = float(np.nansum(duration[found.slow]))
+    return _told({kind: ms / count for kind, ms in parts.items()}, whole / count)
+
+
+def _rest(window: Window) -> LossKind:
+    """What the time in no phase is: before Spark 3.4 mostly the commit log's."""
+    return "logs" if hides_commit_log(window) else "unaccounted"
+
+
+def _told(parts: dict[LossKind, float], whole: float) -> list[Part]:
+    if not whole > 0:
+        return []
+    found = [Part(kind=kind, ms=round(ms, 1), share=round(ms / whole, 3)) for kind, ms in parts.items()]
+    return sorted((part for part in found if part.share >= LEAST_PART), key=lambda part: -part.ms)
+
+
+def _mean(values: np.ndarray) -> float:
+    told = known(values)
+    return float(told.mean()) if len(told) else 0.0
+
+
+def _interval(window: Window) -> float | None:
+    """The interval of the trigger, where it has one."""
+    fixed = window.facts.value("trigger") == "processing_time"
+    return fact_number(window, "trigger_interval_ms") if fixed else None
+
+
+def _value(window: Window, name: str) -> float:
+    """A typical number of the window, what is sure of it; 0 where it is not known."""
+    found = measure(window, name)
+    return found.safe if isinstance(found, Estimate) and np.isfinite(found.safe) else 0.0

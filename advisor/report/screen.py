@@ -1,0 +1,166 @@
+"""What is shown first of a query."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from advisor.contract import (
+    Advice,
+    After,
+    BestStep,
+    Brief,
+    Finding,
+    Loss,
+    Question,
+    Refused,
+    Screen,
+    Skipped,
+    StepName,
+)
+from advisor.facts import FACTS
+from advisor.metrics import Estimate, Quantiles, measure, measured
+from advisor.report.judged import Judged
+from advisor.report.loss import goes_to, within_add_batch
+from advisor.report.verdict import felt
+from advisor.window import Window
+
+MOST_ALSO, MOST_REFUSED = 3, 2
+LEAST_GAIN = 1.0  # ms: a step that may save less is no help
+LEAST_LEFT = 0.05  # of the latency: less would be more than a model can say
+_ASKED_FIRST = {"trigger_interval_ms": "trigger"}
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
+
+
+def screen(judged: Judged, best: BestStep | None, loss: Loss | None, troubles: Sequence[str]) -> Screen:
+    """The first screen of a run, from what was judged of it."""
+    window, findings = judged.window, judged.judgement.findings
+    return Screen(
+        loss=loss,
+        goes_to=tuple(goes_to(window)),
+        within_add_batch=tuple(within_add_batch(window, findings)),
+        after=_after(window, best) if best else None,
+        headroom=_headroom(window),
+        span_ms=_span(window),
+        troubles=tuple(troubles),
+        do=_brief(best.advice) if best else None,
+        also=tuple(_also(findings, best)),
+        refused=tuple(_refused(findings, window)),
+        unsure=_question(findings, judged.judgement.skipped, window),
+    )
+
+
+def _headroom(window: Window) -> float | None:
+    used = measure(window, "interval_used_share")
+    fixed = window.facts.value("trigger") == "processing_time"
+    return round(max(0.0, 1 - used.safe), 3) if fixed and isinstance(used, Estimate) else None
+
+
+def _span(window: Window) -> float | None:
+    first, last = window.span
+    return round((last - first).total_seconds() * 1000) if first and last else None
+
+
+def _after(window: Window, best: BestStep) -> After | None:
+    """The record latency after the best step; None where it promises nothing of it."""
+    now, promise = measured(window, "record_latency_ms"), best.advice.saves_latency_ms
+    if not isinstance(now, Quantiles):
+        return None
+    calm = measured(window, "record_latency_without_spikes_ms")
+    spiky = (best.advice.saves_of or "").startswith("spike_")
+    if spiky and best.advice.saves_ms is not None and isinstance(calm, Quantiles):
+        return After(p50=round(calm.p50, 1), p99=round(calm.p99, 1), without_spikes=True)
+    if promise is None or promise.high < LEAST_GAIN:
+        return None
+    saved = promise.high if promise.expected is None else promise.expected
+    left = now.p50 - saved
+    return After(p50=round(left, 1), at_best=promise.expected is None) if left >= LEAST_LEFT * now.p50 else None
+
+
+def _brief(step: Advice) -> Brief:
+    return Brief(risk=first_sentence(step.costs), undo=first_sentence(step.undo), check=first_sentence(step.check))
+
+
+def first_sentence(words: str) -> str:
+    """The first sentence."""
+    return _SENTENCE.split(" ".join(words.split()), maxsplit=1)[0].rstrip(".")
+
+
+def _also(findings: Iterable[Finding], best: BestStep | None) -> Iterator[StepName]:
+    """Other steps that Spark takes and that are expected to help, what helps most first."""
+    offers = {
+        step.id: (finding.rule, step)
+        for finding in reversed(list(findings))
+        for step in finding.steps
+        if step.legal != "no" and _gains(step) and not (best and (step.id == best.step or _excludes(step, best.advice)))
+    }
+    ordered = sorted(offers.values(), key=lambda offer: (offer[1].legal != "yes", -_gain(offer[1])))
+    yield from (StepName(rule=rule, step=step.id) for rule, step in ordered[:MOST_ALSO])
+
+
+def _gains(step: Advice) -> bool:
+    promise = felt(step)
+    return promise is not None and promise.high >= LEAST_GAIN
+
+
+def _gain(step: Advice) -> float:
+    promise = felt(step)
+    return promise.likely if promise else 0.0
+
+
+def _excludes(step: Advice, best: Advice) -> bool:
+    """Whether both set one key: only one of them can be made."""
+    return bool(_keys(step) & _keys(best))
+
+
+def _keys(step: Advice) -> set[str]:
+    changes = [step.change, *(stage.change for stage in step.stages)]
+    return {key for one in changes for key in (*one.writer_option, *one.reader_option, *one.conf, *one.trigger)}
+
+
+def _refused(findings: Iterable[Finding], window: Window) -> Iterator[Refused]:
+    """Steps that people would try, and that are not for this query; those of another platform are no news."""
+    taken = {step.id for finding in findings for step in finding.steps if step.legal != "no"}
+    told: dict[str, Refused] = {}
+    for finding in findings:
+        for step in finding.steps:
+            elsewhere = "platform" in step.against and window.facts.value("platform") != "databricks"
+            if step.legal == "no" and step.id not in taken and not elsewhere and step.because:
+                why = first_sentence(step.because.partition("; ")[0])
+                told.setdefault(step.id, Refused(rule=finding.rule, step=step.id, do=step.do, because=why))
+    yield from list(told.values())[:MOST_REFUSED]
+
+
+def _question(findings: Iterable[Finding], skipped: Iterable[Skipped], window: Window) -> Question | None:
+    """The fact that the most rules and steps wait for, and that a person can give."""
+    rules = [(fact, entry.rule) for entry in skipped for fact in entry.unknown]
+    steps = [
+        (fact, step.id) for finding in findings for step in finding.steps if step.legal == "if" for fact in step.unknown
+    ]
+    if window.facts.value("trigger") is None:  # what interval it has is asked of a trigger
+        rules, steps = ([(_ASKED_FIRST.get(fact, fact), name) for fact, name in pairs] for pairs in (rules, steps))
+    weight = Counter(fact for fact, _ in {*rules, *steps} if _can_be_asked(fact))
+    if not weight:
+        return None
+    fact = min(weight, key=lambda name: (-weight[name], list(FACTS).index(name)))
+    return Question(
+        fact=fact,
+        asks=FACTS[fact].asks,
+        give=_give(fact),
+        rules=tuple(dict.fromkeys(rule for name, rule in rules if name == fact)),
+        steps=tuple(dict.fromkeys(step for name, step in steps if name == fact)),
+    )
+
+
+def _can_be_asked(fact: str) -> bool:
+    return fact in FACTS and FACTS[fact].settable and bool(FACTS[fact].asks)
+
+
+def _give(name: str) -> str:
+    """The value to give: of a fact with few values all of them, else a word for it."""
+    fact = FACTS[name]
+    if fact.usual:
+        return f"{name}={fact.usual}"
+    choices = ("true", "false") if fact.kind == "bool" else fact.values
+    return f"{name}={'|'.join(choices) or 'N'}"

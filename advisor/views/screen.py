@@ -1,0 +1,186 @@
+"""The first screen of a query: the loss, one step and what else there is, in at most 25 lines of a usual width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from advisor.contract import Advice, QueryEntry
+from advisor.views import wording
+from advisor.views.paste import parts
+from advisor.views.selection import Selection, unknown_facts
+
+LINES = 23
+"""That a query takes; two more say how to see the rest."""
+_STATE_STYLES = {"dead": "bold red", "restarting": "bold yellow", "running": "green"}
+_BAR = 20
+_WIDTH_OF_LABEL = 8
+
+
+class _Room(NamedTuple):
+    """How many entries of each list are shown."""
+
+    also: int
+    refused: int
+    troubles: int
+    proof: int
+
+
+_ROOMS = (
+    _Room(3, 2, 3, 3),
+    _Room(2, 2, 2, 2),
+    _Room(2, 1, 1, 1),
+    _Room(1, 1, 1, 1),
+    _Room(1, 0, 1, 0),
+    _Room(0, 0, 1, 0),
+)
+"""From much to little; the first that fits is taken."""
+
+
+def print_screen(console: Console, chosen: Selection, proof: Sequence[str]) -> None:
+    """Print the first screen of this query; `proof`: what was measured of a change, in lines."""
+    for room in _ROOMS:
+        with console.capture() as written:
+            _Screen(console, chosen, proof, room).print()
+        if written.get().count("\n") <= LINES:
+            break
+    console.file.write(written.get())
+
+
+class _Screen:
+    """One query on its way to a console."""
+
+    def __init__(self, console: Console, chosen: Selection, proof: Sequence[str], room: _Room) -> None:
+        self.console = console
+        self.chosen = chosen
+        self.query = chosen.query
+        self.proof = proof[: room.proof]
+        self.room = room
+
+    def print(self) -> None:
+        query = self.query
+        title = Text.assemble((wording.name(query), "bold"), "   ", (wording.kind_of_query(query), "dim"))
+        self.console.print(title)
+        if words := wording.state_if_news(query):
+            self.console.print(Text(words, style=_STATE_STYLES.get(query.state, "")))
+        self.console.print(_headline(query))
+        for words in query.screen.troubles[: self.room.troubles]:
+            self.console.print(Text(words, style="yellow"))
+        self.console.print()
+        self._rows(_numbers(self.chosen, self.proof, self.console.width))
+        self.console.print()
+        self._do()
+        self._others()
+
+    def _do(self) -> None:
+        if self.chosen.best is None:
+            self._labelled("DO", Text(wording.no_step(self.query)), style="bold")
+            return
+        step = self.chosen.best.advice
+        title = Text.assemble(
+            (step.do, "bold green"), (f"   ({wording.takes_in_short(step)} · {self.chosen.best.rule})", "dim")
+        )
+        self._labelled("DO", title, style="bold green")
+        if step.stages:
+            self.console.print(Padding(Text(wording.stages(step), "dim"), (0, 0, 0, 5)))
+        for line in _code(step):
+            # Not wrapped: a line broken in the middle could not be pasted.
+            self.console.print(line, soft_wrap=True)
+        self._rows(_brief(self.query, step), indent=5)
+
+    def _others(self) -> None:
+        screen = self.query.screen
+        rows = [("ALSO", wording.also(step)) for step in self.chosen.also[: self.room.also]]
+        rows += [("NOT FOR THIS QUERY", wording.refused(one)) for one in screen.refused[: self.room.refused]]
+        if screen.unsure:
+            rows.append(("UNSURE", wording.question(screen.unsure)))
+        if rows:
+            self.console.print()
+            self._rows(_once(rows), indent=0)
+
+    def _labelled(self, label: str, words: Text, style: str) -> None:
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(width=4, style=style)
+        grid.add_column(overflow="fold")
+        grid.add_row(label, words)
+        self.console.print(grid)
+
+    def _rows(self, rows: Iterator[tuple[str, Text]] | Sequence[tuple[str, str]], indent: int = 1) -> None:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(style="dim", no_wrap=True, min_width=5)
+        grid.add_column(overflow="fold")
+        for label, words in rows:
+            grid.add_row(label, words if isinstance(words, Text) else Text(words))
+        self.console.print(Padding(grid, (0, 0, 0, indent)))
+
+
+def _headline(query: QueryEntry) -> Text:
+    loss = query.screen.loss
+    if loss is None:
+        return Text(query.verdict, style="bold")
+    error = query.terminated.error if query.terminated else None
+    died = f"The query stopped with an error: {error.rstrip('.')}. " if error else ""
+    color = "bold red" if query.findings or query.screen.troubles else "bold"
+    return Text.assemble((died, "bold red"), (f"{wording.loss_name(loss.kind).upper()}: ", color), (loss.says, "bold"))
+
+
+def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[str, Text]]:
+    query = chosen.query
+    if not query.window.batches:
+        yield "Based on", Text(wording.based_on(chosen))
+        return
+    yield "Latency", Text(wording.latency_now_and_then(query))
+    yield "Batch", Text(wording.batch_headroom_lag(query))
+    if query.screen.goes_to:
+        yield "Goes to", _bars(query, width)
+    if words := wording.within_add_batch(query):
+        yield "", Text(words, style="dim")
+    for nth, words in enumerate(proof):
+        yield "" if nth else "Proof", Text(words)
+    yield "Based on", Text(wording.based_on(chosen))
+
+
+def _bars(query: QueryEntry, width: int) -> Text:
+    """The parts of all batch time with their bars, as many as stand in a line."""
+    told = Text()
+    for part in query.screen.goes_to:
+        words = f"{wording.loss_name(part.kind)} {100 * part.share:.0f} % "
+        bar = "█" * max(1, round(_BAR * part.share))
+        if told and len(told) + len(words) + len(bar) > width - 14:
+            break
+        told.append(("  " if told else "") + words)
+        told.append(bar, "red" if not told or part is query.screen.goes_to[0] else "blue")
+    return told
+
+
+def _code(step: Advice) -> Iterator[Text]:
+    """The lines to paste, each group under the place where it belongs; of stages none, they are told with --all."""
+    for _, paste in [] if step.stages else parts(step):
+        if paste:
+            yield Text(f"     {paste.where}:", "dim")
+            yield from (Text(f"     {line}", "bold cyan") for line in paste.lines)
+
+
+def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, Text]]:
+    brief = query.screen.do
+    yield "gain", Text(wording.gain(query, step))
+    asked = query.screen.unsure.fact if query.screen.unsure else None
+    for name in unknown_facts(step)[:1]:
+        if name != asked:
+            yield "if", Text(wording.once_known(name))
+    if brief is None:
+        return
+    safety = wording.semantics(step)
+    for label, words in (("risk", brief.risk or safety), ("undo", brief.undo), ("check", brief.check)):
+        if words:
+            yield label, Text(words)
+
+
+def _once(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Rows of which a label stands only where it begins."""
+    return [("" if nth and rows[nth - 1][0] == label else label, words) for nth, (label, words) in enumerate(rows)]

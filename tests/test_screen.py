@@ -1,0 +1,110 @@
+"""What is shown first: of every recorded sample a loss, at most 25 lines, and no step that Spark refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.catalogue import load
+from advisor.contract import QueryEntry
+from advisor.report.loss import largest_loss
+from advisor.report.screen import first_sentence
+from advisor.views.terminal import report_as_text
+from tests.made import events, window
+from tests.test_report import reported
+from tests.test_samples import CASES, NAMES, report
+
+CALM = {"triggerExecution": 330, "addBatch": 254, "walCommit": 30, "commitOffsets": 30, "numInputRows": 100}
+SPIKE = CALM | {"triggerExecution": 3500, "addBatch": 3420}
+LONGEST = 115  # characters of a sentence that is shown first
+
+
+def only(rows: Iterable[dict[str, Any]], **facts: Any) -> Any:
+    return largest_loss(window(list(rows), interval_ms=facts.pop("interval_ms", None), **facts), (), None)
+
+
+def entry(rows: Iterable[dict[str, Any]], **timing: Any) -> QueryEntry:
+    (query,) = reported(load(None), events(list(rows), **timing)).typed.queries
+    return query
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_the_first_screen_of_a_sample(case: Path) -> None:
+    page = report_as_text(report(case).typed)
+    screen = page.partition("\n\n")[2].partition("More: --all")[0]
+    assert len(screen.splitlines()) <= 24
+    assert "nothing to do" not in page.lower()
+    for query in report(case).typed.queries:
+        if query.window.batches:
+            assert query.screen.loss is not None
+            assert query.verdict.startswith(query.screen.loss.says)
+            assert sum(part.share for part in query.screen.goes_to) <= 1.01
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_nothing_that_spark_refuses_is_advised(case: Path) -> None:
+    for query in report(case).typed.queries:
+        steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
+        also = [steps[named.rule, named.step] for named in query.screen.also]
+        assert all(step.legal != "no" for step in also)
+        assert all(steps[one.rule, one.step].legal == "no" for one in query.screen.refused)
+        assert query.best_step is None or query.best_step.step not in [step.id for step in also]
+
+
+def test_slow_batches_in_a_rhythm_are_the_loss() -> None:
+    loss = only((SPIKE if number % 10 == 0 else CALM for number in range(50)), stateful=False)
+    assert loss.kind == "spikes"
+    assert loss.says == "Every 10th batch takes 3.5 s instead of 330 ms: 54 % of all batch time."
+
+
+def test_a_query_that_does_not_keep_up_loses_by_that() -> None:
+    facts = {"trigger": "processing_time", "trigger_interval_ms": 100}
+    loss = only([CALM] * 30, **facts)
+    assert (loss.kind, loss.says) == (
+        "falling_behind", "A batch takes 330 ms, the trigger allows 100 ms: 100 % of the batches are late."
+    )  # fmt: skip
+
+
+def test_an_interval_that_nobody_needs_is_a_loss_and_a_wanted_one_is_none() -> None:
+    facts = {"trigger": "processing_time", "trigger_interval_ms": 10_000, "interval_ms": 10_000}
+    assert only([CALM] * 30, **facts).kind == "interval"
+    assert only([CALM] * 30, **facts, latency_target_ms=60_000).kind == "add_batch"
+
+
+def test_logs_are_the_loss_where_they_take_most() -> None:
+    loss = only([CALM | {"addBatch": 50, "walCommit": 140, "commitOffsets": 120}] * 30)
+    assert (loss.kind, loss.ms) == ("logs", 260)
+
+
+def test_without_a_steady_batch_nothing_is_lost() -> None:
+    assert only([]) is None
+
+
+def test_the_parts_add_up_and_spikes_are_one_of_them() -> None:
+    query = entry(SPIKE if number % 10 == 0 else CALM for number in range(50))
+    shares = {part.kind: part.share for part in query.screen.goes_to}
+    assert set(shares) == {"spikes", "add_batch", "logs", "unaccounted"}
+    assert sum(shares.values()) == pytest.approx(1, abs=0.01)
+
+
+def test_the_question_is_the_one_that_most_wait_for() -> None:
+    found = entry([CALM] * 3)
+    asked = found.screen.unsure
+    assert asked is not None and asked.asks
+    waiting = {entry.rule for entry in found.skipped if asked.fact in entry.unknown}
+    assert set(asked.rules) >= waiting
+
+
+def test_what_is_shown_first_of_a_step_is_short() -> None:
+    catalogue = load(None)
+    steps = [*catalogue.steps.values(), *(step for rule in catalogue.rules.values() for step in rule.steps)]
+    long = [
+        (step.id, name, first)
+        for step in steps
+        for name in ("costs", "undo", "check")
+        if isinstance(words := getattr(step, name), str) and len(first := first_sentence(words)) > LONGEST
+    ]
+    assert long == []
