@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from advisor import batches as tables
-from advisor.batches import Batches, Columns, instant, members_of
+from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of
 from advisor.facts.trigger import AT_ONCE_MS
 
 if TYPE_CHECKING:
@@ -42,8 +42,10 @@ class Window:
     `interval_ms` (this trigger's start less the start of the trigger before), `between_batches_ms`,
     `other_phases_ms`, `cold` and `odd`. `operators`, `sources`: one row per batch and operator or source; column
     `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold and no-data ones
-    too. `because`: why these batches. `cold`: those right after the start, where no other ran: they tell how the query
-    is laid out, and nothing of its milliseconds. `memo`: what was computed of this window, by the function that did.
+    too. `stages`: one row per stage inside addBatch with its `batch`, where something shows them; then `batches` has
+    the parts of addBatch, too. `because`: why these batches. `cold`: those right after the start, where no other ran:
+    they tell how the query is laid out, and nothing of its milliseconds. `memo`: what was computed of this window, by
+    the function that did.
     """
 
     batches: Columns
@@ -53,6 +55,7 @@ class Window:
     facts: Facts
     because: str
     cold: Window | None = None
+    stages: Columns = NO_STAGES
     memo: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
@@ -99,6 +102,7 @@ class Window:
             batches=self.batches.where(keep),
             operators=members_of(self.operators, keep),
             sources=members_of(self.sources, keep),
+            stages=members_of(self.stages, keep),
             because=because,
             memo={},
         )
@@ -136,6 +140,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
         executed=executed,
         facts=facts,
         because="all executed batches of the run",
+        stages=members_of(whole.stages, ran),
     )
 
 

@@ -5,14 +5,16 @@ from advisor.batches.build import Place, build
 from advisor.batches.chunks import FRESH_EVENTS, Chunks
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
 from advisor.batches.frames import operators, sources, spread, to_pandas
+from advisor.batches.inside import Inside
 from advisor.batches.reading import TABLES, Broken, Overrun, Reading, deduplicate
-from advisor.batches.runs import Batches, RunBatches, members_of
+from advisor.batches.runs import NO_STAGES, Batches, RunBatches, members_of
 from advisor.column import TIME, Column
 
 __all__ = [
     "COLUMNS",
     "CUSTOM",
     "FRESH_EVENTS",
+    "NO_STAGES",
     "OPERATOR",
     "PHASES",
     "SCHEMA",
@@ -25,6 +27,7 @@ __all__ = [
     "Chunks",
     "Column",
     "Columns",
+    "Inside",
     "Overrun",
     "Place",
     "Reading",

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches.arrays import Columns, Members, rows_of
+from advisor.batches.inside import Inside
 
+NO_STAGES = Columns(0, {"batch": np.zeros(0, dtype=int)}.__getitem__)
 _BLOCK = 8192
 """Rows that are made into columns together; enough that what each conversion costs does not show."""
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Rows of the table of batches, and one row per operator and source of each; their `batch` is its position."""
+    """Rows of the table of batches, and one row per operator and source of each; their `batch` is its position.
+
+    `stages`: one row per stage of the batches, where something shows them; then `rows` has the parts of addBatch, too.
+    """
 
     rows: Columns
     operators: Columns
     sources: Columns
     whole: Members
     """The operators of the table that these rows are taken from."""
+    stages: Columns = NO_STAGES
 
     @classmethod
     def of(cls, table: pa.Table | Batches) -> Batches:
@@ -38,13 +44,20 @@ class Batches:
 
     def part(self, start: int, end: int) -> Batches:
         """The rows from `start` to `end`, without a copy."""
-        operators, sources = (_part_of(members, start, end) for members in (self.operators, self.sources))
-        return Batches(self.rows.part(start, end), operators, sources, self.whole)
+        parts = (_part_of(members, start, end) for members in (self.operators, self.sources, self.stages))
+        operators, sources, stages = parts
+        return Batches(self.rows.part(start, end), operators, sources, self.whole, stages)
 
     def where(self, keep: np.ndarray) -> Batches:
         """The rows for which `keep` is true."""
-        operators, sources = (members_of(members, keep) for members in (self.operators, self.sources))
-        return Batches(self.rows.where(keep), operators, sources, self.whole)
+        parts = (members_of(members, keep) for members in (self.operators, self.sources, self.stages))
+        operators, sources, stages = parts
+        return Batches(self.rows.where(keep), operators, sources, self.whole, stages)
+
+    def opened(self, run_id: str, inside: Inside) -> Batches:
+        """The same batches of this run with what was seen inside addBatch."""
+        rows = self.rows.having(**inside.parts(run_id, self.rows))
+        return replace(self, rows=rows, stages=inside.stages(run_id, self.rows))
 
     def state_metrics(self, keep: np.ndarray) -> set[str]:
         """Names of the state stores' own metrics in the rows for which `keep` is true."""
@@ -71,8 +84,9 @@ class RunBatches(Mapping[str, Batches]):
     Cheap for those who ask run by run in the order of the table: one block of runs is held as columns at a time.
     """
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
+    def __init__(self, table: pa.Table, inside: Inside | None = None) -> None:
+        """`inside`: what was seen inside addBatch, if anything was."""
+        self._table, self._inside = table, inside
         runs = pc.run_end_encode(pc.fill_null(_dense(table["run_id"].combine_chunks()), ""))
         self._ends = np.asarray(runs.run_ends)
         self._starts = np.append(0, self._ends[:-1])
@@ -83,7 +97,8 @@ class RunBatches(Mapping[str, Batches]):
         number = self._number[run_id]
         start, end = int(self._starts[number]), int(self._ends[number])
         first, block = self._block_with(start, end)
-        return block.part(start - first, end - first)
+        batches = block.part(start - first, end - first)
+        return batches.opened(run_id, self._inside) if self._inside else batches
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._number)

@@ -30,6 +30,28 @@ def partitions_read(window: Window) -> np.ndarray:
     return counts
 
 
+@remembered
+def rows_per_partition(window: Window) -> np.ndarray:
+    """Of each batch the records of Kafka's largest partition over the mean of the others; NaN where none tells.
+
+    Partitions without new records are not counted: no task reads them.
+    """
+    ratio = np.full(len(window), np.nan)
+    for batch, start, end in zip(
+        window.sources["batch"], window.sources["start_offset"], window.sources["end_offset"], strict=True
+    ):
+        before, after = _partitions(start), _partitions(end)
+        if before is not None and after is not None:
+            ratio[batch] = np.fmax(ratio[batch], _largest_over_others(before, after))
+    return ratio
+
+
+def _largest_over_others(before: dict[tuple[str, str], object], after: dict[tuple[str, str], object]) -> float:
+    pairs = ((before.get(place), offset) for place, offset in after.items())
+    moved = sorted(new - old for old, new in pairs if isinstance(old, int) and isinstance(new, int) and new > old)
+    return moved[-1] / (sum(moved[:-1]) / len(moved[:-1])) if len(moved) > 1 else math.nan
+
+
 def _moved(start: str | None, end: str | None) -> float:
     before, after = _partitions(start), _partitions(end)
     if before is None or after is None:

@@ -1,0 +1,131 @@
+"""Where addBatch's own milliseconds go, as the jobs of a batch show it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advisor.metrics.measure import measure
+from advisor.metrics.numbers import mean
+from advisor.metrics.phases import share_of
+from advisor.metrics.registry import (
+    BatchMetric,
+    Batchwise,
+    Bounds,
+    Estimate,
+    Metric,
+    Missing,
+    Windowed,
+    batch_metric,
+    window_metric,
+)
+from advisor.metrics.spikes import NO_RHYTHM, rhythm, spike_gap_ms
+from advisor.window import Window
+
+NOT_SEEN = Missing("nothing shows the jobs of these batches")
+NOT_TOLD = Missing("what shows the jobs of these batches does not tell it")
+DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
+OWN_CODE = ("foreach_batch", "foreach")
+"""Sinks in which a function of the query's own runs."""
+
+
+def of_jobs(window: Window, name: str) -> np.ndarray | Missing:
+    """A column that the jobs of the batches tell: 0 where only others of the run have it, NaN where no job was seen."""
+    if name not in window.batches or "jobs" not in window.batches:
+        return NOT_SEEN
+    values, seen = window.batches[name], ~np.isnan(window.batches["jobs"])
+    if not seen.any():
+        return NOT_SEEN
+    return NOT_TOLD if np.isnan(values).all() else np.where(np.isnan(values) & seen, 0.0, values)
+
+
+def _wall(name: str, column: str, meaning: str) -> BatchMetric:
+    """One part of addBatch."""
+    return Metric(name, "ms", "wall", meaning, lambda window: of_jobs(window, column), phases=("add_batch_ms",))
+
+
+def _counted(name: str, column: str, meaning: str) -> BatchMetric:
+    return Metric(name, "count", "count", meaning, lambda window: of_jobs(window, column))
+
+
+slots_wait_ms = _wall(
+    "slots_wait_ms", "slots_wait_ms", "waiting for task slots that other queries' tasks held, inside addBatch"
+)
+table_log_ms = _wall(
+    "table_log_ms", "table_log_ms", "jobs on a table format's own log (snapshot, log checkpoint), inside addBatch"
+)
+python_wall_ms = _wall("python_wall_ms", "python_ms", "Python workers, as wall time inside addBatch")
+static_side_ms = _wall("static_side_ms", "other_ms", "jobs that read no stream (a static side, say), inside addBatch")
+state_load_wall_ms = _wall("state_load_wall_ms", "state_load_ms", "loading state, as wall time inside addBatch")
+jobs_per_batch = _counted("jobs_per_batch", "jobs", "Spark jobs of the batch")
+commit_retries = _counted("commit_retries", "commit_retries", "commits of the sink that were tried again")
+files_per_batch = _counted("files_per_batch", "files_written", "files that the sink wrote, as it says")
+
+
+@batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"))
+def code_generated_ms(window: Window) -> Batchwise:
+    """Generating and compiling code in the batch, on the driver and in tasks; at most addBatch and queryPlanning."""
+    told = of_jobs(window, "code_generated_ms")
+    if isinstance(told, Missing):
+        return told
+    most: np.ndarray = np.fmin(told, window.batches["add_batch_ms"] + window.batches["query_planning_ms"])
+    return most
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def sink_commit_ms(window: Window) -> Batchwise:
+    """The sink's commit, as its lines tell it; else what the driver does after the last job, where no own code runs.
+
+    Where a log's clock has seconds only, between nothing and all that the driver does outside jobs.
+    """
+    told, after = of_jobs(window, "sink_commit_ms"), of_jobs(window, "driver_after_ms")
+    if not isinstance(told, Missing) or told is NOT_SEEN:
+        return told
+    if "sink" not in window.facts:
+        return Missing("the sink is not known", "sink")
+    if window.facts.value("sink") in OWN_CODE:
+        return Missing("the query's own code runs after the last job, too")
+    if not isinstance(after, Missing):
+        return after
+    driver = of_jobs(window, "driver_ms")
+    return driver if isinstance(driver, Missing) else Bounds(np.zeros(len(window)), driver)
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def driver_gaps_ms(window: Window) -> Batchwise:
+    """What the driver does in addBatch outside of jobs: the query's own code in foreachBatch, mostly."""
+    parts = [of_jobs(window, name) for name in DRIVER]
+    known = [part for part in parts if isinstance(part, np.ndarray)]
+    total: np.ndarray | Missing = np.sum(known, axis=0) if known else NOT_SEEN
+    return total
+
+
+@window_metric("ms", phases=("add_batch_ms",))
+def table_log_spike_ms(window: Window) -> Windowed:
+    """What jobs on the table format's log take more in the batches of a rhythm than in the others, on average."""
+    told, found = table_log_ms(window), rhythm(window)
+    if isinstance(found, Missing) or not isinstance(told, np.ndarray):
+        return found if isinstance(found, Missing) else told if isinstance(told, Missing) else NO_RHYTHM
+    excess = mean(told[found.slow]) - mean(told[~found.slow])
+    return NOT_TOLD if np.isnan(excess) else Estimate(max(0.0, excess), max(0.0, excess), max(0.0, excess))
+
+
+@window_metric("share", phases=("add_batch_ms",))
+def table_log_spike_share(window: Window) -> Windowed:
+    """The same over what those batches take more than the others."""
+    log, gap = table_log_spike_ms(window), measure(window, spike_gap_ms)
+    if not isinstance(log, Estimate) or not isinstance(gap, Estimate) or not gap.safe:
+        return log if isinstance(log, Missing) else NO_RHYTHM
+    share = min(1.0, log.safe / gap.safe)
+    return Estimate(share, share, share)
+
+
+slots_wait_share = share_of(slots_wait_ms, "slots_wait_share", "waiting for others' task slots / triggerExecution")
+table_log_share = share_of(table_log_ms, "table_log_share", "jobs on a table format's own log / triggerExecution")
+python_share = share_of(python_wall_ms, "python_share", "Python workers as wall time / triggerExecution")
+static_side_share = share_of(static_side_ms, "static_side_share", "jobs that read no stream / triggerExecution")
+state_load_share = share_of(state_load_wall_ms, "state_load_share", "loading state as wall time / triggerExecution")
+sink_commit_share = share_of(sink_commit_ms, "sink_commit_share", "the sink's commit / triggerExecution")
+driver_gaps_share = share_of(driver_gaps_ms, "driver_gaps_share", "the driver outside of jobs / triggerExecution")
+code_generated_share = share_of(
+    code_generated_ms, "code_generated_share", "generating and compiling code in the batch / triggerExecution"
+)

@@ -1,0 +1,248 @@
+"""What the tasks of a batch wait for and do again, as wall time: stages in, one value per batch out."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from advisor.metrics.fetch import rows_per_partition
+from advisor.metrics.inside import NOT_SEEN, NOT_TOLD
+from advisor.metrics.numbers import fact_number, zero_filled
+from advisor.metrics.phases import share_of
+from advisor.metrics.registry import Batchwise, Missing, batch_metric, remembered
+from advisor.window import Window
+
+SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
+UNEVEN = 2.0  # a partition is large from so many times the rows of the others
+LEAST_MS = 20.0  # by which a task is longer than the others, or it is noise
+NO_SLOTS = Missing("the number of task slots is not known", "task_slots")
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """The stages of the batches: tasks, slots, their milliseconds. NaN where it is not known.
+
+    `wall`: from the first task's launch to the stage's end, without waiting for slots that others held. `total`,
+    `longest`: of its tasks, from launch to finish. `others`: the mean task but the longest.
+    """
+
+    tasks: np.ndarray
+    slots: np.ndarray
+    wall: np.ndarray
+    total: np.ndarray
+    longest: np.ndarray
+    others: np.ndarray
+    rounds: np.ndarray
+
+
+@remembered
+def spread(window: Window) -> Spread:
+    """The stages of the window in numbers."""
+    stages = window.stages
+    tasks, total, longest = stages["tasks"], stages["task_ms"], stages["task_max_ms"]
+    slots = np.where(np.isnan(stages["slots"]), fact_number(window, "task_slots") or np.nan, stages["slots"])
+    before = np.fmax(zero_filled(stages["first_task_ms"]), zero_filled(stages["slots_wait_ms"]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = np.where(tasks > 1, (total - longest) / (tasks - 1), np.nan)
+    wall = np.maximum(stages["wall_ms"] - before, longest)
+    return Spread(tasks, slots, wall, total, longest, others, np.ceil(tasks / slots))
+
+
+def per_batch(window: Window, values: np.ndarray, keep: np.ndarray) -> Batchwise:
+    """The values of the stages that are kept, summed per batch, at most addBatch; 0 where it has none.
+
+    NaN for a batch of which no stage was seen; Missing where none was, or where no stage tells a value.
+    """
+    if not len(window.stages):
+        return NOT_SEEN
+    if np.isnan(values).all():
+        return NOT_TOLD
+    batch = window.stages["batch"]
+    told = keep & ~np.isnan(values)
+    total = np.bincount(batch[told], np.maximum(values[told], 0.0), len(window))
+    seen = np.bincount(batch, minlength=len(window)) > 0
+    return np.where(seen, np.minimum(total, window.batches["add_batch_ms"]), np.nan)
+
+
+def _of_kind(window: Window, *kinds: str) -> np.ndarray:
+    return np.isin(window.stages["kind"].astype(str), kinds)
+
+
+@remembered
+def _uneven_rows(window: Window) -> np.ndarray:
+    """Which stages read far more rows in one task than in the others: as tasks tell, else by Kafka's offsets."""
+    stages, largest = window.stages, window.stages["rows_max"]
+    rows = zero_filled(stages["input_rows"]) + zero_filled(stages["shuffle_read_rows"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(stages["tasks"] > 1, largest / ((rows - largest) / (stages["tasks"] - 1)), np.nan)
+    unknown = np.isnan(largest)
+    if unknown.any():
+        by_offsets = rows_per_partition(window)[stages["batch"]]
+        ratio = np.where(unknown & _of_kind(window, "source_read"), by_offsets, ratio)
+    uneven: np.ndarray = ratio >= UNEVEN
+    return uneven
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def straggler_ms(window: Window) -> Batchwise:
+    """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of = spread(window)
+    slow = (of.longest >= SLOWER * of.others) & (of.longest - of.others >= LEAST_MS)
+    alone = np.maximum(of.rounds, 1) * of.others
+    return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow & ~_uneven_rows(window))
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def skew_ms(window: Window) -> Batchwise:
+    """What reading the source waits for a partition with at least twice the rows of the others.
+
+    The time of the tasks less what it would be if their work were spread evenly.
+    """
+    if not len(window.stages):
+        return NOT_SEEN
+    of = spread(window)
+    even = np.maximum(of.rounds, 1) * of.total / of.tasks
+    large = _uneven_rows(window) & _of_kind(window, "source_read")
+    return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def waves_ms(window: Window) -> Batchwise:
+    """What stages with more tasks than slots take beyond their longest task: the most that more slots could save."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of = spread(window)
+    if np.isnan(of.slots).all():
+        return NO_SLOTS
+    return per_batch(window, of.wall - of.longest, (of.rounds > 1) & ~_of_kind(window, "table_log"))
+
+
+@batch_metric("count", "count")
+def most_waves(window: Window) -> Batchwise:
+    """The most waves of tasks of a stage of the batch: its tasks over the slots, rounded up."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of = spread(window)
+    if np.isnan(of.slots).all():
+        return NO_SLOTS
+    most = np.full(len(window), np.nan)
+    np.fmax.at(most, window.stages["batch"], np.where(_of_kind(window, "table_log"), np.nan, of.rounds))
+    return most
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def too_few_readers_ms(window: Window) -> Batchwise:
+    """What reading the source takes beyond its work spread over all slots, where it has fewer tasks than slots."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of = spread(window)
+    if np.isnan(of.slots).all():
+        return NO_SLOTS
+    few = (of.tasks < of.slots) & _of_kind(window, "source_read")
+    return per_batch(window, of.wall - of.total / of.slots, few)
+
+
+@batch_metric("count", "count")
+def source_tasks(window: Window) -> Batchwise:
+    """Tasks of the stage that reads the source; of several the most."""
+    if not len(window.stages):
+        return NOT_SEEN
+    most = np.full(len(window), np.nan)
+    np.fmax.at(most, window.stages["batch"], np.where(_of_kind(window, "source_read"), window.stages["tasks"], np.nan))
+    return most
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def locality_wait_ms(window: Window) -> Batchwise:
+    """What tasks that all ran beside their data waited for it, while slots elsewhere were free.
+
+    The time of a stage's tasks less what as many slots need for them; where an executor for each was free at once, it
+    is 0. Not in local mode, where every place is the same.
+    """
+    if not len(window.stages):
+        return NOT_SEEN
+    if window.facts.value("local_mode") is not False:
+        return Missing("on one machine every task is beside its data", "local_mode")
+    of, stages = spread(window), window.stages
+    if np.isnan(of.slots).all():
+        return NO_SLOTS
+    with np.errstate(divide="ignore", invalid="ignore"):
+        enough = np.fmax(of.longest, np.fmax(of.total / of.slots, of.rounds * of.total / of.tasks))
+    told = zero_filled(stages["process_local"]) + zero_filled(stages["node_local"])
+    return per_batch(window, of.wall - enough, (told >= of.tasks) & (of.tasks > 1) & (of.wall - enough >= LEAST_MS))
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def repeated_read_ms(window: Window) -> Batchwise:
+    """What stages that read the source take in all jobs of the batch but the longest of them: reading it again."""
+    if not len(window.stages):
+        return NOT_SEEN
+    stages, reads = window.stages, _of_kind(window, "source_read")
+    batch, wall = stages["batch"][reads], zero_filled(stages["wall_ms"][reads])
+    jobs, at = np.unique(np.stack([batch, stages["job"][reads]]), axis=1, return_inverse=True)
+    of_job = np.bincount(at.ravel(), wall, jobs.shape[1])
+    total, longest = np.zeros(len(window)), np.zeros(len(window))
+    np.add.at(total, jobs[0].astype(int), of_job)
+    np.maximum.at(longest, jobs[0].astype(int), of_job)
+    seen = np.bincount(stages["batch"], minlength=len(window)) > 0
+    return np.where(seen, np.minimum(total - longest, window.batches["add_batch_ms"]), np.nan)
+
+
+@batch_metric("count", "count")
+def source_reads(window: Window) -> Batchwise:
+    """Jobs of the batch that read the source."""
+    if not len(window.stages):
+        return NOT_SEEN
+    stages, reads = window.stages, _of_kind(window, "source_read")
+    jobs = np.unique(np.stack([stages["batch"][reads], stages["job"][reads]]), axis=1)
+    counted = np.bincount(jobs[0].astype(int), minlength=len(window)).astype(float)
+    return np.where(np.bincount(stages["batch"], minlength=len(window)) > 0, counted, np.nan)
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def gc_ms(window: Window) -> Batchwise:
+    """Garbage collection during tasks as wall time: its sum over the tasks that run at once."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of = spread(window)
+    at_once = np.fmin(of.tasks, np.where(np.isnan(of.slots), of.tasks, of.slots))
+    return per_batch(window, window.stages["gc_ms"] / at_once, np.ones(len(window.stages), dtype=bool))
+
+
+@batch_metric("bytes", "bytes")
+def spilled_bytes(window: Window) -> Batchwise:
+    """Bytes that tasks wrote to disk because their memory was full."""
+    if not len(window.stages):
+        return NOT_SEEN
+    spilled, batch = window.stages["disk_spilled_bytes"], window.stages["batch"]
+    if np.isnan(spilled).all():
+        return NOT_TOLD
+    total: np.ndarray = np.bincount(batch, zero_filled(spilled), len(window)).astype(float)
+    return total
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def shuffle_waves_ms(window: Window) -> Batchwise:
+    """What stages that read a shuffle, without state, take beyond one wave of their tasks."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of, stages = spread(window), window.stages
+    if np.isnan(of.slots).all():
+        return NO_SLOTS
+    read = _of_kind(window, "shuffle", "result") & (of.rounds > 1)
+    return per_batch(window, of.wall * (1 - 1 / of.rounds), read & ~np.isnan(stages["tasks"]))
+
+
+straggler_share = share_of(straggler_ms, "straggler_share", "waiting for one slow task of a stage / triggerExecution")
+skew_share = share_of(skew_ms, "skew_share", "waiting for a large partition of the source / triggerExecution")
+waves_share = share_of(waves_ms, "waves_share", "waves of tasks beyond the longest task / triggerExecution")
+too_few_readers_share = share_of(
+    too_few_readers_ms, "too_few_readers_share", "reading the source in too few tasks / triggerExecution"
+)
+locality_wait_share = share_of(locality_wait_ms, "locality_wait_share", "waiting for a place / triggerExecution")
+repeated_read_share = share_of(repeated_read_ms, "repeated_read_share", "reading the source again / triggerExecution")
+gc_share = share_of(gc_ms, "gc_share", "garbage collection during tasks as wall time / triggerExecution")
+shuffle_waves_share = share_of(
+    shuffle_waves_ms, "shuffle_waves_share", "waves of tasks behind a shuffle / triggerExecution"
+)
