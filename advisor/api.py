@@ -54,7 +54,7 @@ def analyze(
     from advisor.views.notebook import Shown  # noqa: PLC0415 - what shows a report is not needed before there is one
 
     if not on_cluster(engine, spark):
-        reading = files.read(given, progress=progress)
+        reading = files.read(given, stages=True, progress=progress)
         report = assemble(reading, judges, asked).typed
         _refuse_absent(asked, limits, report.queries, span(reading.batches))
         return Shown(report, lambda: assemble(reading, judges, replace(asked, series=True)).typed)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from advisor.batches import Place, build
+import pyarrow as pa
+
+from advisor.batches import Inside, Place, RunBatches, build
 from advisor.catalogue import Example, Rule
 from advisor.engine import Finding, Skipped, judge_rule
 from advisor.facts import computed, settle
 from advisor.progress import decode
+from advisor.stages import BATCH_PARTS, STAGES
 from advisor.window import Window, run_window
 
 START = datetime(2026, 1, 5, 3, tzinfo=timezone.utc)
 PAUSE_MS = 5  # from the end of a batch to the next start, where the example gives no interval
 JITTER = 0.02  # durations vary by this much either way, so that statistics have something to do
 ROWS = 100
+_QUERY, _RUN = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 
 
 def run(rule: Rule) -> list[str]:
@@ -36,8 +40,22 @@ def window(example: Example) -> Window:
     events = progress(example)
     places = [Place("example", number, "example") for number in range(len(events))]
     table = build([decode(json.dumps(event).encode()) for event in events], places)
-    known = computed(table)
-    return run_window(table, settle([], {}, known, user=example.facts))
+    batches = RunBatches(table, inside(example, table["batch_id"].to_pylist()))[_RUN] if events else table
+    return run_window(batches, settle([], {}, computed(batches), user=example.facts))
+
+
+def inside(example: Example, batch_ids: Iterable[int]) -> Inside:
+    """What the example shows of the jobs of these batches."""
+    short, key = example.batches, {"id": _QUERY, "run_id": _RUN}
+    of_parts = {"jobs": len({stage.get("job", number) for number, stage in enumerate(short.stages)}), **short.parts}
+    shown = [number for number in batch_ids if short.parts or short.stages]
+    parts = [{**key, "batch_id": number, **of_parts} for number in shown]
+    stages = [
+        {**key, "batch_id": number, "job": at, "stage": at, "attempt": 0, **stage}
+        for number in shown
+        for at, stage in enumerate(short.stages)
+    ]
+    return Inside(pa.Table.from_pylist(parts, BATCH_PARTS), pa.Table.from_pylist(stages, STAGES))
 
 
 def progress(example: Example) -> list[dict[str, Any]]:
@@ -63,8 +81,8 @@ def _interval(example: Example, row: Mapping[str, float], scale: float = 1.0) ->
 def _event(example: Example, number: int, row: Mapping[str, float], scale: float) -> dict[str, Any]:
     short = example.batches
     event: dict[str, Any] = {
-        "id": "00000000-0000-4000-8000-000000000001",
-        "runId": "00000000-0000-4000-8000-000000000002",
+        "id": _QUERY,
+        "runId": _RUN,
         "name": "example",
         "batchId": short.batch_id + number,
         "durationMs": {name: round(ms * scale) for name, ms in row.items() if name != "numInputRows"},

@@ -31,8 +31,10 @@ class SourceShort(Model):
 class Batches(Model):
     """A run in short form. `row` holds Spark's own names: phases of durationMs in ms, and numInputRows.
 
-    `interval_ms` is the time between two starts (default: triggerExecution + 5 ms). With `rows_follow_batch` a batch
-    reads what came in since the batch before, as with the default trigger. `batch_id` is the first one.
+    `parts` and `stages` are what jobs show inside addBatch: columns of the tables `batch_parts` and `stages`, the same
+    in each batch. `interval_ms` is the time between two starts (default: triggerExecution + 5 ms). With
+    `rows_follow_batch` a batch reads what came in since the batch before, as with the default trigger. `batch_id` is
+    the first one.
     """
 
     count: int = Field(ge=0)
@@ -46,6 +48,8 @@ class Batches(Model):
     sources: tuple[SourceShort, ...] = ()
     sink: Text | None = None
     event_time: dict[str, str] = Field(default_factory=dict)
+    parts: dict[str, Number | tuple[str, ...]] = Field(default_factory=dict)
+    stages: tuple[dict[str, Number | str | bool], ...] = ()
 
 
 class Expect(Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from advisor.facts.bounds import COMMIT_OFFSETS_ON_DATABRICKS
@@ -111,7 +112,7 @@ def _slots(candidates: Candidates) -> None:
     cpus = _whole(_best(candidates, CONF + "spark.task.cpus")) or 1
     master = candidates.get(CONF + "spark.master", {})
     for origin, text in master.items():
-        _put(candidates, "local_mode", str(text).startswith("local"), origin)
+        _put(candidates, "local_mode", re.match(r"local(\[|$)", str(text)) is not None, origin)
         slots = local_slots(str(text), cpus)
         if slots:
             _put(candidates, "task_slots", slots, origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -67,8 +68,18 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         "trigger": "real_time" if events["real_time"].any() else None,
     }
     found = {name: Known(value, "progress") for name, value in told.items() if value is not None}
+    if held_by := _slots_held_by(executed):
+        found["slots_held_by"] = Known(held_by, "computed")
     left = possible_triggers(executed, _of_rows(batches.sources, ran), str(told["source"]))
     return {**infer_trigger(executed), "trigger_one_of": Known(left, "computed"), **found}
+
+
+def _slots_held_by(executed: Columns) -> str | None:
+    """The other queries whose tasks held the slots for which the batches waited, the most frequent first."""
+    if "waited_for" not in executed:
+        return None
+    names = Counter(name for text in executed["waited_for"] if text for name in text.split(", "))
+    return ", ".join(name for name, _ in names.most_common(3)) or None
 
 
 def _databricks_words(batches: Batches) -> bool:

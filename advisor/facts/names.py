@@ -380,6 +380,8 @@ _OBSERVED = (
     _observed("stopped", "bool", "the run was stopped in good order",
               "'was stopped' lines, termination or end of the application in an event log, session", _ASKED),
     _observed("falling_behind", "bool", "Spark said that a batch outlasted the trigger interval", "log", _LINES),
+    _observed("slots_held_by", "str", "other queries whose tasks held the slots that batches waited for", "jobs",
+              _COMPUTED),
     _observed("executors_changed", "bool", "executors came or went during the run", "event log, log", _COMPUTED),
     _observed("start_time", "str", "when the run started (ISO 8601, UTC)", "event log, log", _ASKED),
     _observed("query_name", "str", "name of the query", "log, event log", _ASKED),

@@ -112,15 +112,6 @@ def reread_factor(window: Window) -> Batchwise:
     return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
-def reread_ms(window: Window) -> Batchwise:
-    """addBatch x (1 - 1 / reread factor): at most this much is spent on reading and computing again."""
-    factor = reread_factor(window)
-    if not isinstance(factor, np.ndarray):
-        return factor
-    return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(factor, 1))
-
-
 @batch_metric("rows", "count")
 def late_rows(window: Window) -> Batchwise:
     """Rows that the watermark dropped."""

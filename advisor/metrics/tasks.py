@@ -6,10 +6,11 @@ import msgspec
 import numpy as np
 
 from advisor.metrics.fetch import rows_per_partition
+from advisor.metrics.flow import reread_factor
 from advisor.metrics.inside import NOT_SEEN, NOT_TOLD
-from advisor.metrics.numbers import fact_number, zero_filled
+from advisor.metrics.numbers import fact_number, median, zero_filled
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Missing, batch_metric, remembered
+from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, remembered, window_metric
 from advisor.window import Window
 
 SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
@@ -42,7 +43,7 @@ def spread(window: Window) -> Spread:
     slots = np.where(np.isnan(stages["slots"]), fact_number(window, "task_slots") or np.nan, stages["slots"])
     before = np.fmax(zero_filled(stages["first_task_ms"]), zero_filled(stages["slots_wait_ms"]))
     with np.errstate(divide="ignore", invalid="ignore"):
-        others = np.where(tasks > 1, (total - longest) / (tasks - 1), np.nan)
+        others = np.where(tasks > 1, (total - longest) / (tasks - 1), longest)
     wall = np.maximum(stages["wall_ms"] - before, longest)
     return Spread(tasks, slots, wall, total, longest, others, np.ceil(tasks / slots))
 
@@ -143,6 +144,13 @@ def too_few_readers_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - of.total / of.slots, few)
 
 
+@window_metric("count", "count")
+def advised_source_tasks(window: Window) -> Windowed:
+    """As many tasks for the source as there are slots."""
+    slots = median(spread(window).slots) if len(window.stages) else fact_number(window, "task_slots")
+    return NO_SLOTS if slots is None or np.isnan(slots) else Estimate(slots, slots, slots)
+
+
 @batch_metric("count", "count")
 def source_tasks(window: Window) -> Batchwise:
     """Tasks of the stage that reads the source; of several the most."""
@@ -187,6 +195,18 @@ def repeated_read_ms(window: Window) -> Batchwise:
     np.maximum.at(longest, jobs[0].astype(int), of_job)
     seen = np.bincount(stages["batch"], minlength=len(window)) > 0
     return np.where(seen, np.minimum(total - longest, window.batches["add_batch_ms"]), np.nan)
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def reread_ms(window: Window) -> Batchwise:
+    """What reading the source again takes, as the jobs show it; else addBatch x (1 - 1 / reread factor), at most."""
+    shown = repeated_read_ms(window)
+    if isinstance(shown, np.ndarray):
+        return shown
+    factor = reread_factor(window)
+    if not isinstance(factor, np.ndarray):
+        return factor
+    return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(factor, 1))
 
 
 @batch_metric("count", "count")

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import advisor
 from advisor import contract
-from advisor.batches import SCHEMA, Batches, Reading, RunBatches
+from advisor.batches import SCHEMA, Batches, Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
 from advisor.contract import (
     LEVELS,
@@ -133,7 +133,7 @@ def assemble(
 
     `metrics`: those that are told of each run; to tell all takes a third of the time.
     """
-    batches, narrow = RunBatches(reading.batches), reading.batches.select(NARROW)
+    batches, narrow = _by_run(reading), reading.batches.select(NARROW)
     entries = judge_runs(batches, narrow, reading.sightings, catalogue, asked or Asked(), judged, metrics)
     return report_on(reading, entries)
 
@@ -178,9 +178,15 @@ def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) 
 
 def judged_runs(reading: Reading, catalogue: Catalogue, asked: Asked | None = None) -> list[Judged]:
     """Every run that was read, judged, in order of time."""
-    batches, narrow = RunBatches(reading.batches), reading.batches.select(NARROW)
+    batches, narrow = _by_run(reading), reading.batches.select(NARROW)
     judge_of = _RunJudge(batches, narrow, reading.sightings, catalogue, asked or Asked())
     return [judge_of.judged(run) for run in judge_of.runs]
+
+
+def _by_run(reading: Reading) -> RunBatches:
+    """The batches of each run, with what was seen inside addBatch."""
+    tables = reading.tables
+    return RunBatches(reading.batches, Inside(tables["batch_parts"], tables["stages"]) if reading.inside else None)
 
 
 class _RunJudge:
