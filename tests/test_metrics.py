@@ -328,6 +328,22 @@ def test_shorter_batches_keep_up_when_their_limit_then_lets_all_through(ms: floa
     assert keeps_up(queued([500] * 20, [1400 * number for number in range(1, 21)]), ms) is enough
 
 
+def test_a_backlog_that_shrinks_is_gone_after_what_is_left_of_it_at_that_pace() -> None:
+    # each batch leaves 100 of 3,000 rows less, and 500 are taken in 100 ms: 5 rows a millisecond
+    left = measure(queued([500] * 20, [3000 - 100 * number for number in range(1, 21)]), "catch_up_ms")
+    assert isinstance(left, Estimate)
+    assert left.low <= left.safe <= left.high and left.safe == pytest.approx(10 * 100, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "why"),
+    [([0] * 20, "nothing waits"), ([1500 * n for n in range(1, 21)], "does not shrink"), ([900] * 20, "not shrink")],
+)
+def test_a_backlog_that_does_not_shrink_is_never_gone(waiting: list[int], why: str) -> None:
+    found = measure(queued([500] * 20, waiting), "catch_up_ms")
+    assert isinstance(found, Missing) and why in found.reason
+
+
 def test_a_limit_of_the_source_shows_in_batches_of_one_size_while_rows_wait() -> None:
     made = queued([499, 500] * 10, [1500 * number for number in range(1, 21)])
     assert value(measure(made, "full_batches_share")) == 1.0

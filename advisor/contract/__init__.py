@@ -64,7 +64,7 @@ from advisor.contract.report import (
     WorstBatch,
 )
 from advisor.contract.screen import After, Brief, Loss, LossKind, Part, Question, Refused, Screen
-from advisor.contract.series import Mark, MarkKind, Series
+from advisor.contract.series import Mark, MarkKind, Sample, Series
 from advisor.contract.trial import OnTrial, Trial, TrialRun, TrialVerdict
 from advisor.vocabulary import (
     LEGAL,
@@ -139,6 +139,7 @@ __all__ = [
     "Refused",
     "Regime",
     "Report",
+    "Sample",
     "Screen",
     "Semantics",
     "Series",

@@ -16,12 +16,24 @@ class Mark(Entry, frozen=True):
     kind: MarkKind
 
 
+class Sample(Entry, frozen=True):
+    """The judged batches together: `batch_ms` is their length at every percent of them, from 0 to 100.
+
+    `rows` and `rows_ms`: the rows and the length of single batches, at most 400 of them, evenly spread.
+    """
+
+    batch_ms: tuple[float, ...]
+    rows: tuple[float, ...]
+    rows_ms: tuple[float, ...]
+
+
 class Series(Entry, frozen=True):
     """One value per batch, in order of time; None where the batch does not tell.
 
     `batches`: how many there are, of which the columns hold as many as a chart can show: where they are thinned out,
     of every stretch its first batch and its longest one. `phases_ms`: by Spark's names of the phases, those that took
     any time. `cold`: still in the warm-up; `judged`: in the window; `spike`: far above the typical batch.
+    `sample`: None where none is judged.
     """
 
     batches: int
@@ -41,3 +53,4 @@ class Series(Entry, frozen=True):
     judged: tuple[bool, ...]
     spike: tuple[bool, ...]
     marks: tuple[Mark, ...]
+    sample: Sample | None = None

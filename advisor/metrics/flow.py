@@ -241,6 +241,27 @@ def backlog_trend_ms_per_minute(window: Window) -> Windowed:
     return trend(passed_ms(window) / 60_000, age)
 
 
+@window_metric("ms")
+def catch_up_ms(window: Window) -> Windowed:
+    """How long until the backlog is gone: the age of what waits now over the pace at which this age shrinks."""
+    age, slope = backlog_ms(window), backlog_trend_ms_per_minute(window)
+    if isinstance(age, Missing):
+        return age
+    now = known(age)[-1:] if isinstance(age, np.ndarray) else np.array([])
+    if not any_above_zero(now):
+        return Missing("nothing waits in the sources")
+    if not isinstance(slope, Estimate):
+        return Missing(slope.reason if isinstance(slope, Missing) else "no trend can be told")
+    if not slope.safe < 0:
+        return Missing("the backlog does not shrink")
+    low, value, high = (-60_000 * float(now[0]) / pace if pace < 0 else math.inf for pace in _ends(slope))
+    return Estimate(low, value, high)
+
+
+def _ends(slope: Estimate) -> tuple[float, float, float]:
+    return slope.low, slope.safe, slope.high
+
+
 def passed_ms(window: Window) -> np.ndarray:
     """Milliseconds from the start of the first batch whose start is known."""
     times = window.batches["timestamp"]

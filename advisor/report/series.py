@@ -9,13 +9,14 @@ import msgspec
 import numpy as np
 
 from advisor.batches import instant
-from advisor.contract import Mark, Series, Since
+from advisor.contract import Mark, Sample, Series, Since
 from advisor.metrics import Missing, measure, measured
 from advisor.metrics.latency import typical_by_batch
 from advisor.report.budget import moment
 from advisor.window import PHASES, Window
 
 MOST_POINTS = 2000
+MOST_SAMPLED = 400
 SPIKE = 2.0
 """A batch is marked as a spike from so many times the median of the judged batches on."""
 _COLUMNS = ("trigger_execution_ms", "input_rows", "input_rows_per_second", "processed_rows_per_second")
@@ -49,6 +50,7 @@ def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS
         judged=_flags(_among(run, judged), at),
         spike=_flags(_spikes(duration, judged), at),
         marks=_marks(run, judged, since),
+        sample=_sample(judged),
         **column,
         **shown,
     )
@@ -77,6 +79,21 @@ def fewer(series: Series, most: int) -> Series:
 
 def _at(values: tuple[Any, ...], at: np.ndarray) -> tuple[Any, ...]:
     return tuple(values[one] for one in at if one < len(values))
+
+
+def _sample(judged: Window) -> Sample | None:
+    """The judged batches without regard to time: thinned out for peaks they would tell another distribution."""
+    duration, rows = judged.batches["trigger_execution_ms"], judged.batches["input_rows"]
+    known = duration[~np.isnan(duration)]
+    if not len(known):
+        return None
+    told = np.flatnonzero(~np.isnan(duration) & ~np.isnan(rows))
+    spread = told[np.linspace(0, len(told) - 1, min(len(told), MOST_SAMPLED)).astype(int)]
+    return Sample(
+        batch_ms=tuple(float(f"{one:.6g}") for one in np.quantile(known, np.linspace(0, 1, 101))),
+        rows=tuple(float(one) for one in rows[spread]),
+        rows_ms=tuple(float(one) for one in duration[spread]),
+    )
 
 
 def _numbers(values: np.ndarray, at: np.ndarray) -> tuple[float | None, ...]:

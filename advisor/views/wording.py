@@ -98,7 +98,17 @@ def lag(query: QueryEntry) -> str:
         return _not_known(rows)
     wait = query.metrics.get("backlog_ms", _NONE).p50
     words = f"{text.count(rows.p50)} rows wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
-    return words + trend(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
+    gone = catch_up(query)
+    return words + trend(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows") + (gone and f"; {gone}")
+
+
+def catch_up(query: QueryEntry) -> str:
+    """When the backlog will be gone, as long as it shrinks as it does now; empty where it does not."""
+    left = query.metrics.get("catch_up_ms", _NONE)
+    if not isinstance(left.value, int | float):
+        return ""
+    most = f" to {text.ms(left.high)}" if left.high is not None else " or longer"
+    return f"at this pace it is gone in {text.ms(left.value)} ({text.ms(left.low)}{most})"
 
 
 def _not_known(found: Metric) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from advisor.contract import Comparison, Effect, KeptPromise, Trial
+from advisor.contract import Comparison, Effect, KeptPromise, Report, Trial
 from advisor.views import text
 
 _TYPICAL = {"batch": ("triggerExecution", "typical"), "record": ("record latency", "p50")}
@@ -54,6 +54,14 @@ def before_and_after(entry: Comparison | Trial) -> list[Pair]:
     found = {(effect.name, effect.stat): effect for effect in entry.effects}
     pairs = [(of, found[key]) for of, key in _TYPICAL.items() if key in found]
     return [Pair(_CAPTIONS[of], _scaled(_bars(effect, entry.promises, of))) for of, effect in pairs]
+
+
+def measured_by_run(report: Report) -> dict[str, list[Pair]]:
+    """The bars of each run that a session's report compares; of several comparisons those of the first."""
+    found: dict[str, list[Pair]] = {}
+    for one in report.comparisons or ():
+        found.setdefault(one.after.run_id, before_and_after(one))
+    return found
 
 
 def _scaled(bars: Iterator[Bar]) -> tuple[Bar, ...]:

@@ -32,7 +32,7 @@ _COLOUR = re.compile(r"--([\w-]+): (?:light-dark\((#\w+), #\w+\)|(var\(--[\w-]+\
 class Chart:
     """One chart: its name, a caption, what it shows in words, and its specification in the page's colours.
 
-    `of`: the rules whose findings it shows.
+    `timed`: whether it goes along the batches' time. `of`: the rules whose findings it shows.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Chart:
     words: str
     spec: Spec
     wide: bool = False
+    timed: bool = False
     of: tuple[str, ...] = ()
 
 

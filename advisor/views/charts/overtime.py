@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from advisor.contract import QueryEntry, Series
-from advisor.views import text
+from advisor.views import text, wording
 from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layered
 
 BARS_UP_TO = 150
@@ -15,13 +15,13 @@ _MARKS: Final = {"restart": "start", "change_point": "change"}
 _CUT = 2.5
 """So many times the highest value after the warm-up is still drawn; the first batches of a run reach much further."""
 _COLOURS: Final = ("var(--line-1)", "var(--line-2)")
-_TIME: Final = {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "axis": {"title": None, "tickCount": 8}}
-_TIME_NARROW: Final = _TIME | {"axis": {"title": None, "tickCount": 5}}
+TIME: Final = {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "axis": {"title": None, "tickCount": 8}}
+_TIME_NARROW: Final = TIME | {"axis": {"title": None, "tickCount": 5}}
 
 
 def over_time(query: QueryEntry, series: Series) -> list[Chart]:
     """Each kind of chart that the run tells of."""
-    drawn = [_phases(series), _latency(query, series), _rates(series), *_lines(series)]
+    drawn = [_phases(series), _latency(query, series), _rates(series), *_lines(query, series)]
     return [chart for chart in drawn if chart is not None]
 
 
@@ -39,7 +39,7 @@ def _phases(series: Series) -> Chart | None:
         ],
         "mark": {"type": "bar", "width": width, "clip": True} if bars else {"type": "area", "clip": True},
         "encoding": {
-            "x": _TIME,
+            "x": TIME,
             "y": {"field": "ms", "type": "quantitative", "title": "ms", "scale": _scale([length], series)},
             "color": {
                 "field": "phase", "type": "nominal", "sort": names,
@@ -53,7 +53,7 @@ def _phases(series: Series) -> Chart | None:
         f"the longest takes {text.ms(_most(length))}; {_said(len(_spiking(series)))}.{_cut([length], series)}"
     )
     spec = _layered(stacked, series, WIDE, 210, _spikes(series))
-    return Chart("phases", "Where each batch's time goes", words, spec, wide=True)
+    return Chart("phases", "Where each batch's time goes", words, spec, wide=True, timed=True)
 
 
 def _spiking(series: Series) -> list[tuple[str, float]]:
@@ -100,8 +100,11 @@ def _rates(series: Series) -> Chart | None:
     return _line("rates", "Input rate, and the rate at which batches process", "rows/s", lines, series)
 
 
-def _lines(series: Series) -> Iterable[Chart | None]:
-    yield _line("backlog", "Backlog: rows that wait in the source", "rows", {"backlog": series.backlog_rows}, series)
+def _lines(query: QueryEntry, series: Series) -> Iterable[Chart | None]:
+    gone = wording.catch_up(query)
+    said = f" {gone[:1].upper()}{gone[1:]}." if gone else ""
+    rows = {"backlog": series.backlog_rows}
+    yield _line("backlog", "Backlog: rows that wait in the source", "rows", rows, series, said=said)
     yield _line("state-rows", "Rows in state", "rows", {"rows": series.state_rows}, series)
     yield _line("state-memory", "Memory of state", "bytes", {"memory": series.state_memory_bytes}, series)
     yield _line("state-commit", "State commit of one task", "ms", {"commit": series.state_commit_ms}, series)
@@ -146,6 +149,7 @@ def _line(
         caption,
         f"{most[:1].upper()}{most[1:]}.{said}{_cut(list(known.values()), series)}",
         _layered(drawn, series, NARROW, 150, over),
+        timed=True,
     )
 
 
@@ -161,7 +165,7 @@ def _marked(series: Series) -> list[Spec]:
     label = {"type": "text", "align": "left", "dx": 4, "dy": 6, "y": 0, "color": "var(--ink)", "fontSize": 13}
     return [
         _over(found, {"type": "rule", "strokeDash": [4, 3], "color": "var(--ink)"}),
-        _over(found, label) | {"encoding": {"x": _TIME, "text": {"field": "is"}}},
+        _over(found, label) | {"encoding": {"x": TIME, "text": {"field": "is"}}},
     ]
 
 
@@ -171,7 +175,7 @@ def _level(value: float) -> Spec:
 
 
 def _over(rows: list[dict[str, Any]], mark: Spec, y: str | None = None) -> Spec:
-    encoding = {"x": _TIME} | ({"y": {"field": y, "type": "quantitative"}} if y else {})
+    encoding = {"x": TIME} | ({"y": {"field": y, "type": "quantitative"}} if y else {})
     return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from advisor.contract import Comparison, Comparisons, QueryEntry, Report, Trial
 from advisor.report.series import fewer
 from advisor.views.charts import Chart, can_draw, charts, drawn
-from advisor.views.charts.beforeafter import before_and_after
+from advisor.views.charts.beforeafter import before_and_after, measured_by_run
 from advisor.views.charts.chart import style
 from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
@@ -43,7 +43,7 @@ def report_as_html(report: Report) -> str:
     """The report as HTML for one cell: a card for each query, the first with charts where a library can draw them."""
     report = clean_all(report)
     shown = selections(report)
-    proof, measured = proof_by_run(report), _measured(report)
+    proof, measured = proof_by_run(report), measured_by_run(report)
     cards = [
         {
             "query": chosen.query,
@@ -116,11 +116,3 @@ def _compared(entry: Comparison | Trial, name: str, before: str) -> dict[str, An
         "rows": list(effect_rows(entry)),
         "headings": headings(before, "candidate" if before == "baseline" else "after"),
     }
-
-
-def _measured(report: Report) -> dict[str, list[Any]]:
-    """The bars of each run that a session's report compares; of several comparisons those of the first."""
-    found: dict[str, list[Any]] = {}
-    for one in report.comparisons or ():
-        found.setdefault(one.after.run_id, before_and_after(one))
-    return found

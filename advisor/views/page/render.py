@@ -11,6 +11,7 @@ from advisor import fleet
 from advisor.contract import QueryEntry, Report
 from advisor.report.series import fewer
 from advisor.views.charts import charts, drawn
+from advisor.views.charts.beforeafter import measured_by_run
 from advisor.views.charts.chart import style
 from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
@@ -63,6 +64,7 @@ def _article(report: Report, chosen: Selection, number: int, among: int) -> str:
         charts=_charts(chosen.query, number, among) if number <= DRAWN else [],
         drawn_first=DRAWN if number > DRAWN else 0,
         proof=proof_by_run(report).get(chosen.query.run_id, []),
+        pairs=measured_by_run(report).get(chosen.query.run_id, []),
     )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ async function article(number) {
   articles.innerHTML = held[(number - 1) % TOGETHER];
   return document.getElementById("q" + number);
 }
+function unfold(part) { if (part?.tagName === "DETAILS") part.open = true; }
 async function open() {
   const number = /^#q(\d+)/.exec(location.hash);
   const chosen = number && await article(Number(number[1]));
@@ -47,6 +48,7 @@ async function open() {
   root.classList.toggle("opened", Boolean(chosen));
   if (!chosen) { if (location.hash === "#all") table.querySelector("a").focus(); return; }
   const part = document.getElementById(location.hash.slice(1)) || chosen;
+  unfold(part);
   part.scrollIntoView();
   if (part === chosen) chosen.focus({preventScroll: true});
 }
@@ -80,7 +82,7 @@ if (table) {
   });
   addEventListener("hashchange", open);
   open();
-}
+} else addEventListener("hashchange", () => unfold(document.getElementById(location.hash.slice(1))));
 
 addEventListener("beforeprint", () => all("details:not([open])").forEach(each => { each.dataset.closed = ""; each.open = true; }));
 addEventListener("afterprint", () => all("details[data-closed]").forEach(each => { delete each.dataset.closed; each.open = false; }));

@@ -1,0 +1,48 @@
+"""Findings on the charts of what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from advisor.contract import Finding, QueryEntry, Series, worst
+from advisor.views.charts.chart import Chart, Spec
+from advisor.views.charts.overtime import TIME
+
+_ABOUT: Final = {
+    "utilisation": "rates", "falling_behind_share": "backlog", "latency_target_excess_ms": "latency",
+    "interval_over_advised": "latency", "interval_used_share": "latency",
+    "state_commit_share_at_slots": "state-commit", "snapshot_commit_share": "state-commit", "fixed_cost_share": "rows",
+}  # fmt: skip
+"""The chart of what a rule measures, where it is not that of the phases."""
+
+
+def with_findings(drawn: Sequence[Chart], query: QueryEntry, series: Series) -> Iterator[Chart]:
+    """Each finding marked on the chart of what it is about: the batches that it stands on, in its level's colour."""
+    names = {chart.name for chart in drawn}
+    shown: dict[str, list[Finding]] = {}
+    for finding in query.findings:
+        about = _ABOUT.get(finding.measure.metric, "phases") if finding.measure else "phases"
+        shown.setdefault(about if about in names else "phases", []).append(finding)
+    for chart in drawn:
+        found = shown.get(chart.name, [])
+        spec = _shaded(chart.spec, found, series) if chart.timed else chart.spec
+        yield replace(chart, spec=spec, of=tuple(one.rule for one in found))
+
+
+def _shaded(spec: Spec, findings: list[Finding], series: Series) -> Spec:
+    judged = [at for at, is_judged in zip(series.timestamp, series.judged, strict=True) if is_judged and at]
+    if not findings or not judged:
+        return spec
+    level = worst(finding.level for finding in findings)
+    span = {"data": {"values": [{"t": judged[0], "end": judged[-1], "rules": ", ".join(one.rule for one in findings)}]}}
+    shade = span | {
+        "mark": {"type": "rect", "color": f"var(--{level})", "opacity": 0.08},
+        "encoding": {"x": TIME, "x2": {"field": "end"}},
+    }
+    label = span | {
+        "mark": {"type": "text", "align": "right", "dx": -3, "y": -7, "color": f"var(--{level})", "fontSize": 13},
+        "encoding": {"x": TIME | {"field": "end"}, "text": {"field": "rules"}},
+    }
+    return spec | {"layer": [shade, *spec["layer"], label]}

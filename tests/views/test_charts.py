@@ -1,0 +1,108 @@
+"""What the charts of the judged batches say, and which findings stand on which chart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from advisor.api import analyze
+from advisor.contract import Advice, Promise, QueryEntry
+from advisor.views.charts import Chart, charts
+from advisor.views.charts.beforeafter import before_and_after
+from tests.made import events
+from tests.views.test_comparison import compared, faster, nothing
+
+BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 30, "commitOffsets": 30, "numInputRows": 100}
+
+
+def made(tmp_path: Path, rows: list[dict[str, Any]], **how: Any) -> QueryEntry:
+    (tmp_path / "progress.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events(rows, **how)))
+    given = ["stateful=false", "sink=kafka", "spark_version=4.0.0", *how.pop("set", [])]
+    return analyze(tmp_path / "progress.jsonl", series=True, set=given).typed.queries[0]
+
+
+def drawn(query: QueryEntry) -> dict[str, Chart]:
+    return {chart.name: chart for chart in charts(query, query.series)}
+
+
+def promising(query: QueryEntry, saves: Promise | None, legal: str = "yes") -> QueryEntry:
+    """The query with a best step that promises this."""
+    assert query.best_step is not None
+    step: Advice = msgspec.structs.replace(query.best_step.advice, saves_ms=saves, legal=legal)  # type: ignore[arg-type]
+    return msgspec.structs.replace(query, best_step=msgspec.structs.replace(query.best_step, advice=step))
+
+
+def test_the_promise_is_a_band_that_lies_as_far_left_of_the_batches_as_it_saves(tmp_path: Path) -> None:
+    query = promising(made(tmp_path, [BATCH] * 40), Promise(10.0, 20.0, 50.0))
+    chart = drawn(query)["distribution"]
+    band, expected, now = chart.spec["layer"]
+    middle = band["data"]["values"][50]
+    assert (middle["ms"], middle["high"]) == (50, 90)
+    assert (expected["data"]["values"][50]["ms"], now["data"]["values"][50]["ms"]) == (80, 100)
+    assert "half take at most 50 ms to 90 ms, 80 ms expected" in chart.words
+
+
+@pytest.mark.parametrize(("saves", "legal"), [(None, "yes"), (Promise(10.0, 20.0, 50.0), "no")])
+def test_where_nothing_is_promised_or_spark_refuses_only_what_is_stands_there(
+    tmp_path: Path, saves: Promise | None, legal: str
+) -> None:
+    chart = drawn(promising(made(tmp_path, [BATCH] * 40), saves, legal))["distribution"]
+    assert len(chart.spec["layer"]) == 1 and "After the step" not in chart.words
+    assert chart.spec["layer"][0]["encoding"]["color"]["legend"] is None
+
+
+def test_an_upper_bound_is_a_band_without_a_line(tmp_path: Path) -> None:
+    chart = drawn(promising(made(tmp_path, [BATCH] * 40), Promise(0.0, None, 50.0)))["distribution"]
+    assert len(chart.spec["layer"]) == 2 and "expected" not in chart.words
+
+
+def test_the_fit_is_drawn_where_there_is_one(tmp_path: Path) -> None:
+    query = made(tmp_path, [BATCH | {"numInputRows": 100 + 40 * (n % 5)} for n in range(40)])
+    assert drawn(query)["rows"].words.startswith("No line is drawn: ") and len(drawn(query)["rows"].spec["layer"]) == 1
+    known = msgspec.structs.replace(query.metrics["fixed_cost_ms"], missing=None)
+    fit = {
+        "fixed_cost_ms": msgspec.structs.replace(known, low=80.0, value=90.0, high=95.0),
+        "cost_per_1000_rows_ms": msgspec.structs.replace(known, low=10.0, value=20.0, high=40.0),
+    }
+    chart = drawn(msgspec.structs.replace(query, metrics=query.metrics | fit))["rows"]
+    band, line, _ = chart.spec["layer"]
+    end = line["data"]["values"][-1]
+    assert end["rows"] == 260 and end["ms"] == pytest.approx(90 + 20 * 0.26)
+    assert (end["one"], end["other"]) == (pytest.approx(80 + 40 * 0.26), pytest.approx(95 + 10 * 0.26))
+    assert band["encoding"]["y2"] == {"field": "other"}
+    assert "A batch costs 90 ms (80 ms to 95 ms) whatever its rows, and 20 ms more for each 1,000 rows." in chart.words
+
+
+def test_a_finding_is_marked_over_the_batches_that_it_stands_on(tmp_path: Path) -> None:
+    query = made(tmp_path, [BATCH] * 40)
+    found = drawn(query)
+    assert query.findings[0].rule in found["phases"].of and not found["distribution"].of
+    shade, label = found["phases"].spec["layer"][0], found["phases"].spec["layer"][-1]
+    assert shade["mark"]["color"] == f"var(--{query.level})"
+    assert query.findings[0].rule in label["data"]["values"][0]["rules"]
+    assert shade["data"]["values"][0]["end"] == query.window.last
+
+
+def test_every_finding_stands_on_a_chart_that_is_drawn(tmp_path: Path) -> None:
+    query = made(tmp_path, [BATCH] * 40)
+    about = msgspec.structs.replace(query.findings[0], rule="TR001")
+    measure = msgspec.structs.replace(about.measure, metric="falling_behind_share")
+    query = msgspec.structs.replace(query, findings=(msgspec.structs.replace(about, measure=measure),))
+    assert "backlog" not in drawn(query)  # nothing is known of it
+    assert [chart.name for chart in drawn(query).values() if chart.of] == ["phases"]
+
+
+def test_before_promise_and_after_have_one_scale() -> None:
+    pairs = before_and_after(compared(faster()).comparisons[0])
+    batch = pairs[0]
+    assert [bar.kind for bar in batch.bars][0::2] == ["before", "after"]
+    assert all(bar.width <= 100.0001 and bar.low_at + bar.band <= 100.0001 for bar in batch.bars)
+    assert batch.bars[-1].says == "29 ms (22 ms to 36 ms)"
+
+
+def test_where_nothing_could_be_compared_there_is_no_picture() -> None:
+    assert before_and_after(compared(nothing()).comparisons[0]) == []
