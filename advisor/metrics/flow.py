@@ -182,6 +182,18 @@ def backlog_wait_ms(window: Window) -> Windowed:
     return Estimate(wait, wait, wait)
 
 
+@window_metric("ratio", "count")
+def backlog_batches(window: Window) -> Windowed:
+    """The backlog's age over the mean time between two batches: how many of them the query is behind."""
+    wait, interval = backlog_wait_ms(window), mean(window.batches["interval_ms"])
+    if not isinstance(wait, Estimate):
+        return wait
+    if not interval > 0:
+        return Missing("the time between batches is not known")
+    behind = wait.safe / interval
+    return Estimate(behind, behind, behind)
+
+
 @window_metric("share", "count")
 def full_batches_share(window: Window) -> Windowed:
     """Share of the batches as large as the largest after which rows wait on: a limit of the source holds them."""
@@ -202,7 +214,7 @@ def advised_rows_per_batch(window: Window) -> Windowed:
     """Twice the rows that arrive between two triggers (taken + growth of the backlog), two digits, rounded up."""
     arriving = _arriving(window)
     if arriving is None:
-        return NO_BACKLOG
+        return NO_BACKLOG if len(window) > 1 else Missing("one batch does not tell how many rows arrive")
     if not arriving > 0:
         return Missing("the rows that arrive between two triggers are not known")
     digit = 10 ** max(0, math.floor(math.log10(2 * arriving)) - 1)

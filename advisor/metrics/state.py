@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from advisor.metrics.numbers import any_above_zero, fact_number, zero_filled
+from advisor.metrics.numbers import any_above_zero, fact_number, known, zero_filled
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
 from advisor.window import Window
@@ -23,6 +23,8 @@ AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSave", "StatefulStream
 ARBITRARY = ("flatMapGroupsWithState", "applyInPandasWithState", "transformWithState")
 """How the names of operators begin that run the query's own code."""
 TASKS_AROUND = 2.0
+_TIMERS = 0.9
+"""What may be relied on of tasks that ran at once by their times: an attempt that was made again counts twice."""
 NO_COMMIT_TIME = Missing("this Spark version does not report commitTimeMs")
 NO_OPERATORS = Missing("partial record: state operators missing")
 
@@ -102,10 +104,17 @@ def slots(window: Window) -> float | None:
     return known if known is not None and known > 0 else None
 
 
+@remembered
 def least_slots(window: Window) -> float:
-    """Tasks that can surely run at once: those that were seen to, where the query has all slots for itself, else 1."""
+    """Tasks that surely run at once: those that were seen to, where the query has all slots for itself, else 1.
+
+    And as many as it takes to fit the time of an operator's tasks into addBatch, in a typical batch.
+    """
     seen = fact_number(window, "task_slots_at_least")
-    return seen if seen is not None and seen >= 1 and not slots_are_shared(window) else 1.0
+    known_ones = seen if seen is not None and seen >= 1 and not slots_are_shared(window) else 1.0
+    batch = window.operators["batch"]
+    at_once = known(task_ms(window) / window.batches["add_batch_ms"][batch])
+    return max(known_ones, float(np.ceil(np.median(at_once) * _TIMERS))) if len(at_once) else known_ones
 
 
 def slots_are_shared(window: Window) -> bool:

@@ -1,8 +1,9 @@
-"""Decompression in blocks of bounded size: gzip, zstd, bzip2, LZ4 frames and the LZ4 blocks of Spark's event logs."""
+"""Plain UTF-8 in blocks of bounded size, of gzip, zstd, bzip2, LZ4 frames, LZ4 blocks of Spark's event logs, UTF-16."""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
@@ -138,10 +139,20 @@ def _exactly(source: Source, size: int) -> bytes:
     return b"".join(parts)
 
 
+def _utf_16(source: Source) -> Iterator[bytes]:
+    """What a shell of Windows writes where a command's output goes into a file."""
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    while block := source.read(BLOCK):
+        yield decoder.decode(block).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
 _MAGIC: tuple[tuple[bytes, Callable[[Source], Iterator[bytes]]], ...] = (
     (b"\x1f\x8b", _gzip),
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
     (b"BZh", _bzip2),
+    (codecs.BOM_UTF16_LE, _utf_16),
+    (codecs.BOM_UTF16_BE, _utf_16),
 )

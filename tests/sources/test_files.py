@@ -119,6 +119,8 @@ PACKED = {
     "lz4 of Spark": lz4_blocks,
     "lz4 of Spark, stored": lambda raw: b"LZ4Block\x16" + len(raw).to_bytes(4, "little") * 2 + bytes(4) + raw,
     "bz2": bz2.compress,
+    "UTF-16, as PowerShell redirects": lambda raw: raw.decode().encode("utf-16"),
+    "UTF-16, big-endian": lambda raw: b"\xfe\xff" + raw.decode().encode("utf-16-be"),
     "bz2 in streams": lambda raw: bz2.compress(raw[:1000]) + bz2.compress(raw[1000:]),
 }
 

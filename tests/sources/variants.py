@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable
 from pprint import pformat
@@ -208,6 +210,13 @@ def real_time() -> bytes:
     return glued(pretty(event | {"rtmMetrics": {"latencies": {"processingLatencyMs": {"P50": 4}}}}) for event in made())
 
 
+def table(form: Callable[[Event], str]) -> bytes:
+    """A CSV export: quotes inside a cell are doubled."""
+    text = io.StringIO()
+    csv.writer(text).writerows([["at", "message"], *([number, form(event)] for number, event in enumerate(made()))])
+    return text.getvalue().encode()
+
+
 VARIANTS: dict[str, bytes] = {
     "1 Spark 2.1": log("26/03/01 02:00:01 INFO StreamExecution: "),
     "2 Spark 3": log(),
@@ -249,6 +258,10 @@ VARIANTS: dict[str, bytes] = {
     "pretty JSON array": json.dumps(made(), indent=4).encode(),
     "JSON lines of an own shape": glued(json.dumps({"at": 1, "progress": event}) for event in made()),
     "JSON lines that hold text": glued(json.dumps({"at": 1, "body": compact(event)}) for event in made()),
+    "CSV": table(compact),
+    "CSV of pretty events": table(pretty),
+    "CSV of a log": table(lambda event: f"26/03/01 02:00:01 INFO X: Streaming query made progress: {pretty(event)}"),
+    "Python repr of its JSON": glued(repr(pretty(event)) for event in made()),
     "Kubernetes CRI": each_line(lambda n: f"2026-03-01T02:00:{n % 60:02d}.{n:09d}Z stdout F "),
     "kubectl --timestamps": each_line(lambda n: f"2026-03-01T02:00:{n % 60:02d}.{n * 7}Z "),
     "docker json-file": glued(map(json.dumps, _DOCKER)),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from advisor.progress import Broken, Progress, decode
+from advisor.sources.harvest import Buffer
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _PROGRESS_BAR = re.compile(rb"\r?\[Stage \d+:[^\]\r\n]*\][^\r\n]*\r *\r?|\r +\r")
@@ -16,6 +17,10 @@ _LOG_HEAD = (
 )
 _LOG_LINE = re.compile(_LOG_HEAD + rb"[^\n]*\n")
 _LINE_WITHOUT_RECORD = re.compile(_LOG_HEAD + rb"[^\n{]*\n")
+_DOUBLED = b'""durationMs""'
+_OUTER_QUOTE = re.compile(rb'"(?=[^"\n]*\{\s*"")|(?<=\})"(?=\s*(?:[,;\t\r\n]|$))')
+_CLOSING = re.compile(rb'(\\?)""(?=\s*[:,}\]])')
+_OPENING = re.compile(rb'(\\?)""')
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\xa0": " ", "\ufeff": None})
 _MARKS = re.compile(rb"""[^"'{}\[\]&\xe2]*?(?=u?["'{}\[\]&\xe2]|$)""")
 
@@ -81,10 +86,31 @@ def without_marks(raw: bytes, before: bytes) -> bytes:
     )
 
 
+def table_cells(buffer: Buffer) -> Buffer:
+    """The text as long as it is, with the quotes of a CSV table's cells as they were: doubled ones plain, outer blank.
+
+    Other text comes back as it is.
+    """
+    if buffer.find(_DOUBLED) < 0:
+        return buffer
+    plain = _OUTER_QUOTE.sub(b" ", buffer[:])
+    return _OPENING.sub(rb' \1"', _CLOSING.sub(rb'\1" ', plain))
+
+
 def typewritten(raw: bytes) -> bytes:
     """The text with plain quotes and without HTML entities."""
     text = raw.decode("utf-8", "replace")
     return html.unescape(text).translate(_QUOTES).encode()
 
 
-_REPAIRS: tuple[Callable[[bytes], bytes], ...] = (_without_foreign_lines, without_prefix, typewritten)
+def _without_escapes(raw: bytes) -> bytes:
+    """The text of a string as a program prints it: its line ends stand there as letters."""
+    return raw.replace(rb"\n", b"\n").replace(rb"\r", b"").replace(rb"\t", b"\t").replace(rb"\'", b"'")
+
+
+_REPAIRS: tuple[Callable[[bytes], bytes], ...] = (
+    _without_foreign_lines,
+    without_prefix,
+    typewritten,
+    _without_escapes,
+)

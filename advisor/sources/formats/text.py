@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from advisor.sources.formats import driverlog, loose
 from advisor.sources.formats.overruns import overruns
+from advisor.sources.formats.repair import table_cells
 from advisor.sources.harvest import Buffer, Harvest, Window
 
 MIXED = 16 << 20
@@ -20,7 +21,7 @@ class Text:
 
     def __call__(self, window: Window, harvest: Harvest) -> int:
         """Where to go on once more of the file is there."""
-        buffer, begin, final = window.buffer, window.begin, window.final
+        buffer, begin, final = table_cells(window.buffer), window.begin, window.final
         self._marked = self._marked or driverlog.marks_events(buffer, begin)
         if not self._marked:
             resume = loose.read(buffer, begin, final, harvest)
