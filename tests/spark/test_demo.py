@@ -115,7 +115,7 @@ def test_after_it_was_stopped_nothing_is_left(moment: str, stop: Any, tmp_path: 
         stop(demo)
         rest = demo.stderr.read()
     assert demo.returncode == 130
-    assert [line for line in rest.splitlines() if not PROGRESS.match(line)] == []
+    assert [line for line in rest.splitlines() if line and not PROGRESS.match(line)] == []
     assert running(demo.pid) == []
     assert [left.name for left in tmp_path.glob("latency-advisor-demo-*")] == []
 
