@@ -19,6 +19,7 @@ from advisor.window import Window
 OUTPACED = 2.0  # times as long as its rows took to come: a batch that leaves more to the next one
 MOSTLY_BEHIND = 0.5  # of the batches outlast the interval: that is the loss, whatever they spend their time on
 LEAST_PART = 0.02  # of all batch time: what takes less is not told
+LEAST_WAIT = 1000.0  # ms for which rows wait in the source: less is no backlog to speak of
 SLOW_FACTOR = 3.0  # times the median: a slow batch
 LEAST_SPIKES = 0.05  # of all time
 LEAST_NAMED = 0.2  # of addBatch: a part that takes less is not named beside it
@@ -111,11 +112,17 @@ def _behind(window: Window) -> Iterator[Loss]:
     slope = _value(window, "backlog_trend_ms_per_minute")
     if share >= MOSTLY_BEHIND and slope > 0:
         yield _falling(f"The backlog grows: with each minute records wait {milliseconds(slope)} longer.")
-    busy = _value(window, "utilisation")
+    busy, of_a_row = _value(window, "utilisation"), milliseconds(_value(window, "add_batch_per_row_ms"))
     if busy >= OUTPACED and batch >= 1000:
         yield _falling(
             f"Rows come {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its rows "
-            f"came in {milliseconds(batch / busy)}."
+            f"came in {milliseconds(batch / busy)}; addBatch takes {of_a_row} a row."
+        )
+    wait = _value(window, "backlog_wait_ms")
+    if wait >= batch and wait >= LEAST_WAIT:
+        yield _falling(
+            f"{number(_value(window, 'backlog_rows'), 'rows')} wait in the source, {milliseconds(wait)} of work at the "
+            f"pace of these batches; a batch takes {number(median(rows_taken(window)), 'rows')}."
         )
 
 

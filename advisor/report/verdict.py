@@ -15,6 +15,8 @@ from advisor.window import Window
 
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
 UNEVEN = 3.0  # p99 of the batches over p50
+LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the batch
+_NO_CAUSE = ("add_batch", "unaccounted", "other")  # losses that name a phase, and not what it does
 NEARLY_FULL = 0.8  # of the trigger interval
 
 
@@ -121,10 +123,17 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     if not len(window):
         return []
     seen = [finding.says for finding in findings if finding.measure is None or not finding.steps]
+    seen = [*dict.fromkeys([*_in_general_words(findings, loss), *seen])]
     if window.facts.value("trigger") == "real_time":
         return seen
     said = loss.kind if loss else None
     return [*(words for kinds, words in _troubles(window, changed) if said not in kinds), *seen]
+
+
+def _in_general_words(findings: Sequence[Finding], loss: Loss | None) -> list[str]:
+    """What the gravest finding says, where the loss is but the name of a phase."""
+    graver = [finding for finding in findings if finding.explained_by is None and finding.level != "low"]
+    return [graver[0].says] if graver and loss is not None and loss.kind in _NO_CAUSE else []
 
 
 def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[LossKind, ...], str]]:
@@ -137,6 +146,7 @@ def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[L
         yield (), f"The p99 of the record latency lies {milliseconds(excess.safe)} over its target."
     yield from ((("falling_behind",), words) for words in _nearly_full(window))
     yield from ((("spikes", "slow_batches"), words) for words in _uneven(window))
+    yield from (((), words) for words in _one_partition(window))
     if changed is not None and slower(changed):
         yield ("slower_than_before",), f"{changed.says.partition(';')[0].rstrip('.')}."
 
@@ -146,7 +156,21 @@ def _nearly_full(window: Window) -> Iterator[str]:
     if window.facts.value("trigger") != "processing_time" or not interval or not isinstance(batch, Estimate):
         return
     if batch.safe > NEARLY_FULL * interval:
-        yield f"A batch takes {milliseconds(batch.safe)} of its trigger's {milliseconds(interval)}."
+        left = max(0.0, interval - batch.safe)
+        yield (
+            f"A batch takes {milliseconds(batch.safe)} of its trigger's {milliseconds(interval)}: {milliseconds(left)} "
+            "are left."
+        )
+
+
+def _one_partition(window: Window) -> Iterator[str]:
+    """That one task reads each batch, where the batch is long."""
+    add_batch, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
+    if not isinstance(add_batch, Estimate) or not isinstance(share, Estimate):
+        return
+    one = window.facts.value("kafka_partitions") == 1 and window.facts.value("trigger") != "real_time"
+    if one and add_batch.safe >= LONG_MS and share.safe >= MOST:
+        yield "Kafka's topic has one partition: one task reads each batch, however many task slots there are."
 
 
 def _uneven(window: Window) -> Iterator[str]:

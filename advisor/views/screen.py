@@ -29,6 +29,7 @@ class _Room(NamedTuple):
     refused: int
     troubles: int
     proof: int
+    unsure: int = 1
 
 
 _ROOMS = (
@@ -38,6 +39,8 @@ _ROOMS = (
     _Room(1, 1, 1, 1),
     _Room(1, 0, 1, 0),
     _Room(0, 0, 1, 0),
+    _Room(0, 0, 0, 0),
+    _Room(0, 0, 0, 0, 0),
 )
 """From much to little; the first that fits is taken."""
 
@@ -97,7 +100,7 @@ class _Screen:
         screen = self.query.screen
         rows = [("ALSO", wording.also(step)) for step in self.chosen.also[: self.room.also]]
         rows += [("NOT FOR THIS QUERY", wording.refused(one)) for one in screen.refused[: self.room.refused]]
-        if screen.unsure:
+        if screen.unsure and self.room.unsure:
             rows.append(("UNSURE", wording.question(screen.unsure)))
         if rows:
             self.console.print()

@@ -318,11 +318,19 @@ _ENDS = {"foreach_batch": "foreachBatch", "rate_micro_batch": "rate", "event_hub
 
 
 def kind_of_query(query: QueryEntry) -> str:
-    """`kafka → delta · Spark 4.0.0 · stateless · default trigger`; what is not known is left out."""
+    """`kafka, 6 partitions → delta · Spark 4.0.0 · stateless · default trigger`; what is not known is left out."""
     ends = [_ENDS.get(str(query.value(end)), str(query.value(end))) for end in ("source", "sink") if query.value(end)]
-    stateful = query.value("stateful")
-    state = "" if stateful is None else "stateful" if stateful else "stateless"
-    return " · ".join(filter(None, (" → ".join(ends), version(query), state, _trigger(query))))
+    if ends and query.value("source") and (partitions := query.value("kafka_partitions")):
+        ends[0] += f", {text.plural(partitions, 'partition')}"
+    return " · ".join(filter(None, (" → ".join(ends), version(query), _state_kept(query), _trigger(query))))
+
+
+def _state_kept(query: QueryEntry) -> str:
+    stateful, partitions = query.value("stateful"), query.metrics.get("state_partitions", _NONE).p50
+    if stateful is None:
+        return ""
+    kept = f", {text.plural(round(partitions), 'state partition')}" if partitions else ""
+    return f"stateful{kept}" if stateful else "stateless"
 
 
 def _trigger(query: QueryEntry) -> str:
