@@ -44,6 +44,7 @@ from advisor.contract.fleet import (
     SkippedRule,
     Wins,
 )
+from advisor.contract.inside import InsideBatch, Part, StageSpan, Timeline
 from advisor.contract.report import (
     BrokenRecord,
     Changed,
@@ -113,6 +114,7 @@ __all__ = [
     "FleetQuery",
     "FleetStep",
     "Input",
+    "InsideBatch",
     "Interval",
     "KeptPromise",
     "Legal",
@@ -151,11 +153,13 @@ __all__ = [
     "Skipped",
     "SkippedRule",
     "Stage",
+    "StageSpan",
     "State",
     "Status",
     "StepName",
     "Takes",
     "Terminated",
+    "Timeline",
     "Together",
     "Trend",
     "Trends",

@@ -9,6 +9,7 @@ import msgspec
 from advisor.contract.advice import BestStep, FactEntry, Finding, Passed, Silenced, Skipped, Together
 from advisor.contract.base import Entry
 from advisor.contract.comparison import Comparison
+from advisor.contract.inside import InsideBatch, Part
 from advisor.contract.screen import Screen
 from advisor.contract.series import Series
 from advisor.vocabulary import Direction, Level, Since, State, worst
@@ -138,7 +139,11 @@ class Conflict(Entry, frozen=True):
 
 
 class WorstBatch(Entry, frozen=True):
-    """A slow batch, with the phase that was furthest above its own median."""
+    """A slow batch, with the phase that was furthest above its own median.
+
+    `inside`: where that is addBatch and its jobs were seen, the parts that were above their own median, the furthest
+    first, with their milliseconds in this batch.
+    """
 
     batch_id: int | None
     timestamp: str | None
@@ -146,6 +151,7 @@ class WorstBatch(Entry, frozen=True):
     input_rows: int | None
     phase: str
     phase_ms: float
+    inside: tuple[Part, ...] = ()
 
 
 class Terminated(Entry, frozen=True):
@@ -162,7 +168,7 @@ class QueryEntry(Entry, frozen=True):
     attached advisor only, `series` where it is asked for. `saved`: of `budget` what the best step is expected to take
     away, or is sure to where nothing is expected yet; empty where it is not known of which phases. `together`: steps
     that help beside each other, with one promise for all; None where fewer than two do. `screen`: what is
-    shown first.
+    shown first. `inside`: what addBatch consists of, where jobs were seen.
 
     Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
     """
@@ -198,6 +204,7 @@ class QueryEntry(Entry, frozen=True):
     not_applicable: tuple[Skipped, ...] = ()
     together: Together | None = None
     screen: Screen = msgspec.field(default_factory=Screen)
+    inside: InsideBatch | None = None
 
     @property
     def level(self) -> Level | None:

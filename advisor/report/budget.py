@@ -12,6 +12,7 @@ from advisor.contract import Advice, WorstBatch
 from advisor.metrics import Estimate, measure, measured
 from advisor.metrics.numbers import median
 from advisor.metrics.phases import hides_commit_log
+from advisor.report.inside import slow_inside
 from advisor.window import PHASES, Window
 
 WORST = 5
@@ -75,6 +76,7 @@ def _told(window: Window, at: int, phases: Mapping[str, np.ndarray]) -> WorstBat
         input_rows=None if np.isnan(rows) else int(rows),
         phase=phase or "triggerExecution",
         phase_ms=here[phase] if phase else duration,
+        inside=slow_inside(window, at) if phase == "addBatch" else (),
     )
 
 

@@ -25,6 +25,7 @@ from advisor.metrics.latency import operators, waits_for_watermark, watermark_be
 from advisor.progress import PARTS
 from advisor.report.budget import budget, moment, saved, worst
 from advisor.report.change import change, trends
+from advisor.report.inside import inside
 from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
 from advisor.report.screen import screen
@@ -74,6 +75,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         not_applicable=judged.judgement.not_applicable,
         together=together(findings, parts),
         worst=worst(window),
+        inside=inside(window),
         limits=tuple(limits(judged)),
         screen=screen(judged, best, loss, others),
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from advisor.views import text, wording
+from advisor.views import inside, text, wording
 from advisor.views.paste import parts
 from advisor.views.selection import by_reason, setting, unknown_facts
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _WORDS: Final[Mapping[str, object]] = {
     "wording": wording,
+    "inside": inside,
     "parts": parts,
     "by_reason": by_reason,
     "setting": setting,

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.contract import Input, QueryEntry, Report, Session
-from advisor.views import text, wording
+from advisor.views import inside, text, wording
 from advisor.views.advice import AdvicePage
 from advisor.views.clean import clean_all
 from advisor.views.console import console, heading, written
@@ -123,6 +123,10 @@ class _Page:
             bar = "█" * round(longest * share / budget[0][2]) or "▏"
             cells = (Text(text.phase(key)), text.ms(ms), text.share(share), Text(bar, "blue"))
             grid.add_row(*cells, text.phase_meaning(key))
+            for part, part_ms, of_batch, meaning in inside.rows(query) if key == "addBatch" else ():
+                bar = "▒" * round(longest * of_batch / budget[0][2]) or "▏"
+                cells = (Text(f"  {part}", "dim"), text.ms(part_ms), text.share(of_batch), Text(bar, "blue"))
+                grid.add_row(*cells, meaning)
         self.console.print(Padding(grid, (0, 0, 0, 2)))
 
     def _unjudged(self, query: QueryEntry) -> None:

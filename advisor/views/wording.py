@@ -30,6 +30,7 @@ from advisor.contract import (
 from advisor.facts.versions import version_in_words
 from advisor.progress import PARTS
 from advisor.views import text
+from advisor.views.inside import slow
 
 if TYPE_CHECKING:
     from advisor.views.selection import Selection
@@ -275,7 +276,7 @@ def batch(found: WorstBatch) -> tuple[str, str, str, str, str]:
         text.moment(found.timestamp),
         text.ms(found.trigger_execution_ms),
         f"{text.count(found.input_rows)} rows",
-        f"{text.phase(found.phase)} {text.ms(found.phase_ms)}",
+        f"{text.phase(found.phase)} {text.ms(found.phase_ms)}" + (f": {slow(found.inside)}" if found.inside else ""),
     )
 
 

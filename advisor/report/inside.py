@@ -1,0 +1,146 @@
+"""What addBatch of a typical batch consists of, and what was slow inside a slow one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from advisor.contract import InsideBatch, Part, StageSpan, Timeline
+from advisor.metrics.numbers import median
+from advisor.stages import PARTS
+from advisor.window import Window
+
+_NAMES = [column.name for column in PARTS]
+_OF_KINDS: Mapping[str, tuple[str, ...]] = {
+    "source_read_ms": ("source_read", ""),
+    "shuffle_ms": ("shuffle",),
+    "state_update_ms": ("state",),
+    "sink_write_ms": ("result",),
+    "table_log_ms": ("table_log",),
+    "other_ms": ("other",),
+}
+"""The parts that are work of stages, and the kinds of these."""
+_FEWEST_MS = 0.05
+_MOST_OF = 0.5
+_NUMBER = re.compile(r"\d+")
+_SLOW_PARTS = 3
+
+
+def inside(window: Window) -> InsideBatch | None:
+    """The parts of a typical batch's addBatch; None where nothing shows its jobs."""
+    if "jobs" not in window.batches or not len(window):
+        return None
+    shown = window.middle & ~np.isnan(window.batches["jobs"])
+    if not shown.any():
+        return None
+    columns = _columns(window)
+    parts = {name: float(np.nanmean(np.where(shown, values, np.nan))) for name, values in columns.items()}
+    told = tuple(
+        _part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS
+    )
+    return InsideBatch(
+        ms=round(sum(parts.values()), 1),
+        batches=int(shown.sum()),
+        parts=told,
+        **{name: round(float(window.batches[name][shown].mean()), 1) for name in ("jobs", "stages", "tasks")},
+        waited_for=_names(window.batches["waited_for"][shown]),
+        timeline=_timeline(window, shown),
+    )
+
+
+def slow_inside(window: Window, at: int) -> tuple[Part, ...]:
+    """The parts of a batch's addBatch that were above their own median, the furthest first, if jobs were seen."""
+    if "jobs" not in window.batches or np.isnan(window.batches["jobs"][at]):
+        return ()
+    columns = _columns(window)
+    above = {name: float(values[at]) - median(values) for name, values in columns.items()}
+    longest = sorted((name for name, ms in above.items() if ms > _FEWEST_MS), key=lambda name: -above[name])
+    this = np.arange(len(window)) == at
+    return tuple(_part(window, this, name, round(float(columns[name][at]), 1)) for name in longest[:_SLOW_PARTS])
+
+
+def _columns(window: Window) -> dict[str, np.ndarray]:
+    """The parts that some batch tells, 0 where a batch whose jobs were seen does not."""
+    seen = ~np.isnan(window.batches["jobs"])
+    columns = {name: window.batches[name] for name in _NAMES if name in window.batches}
+    return {
+        name: np.where(np.isnan(values) & seen, 0.0, values)
+        for name, values in columns.items()
+        if not np.isnan(values).all()
+    }
+
+
+def _part(window: Window, shown: np.ndarray, name: str, ms: float) -> Part:
+    what, tasks = _work(window, shown, name)
+    short = name.removesuffix("_ms")
+    return Part(name=short, ms=ms, holds=_holds(window, shown, short), what=what, tasks=tasks)
+
+
+def _holds(window: Window, shown: np.ndarray, name: str) -> tuple[str, ...]:
+    """The parts whose time this one holds in most of the batches."""
+    pairs = Counter(pair for text in window.batches["together"][shown] for pair in _split(text))
+    most = _MOST_OF * int(shown.sum())
+    held = [pair.split("+")[1:] for pair, times in pairs.items() if pair.split("+")[0] == name and times > most]
+    return tuple(dict.fromkeys(part for parts in held for part in parts))
+
+
+def _work(window: Window, shown: np.ndarray, name: str) -> tuple[str | None, int | None]:
+    """(what jobs of this part say of themselves, if they do; how many tasks its stages have in a typical batch)."""
+    kinds = _OF_KINDS.get(name)
+    if kinds is None or not len(window.stages):
+        return None, None
+    there = shown[window.stages["batch"]] & np.isin(window.stages["kind"].astype(str), [kind or "None" for kind in kinds])
+    if not there.any():
+        return None, None
+    batches = window.stages["batch"][there]
+    tasks = np.bincount(batches, window.stages["tasks"][there], len(window))
+    texts = Counter(_NUMBER.sub("", text).strip(" :") for text in window.stages["what"][there] if text)
+    what = texts.most_common(1)[0][0] if texts and name == "table_log_ms" else None
+    return what, round(median(tasks[tasks > 0]))
+
+
+def _split(text: str | None) -> list[str]:
+    return text.split(", ") if text else []
+
+
+def _names(texts: np.ndarray) -> tuple[str, ...]:
+    return tuple(sorted({name for text in texts for name in _split(text)}))
+
+
+def _timeline(window: Window, shown: np.ndarray) -> Timeline | None:
+    """The stages of the batch whose addBatch is nearest to the median, where they have times."""
+    length = np.where(shown, window.batches["add_batch_ms"], np.nan)
+    at = int(np.nanargmin(np.abs(length - np.nanmedian(length))))
+    rows = np.flatnonzero(window.stages["batch"] == at)
+    if not len(rows) or np.isnan(window.stages["submitted"][rows]).any():
+        return None
+    begins = window.stages["submitted"][rows]
+    stages = [_span(window, int(row), float(begin - begins.min())) for row, begin in zip(rows, begins, strict=True)]
+    number = float(window.batches["batch_id"][at])
+    return Timeline(
+        batch_id=None if np.isnan(number) else int(number),
+        add_batch_ms=float(length[at]),
+        stages=tuple(sorted(stages, key=lambda span: span.start_ms)),
+    )
+
+
+def _span(window: Window, row: int, start: float) -> StageSpan:
+    def number(name: str) -> int | None:
+        value = float(window.stages[name][row])
+        return None if np.isnan(value) else int(value)
+
+    waited = float(window.stages["slots_wait_ms"][row])
+    return StageSpan(
+        job=number("job"),
+        stage=number("stage"),
+        kind=window.stages["kind"][row],
+        what=window.stages["what"][row],
+        start_ms=round(start, 1),
+        ms=round(float(window.stages["wall_ms"][row]), 1),
+        tasks=number("tasks"),
+        slots=number("slots"),
+        slots_wait_ms=round(waited, 1) if waited > 0 else None,
+    )
