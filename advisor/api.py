@@ -38,6 +38,7 @@ def analyze(
     engine: Engine = "auto",
     spark: Any = None,
     series: bool = False,
+    stages: bool = False,
 ) -> Shown:
     """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
 
@@ -45,7 +46,8 @@ def analyze(
     `rules`: directories with a team's own rules. `last` ("30m") counts back from each run's newest batch; `since` and
     `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With `series`
     each query in `typed` and `data` holds its single batches, at most 2,000 of them; without it the report reads them
-    again from what it keeps, when it shows itself with charts; on a cluster it has none. With a session as `spark`
+    again from what it keeps, when it shows itself with charts; on a cluster it has none. With `stages` jobs, stages
+    and tasks are read, too, and addBatch is opened (not on a cluster). With a session as `spark`
     all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
     InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
@@ -54,7 +56,7 @@ def analyze(
     from advisor.views.notebook import Shown  # noqa: PLC0415 - what shows a report is not needed before there is one
 
     if not on_cluster(engine, spark):
-        reading = files.read(given, stages=True, progress=progress)
+        reading = files.read(given, stages=stages, progress=progress)
         report = assemble(reading, judges, asked).typed
         _refuse_absent(asked, limits, report.queries, span(reading.batches))
         return Shown(report, lambda: assemble(reading, judges, replace(asked, series=True)).typed)

@@ -37,6 +37,7 @@ Examples:
   latency-advisor analyze driver.log --set orders-enricher:latency_target_ms=500
   latency-advisor analyze logs/ --format json --output report.json --fail-on high
   latency-advisor analyze driver.log --format html --output page.html
+  latency-advisor analyze eventlog/ --stages
   latency-advisor analyze s3://logs/drivers --fleet --master spark://host:7077 --save-table s3://tables/latency
 """
 
@@ -61,6 +62,7 @@ Examples:
 @click.option("--last", metavar="TIME", help="Judge the last 30m, 2h, 1d of each run.")
 @click.option("--since", metavar="TIME", help="Judge from then on, as 2026-03-01T10:58:00Z.")
 @click.option("--until", metavar="TIME", help="Judge up to then.")
+@click.option("--stages", is_flag=True, help="Open addBatch: jobs, stages and tasks too, from INFO or event logs.")
 @fleet_options
 @click.option("--all", "everything", is_flag=True, help="Show every finding, reason, run and fact.")
 @click.option("--fail-on", type=click.Choice(LEVELS), help="Exit with 1 if a finding has this level or a higher one.")
@@ -88,7 +90,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     from advisor.api import analyze as judge
 
     with _wanted(paths, options) as wanted:
-        report = judge(paths, series=options["form"] == "html", **wanted)
+        report = judge(paths, series=options["form"] == "html", stages=options["stages"], **wanted)
     fleet.tell_of_jvm(report.typed.input)
     _write(lambda to_file: _rendered(report, options, to_file), options)
     _refuse_only_broken(paths, report.typed.input)

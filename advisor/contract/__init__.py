@@ -44,7 +44,7 @@ from advisor.contract.fleet import (
     SkippedRule,
     Wins,
 )
-from advisor.contract.inside import InsideBatch, Part, StageSpan, Timeline
+from advisor.contract.inside import BatchPart, InsideBatch, StageSpan, Timeline
 from advisor.contract.report import (
     BrokenRecord,
     Changed,
@@ -89,6 +89,7 @@ __all__ = [
     "TAKES",
     "Advice",
     "After",
+    "BatchPart",
     "BestStep",
     "Brief",
     "BrokenRecord",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from advisor.contract.base import Entry
 
 
-class Part(Entry, frozen=True):
+class BatchPart(Entry, frozen=True):
     """One part of addBatch's wall clock, in ms of a typical batch.
 
     `name` as in the table of batch parts without its unit (`source_read`); `holds`: parts that cannot be told apart
@@ -52,7 +52,7 @@ class InsideBatch(Entry, frozen=True):
 
     ms: float
     batches: int
-    parts: tuple[Part, ...]
+    parts: tuple[BatchPart, ...]
     jobs: float
     stages: float
     tasks: float

@@ -9,7 +9,7 @@ import msgspec
 from advisor.contract.advice import BestStep, FactEntry, Finding, Passed, Silenced, Skipped, Together
 from advisor.contract.base import Entry
 from advisor.contract.comparison import Comparison
-from advisor.contract.inside import InsideBatch, Part
+from advisor.contract.inside import BatchPart, InsideBatch
 from advisor.contract.screen import Screen
 from advisor.contract.series import Series
 from advisor.vocabulary import Direction, Level, Since, State, worst
@@ -151,7 +151,7 @@ class WorstBatch(Entry, frozen=True):
     input_rows: int | None
     phase: str
     phase_ms: float
-    inside: tuple[Part, ...] = ()
+    inside: tuple[BatchPart, ...] = ()
 
 
 class Terminated(Entry, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from advisor.contract import InsideBatch, Part, StageSpan, Timeline
+from advisor.contract import BatchPart, InsideBatch, StageSpan, Timeline
 from advisor.metrics.numbers import median
 from advisor.stages import PARTS
 from advisor.window import Window
@@ -38,9 +38,7 @@ def inside(window: Window) -> InsideBatch | None:
         return None
     columns = _columns(window)
     parts = {name: float(np.nanmean(np.where(shown, values, np.nan))) for name, values in columns.items()}
-    told = tuple(
-        _part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS
-    )
+    told = tuple(_part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS)
     return InsideBatch(
         ms=round(sum(parts.values()), 1),
         batches=int(shown.sum()),
@@ -51,7 +49,7 @@ def inside(window: Window) -> InsideBatch | None:
     )
 
 
-def slow_inside(window: Window, at: int) -> tuple[Part, ...]:
+def slow_inside(window: Window, at: int) -> tuple[BatchPart, ...]:
     """The parts of a batch's addBatch that were above their own median, the furthest first, if jobs were seen."""
     if "jobs" not in window.batches or np.isnan(window.batches["jobs"][at]):
         return ()
@@ -73,10 +71,10 @@ def _columns(window: Window) -> dict[str, np.ndarray]:
     }
 
 
-def _part(window: Window, shown: np.ndarray, name: str, ms: float) -> Part:
+def _part(window: Window, shown: np.ndarray, name: str, ms: float) -> BatchPart:
     what, tasks = _work(window, shown, name)
     short = name.removesuffix("_ms")
-    return Part(name=short, ms=ms, holds=_holds(window, shown, short), what=what, tasks=tasks)
+    return BatchPart(name=short, ms=ms, holds=_holds(window, shown, short), what=what, tasks=tasks)
 
 
 def _holds(window: Window, shown: np.ndarray, name: str) -> tuple[str, ...]:
@@ -92,7 +90,9 @@ def _work(window: Window, shown: np.ndarray, name: str) -> tuple[str | None, int
     kinds = _OF_KINDS.get(name)
     if kinds is None or not len(window.stages):
         return None, None
-    there = shown[window.stages["batch"]] & np.isin(window.stages["kind"].astype(str), [kind or "None" for kind in kinds])
+    there = shown[window.stages["batch"]] & np.isin(
+        window.stages["kind"].astype(str), [kind or "None" for kind in kinds]
+    )
     if not there.any():
         return None, None
     batches = window.stages["batch"][there]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from advisor.contract import InsideBatch, Part, QueryEntry
+from advisor.contract import BatchPart, InsideBatch, QueryEntry, StageSpan, Timeline
 from advisor.views import text
 
 PARTS: dict[str, tuple[str, str]] = {
@@ -54,18 +55,69 @@ def rows(query: QueryEntry) -> list[tuple[str, float, float, str]]:
     ]
 
 
-def slow(parts: Sequence[Part]) -> str:
+class Bar(NamedTuple):
+    """One part or stage: its words, and where it lies on the clock, in percent of addBatch."""
+
+    label: str
+    ms: float
+    start: float
+    width: float
+    meaning: str
+
+
+def bars(inside: InsideBatch) -> list[Bar]:
+    """The parts one behind the other, in the order of a batch's life; together they are as wide as addBatch."""
+    found, at = [], 0.0
+    for part in inside.parts:
+        found.append(Bar(label(part), part.ms, 100 * at / inside.ms, 100 * part.ms / inside.ms, meaning(part, inside)))
+        at += part.ms
+    return found
+
+
+def stages(timeline: Timeline) -> list[Bar]:
+    """The stages where they lie on the clock of their batch, which begins with the first of them."""
+    whole = max([timeline.add_batch_ms, *(span.start_ms + span.ms for span in timeline.stages)])
+    return [
+        Bar(
+            f"stage {span.stage}" if span.stage is not None else "a stage",
+            span.ms,
+            100 * span.start_ms / whole,
+            100 * span.ms / whole,
+            _stage(span),
+        )
+        for span in timeline.stages
+    ]
+
+
+def counted(inside: InsideBatch) -> str:
+    """`1 job, 2 stages and 4 tasks each`."""
+    counts = [f"{number:g} {word}{'' if number == 1 else 's'}" for number, word in _counts(inside)]
+    return f"{', '.join(counts[:-1])} and {counts[-1]} each"
+
+
+def _counts(inside: InsideBatch) -> tuple[tuple[float, str], ...]:
+    return (inside.jobs, "job"), (inside.stages, "stage"), (inside.tasks, "task")
+
+
+def _stage(span: StageSpan) -> str:
+    tasks = "" if span.tasks is None else text.plural(span.tasks, "task")
+    slots = f" on {text.plural(span.slots, 'slot')}" if span.slots and tasks else ""
+    waited = f"{text.ms(span.slots_wait_ms)} waiting for slots" if span.slots_wait_ms else ""
+    return ", ".join(words for words in (f"{tasks}{slots}", span.what or "", waited) if words)
+
+
+def slow(parts: Sequence[BatchPart]) -> str:
     """`table log 900 ms, driver 120 ms`: what was slow inside a slow batch; empty where nothing tells it."""
     return ", ".join(map(_told, parts))
 
 
-def label(part: Part) -> str:
+def label(part: BatchPart) -> str:
     """The part in a word or two, with those that it holds: `read and write`."""
     names = [_short(name) for name in (part.name, *part.holds)]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def meaning(part: Part, inside: InsideBatch) -> str:
+def meaning(part: BatchPart, inside: InsideBatch) -> str:
     """What the part is, with its tasks and what its jobs say of themselves."""
     words = part.what or PARTS.get(part.name, ("", ""))[1]
     if part.name == "slots_wait" and inside.waited_for:
@@ -73,7 +125,7 @@ def meaning(part: Part, inside: InsideBatch) -> str:
     return f"{words}, {text.plural(part.tasks, 'task')}" if part.tasks else words
 
 
-def _told(part: Part) -> str:
+def _told(part: BatchPart) -> str:
     tasks = f" in {text.plural(part.tasks, 'task')}" if part.tasks and part.name in ("table_log", "other") else ""
     return f"{part.what or label(part)} {text.ms(part.ms)}{tasks}"
 

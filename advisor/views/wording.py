@@ -30,7 +30,7 @@ from advisor.contract import (
 from advisor.facts.versions import version_in_words
 from advisor.progress import PARTS
 from advisor.views import text
-from advisor.views.inside import slow
+from advisor.views.inside import sentence, slow
 
 if TYPE_CHECKING:
     from advisor.views.selection import Selection
@@ -386,7 +386,9 @@ def batch_headroom_lag(query: QueryEntry) -> str:
 
 
 def within_add_batch(query: QueryEntry) -> str:
-    """`of addBatch: state commit 36 %, ...`; empty where nothing of it is known."""
+    """`of addBatch: state commit 36 %, ...`, or all its parts where jobs were seen; empty where nothing is known."""
+    if query.inside:
+        return sentence(query)
     found = query.screen.within_add_batch
     said = ", ".join(f"{loss_name(part.kind)} {100 * part.share:.0f} %" for part in found)
     return f"of addBatch: {said}" if said else ""
