@@ -21,7 +21,7 @@ class BatchPart(Entry, frozen=True):
 
 
 class StageSpan(Entry, frozen=True):
-    """One stage on the clock of a batch: `start_ms` from the beginning of its first stage; `kind` and `what` as told."""
+    """One stage on the clock of a batch: `start_ms` from the beginning of its first stage; `kind`, `what` as told."""
 
     job: int | None
     stage: int | None

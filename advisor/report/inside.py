@@ -25,7 +25,7 @@ _OF_KINDS: Mapping[str, tuple[str, ...]] = {
 """The parts that are work of stages, and the kinds of these."""
 _FEWEST_MS = 0.05
 _MOST_OF = 0.5
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?: for version:?)? ?\d+")
 _SLOW_PARTS = 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from advisor.stages.work import Attempt, Job
@@ -17,6 +18,8 @@ _HOME: Mapping[str | None, str] = {
     "other": "other_ms",
 }
 """Where the time of a stage goes that its tasks do not tell more of."""
+_BESIDE = frozenset({"table_log", "other"})
+"""Kinds of stages that are no part of the batch's own work."""
 _TOLD = {
     "state_load_ms": "state_load_ms",
     "state_commit_ms": "state_commit_ms",
@@ -43,7 +46,7 @@ def shares_of(attempt: Attempt) -> dict[str, float]:
     """What a moment in which tasks of this stage run is made of: shares that add up to 1, by the tasks' own times."""
     numbers, home = attempt.numbers, _HOME[attempt.kind]
     whole = numbers.get("task_ms", 0.0)
-    if whole <= 0 or attempt.kind in ("table_log", "other"):
+    if whole <= 0 or attempt.kind in _BESIDE:
         return {home: 1.0}
     told = {"scheduling_ms": max(0.0, whole - numbers.get("run_ms", whole))}
     for number, part in _TOLD.items():
@@ -54,27 +57,38 @@ def shares_of(attempt: Attempt) -> dict[str, float]:
     return shares
 
 
+class Idle(NamedTuple):
+    """A stretch in which a stage was submitted and none of the batch's tasks ran, and the part that it was put to."""
+
+    gap: Gap
+    attempt: Attempt
+    part: str
+
+
 class Division:
     """The parts of one batch's addBatch, [begin, end) in ms; they add up to its length."""
 
     def __init__(self, begin: float, end: float) -> None:
         self.begin, self.end = begin, end
         self.parts: dict[str, float] = {}
-        self.idle: list[tuple[Gap, Attempt]] = []
-        """Stretches in which a stage was submitted and none of the batch's tasks ran."""
+        self.idle: list[Idle] = []
 
     def add(self, part: str, ms: float) -> None:
         """So many milliseconds more of a part."""
         self.parts[part] = self.parts.get(part, 0.0) + ms
 
     def divide(self, jobs: Sequence[Job], attempts: Sequence[Attempt]) -> None:
-        """Walk through the time once: tasks first, then stages that wait, then jobs, then the driver alone."""
+        """Walk through the time once: tasks first, then stages that wait, then jobs, then the driver alone.
+
+        Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too.
+        """
         spans = [(job.start, self.end if job.end is None else job.end) for job in jobs]
         if not spans:
             self.add("not_visible_ms", self.end - self.begin)
             return
         first, last = min(start for start, _ in spans), max(end for _, end in spans)
         shares = [shares_of(attempt) for attempt in attempts]
+        beside = [_beside(job, attempts) for job in jobs]
         for start, end, running, waiting, inside in self._moments(spans, attempts):
             ms = end - start
             if running:
@@ -82,10 +96,12 @@ class Division:
                     for part, share in shares[which].items():
                         self.add(part, ms * share / len(running))
             elif waiting:
-                self.idle.append(((start, end), attempts[min(waiting)]))
-                self.add("scheduling_ms", ms)
+                attempt = min((attempts[which] for which in waiting), key=_first)
+                part = _HOME[attempt.kind] if attempt.kind in _BESIDE else "scheduling_ms"
+                self.idle.append(Idle((start, end), attempt, part))
+                self.add(part, ms)
             elif inside:
-                self.add("scheduling_ms", ms)
+                self.add(min((beside[which] for which in inside), key=lambda part: (part != "scheduling_ms", part)), ms)
             elif end <= first:
                 self.add("driver_before_ms", ms)
             else:
@@ -110,35 +126,41 @@ class Division:
         else:
             self.add("driver_ms", ms - jobs)
 
-    def waits(self, waits: Waits) -> None:
-        """Of the time in which stages waited, so much was for others."""
-        self.add("slots_wait_ms", waits.ms)
-        self.add("scheduling_ms", -waits.ms)
+    def waits(self, idle: Idle, ms: float) -> None:
+        """Of the time in which a stage waited, so much was for others."""
+        self.moves("slots_wait_ms", ms, [idle.part])
 
     def _moments(
         self, jobs: Sequence[Gap], attempts: Sequence[Attempt]
-    ) -> Iterator[tuple[float, float, set[int], set[int], int]]:
+    ) -> Iterator[tuple[float, float, set[int], set[int], set[int]]]:
         """(from, to, stages whose tasks run, stages that are submitted, jobs) between each two changes of them."""
-        changes: list[tuple[float, int, int, int]] = []
-        for start, end in jobs:
-            changes += ((start, 1, 0, 1), (end, 0, 0, -1))
+        states: tuple[set[int], set[int], set[int]] = (set(), set(), set())
+        running, waiting, inside = states
+        changes: list[tuple[float, bool, int, set[int]]] = []
+        for which, (start, end) in enumerate(jobs):
+            changes += ((start, True, which, inside), (end, False, which, inside))
         for which, attempt in enumerate(attempts):
-            changes += ((attempt.submitted, 1, which, 2), (attempt.completed, 0, which, -2))
+            changes += ((attempt.submitted, True, which, waiting), (attempt.completed, False, which, waiting))
             for start, end in attempt.busy:
-                changes += ((start, 1, which, 3), (end, 0, which, -3))
-        changes.sort()
-        running: set[int] = set()
-        waiting: set[int] = set()
-        inside, at = 0, self.begin
-        for time, _, which, change in changes:
+                changes += ((start, True, which, running), (end, False, which, running))
+        changes.sort(key=itemgetter(0, 1))
+        at = self.begin
+        for time, enters, which, state in changes:
             until = min(max(time, self.begin), self.end)
             if until > at:
                 yield at, until, running, waiting, inside
                 at = until
-            if change in (1, -1):
-                inside += change
-            else:
-                stages = waiting if change in (2, -2) else running
-                (stages.add if change > 0 else stages.discard)(which)
+            (state.add if enters else state.discard)(which)
         if self.end > at:
             yield at, self.end, running, waiting, inside
+
+
+def _first(attempt: Attempt) -> tuple[bool, float, int, int]:
+    """Of stages that wait at once the batch's own count, and of these the one that waits for longest."""
+    return attempt.kind in _BESIDE, attempt.submitted, attempt.stage, attempt.attempt
+
+
+def _beside(job: Job, attempts: Sequence[Attempt]) -> str:
+    """Where the time of a job goes in which none of its stages is there."""
+    kinds = {attempt.kind for attempt in attempts if attempt.job is job}
+    return _HOME[kinds.pop()] if len(kinds) == 1 and kinds <= _BESIDE else "scheduling_ms"

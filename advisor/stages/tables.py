@@ -204,10 +204,11 @@ def _wait(inside: Inside, division: Division, names: Mapping[str, str]) -> set[s
         return set()
     others = Others(inside.work.spans, inside.batch.id, names)
     found: set[str] = set()
-    for gap, attempt in division.idle:
-        waits = others.hold(gap, attempt.slots)
+    for idle in division.idle:
+        attempt = idle.attempt
+        waits = others.hold(idle.gap, attempt.slots)
         if waits.ms > 0:
-            division.waits(waits)
+            division.waits(idle, waits.ms)
             found |= waits.names
             attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + waits.ms
             attempt.waited_for = sorted({*attempt.waited_for, *waits.names})
