@@ -139,18 +139,19 @@ def compare(
     query: str | None = None,
     before_run: str | None = None,
     after_run: str | None = None,
+    stages: bool = False,
 ) -> ShownComparison:
     """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
 
     Paths, `set`, `config` and `rules` as for `analyze`; `query` is a name or id, the runs are beginnings of run ids.
-    Differences are milliseconds, AFTER less BEFORE, with 95 % intervals. Raises InputError where there is nothing to
+    With `stages` addBatch is compared part by part, too, where both sides tell of jobs. Differences are milliseconds, AFTER less BEFORE, with 95 % intervals. Raises InputError where there is nothing to
     read or to pair, UsageError and CatalogueError for what was asked wrongly.
     """
     old, new = _listed(before), None if after is None else _listed(after)
     judges = catalogue.load([Path(place) for place in rules] or None)
     wishes = user_wishes(set, config, [*old, *(new or ())], judges)
     wanted = Wanted(query, before_run, after_run)
-    readings = files.read(old), None if new is None else files.read(new)
+    readings = files.read(old, stages=stages), None if new is None else files.read(new, stages=stages)
     here = [called for reading in readings if reading is not None for called in queries(reading.batches)]
     refuse_unknown((of for of, _, _ in wishes.given), here)
     from advisor.views.notebook import ShownComparison  # noqa: PLC0415

@@ -44,13 +44,14 @@ Examples:
 @click.option("--query", metavar="NAME", help="Compare only the query with that name or id.")
 @click.option("--before-run", metavar="ID", help="Beginning of the id of BEFORE's run.")
 @click.option("--after-run", metavar="ID", help="Beginning of the id of AFTER's run.")
+@click.option("--stages", is_flag=True, help="Open addBatch: jobs, stages and tasks too, from INFO or event logs.")
 @click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
     from advisor.api import compare as compared
     from advisor.cli.printing import show
 
-    chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run")}
+    chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}
     found = compared(before, after, set=options["given"], **chosen)
     show(_rendered(found, options))
     return _exit(found, options["fail_if_slower"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from advisor import contract
 from advisor.comparison.changes import Change, changes
 from advisor.comparison.effect import Effect, effect
-from advisor.comparison.levels import FEWEST, REST, TOTAL, Levels, levels
+from advisor.comparison.levels import FEWEST, INSIDE, REST, TOTAL, Levels, levels
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, Kept, judged, made
 from advisor.contract import Advice, ComparedRun, Verdict
@@ -93,6 +93,10 @@ def _effects(old: Levels, new: Levels) -> Iterator[Effect]:
     for name in (*PHASES.values(), *REST):
         if name in old.typical or name in new.typical:
             yield effect(name, "typical", old.typical.get(name, nothing), new.typical.get(name, nothing))
+    if all(any(name in side.typical for name in INSIDE) for side in (old, new)):
+        for name in INSIDE:
+            if name in old.typical or name in new.typical:
+                yield effect(name, "typical", old.typical.get(name, nothing), new.typical.get(name, nothing))
     if not isinstance(old.latency, Missing) and not isinstance(new.latency, Missing):
         for stat in old.latency:
             yield effect("record latency", stat, old.latency[stat], new.latency[stat])

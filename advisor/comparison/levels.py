@@ -11,10 +11,13 @@ from advisor.comparison.bootstrap import Blocks, Level, blocks
 from advisor.metrics import Missing, Quantiles, measured
 from advisor.metrics.latency import Mixture, mixture
 from advisor.metrics.phases import summed, unaccounted_ms
+from advisor.stages import PARTS
 from advisor.window import PHASES, Window
 
 TOTAL = "triggerExecution"
 REST = ("other", "unaccounted")
+INSIDE = {f"addBatch: {part.name.removesuffix('_ms').replace('_', ' ')}": part.name for part in PARTS}
+"""Parts of addBatch by the names of their effects, and the columns that hold them."""
 LATENCIES = {"p50": 0.50, "p99": 0.99}
 _KNOTS = 400  # points at which the distribution of the record latency is held
 FEWEST = 10  # steady batches without which nothing is said
@@ -24,7 +27,7 @@ FEWEST = 10  # steady batches without which nothing is said
 class Levels:
     """The levels of one window in ms. `typical` by Spark's name of the phase; the phases add up to triggerExecution.
 
-    `mean`: triggerExecution over all batches, rare slow ones too. `latency`: p50 and p99, or why there are none.
+    Beside them the parts of addBatch, where the jobs of each batch were seen. `mean`: triggerExecution over all batches, rare slow ones too. `latency`: p50 and p99, or why there are none.
     """
 
     typical: dict[str, Level]
@@ -63,7 +66,14 @@ def _parts(window: Window) -> dict[str, np.ndarray]:
     rest = unaccounted_ms(window)
     assert isinstance(rest, np.ndarray)
     parts = {**phases, REST[0]: window.batches["other_phases_ms"], REST[1]: rest}
+    parts |= _inside(window)
     return {TOTAL: window.batches["trigger_execution_ms"]} | {name: ms for name, ms in parts.items() if ms.any()}
+
+
+def _inside(window: Window) -> dict[str, np.ndarray]:
+    if "jobs" not in window.batches or np.isnan(window.batches["jobs"]).any():
+        return {}
+    return {name: np.nan_to_num(window.batches[column]) for name, column in INSIDE.items()}
 
 
 def middle(weights: np.ndarray) -> np.ndarray:
