@@ -144,8 +144,9 @@ def compare(
     """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
 
     Paths, `set`, `config` and `rules` as for `analyze`; `query` is a name or id, the runs are beginnings of run ids.
-    With `stages` addBatch is compared part by part, too, where both sides tell of jobs. Differences are milliseconds, AFTER less BEFORE, with 95 % intervals. Raises InputError where there is nothing to
-    read or to pair, UsageError and CatalogueError for what was asked wrongly.
+    With `stages` addBatch is compared part by part, too, where both sides tell of jobs. Differences are milliseconds,
+    AFTER less BEFORE, with 95 % intervals. Raises InputError where there is nothing to read or to pair, UsageError and
+    CatalogueError for what was asked wrongly.
     """
     old, new = _listed(before), None if after is None else _listed(after)
     judges = catalogue.load([Path(place) for place in rules] or None)
