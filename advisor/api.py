@@ -185,15 +185,23 @@ def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     return frame
 
 
-def read_stages(paths: str | Path | Iterable[str | Path], *, parts: bool = False) -> pd.DataFrame:
+def read_stages(
+    paths: str | Path | Iterable[str | Path], *, parts: bool = False, spark: Any = None
+) -> pd.DataFrame | Any:
     """The table of stages: one row per stage attempt of a micro-batch, columns as `advisor.stages.STAGE_COLUMNS` say.
 
     With `parts` the table of batch parts: one row per micro-batch, with the wall-clock parts of its addBatch in ms,
     which add up to it (`advisor.stages.PART_COLUMNS`). What the logs do not say is missing. Both are empty where no log
-    tells of jobs: event logs do, and driver logs at INFO. Raises InputError where nothing can be read.
+    tells of jobs: event logs do, and driver logs at INFO. Raises InputError where nothing can be read. With a session
+    as `spark` a Spark data frame with the same rows, read on the cluster, a log by a task, when it is asked for.
     """
-    read = files.read(_listed(paths), sightings=False, stages=True).tables
-    return batches.to_pandas(read["batch_parts" if parts else "stages"])
+    table = "batch_parts" if parts else "stages"
+    if spark is not None:
+        from advisor import cluster  # noqa: PLC0415
+
+        return cluster.read_stages(spark, _listed(paths), table)
+    frame: pd.DataFrame = batches.to_pandas(files.read(_listed(paths), sightings=False, stages=True).tables[table])
+    return frame
 
 
 @contextmanager

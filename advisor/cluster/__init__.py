@@ -2,8 +2,9 @@
 
 from advisor.cluster.engine import Judged, judge, read
 from advisor.cluster.given import refuse
+from advisor.cluster.inside import read_stages
 from advisor.cluster.judging import WHOLE, Shape
 from advisor.cluster.saving import Table
 from advisor.cluster.session import described, session
 
-__all__ = ["WHOLE", "Judged", "Shape", "Table", "described", "judge", "read", "refuse", "session"]
+__all__ = ["WHOLE", "Judged", "Shape", "Table", "described", "judge", "read", "read_stages", "refuse", "session"]

@@ -20,12 +20,13 @@ _ROWS = 4096
 _TIME = pa.timestamp("us", "UTC")
 
 
-def _for_spark(schema: pa.Schema) -> pa.Schema:
+def for_spark(schema: pa.Schema) -> pa.Schema:
+    """The schema with times as Spark has them."""
     return pa.schema([field.with_type(_TIME) if pa.types.is_timestamp(field.type) else field for field in schema])
 
 
-BATCHES = _for_spark(plain_schema())
-TOLD = _for_spark(SIGHTINGS)
+BATCHES = for_spark(plain_schema())
+TOLD = for_spark(SIGHTINGS)
 
 
 def batches_frame(rows: Any, partitions: int) -> Any:
@@ -40,7 +41,7 @@ def batches_frame(rows: Any, partitions: int) -> Any:
 
     place = ("key", "note")
     chosen = rows.filter("kind = 'batches'").repartition(partitions, *place)
-    return chosen.sortWithinPartitions(*place, "number", "start").mapInArrow(sparing(run), _struct(BATCHES))
+    return chosen.sortWithinPartitions(*place, "number", "start").mapInArrow(sparing(run), struct(BATCHES))
 
 
 def _in_portions(rows: Iterable[Row]) -> Iterator[pa.Table]:
@@ -62,7 +63,7 @@ def sightings_frame(rows: Any) -> Any:
         for row in rows_of(batches):
             yield from unpacked(row.payload).cast(TOLD).to_batches(_ROWS)
 
-    return rows.mapInArrow(sparing(run), _struct(TOLD))
+    return rows.mapInArrow(sparing(run), struct(TOLD))
 
 
 def batch_rows(frame: Any) -> Any:
@@ -103,7 +104,8 @@ def _by_key(table: pa.Table, kind: str, key: str) -> Iterator[Row]:
         yield Row(kind, value, rows=len(part), note=note if kind == "sightings" else "", payload=packed(part))
 
 
-def _struct(schema: pa.Schema) -> Any:
+def struct(schema: pa.Schema) -> Any:
+    """The schema as Spark's own."""
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
 
     return from_arrow_schema(schema)

@@ -27,8 +27,8 @@ FEWEST = 10  # steady batches without which nothing is said
 class Levels:
     """The levels of one window in ms. `typical` by Spark's name of the phase; the phases add up to triggerExecution.
 
-    Beside them the parts of addBatch, where the jobs of each batch were seen. `mean`: triggerExecution over all batches,
-    rare slow ones too. `latency`: p50 and p99, or why there are none.
+    Beside them the parts of addBatch, where the jobs of each batch were seen. `mean`: triggerExecution over all
+    batches, rare slow ones too. `latency`: p50 and p99, or why there are none.
     """
 
     typical: dict[str, Level]

@@ -2,7 +2,7 @@
 
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
 from advisor.stages.kinds import kind_of
-from advisor.stages.tables import tables
+from advisor.stages.tables import SOURCES, tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE, SUMS
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
@@ -13,6 +13,7 @@ __all__ = [
     "LOCALITIES",
     "PARTS",
     "PART_COLUMNS",
+    "SOURCES",
     "SPECULATIVE",
     "STAGES",
     "STAGE_COLUMNS",

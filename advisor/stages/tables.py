@@ -13,7 +13,7 @@ from advisor.stages.parts import DRIVER, Division
 from advisor.stages.waits import Others
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
-_SOURCES = ("event_log", "session", "driver_log")
+SOURCES = ("event_log", "session", "driver_log")
 """Of two that tell of the same batch the earlier one counts."""
 _BEFORE = ("latest_offset", "get_offset", "get_end_offset", "set_offset_range", "wal_commit", "get_batch")
 _OF_BATCHES = (
@@ -83,7 +83,7 @@ def _key(id: str | None, run_id: str | None, batch_id: int | None) -> tuple[Any,
 def _chosen(works: Iterable[Work]) -> list[Inside]:
     """The batches of all logs, in order, each from the source that tells most."""
     chosen: dict[tuple[Any, ...], Inside] = {}
-    for work in sorted(works, key=lambda work: _SOURCES.index(work.source)):
+    for work in sorted(works, key=lambda work: SOURCES.index(work.source)):
         for key, inside in _batches_of(work).items():
             chosen.setdefault(key, inside)
     return list(chosen.values())

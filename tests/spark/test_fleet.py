@@ -206,3 +206,13 @@ class TestSavedTable:
 def test_the_fleet_is_ranked_alike(spark: Any) -> None:
     one, other = (api.analyze_fleet(SAMPLES / "LG001", spark=each) for each in (spark, None))
     assert one == other
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_the_cluster_opens_batches_as_the_local_engine_does(spark: Any, parts: bool) -> None:
+    place = SAMPLES / "CF001"
+    key = ["batch_id"] if parts else ["batch_id", "stage"]
+    theirs, ours = api.read_stages(place, parts=parts, spark=spark).toPandas(), api.read_stages(place, parts=parts)
+    assert list(theirs) == list(ours)
+    numbers = [name for name in ours if name.endswith(("_ms", "_rows", "_bytes", "_id", "kind", "what"))]
+    assert theirs.sort_values(key)[numbers].astype(str).values.tolist() == ours[numbers].astype(str).values.tolist()
