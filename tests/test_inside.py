@@ -1,173 +1,101 @@
-"""What was seen inside addBatch: the tables beside the batches of a run, and what the metrics make of them."""
+"""The report opens addBatch where jobs were seen."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
-from advisor.batches import Inside, Reading, RunBatches
-from advisor.facts import Facts, Known, computed
-from advisor.metrics import Estimate, Missing, measure
-from advisor.stages import BATCH_PARTS, STAGES
-from advisor.window import Window, executed_window
-from tests.made import events, table
+import advisor
+from advisor.contract import BatchPart, InsideBatch
+from advisor.views import inside, wording
+from advisor.views.markdown import report_as_markdown
+from advisor.views.terminal import report_as_text
 
-RUN = "r"
-KEY = {"id": "q", "run_id": RUN}
-KAFKA = {"description": "KafkaV2[Subscribe[t]]"}
-EVEN = {"kind": "source_read", "tasks": 2, "slots": 2, "wall_ms": 110.0, "first_task_ms": 10.0, "task_ms": 190.0}
-EVEN |= {"task_max_ms": 100.0, "rows_max": 50.0, "input_rows": 100}
+SAMPLES = Path(__file__).parents[1] / "sample_progress"
+DELTA = SAMPLES / "SK003/delta-sink-4.0.0"
+BOTH = SAMPLES / "CF001/async-state-checkpoint-4.3.0"
 
 
-def opened(
-    rows: list[dict[str, Any]],
-    stages: dict[int, list[dict[str, Any]]],
-    parts: dict[int, dict[str, Any]] | None = None,
-    **facts: Any,
-) -> Window:
-    """The batches of a run with these stages and parts, by batch id."""
-    batches = Reading.of(table([event | {"id": "q", "runId": RUN} for event in events(rows, first=0)])).batches
-    told = {number: {"jobs": 1} for number in stages} | (parts or {})
-    seen = Inside(
-        pa.Table.from_pylist([{**KEY, "batch_id": at, **each} for at, each in told.items()], BATCH_PARTS),
-        pa.Table.from_pylist(
-            [
-                {**KEY, "batch_id": at, "job": nth, "stage": nth, **each}
-                for at, every in stages.items()
-                for nth, each in enumerate(every)
-            ],
-            STAGES,
-        ),
-    )
-    known = {name: Known(value, "user") for name, value in facts.items()}
-    return executed_window(RunBatches(batches, seen)[RUN], Facts(known))
+@pytest.fixture(scope="module")
+def delta() -> advisor.Report:
+    return advisor.analyze(DELTA, stages=True)
 
 
-def ms(window: Window, name: str) -> float:
-    """The typical value of a metric."""
-    found = measure(window, name)
-    assert isinstance(found, Estimate), found
-    return found.safe
+def opened(report: advisor.Report) -> InsideBatch:
+    found = report.typed.queries[0].inside
+    assert found is not None
+    return found
 
 
-BATCH = {"triggerExecution": 600, "addBatch": 500}
-IDLE = {"triggerExecution": 3, "latestOffset": 2}
+def test_without_asking_nothing_is_opened() -> None:
+    query = advisor.analyze(DELTA).typed.queries[0]
+    assert query.inside is None
+    assert inside.sentence(query) == ""
+    assert inside.rows(query) == []
+    assert all(not batch.inside for batch in query.worst)
 
 
-def test_parts_stand_beside_their_batch_and_nothing_beside_others() -> None:
-    window = opened([BATCH, IDLE, BATCH, BATCH], {}, {2: {"jobs": 1, "slots_wait_ms": 40.0}})
-    numbers = window.batches["batch_id"].tolist()
-    assert np.isnan(window.batches["slots_wait_ms"]).tolist() == [number != 2 for number in numbers]
-    assert window.batches["slots_wait_ms"][numbers.index(2)] == 40
+def test_the_parts_of_a_typical_batch(delta: advisor.Report) -> None:
+    query, found = delta.typed.queries[0], opened(delta)
+    assert found.ms == pytest.approx(query.budget["addBatch"], rel=0.01)
+    assert sum(part.ms for part in found.parts) == pytest.approx(found.ms, abs=0.5)
+    table = next(part for part in found.parts if part.name == "table_log")
+    assert table.what == "Delta: Compute snapshot"
+    assert table.tasks == 54
+    assert table.ms > found.ms / 2
+    read = next(part for part in found.parts if part.name == "source_read")
+    assert read.holds == ("sink_write",)
+    assert found.timeline is None
+    assert inside.sentence(query).startswith("addBatch 1.7 s: Delta: Compute snapshot 1.2 s in 54 tasks, ")
 
 
-def test_a_run_of_which_nothing_shows_the_jobs_has_no_parts_and_no_stages() -> None:
-    batches = Reading.of(table(events([BATCH] * 2))).batches
-    run = batches["run_id"][0].as_py()
-    found = RunBatches(batches, Inside(BATCH_PARTS.empty_table(), STAGES.empty_table()))[run]
-    assert "jobs" not in found.rows
-    assert len(found.stages) == 0
-    assert isinstance(measure(executed_window(found, Facts({})), "straggler_ms"), Missing)
+def test_the_slowest_batches_say_what_was_slow_in_them(delta: advisor.Report) -> None:
+    query = delta.typed.queries[0]
+    assert query.worst
+    for batch in query.worst:
+        assert batch.inside[0].name == "table_log"
+        assert wording.batch(batch)[4].startswith(f"addBatch {wording.text.ms(batch.phase_ms)}: Delta: ")
 
 
-def test_stages_follow_their_batch_when_batches_are_left_out() -> None:
-    window = opened([BATCH] * 4, {0: [EVEN], 2: [EVEN, EVEN], 3: [EVEN]})
-    kept = window.only(window.batches["batch_id"] >= 2, "some")
-    assert kept.stages["batch"].tolist() == [0, 0, 1]
-    assert len(kept.stages["wall_ms"]) == 3
+def test_every_view_opens_it(delta: advisor.Report) -> None:
+    rows = inside.rows(delta.typed.queries[0])
+    assert [row[0] for row in rows][:2] == ["table log", "driver and planning"]
+    text = report_as_text(delta.typed, everything=True)
+    assert "    table log " in text
+    assert "| - table log | 1.2 s |" in report_as_markdown(delta.typed)
+    assert delta.data["queries"][0]["inside"]["parts"]
+    assert inside.sentence(delta.typed.queries[0]).split(",")[0] in " ".join(report_as_text(delta.typed).split())
 
 
-def test_names_of_those_that_held_the_slots_become_a_fact() -> None:
-    window = opened([BATCH] * 3, {}, {n: {"jobs": 1, "waited_for": ["b", "a"] if n else ["a"]} for n in range(3)})
-    batches = RunBatches(
-        Reading.of(table([event | {"id": "q", "runId": RUN} for event in events([BATCH] * 3, first=0)])).batches,
-        Inside(
-            pa.Table.from_pylist(
-                [{**KEY, "batch_id": n, "jobs": 1, "waited_for": ["b", "a"] if n else ["a"]} for n in range(3)],
-                BATCH_PARTS,
-            ),
-            STAGES.empty_table(),
-        ),
-    )[RUN]
-    assert computed(batches)["slots_held_by"].value == "a, b"
-    assert window.batches["waited_for"].tolist() == ["a", "b, a", "b, a"]
+def test_the_stages_of_a_usual_batch() -> None:
+    (log,) = BOTH.glob("eventlog_*")
+    query = advisor.analyze(log, stages=True).typed.queries[0]
+    assert query.inside is not None
+    timeline = query.inside.timeline
+    assert timeline is not None
+    assert [span.kind for span in timeline.stages] == ["source_read", "state"]
+    first, second = inside.stages(timeline)
+    assert first.start == 0
+    assert second.start >= first.width
+    assert second.start + second.width <= 100
+    assert second.meaning == "2 tasks on 2 slots, StateStoreSave, StateStoreRestore, Exchange"
+    bars = inside.bars(query.inside)
+    assert bars[-1].start + bars[-1].width == pytest.approx(100, abs=0.5)
+    assert inside.counted(query.inside) == "1 job, 2 stages and 4 tasks each"
 
 
-SLOW = EVEN | {"tasks": 4, "wall_ms": 430.0, "task_ms": 466.0, "task_max_ms": 417.0, "rows_max": 25.0}
+def test_who_held_the_slots_is_named() -> None:
+    part = BatchPart(name="slots_wait", ms=200.0)
+    told = InsideBatch(ms=300.0, batches=9, parts=(part,), jobs=1, stages=1, tasks=2, waited_for=("heavy",))
+    assert inside.meaning(part, told) == "tasks of heavy held them"
 
 
-@pytest.mark.parametrize(
-    ("stage", "metric", "expected"),
-    [
-        (EVEN, "straggler_ms", 0),
-        (SLOW, "straggler_ms", 420 - 2 * 49 / 3),  # two rounds of the others' mean task
-        (SLOW | {"rows_max": 90.0}, "straggler_ms", 0),  # its rows explain it
-        (SLOW | {"rows_max": 90.0}, "skew_ms", 420 - 466 / 2),  # its work spread evenly over two slots
-        (SLOW | {"rows_max": 90.0, "kind": "shuffle"}, "skew_ms", 0),
-        (EVEN, "waves_ms", 0),
-        (SLOW, "waves_ms", 3),
-        (EVEN | {"tasks": 8, "wall_ms": 410.0, "task_max_ms": 100.0, "task_ms": 790.0}, "waves_ms", 300),
-        (EVEN | {"tasks": 50, "kind": "table_log"}, "waves_ms", 0),
-        (EVEN | {"tasks": 1, "task_ms": 100.0}, "too_few_readers_ms", 50),
-        (EVEN | {"tasks": 1, "task_ms": 100.0, "kind": "state"}, "too_few_readers_ms", 0),
-        (EVEN | {"gc_ms": 80.0}, "gc_ms", 40),
-        (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0}, "shuffle_waves_ms", 300),
-    ],
-)
-def test_a_stage_in_milliseconds_of_its_batch(stage: dict[str, Any], metric: str, expected: float) -> None:
-    assert ms(opened([BATCH] * 3, {n: [stage] for n in range(3)}), metric) == pytest.approx(expected)
-
-
-def test_nothing_takes_longer_than_add_batch() -> None:
-    assert ms(opened([BATCH] * 3, {n: [SLOW] * 3 for n in range(3)}), "straggler_ms") == 500
-
-
-def test_tasks_that_wait_for_their_place_run_one_after_the_other() -> None:
-    stage = EVEN | {"wall_ms": 210.0, "process_local": 2, "node_local": 0}
-    rows = {n: [stage] for n in range(3)}
-    assert ms(opened([BATCH] * 3, rows, local_mode=False), "locality_wait_ms") == 100
-    assert isinstance(measure(opened([BATCH] * 3, rows, local_mode=True), "locality_wait_ms"), Missing)
-    away = {n: [stage | {"process_local": 1, "any_local": 1}] for n in range(3)}
-    assert ms(opened([BATCH] * 3, away, local_mode=False), "locality_wait_ms") == 0
-
-
-def test_jobs_that_read_the_source_again_count_without_the_longest() -> None:
-    again = [EVEN, EVEN | {"wall_ms": 60.0}, EVEN | {"kind": "result", "wall_ms": 90.0}]
-    window = opened([BATCH] * 3, dict.fromkeys(range(3), again))
-    assert ms(window, "repeated_read_ms") == 60
-    assert ms(window, "source_reads") == 2
-    assert ms(window, "reread_ms") == 60
-    in_one = opened([BATCH] * 3, {n: [each | {"job": 7} for each in again] for n in range(3)})
-    assert ms(in_one, "repeated_read_ms") == 0
-
-
-def test_rows_of_kafkas_partitions_tell_where_tasks_do_not() -> None:
-    offsets = [
-        KAFKA
-        | {
-            "startOffset": {"t": {"0": 100 * n, "1": 10 * n}},
-            "endOffset": {"t": {"0": 100 * n + 100, "1": 10 * n + 10}},
-        }
-        for n in range(3)
-    ]
-    rows = [{**BATCH, "sources": [each]} for each in offsets]
-    stage = EVEN | {"rows_max": None, "input_rows": None, "wall_ms": 200.0, "task_ms": 210.0, "task_max_ms": 190.0}
-    window = opened(rows, {n: [stage] for n in range(3)})
-    assert ms(window, "skew_ms") == 85
-    assert ms(window, "straggler_ms") == 0
-
-
-def test_a_commit_is_what_lines_tell_or_what_follows_the_last_job() -> None:
-    after = {n: {"jobs": 1, "driver_after_ms": 300.0} for n in range(3)}
-    told = {n: {"jobs": 1, "driver_after_ms": 50.0, "sink_commit_ms": 250.0} for n in range(3)}
-    clock = {n: {"jobs": 1, "driver_ms": 320.0} for n in range(3)}
-    assert ms(opened([BATCH] * 3, {}, after, sink="other"), "sink_commit_ms") == 300
-    assert ms(opened([BATCH] * 3, {}, told, sink="foreach_batch"), "sink_commit_ms") == 250
-    assert isinstance(measure(opened([BATCH] * 3, {}, after, sink="foreach_batch"), "sink_commit_ms"), Missing)
-    within = measure(opened([BATCH] * 3, {}, clock, sink="other"), "sink_commit_ms")
-    assert isinstance(within, Estimate)
-    assert (within.low, within.high) == (0, 320)
-    assert ms(opened([BATCH] * 3, {}, clock), "driver_gaps_ms") == 320
+def test_two_runs_differ_part_by_part() -> None:
+    log = next(BOTH.glob("eventlog_*"))
+    found = advisor.compare(log, SAMPLES / "ST001/rocksdb-8-partitions-4.3.0", stages=True).typed.comparisons[0]
+    names = [effect.name for effect in found.effects]
+    assert "addBatch: state commit" in names
+    assert "addBatch: driver before" in names
+    plain = advisor.compare(log, SAMPLES / "ST001/rocksdb-8-partitions-4.3.0").typed.comparisons[0]
+    assert not [effect for effect in plain.effects if ":" in effect.name]

@@ -28,7 +28,7 @@ def sample(case: Path) -> dict[str, Any]:
 @cache
 def report(case: Path) -> Report:
     given = [f"{name}={value}" for name, value in (sample(case).get("set") or {}).items()]
-    return analyze(case, set=given)
+    return analyze(case, set=given, stages=True)
 
 
 def fired(case: Path) -> set[str]:
