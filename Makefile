@@ -7,7 +7,7 @@ DEVELOPING := $(VENV)/.developing
 # What starts a real Spark, broker or browser runs alone: two of them at once want more than two cores.
 REAL := spark or kafka or connect or browser
 .DELETE_ON_ERROR:
-.PHONY: demo test fuzz lint format bench bench-promises samples rules coverage clean
+.PHONY: demo test docs fuzz lint format bench bench-promises samples rules coverage clean
 
 demo: $(RUNNING)  ## Advise on a shipped log, then on a stream that runs here
 	@$(BIN)/latency-advisor demo
@@ -18,6 +18,9 @@ test: lint  ## Everything that must hold, without the benchmarks
 
 fuzz: $(DEVELOPING)  ## Search for inputs that break something: an hour, or FUZZ_SECONDS; what it finds stays in .fuzz and is tried first
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS)
+
+docs: $(DEVELOPING)  ## The documentation as a site in .site, reference pages made from the program, every link checked
+	@$(BIN)/python docs/build.py
 
 lint: $(DEVELOPING)  ## Style, types, layers, and whether generated files are up to date
 	$(BIN)/ruff check .
@@ -59,9 +62,9 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUNNING): pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing into $(VENV), about 450 MB with PySpark: a minute or two, once."
+	@echo "Installing into $(VENV), about 1 GB with PySpark: a minute or two, once."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,lz4]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,lz4,page]'
 	@touch $@
 
 $(DEVELOPING): $(RUNNING)

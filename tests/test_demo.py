@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from advisor.cli import main
 from advisor.demo import Stage, run
 from advisor.demo.loop import WORKLOADS, _applicable
 from advisor.demo.spark import spark_missing
@@ -67,6 +70,23 @@ def test_a_java_that_spark_does_not_take_is_told_in_its_words(tmp_path: Path) ->
     said, reports = json.loads(ran.stdout)
     assert reports == 1
     assert said[2:-1] == [f"No stream runs here: Spark did not start: {TOO_OLD}"]
+
+
+def test_it_ends_with_a_page_that_it_names() -> None:
+    pytest.importorskip("vl_convert")
+    said = CliRunner().invoke(main, ["demo", "--no-spark"]).output.splitlines()[-1]
+    assert said.startswith("The last report as a page with charts")
+    page = Path(said.rpartition(": ")[2])
+    assert "rate-to-noop" in page.read_text(encoding="utf-8") and "<svg role" in page.read_text(encoding="utf-8")
+    shutil.rmtree(page.parent)
+
+
+def test_without_the_extra_that_draws_it_the_demonstration_ends_with_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    ran = CliRunner().invoke(main, ["demo", "--no-spark"])
+    assert ran.exit_code == 0 and "streaming-latency-advisor[page]" in ran.output.splitlines()[-1]
 
 
 def test_an_unknown_workload_is_refused_before_anything_runs() -> None:

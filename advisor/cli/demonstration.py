@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import click
@@ -11,21 +13,36 @@ import click
 from advisor.cli.printing import show, terminal
 from advisor.cli.spark import end_in_order
 from advisor.demo import Stage, run
+from advisor.errors import UsageError
 from advisor.views.terminal import report_as_text
 
 if TYPE_CHECKING:
-    from advisor.report import Report
+    from advisor.views.notebook import Shown
 
 
 def demonstrate(workload: str, no_spark: bool) -> None:
     """Run the demonstration with its reports on standard output and its progress on standard error."""
     end_in_order()
     advance = _bar if sys.stderr.isatty() else _lines()
-    run(Stage(click.echo, _print, advance), workload=workload, no_spark=no_spark)
+    shown: list[Shown] = []
+
+    def printed(report: Shown) -> None:
+        shown.append(report)
+        show(report_as_text(report.typed, **terminal()))
+
+    run(Stage(click.echo, printed, advance), workload=workload, no_spark=no_spark)
+    click.echo(_page(shown[-1]))
 
 
-def _print(report: Report) -> None:
-    show(report_as_text(report.typed, **terminal()))
+def _page(report: Shown) -> str:
+    """Where the last report stands as a page, which stays; or why it does not."""
+    try:
+        page = report.to_html()
+    except UsageError as missing:
+        return str(missing)
+    place = Path(mkdtemp(prefix="latency-advisor-")) / "report.html"
+    place.write_text(page, encoding="utf-8")
+    return f"The last report as a page with charts, to open in a browser: {place}"
 
 
 def _bar(words: str, done: float) -> None:

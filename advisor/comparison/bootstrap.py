@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 
+from advisor.comparison.students import students_t
 from advisor.metrics import Estimate
 
 DRAWS = 999
@@ -61,11 +63,9 @@ class Blocks:
         Student's t over the normal quantile and sqrt(k / (k - 1)), as for batch means with k blocks (Law and Kelton,
         Simulation Modeling and Analysis, 9.5.3).
         """
-        from scipy import stats  # noqa: PLC0415 - half a second to import, and only a comparison needs it
-
         blocks = max(self.batches / self.length, 2.0)
         tail = (1 + CONFIDENCE) / 2
-        return float(math.sqrt(blocks / (blocks - 1)) * stats.t.ppf(tail, blocks - 1) / stats.norm.ppf(tail))
+        return float(math.sqrt(blocks / (blocks - 1)) * students_t(tail, blocks - 1) / NormalDist().inv_cdf(tail))
 
     def weights(self) -> Iterator[np.ndarray]:
         """How often each batch is drawn: DRAWS rows of `batches` numbers, some rows at a time.

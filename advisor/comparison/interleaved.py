@@ -11,6 +11,7 @@ import numpy as np
 
 from advisor.comparison.bootstrap import CONFIDENCE
 from advisor.comparison.effect import Effect
+from advisor.comparison.students import students_t
 from advisor.errors import UsageError
 from advisor.metrics import Estimate
 
@@ -63,8 +64,6 @@ def interleaved(runs: Sequence[tuple[Arm, float]], name: str = "triggerExecution
 
 def _half_width(design: np.ndarray, residual: np.ndarray) -> float:
     """Half of the 95 % interval of the second coefficient."""
-    from scipy import stats  # noqa: PLC0415 - half a second to import, and only a trial needs it
-
     free = len(residual) - _NUISANCES
     variance = float(residual @ residual) / free * float(np.linalg.inv(design.T @ design)[1, 1])
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, free)) * math.sqrt(variance)
+    return students_t((1 + CONFIDENCE) / 2, free) * math.sqrt(variance)

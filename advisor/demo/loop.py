@@ -18,9 +18,9 @@ from advisor.views.proof import proof
 from advisor.views.text import saving
 
 if TYPE_CHECKING:
-    from advisor.report import Report
     from advisor.session.live import LiveAdvisor
     from advisor.session.notices import Notice
+    from advisor.views.notebook import Shown
 
 BATCHES: Final = 80
 """Batches of each run: enough to leave the warm-up behind and to say something of the rest."""
@@ -64,7 +64,7 @@ class Stage:
     """
 
     say: Callable[[str], None]
-    show: Callable[[Report], None]
+    show: Callable[[Shown], None]
     advance: Callable[[str, float], None]
 
 

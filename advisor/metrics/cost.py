@@ -11,6 +11,7 @@ from advisor.metrics.latency import record_latency_ms
 from advisor.metrics.numbers import fact_number, known, mean, quantile, rank_correlation
 from advisor.metrics.phases import offset_log_ms
 from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, remembered, window_metric
+from advisor.metrics.slopes import theil_sen
 from advisor.metrics.state import partitions, slots
 from advisor.window import Window
 
@@ -34,14 +35,11 @@ def fit(window: Window) -> tuple[Estimate, Estimate] | Missing:
     """
     if (reason := _cannot_fit(window)) is not None:
         return reason
-    from scipy import stats  # noqa: PLC0415 - half a second to import, and few windows need it
-
     rows, duration = window.batches["input_rows"], window.batches["trigger_execution_ms"]
     told = np.flatnonzero(~np.isnan(rows) & ~np.isnan(duration))
     sample = told[np.linspace(0, len(told) - 1, min(len(told), MOST_FOR_FIT)).astype(int)]
     rows, duration = rows[sample], duration[sample]
-    slope = stats.theilslopes(duration, rows)
-    low, beta, high = (max(0.0, float(b)) for b in (slope.low_slope, slope.slope, slope.high_slope))
+    low, beta, high = (max(0.0, end) for end in _ends(theil_sen(duration, rows)))
     alpha = [float(np.median(duration - b * rows)) for b in (high, beta, low)]
     low_a, mid_a, high_a = (max(0.0, a) for a in alpha)
     return Estimate(low_a, mid_a, high_a), Estimate(low, beta, high)

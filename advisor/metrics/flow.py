@@ -8,6 +8,7 @@ import numpy as np
 
 from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median, rank_correlation
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
+from advisor.metrics.slopes import kendall_p_value, theil_sen
 from advisor.metrics.state import per_batch
 from advisor.window import Window
 
@@ -292,12 +293,7 @@ def trend(at: np.ndarray, values: np.ndarray) -> Estimate | Missing:
         return Estimate(0.0, 0.0, 0.0)
     if abs(rank_correlation(x, y)) * math.sqrt(len(x) - 1) < MAY_BE_TREND:
         return Estimate(0.0, 0.0, 0.0)
-    from scipy import stats  # noqa: PLC0415 - takes as long to import as all else, and most windows are even
-
-    if stats.kendalltau(x, y).pvalue >= 0.01:
-        return Estimate(0.0, 0.0, 0.0)
-    slope = stats.theilslopes(y, x)
-    return Estimate(float(slope.low_slope), float(slope.slope), float(slope.high_slope))
+    return theil_sen(y, x) if kendall_p_value(x, y) < 0.01 else Estimate(0.0, 0.0, 0.0)
 
 
 def _thinned(values: np.ndarray) -> np.ndarray:

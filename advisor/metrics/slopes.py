@@ -1,0 +1,73 @@
+"""Trends that single outliers do not move: the Theil-Sen slope and Kendall's test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from advisor.metrics.registry import Estimate
+
+MOST_EXACT: Final = 33
+"""Up to so many values without ties Kendall's test counts orders, above it takes the normal distribution."""
+_NORMAL_975: Final = NormalDist().inv_cdf(0.975)
+
+
+def theil_sen(values: np.ndarray, at: np.ndarray) -> Estimate:
+    """The median of the slopes between any two points, with its 95 % interval (Sen 1968, with his account of ties).
+
+    At least two values of `at` must differ. Takes memory with the square of the number of points.
+    """
+    apart = at[:, None] - at
+    later = apart > 0
+    slopes = np.sort((values[:, None] - values)[later] / apart[later])
+    half = _NORMAL_975 * math.sqrt(max(0.0, _spread(len(values)) - _of_ties(at, _spread) - _of_ties(values, _spread)))
+    low = max(round((len(slopes) - half) / 2) - 1, 0)
+    high = min(round((len(slopes) + half) / 2), len(slopes) - 1)
+    return Estimate(float(slopes[low]), float(np.median(slopes)), float(slopes[high]))
+
+
+def kendall_p_value(one: np.ndarray, other: np.ndarray) -> float:
+    """The probability of an order as strong as this, up or down, where there is none (Kendall's tau-b, two-sided).
+
+    Neither may be constant. Exact for few values without ties, else by the normal distribution, as Kendall (Rank
+    Correlation Methods, 4.6) takes ties into account.
+    """
+    order = np.triu(np.sign(one[:, None] - one) * np.sign(other[:, None] - other), 1).sum()
+    count, tied = len(one), len(np.unique(one)) < len(one) or len(np.unique(other)) < len(other)
+    pairs = count * (count - 1)
+    if not tied and count <= MOST_EXACT:
+        return _exact(round((pairs / 2 - abs(order)) / 2), count)
+    variance = _spread(count) - _of_ties(one, _spread) - _of_ties(other, _spread)
+    variance += _of_ties(one, _pairs) * _of_ties(other, _pairs) / (2 * pairs)
+    variance += _of_ties(one, _triples) * _of_ties(other, _triples) / (9 * pairs * (count - 2))
+    return math.erfc(abs(order) / math.sqrt(2 * variance)) if variance > 0 else 1.0
+
+
+def _exact(inversions: int, count: int) -> float:
+    """Twice the part of all orders that have at most so many inversions; at most 1."""
+    ways = np.ones(1)
+    for number in range(2, count + 1):  # a further value adds 0 to number - 1 inversions
+        ways = np.convolve(ways, np.full(number, 1 / number))
+    return min(1.0, 2 * float(ways[: inversions + 1].sum()))
+
+
+def _of_ties(values: np.ndarray, term: Callable[[int], float]) -> float:
+    """The sum of a term over the groups of equal values."""
+    counts = np.unique(values, return_counts=True)[1]
+    return float(sum(term(int(tied)) for tied in counts if tied > 1))
+
+
+def _spread(count: int) -> float:
+    return count * (count - 1) * (2 * count + 5) / 18
+
+
+def _pairs(count: int) -> float:
+    return count * (count - 1)
+
+
+def _triples(count: int) -> float:
+    return count * (count - 1) * (count - 2)

@@ -1,0 +1,117 @@
+"""The documentation: the site builds with every link in place, and commands and code on its pages are what there is."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import advisor
+from advisor.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted((ROOT / "docs").glob("*.md"))]
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.S | re.M)
+PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def blocks(*languages: str) -> Iterator[tuple[str, str]]:
+    """(page, text) of every block of code in these languages."""
+    for page in PAGES:
+        for language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+            if language in languages:
+                yield page.name, text
+
+
+def commands() -> list[tuple[str, str, bool]]:
+    """(page, command, whether it is whole) of every line of a shell and of every one named within a sentence."""
+    lines = [
+        (page, line.strip(), True)
+        for page, text in blocks("sh", "bash")
+        for line in text.replace("\\\n", " ").splitlines()
+        if line.strip() and not line.strip().startswith("#")
+    ]
+    inline = [
+        (page.name, words, False)
+        for page in PAGES
+        for words in re.findall(r"`(latency-advisor [^`]+)`", page.read_text(encoding="utf-8"))
+    ]
+    return [*lines, *inline]
+
+
+@pytest.mark.parametrize(("page", "line", "whole"), commands())
+def test_each_command_is_one_that_there_is(page: str, line: str, whole: bool) -> None:
+    for part in line.split(" | "):
+        words = shlex.split(part, comments=True)
+        words = words[: words.index(">")] if ">" in words else words
+        if words[0] == "latency-advisor":
+            parses(words[1:], whole)
+        elif words[0] == "make":
+            for target in words[1:]:
+                named = target if "=" not in target else "demo"
+                assert re.search(rf"^{named}:", (ROOT / "Makefile").read_text(), re.M), f"{page}: {line}"
+        elif words[:2] == ["pip", "install"]:
+            extras = re.findall(r"\[(.*?)\]", line)
+            assert all(re.search(rf"^{extra} = \[", PROJECT, re.M) for each in extras for extra in each.split(","))
+
+
+def parses(words: list[str], whole: bool) -> None:
+    """Parse a command as click does, and run nothing; one that is not whole may lack an argument."""
+    context, command = click.Context(main), main
+    while isinstance(command, click.Group):
+        if not words:
+            return
+        name, command, words = command.resolve_command(context, words)
+        assert command is not None and name is not None
+        context = click.Context(command, parent=context, info_name=name)
+    command.make_context("docs", list(words), resilient_parsing=not whole)
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known
+
+
+@pytest.mark.parametrize(("page", "text"), list(blocks("python")))
+def test_python_on_a_page_is_python_and_names_what_the_package_has(page: str, text: str) -> None:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "advisor":
+            assert hasattr(advisor, node.attr), f"{page}: advisor.{node.attr}"
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "advisor":
+            module = importlib.import_module(str(node.module))
+            assert all(hasattr(module, one.name) for one in node.names), page
+
+
+def site() -> Any:
+    """The program that builds the site."""
+    pytest.importorskip("zensical")
+    spec = importlib.util.spec_from_file_location("build", ROOT / "docs" / "build.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_the_site_builds_with_every_link_in_place(tmp_path: Path) -> None:
+    builder = site()
+    builder.build(tmp_path)
+    pages = {str(page.relative_to(tmp_path / "site")) for page in (tmp_path / "site").rglob("*.html")}
+    assert {path for entries in builder.NAV.values() for _, path in entries} == set(builder.pages()) - {"index.md"}
+    assert {"index.html", "docs/attach.html", "reference/metrics.html", "rules/index.html"} <= pages
+    commands = (tmp_path / "source" / "reference" / "commands.md").read_text(encoding="utf-8")
+    for name in main.commands:
+        assert f"## latency-advisor {name}\n" in commands
+
+
+def test_a_link_that_leads_nowhere_stops_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = site()
+    whole = builder.pages()
+    monkeypatch.setattr(
+        builder, "pages", lambda: whole | {"docs/attach.md": "# Attach\n\n[nowhere](no-such-page.md)\n"}
+    )
+    with pytest.raises(SystemExit, match="does not exist"):
+        builder.build(tmp_path)
