@@ -19,6 +19,7 @@ from advisor.report import Asked, Wanted, assemble, compare_readings
 from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
 from advisor.report.assemble import input_of, report_on
 from advisor.sources import files
+from advisor.sources.following import Following
 from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
@@ -66,6 +67,31 @@ def analyze(
         judged = cluster.judge(session, given, judges, asked, shape=cluster.WHOLE, progress=progress)
     _refuse_absent(asked, limits, judged.entries, judged.span)
     return Shown(report_on(judged.reading, judged.entries, judged.by_jvm).typed)
+
+
+def follow(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    set: Iterable[str] = (),
+    config: str | Path | None = None,
+    rules: Iterable[str | Path] = (),
+) -> Iterator[Shown | None]:
+    """A look at logs that grow with each step: the report where there is something new, None where there is nothing.
+
+    `paths`: files, directories or globs of this machine, through rotation and truncation; the rest as for `analyze`.
+    It never ends by itself. Raises InputError where there is no such file, UsageError and CatalogueError for what was
+    asked wrongly.
+    """
+    given, judges, asked = _understood(paths, set, config, rules, None, None, None)
+    following = Following(given)
+    from advisor.views.notebook import Shown  # noqa: PLC0415
+
+    try:
+        while True:
+            grown = following.poll()
+            yield Shown(assemble(following.reading(), judges, replace(asked, live=True)).typed) if grown else None
+    finally:
+        following.close()
 
 
 def refuse(paths: str | Path | Iterable[str | Path], **asked: Any) -> None:
@@ -231,7 +257,7 @@ def _understood(
     wishes = user_wishes(set, config, given, judges)
     asked = Asked(
         wishes=wishes,
-        last=_duration(last),
+        last=None if last is None else duration(last, "--last"),
         since=_instant("since", since),
         until=_instant("until", until),
         series=series,
@@ -252,17 +278,16 @@ def _refuse_absent(
     refuse_empty(limits, sum(entry.batches for entry in entries), held)
 
 
-def _duration(text: str | None) -> pd.Timedelta | None:
-    if text is None:
-        return None
+def duration(text: str, option: str) -> pd.Timedelta:
+    """A length of time as `30s`, `30m`, `2h` or `1d`; UsageError, naming the option, for anything else."""
     if re.fullmatch(r"[\d.,\s]+", text):
-        raise UsageError(f"--last {text}", f"{text.strip()} of what?", "write 30s, 30m, 2h or 1d")
+        raise UsageError(f"{option} {text}", f"{text.strip()} of what?", "write 30s, 30m, 2h or 1d")
     try:
         length = pd.Timedelta(text)
     except ValueError:
-        raise UsageError(f"--last {text}", "is no length of time", "write 30m, 2h or 1d") from None
+        raise UsageError(f"{option} {text}", "is no length of time", "write 30m, 2h or 1d") from None
     if not length > pd.Timedelta(0):
-        raise UsageError(f"--last {text}", "is not longer than nothing", "write 30m, 2h or 1d")
+        raise UsageError(f"{option} {text}", "is not longer than nothing", "write 30m, 2h or 1d")
     return length
 
 

@@ -60,7 +60,17 @@ def _headings(text: str) -> list[str]:
 def test_pages_name_options_that_exist() -> None:
     pages = [
         CliRunner().invoke(main, [*command, "--help"]).output
-        for command in ([], ["analyze"], ["compare"], ["demo"], ["rules"], ["trial"], ["bench", "offsets"], ["log4j"])
+        for command in (
+            [],
+            ["analyze"],
+            ["compare"],
+            ["demo"],
+            ["rules"],
+            ["trial"],
+            ["watch"],
+            ["bench", "offsets"],
+            ["log4j"],
+        )
     ]
     known = {*re.findall(r"--[a-z-]+", "".join(pages))}
     blocks = re.findall(r"```sh\n(.*?)```", "".join([README, *DOCS.values()]), re.S)

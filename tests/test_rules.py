@@ -249,7 +249,7 @@ def test_every_sentence_is_filled_and_every_number_found() -> None:
 @pytest.mark.parametrize("step", SHIPPED.steps.values(), ids=lambda step: step.id)
 def test_a_step_that_takes_a_new_checkpoint_says_what_is_lost(step: Step) -> None:
     if step.takes == "new_checkpoint":
-        assert re.search("state is lost|startingOffsets|new one", step.costs)
+        assert re.search("state is lost|startingOffsets|new one|new checkpoint", step.costs)
         assert "checkpoint" in str(step.undo)
 
 

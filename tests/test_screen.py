@@ -6,13 +6,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from advisor.catalogue import load
 from advisor.contract import QueryEntry
+from advisor.metrics import METRICS
+from advisor.metrics.labels import LABELS
 from advisor.report.loss import largest_loss
 from advisor.report.screen import first_sentence
 from advisor.views.terminal import report_as_text
+from advisor.views.wording import LOSSES
 from tests.made import events, window
 from tests.test_report import reported
 from tests.test_samples import CASES, NAMES, report
@@ -34,13 +38,16 @@ def entry(rows: Iterable[dict[str, Any]], **timing: Any) -> QueryEntry:
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_the_first_screen_of_a_sample(case: Path) -> None:
     page = report_as_text(report(case).typed)
-    screen = page.partition("\n\n")[2].partition("More: --all")[0]
-    assert len(screen.splitlines()) <= 24 * len(report(case).typed.queries)
+    for query in report(case).typed.queries:
+        alone = report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)))
+        screen = alone.partition("\n\n")[2].partition("More: --all")[0] + "More: --all"
+        assert len(screen.splitlines()) <= 25
     assert "nothing to do" not in page.lower()
     for query in report(case).typed.queries:
         if query.window.batches:
             assert query.screen.loss is not None
             assert query.verdict.startswith(query.screen.loss.says)
+            assert query.screen.loss.kind in LOSSES
             assert sum(part.share for part in query.screen.goes_to) <= 1.01
 
 
@@ -108,3 +115,19 @@ def test_what_is_shown_first_of_a_step_is_short() -> None:
         if isinstance(words := getattr(step, name), str) and len(first := first_sentence(words)) > LONGEST
     ]
     assert long == []
+
+
+def test_every_metric_that_a_rule_names_has_words_for_a_reader() -> None:
+    rules = load(None).rules.values()
+    lines = [line for rule in rules for line in (*rule.requires, *rule.unless)]
+    lines += [line for rule in rules for step in rule.steps for line in (*step.when, *step.legal, *step.unless)]
+    named = {line.metric for line in lines if line.metric} | {rule.measure.metric for rule in rules if rule.measure}
+    assert named <= set(LABELS)
+    assert set(LABELS) <= set(METRICS)
+
+
+def test_a_part_of_add_batch_that_a_rule_found_is_named() -> None:
+    (query,) = [entry for case in CASES if case.parent.name == "PY001" for entry in report(case).typed.queries]
+    loss = query.screen.loss
+    assert loss is not None and (loss.name, loss.rule) == ("Python workers", "PY001")
+    assert "Python workers" in loss.says

@@ -14,6 +14,7 @@ from advisor.cli.log4j import log4j
 from advisor.cli.offsets import bench
 from advisor.cli.rules import rules
 from advisor.cli.trial import trial
+from advisor.cli.watching import watch
 
 _HELP = """Reads what Spark says about each micro-batch and tells which change is legal for a streaming query, what it
 saves, what it costs and how to undo it.
@@ -23,6 +24,7 @@ Start with a driver log, an event log or a file of progress events:
   latency-advisor analyze driver.log
   latency-advisor analyze logs/ --last 30m --set task_slots=32
   kubectl logs my-driver | latency-advisor analyze -
+  latency-advisor watch driver.log
   latency-advisor compare before.log after.log
   latency-advisor demo
 
@@ -49,6 +51,7 @@ main.add_command(compare)
 main.add_command(log4j)
 main.add_command(rules)
 main.add_command(trial)
+main.add_command(watch)
 
 
 @main.command()

@@ -8,27 +8,37 @@ from advisor.contract.advice import StepName
 from advisor.contract.base import Entry
 
 LossKind = Literal[
-    "falling_behind", "slower_than_before", "spikes", "slow_batches", "interval", "state_waves", "state_commit",
-    "kafka_fetch", "reread", "delta_snapshot", "logs", "discovery", "planning", "add_batch", "unaccounted", "other",
+    "falling_behind", "slower_than_before", "spikes", "slow_batches", "interval", "within_add_batch", "logs",
+    "discovery", "planning", "add_batch", "unaccounted", "other",
 ]  # fmt: skip
 """What time is lost to; those of a batch's phases are also the parts of a batch."""
 
 
 class Loss(Entry, frozen=True):
-    """Where most time is lost, in one sentence. `ms`: per batch; `share`: of the time from one batch to the next."""
+    """Where most time is lost, in one sentence. `ms`: per batch; `share`: of the time from one batch to the next.
+
+    `name`: what it is called, and `rule`: the rule that found it, where it is a part of addBatch.
+    """
 
     kind: LossKind
     says: str
     ms: float | None = None
     share: float | None = None
+    name: str | None = None
+    rule: str | None = None
 
 
 class Part(Entry, frozen=True):
-    """Milliseconds that one batch spends there on average, and their share of the whole."""
+    """Milliseconds that one batch spends there on average, and their share of the whole.
+
+    `name`: what it is called, and `rule`: the rule that found it, where it is a part of addBatch.
+    """
 
     kind: LossKind
     ms: float
     share: float
+    name: str | None = None
+    rule: str | None = None
 
 
 class After(Entry, frozen=True):

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from advisor.contract import Changed, Finding, Loss, LossKind, Part
-from advisor.metrics import Estimate, measure
+from advisor.engine.levels import part_ms
+from advisor.metrics import METRICS, Estimate, measure
 from advisor.metrics.flow import SAME_LOAD, rows_taken
+from advisor.metrics.labels import label
 from advisor.metrics.numbers import fact_number, known, median, quantile
 from advisor.metrics.phases import DATABRICKS, DISCOVERY, OFFSET_LOG, hides_commit_log, summed
 from advisor.metrics.spikes import Rhythm, rhythm
@@ -33,23 +35,10 @@ _GROUPS: dict[LossKind, tuple[str, ...]] = {
 }
 """The phases of a batch as a reader sees them, by their columns."""
 
-_WITHIN_ADD_BATCH: dict[LossKind, tuple[str, frozenset[str]]] = {
-    "state_waves": ("state_waves_excess_ms", frozenset({"ST005", "ST012"})),
-    "state_commit": ("state_commit_wall_ms", frozenset({"ST001", "ST002"})),
-    "kafka_fetch": ("kafka_fetch_wait_ms", frozenset({"SR005"})),
-    "delta_snapshot": ("delta_snapshot_ms", frozenset({"SK003"})),
-    "reread": ("reread_ms", frozenset({"SR002", "SR006"})),
-}
-"""What of addBatch has a metric of its own, and the rules of which one has to call it a loss; these may overlap."""
+_MS_OF_RULE = {"ST005": "state_waves_excess_ms", "ST012": "state_waves_excess_ms", "SR002": "reread_ms"}
+"""The time that a rule speaks of, where what it measures is no share of the batch."""
 
 MOST_OF_ADD_BATCH = 0.5  # a part of addBatch that takes so much of it is named in its place
-_NOUNS: dict[LossKind, str] = {
-    "state_waves": "by state tasks that wait for a slot",
-    "state_commit": "for committing state",
-    "kafka_fetch": "for waiting on Kafka's empty fetches",
-    "delta_snapshot": "for rebuilding the Delta table's snapshot",
-    "reread": "for reading and computing rows again",
-}
 _SAYS: dict[LossKind, str] = {
     "add_batch": "{part} of a {whole} batch ({share}) is addBatch: reading, computing, writing.",
     "logs": "{part} of a {whole} batch ({share}) goes into the offset and commit logs.",
@@ -57,12 +46,6 @@ _SAYS: dict[LossKind, str] = {
     "planning": "{part} of a {whole} batch ({share}) goes into planning the query.",
     "other": "{part} of a {whole} batch ({share}) goes into phases that only this Spark has.",
     "unaccounted": "{part} of a {whole} batch ({share}) is in none of Spark's phases.",
-    "state_waves": "{part} of a {whole} batch ({share}) is spent on more state partitions than fit into the task slots "
-    "at once.",
-    "state_commit": "{part} of a {whole} batch ({share}) goes into committing state.",
-    "kafka_fetch": "About {part} of a {whole} batch ({share}) is waiting for Kafka to answer empty fetches.",
-    "delta_snapshot": "Up to {part} of a {whole} batch ({share}) goes into rebuilding the Delta table's snapshot.",
-    "reread": "Up to {part} of a {whole} batch ({share}) goes into reading and computing the same rows again.",
 }
 
 
@@ -71,16 +54,16 @@ def largest_loss(window: Window, findings: Sequence[Finding], changed: Changed |
     if not len(window) or window.facts.value("trigger") == "real_time":
         return None
     behind = next(_behind(window), None)
-    found = list(_losses(window, within_add_batch(window, findings), changed))
+    found = list(_losses(window, findings, changed))
     return behind or max(found, key=lambda loss: loss.share or 0.0, default=None)
 
 
-def _losses(window: Window, inside: Sequence[Part], changed: Changed | None) -> Iterator[Loss]:
+def _losses(window: Window, findings: Sequence[Finding], changed: Changed | None) -> Iterator[Loss]:
     """Everything that takes time, shares being of the time from one batch to the next."""
     batch = _value(window, "trigger_execution_ms")
     if not batch:
         return
-    cycle = max(batch, _interval(window) or 0.0)
+    cycle, inside = max(batch, _interval(window) or 0.0), within_add_batch(window, findings)
     held_up = [*_spikes(window, batch / cycle), *_slow_batches(window, batch / cycle)]
     usual = 1 - sum(loss.share or 0.0 for loss in held_up)  # of all time: what the usual batches take
     yield from held_up
@@ -89,15 +72,22 @@ def _losses(window: Window, inside: Sequence[Part], changed: Changed | None) -> 
     for part in _typical_parts(window):
         most = inside[0] if inside and part.kind == "add_batch" else None
         named = most if most and most.share >= MOST_OF_ADD_BATCH else part
-        says = _part_says(named, batch)
-        if most and named is part and most.share >= LEAST_NAMED:
-            says = f"{says.partition(':')[0]}, about {milliseconds(most.ms)} of it {_NOUNS[most.kind]}."
-        yield Loss(kind=named.kind, says=says, ms=named.ms, share=round(usual * part.ms / cycle, 3))
+        says = _says_of_rule(named, findings) if named is most else _says(part, most, batch)
+        share = round(usual * part.ms / cycle, 3)
+        yield Loss(kind=named.kind, says=says, ms=named.ms, share=share, name=named.name, rule=named.rule)
 
 
-def _part_says(part: Part, batch: float) -> str:
+def _says_of_rule(part: Part, findings: Sequence[Finding]) -> str:
+    return next(finding.says for finding in findings if finding.rule == part.rule)
+
+
+def _says(part: Part, most: Part | None, batch: float) -> str:
+    """The sentence on a part of the batch; of addBatch with the most that is known of it."""
     share = f"{100 * part.ms / batch:.0f} %"
-    return _SAYS[part.kind].format(part=milliseconds(part.ms), whole=milliseconds(batch), share=share)
+    says = _SAYS[part.kind].format(part=milliseconds(part.ms), whole=milliseconds(batch), share=share)
+    if most is None or most.share < LEAST_NAMED:
+        return says
+    return f"{says.partition(':')[0]}, about {milliseconds(most.ms)} of it {most.name}."
 
 
 def _behind(window: Window) -> Iterator[Loss]:
@@ -202,12 +192,28 @@ def _slower(window: Window, changed: Changed | None, busy: float) -> Iterator[Lo
 
 
 def within_add_batch(window: Window, findings: Sequence[Finding]) -> list[Part]:
-    """What of a typical addBatch is known, the largest first, with its share of it."""
-    if not len(window):
-        return []
-    whole, fired = _value(window, "add_batch_ms"), {finding.rule for finding in findings}
-    lost = {kind: metric for kind, (metric, rules) in _WITHIN_ADD_BATCH.items() if rules & fired}
-    return _told({kind: min(_value(window, metric), whole) for kind, metric in lost.items()}, whole)
+    """What of a typical addBatch is a loss by one of these findings, the largest first, with its share of addBatch."""
+    whole = _value(window, "add_batch_ms")
+    found: dict[str, Part] = {}
+    for finding in findings if whole else ():
+        metric, ms = _time_of(finding, window)
+        if ms >= LEAST_PART * whole and set(METRICS[metric].phases) == {"add_batch_ms"} and metric != "add_batch_ms":
+            share = round(min(1.0, ms / whole), 3)
+            name, told = label(metric), round(min(ms, whole), 1)
+            part = Part(kind="within_add_batch", ms=told, share=share, name=name, rule=finding.rule)
+            found.setdefault(name, part)
+    return sorted(found.values(), key=lambda part: -part.ms)
+
+
+def _time_of(finding: Finding, window: Window) -> tuple[str, float]:
+    """(the metric in milliseconds that the finding speaks of, its value per batch); 0 where it speaks of none."""
+    if finding.rule in _MS_OF_RULE:
+        return _MS_OF_RULE[finding.rule], _value(window, _MS_OF_RULE[finding.rule])
+    measured = finding.measure
+    part = METRICS[measured.metric].part if measured else None
+    if measured is None or part is None:
+        return "add_batch_ms", 0.0
+    return part.name, part_ms(measured.metric, measured.stat, window) or 0.0
 
 
 def _typical_parts(window: Window) -> list[Part]:

@@ -55,6 +55,11 @@ class Scan:
             self._finish(window)
         return resume
 
+    def look_at_end(self, window: Window) -> None:
+        """What stands at the end of a file that still grows; it is looked at again when more has come."""
+        if self._look and self._format and not self._format.tells:
+            self._look.at_log(window._replace(final=True), ())
+
     def _finish(self, window: Window) -> None:
         if not self.harvest.anything:
             piece = loose.piece(window.buffer)

@@ -17,6 +17,8 @@ from advisor.views.selection import Selection, unknown_facts
 
 LINES = 23
 """That a query takes; two more say how to see the rest."""
+_HARMLESS = "Nothing"
+"""What a step costs that only looks: there is nothing to undo."""
 _STATE_STYLES = {"dead": "bold red", "restarting": "bold yellow", "running": "green"}
 _BAR = 20
 _WIDTH_OF_LABEL = 8
@@ -129,7 +131,7 @@ def _headline(query: QueryEntry) -> Text:
     error = query.terminated.error if query.terminated else None
     died = f"The query stopped with an error: {error.rstrip('.')}. " if error else ""
     color = "bold red" if query.findings or query.screen.troubles else "bold"
-    return Text.assemble((died, "bold red"), (f"{wording.loss_name(loss.kind).upper()}: ", color), (loss.says, "bold"))
+    return Text.assemble((died, "bold red"), (f"{wording.loss_name(loss).upper()}: ", color), (loss.says, "bold"))
 
 
 def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[str, Text]]:
@@ -152,7 +154,7 @@ def _bars(query: QueryEntry, width: int) -> Text:
     """The parts of all batch time with their bars, as many as stand in a line."""
     told = Text()
     for part in query.screen.goes_to:
-        words = f"{wording.loss_name(part.kind)} {100 * part.share:.0f} % "
+        words = f"{wording.loss_name(part)} {100 * part.share:.0f} % "
         bar = "█" * max(1, round(_BAR * part.share))
         if told and len(told) + len(words) + len(bar) > width - 14:
             break
@@ -178,10 +180,10 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, Text]]:
             yield "if", Text(wording.once_known(name))
     if brief is None:
         return
-    safety = wording.semantics(step)
-    for label, words in (("risk", brief.risk or safety), ("undo", brief.undo), ("check", brief.check)):
-        if words:
-            yield label, Text(words)
+    if brief.risk != _HARMLESS:
+        yield "risk", Text(brief.risk or wording.semantics(step) or "none that is known")
+        yield "undo", Text(brief.undo)
+    yield "check", Text(brief.check)
 
 
 def _once(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -14,8 +14,10 @@ from advisor.contract import (
     Evidence,
     FactEntry,
     Finding,
+    Loss,
     LossKind,
     Metric,
+    Part,
     PartialRecord,
     Promise,
     QueryEntry,
@@ -286,11 +288,7 @@ LOSSES: dict[LossKind, str] = {
     "spikes": "spikes",
     "slow_batches": "slow batches",
     "interval": "waiting for the trigger",
-    "state_waves": "state tasks waiting for slots",
-    "state_commit": "state commit",
-    "kafka_fetch": "Kafka fetch wait",
-    "reread": "reading twice",
-    "delta_snapshot": "Delta snapshot",
+    "within_add_batch": "in addBatch",
     "logs": "logs",
     "discovery": "source",
     "planning": "planning",
@@ -301,9 +299,9 @@ LOSSES: dict[LossKind, str] = {
 """What time is lost to, in a word or two."""
 
 
-def loss_name(kind: LossKind) -> str:
+def loss_name(of: Loss | Part) -> str:
     """What to call what time is lost to."""
-    return LOSSES[kind]
+    return of.name or LOSSES[of.kind]
 
 
 _TRIGGERS = {
@@ -390,7 +388,7 @@ def within_add_batch(query: QueryEntry) -> str:
     if query.inside:
         return sentence(query)
     found = query.screen.within_add_batch
-    said = ", ".join(f"{loss_name(part.kind)} {100 * part.share:.0f} %" for part in found)
+    said = ", ".join(f"{loss_name(part)} {100 * part.share:.0f} %" for part in found)
     return f"of addBatch: {said}" if said else ""
 
 

@@ -269,7 +269,9 @@ def slow() -> dict[str, Any]:
                 {"kind": "add_batch", "ms": 41.0, "share": 0.346},
                 {"kind": "planning", "ms": 7.8, "share": 0.066},
             ],
-            "within_add_batch": [{"kind": "state_commit", "ms": 20.0, "share": 0.488}],
+            "within_add_batch": [
+                {"kind": "within_add_batch", "ms": 20.0, "share": 0.488, "name": "state commit", "rule": "ST001"}
+            ],
             "after": {"p50": 49.0},
             "span_ms": 2_511_250.0,
             "troubles": ["The p99 of the record latency lies 47 ms over its target."],

@@ -1,0 +1,125 @@
+"""`latency-advisor watch`: the first screen of logs that grow, drawn anew as batches come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from advisor.contract import Report
+    from advisor.views.notebook import Shown
+
+POLL_SECONDS = 1.0
+CPU_SHARE = 0.1
+"""Of one core: after a report that took long, the next one waits until that holds."""
+_HELP = """Follow logs while they grow and show the first screen again as batches come.
+
+PATHS are files, directories or patterns of this machine: driver logs, event logs, a history= directory. Rotated,
+truncated and new files are followed. It ends with Ctrl-C, or when every query has stopped.
+
+\b
+Examples:
+  latency-advisor watch driver.log
+  latency-advisor watch progress/ --set task_slots=32
+  latency-advisor watch driver.log --once-per 10s >> advice.log
+"""
+
+
+@click.command(help=_HELP)
+@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.option(
+    "--once-per",
+    metavar="TIME",
+    help="Print the screen at most once in 10s, 1m, where there is something new, and draw nothing anew. "
+    "10s where the output is no terminal.",
+)
+@click.option(
+    "--set",
+    "given",
+    multiple=True,
+    metavar="FACT=VALUE",
+    help="A fact that you know; QUERY:FACT=VALUE for one query. Repeatable.",
+)
+@click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
+@click.option("--rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable.")
+@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
+def watch(paths: tuple[str, ...], **options: Any) -> int:
+    """Follow the paths until Ctrl-C, or until nothing runs any more."""
+    from advisor.api import duration, follow
+    from advisor.cli.spark import end_in_order
+
+    every = options["once_per"] or (None if sys.stdout.isatty() else "10s")
+    seconds = POLL_SECONDS if every is None else duration(every, "--once-per").total_seconds()
+    end_in_order()
+    steps = follow(paths, set=options["given"], config=options["config"], rules=options["rules"])
+    with _printed(options) if every else _drawn(options) as show:
+        until_it_ends(steps, show, lambda busy: time.sleep(max(seconds, busy / CPU_SHARE)))
+    return 0
+
+
+def until_it_ends(steps: Iterable[Shown | None], show: Callable[[Report], None], wait: Callable[[float], None]) -> None:
+    """Show each step's report, and wait between steps, until every query has stopped or somebody interrupts it.
+
+    `wait` hears the seconds of CPU time that the step took.
+    """
+    looks, begun = iter(steps), time.process_time()
+    try:
+        for report in looks:
+            if report is not None:
+                show(report.typed)
+                if ended(report.typed):
+                    return
+            wait(time.process_time() - begun)
+            begun = time.process_time()
+    except KeyboardInterrupt:
+        return
+
+
+def ended(report: Report) -> bool:
+    """Whether there are queries, and the latest run of each has stopped or died."""
+    from advisor.views.selection import selections
+
+    states = [chosen.query.state for chosen in selections(report)]
+    return bool(states) and all(state in ("stopped", "dead") for state in states)
+
+
+@contextmanager
+def _printed(options: dict[str, Any]) -> Iterator[Callable[[Report], None]]:
+    """Prints each screen below the last one, with the time of its newest batch."""
+    from advisor.cli.printing import show, terminal
+    from advisor.views.terminal import report_as_text
+
+    def printed(report: Report) -> None:
+        show(f"{'─' * 20} {_newest(report)}\n{report_as_text(report, **terminal(plain=options['no_color']))}\n")
+        sys.stdout.flush()
+
+    yield printed
+
+
+def _newest(report: Report) -> str:
+    """When the newest batch began."""
+    from advisor.views.text import moment
+
+    last = max((query.last for query in report.queries if query.last), default=None)
+    return f"{moment(last)} UTC" if last else "no batch yet"
+
+
+@contextmanager
+def _drawn(options: dict[str, Any]) -> Iterator[Callable[[Report], None]]:
+    """Draws each screen in the place of the last one."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from advisor.cli.printing import terminal
+    from advisor.views.terminal import report_as_text
+
+    look = terminal(plain=options["no_color"])
+    console = Console(no_color=not look["color"], highlight=False)
+    with Live(Text("waiting for the first batch"), console=console, auto_refresh=False) as live:
+        yield lambda report: live.update(Text.from_ansi(report_as_text(report, **look) + "\nCtrl-C ends"), refresh=True)

@@ -1,0 +1,232 @@
+"""Logs that grow: what is new in them since the last look, through rotation, truncation and new files."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading
+from advisor.errors import InputError, UsageError
+from advisor.facts.sighting import Sighting
+from advisor.sources.codecs import is_packed
+from advisor.sources.files import read, table_of
+from advisor.sources.formats import HEAD
+from advisor.sources.harvest import Window
+from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
+from advisor.sources.paths import STDIN, Input, expand, is_url, shown
+from advisor.sources.scan import Scan
+from advisor.sources.secondlook import Memory
+
+KEPT: Final = 20_000
+"""Events of a file that are kept, the newest: twice what is judged of a run."""
+
+
+class Following:
+    """The files behind paths, followed by what they are and not by their names.
+
+    A file that was renamed goes on where it was; one that was cut off, or has another in its place, begins anew. What
+    was read stays: a batch that is read again counts once.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        """Raises UsageError for what cannot be followed, InputError for a path where there is nothing."""
+        for path in paths:
+            if path == STDIN or is_url(path):
+                raise UsageError(f"watch {path}", "only files of this machine can be followed", "give files or folders")
+        self._paths = paths
+        self._growing: dict[tuple[int, int], _Plain | _Packed] = {}
+        self._done: list[_Plain | _Packed] = []
+        expand(paths)
+
+    def poll(self) -> bool:
+        """Read what is new; whether there was anything."""
+        there = dict(self._there())
+        gone = [key for key in self._growing if key not in there]
+        for key, one in there.items():
+            if key not in self._growing:
+                self._growing[key] = _followed(one)
+        grown = [one.grow() for one in self._growing.values()]  # of a file that is gone the rest, too
+        for key in gone:
+            self._growing[key].close()
+            self._done.append(self._growing.pop(key))
+        return any(grown)
+
+    def reading(self) -> Reading:
+        """All that was read so far."""
+        parts = [*self._done, *self._growing.values()]
+        return Reading.of(
+            pa.Table.from_batches([rows for part in parts for rows in part.rows()], SCHEMA),
+            table_of(sighting for part in parts for sighting in part.sightings()),
+            broken=[broken for part in parts for broken in part.broken()],
+            files=len(parts),
+            size=sum(part.size for part in parts),
+            overruns=[overrun for part in parts for overrun in part.overruns()],
+        )
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for one in self._growing.values():
+            one.close()
+
+    def _there(self) -> Iterator[tuple[tuple[int, int], Input]]:
+        """Every file that can be opened, by what it is."""
+        for path in self._paths:
+            try:
+                inputs = expand([path])
+            except InputError:  # between the old file and the new one there may be none
+                continue
+            for one in inputs:
+                try:
+                    found = Path(one.path).stat()
+                except OSError:
+                    continue
+                if not one.unfit:
+                    yield (found.st_dev, found.st_ino), one
+
+
+def _followed(one: Input) -> _Plain | _Packed:
+    try:
+        with Path(one.path).open("rb") as file:
+            return _Packed(one) if is_packed(file.read(16)) else _Plain(one)
+    except OSError as error:
+        raise InputError(one.path, error.strerror or type(error).__name__, "give files that can be read") from None
+
+
+class _Plain:
+    """A file that is read on where it was read last. Half a record at its end is read again with the rest."""
+
+    def __init__(self, one: Input) -> None:
+        self._name, self._log = shown(one.path), one.log
+        self._file = Path(one.path).open("rb")  # noqa: SIM115 - open as long as it is followed
+        self._old: list[Scan] = []
+        self._rows: deque[pa.RecordBatch] = deque()
+        self._begin_anew()
+
+    def grow(self) -> bool:
+        """Read what is new; whether there was anything."""
+        size = os.fstat(self._file.fileno()).st_size
+        if size < self.size:  # it was cut off, and is written from its beginning
+            self._keep()
+            self._rows += self._short
+            self._old.append(self._scan)
+            self._begin_anew()
+        self._file.seek(self.size)
+        grown = False
+        while block := self._file.read(WINDOW):
+            self._feed(block)
+            grown = True
+        return grown
+
+    def rows(self) -> Iterable[pa.RecordBatch]:
+        """The table of events, in pieces."""
+        return [*self._rows, *self._short]
+
+    def sightings(self) -> list[Sighting]:
+        """What it reveals besides progress."""
+        return [sighting for scan in self._scans() for sighting in scan.sightings]
+
+    def broken(self) -> list[Broken]:
+        """Records that are not whole."""
+        return [broken for scan in self._scans() for broken in scan.harvest.broken]
+
+    def overruns(self) -> list[Overrun]:
+        """What lines without progress say."""
+        return [overrun for scan in self._scans() for overrun in scan.harvest.overruns]
+
+    def close(self) -> None:
+        """Let go of the file; what was read stays."""
+        self._file.close()
+
+    def _scans(self) -> list[Scan]:
+        return [*self._old, self._scan]
+
+    def _begin_anew(self) -> None:
+        self.size = 0
+        self._buffer, self._base, self._begin = b"", 0, 0
+        self._short: list[pa.RecordBatch] = []
+        self._scan_anew()
+
+    def _scan_anew(self) -> None:
+        self._chunks = Chunks()
+        self._scan = Scan(self._name, self._log, Memory(), self._chunks)
+
+    def _feed(self, block: bytes) -> None:
+        self._buffer += block
+        self.size += len(block)
+        if self.size < HEAD:  # too short to tell its format for good: read as a whole, and once more when it has grown
+            self._scan_anew()
+            self._scan.feed(Window(self._buffer, 0, 0, final=True))
+            self._short = self._chunks.take()
+            return
+        if self._short:
+            self._short = []
+            self._scan_anew()
+        window = Window(self._buffer, self._base, self._begin, final=False)
+        resume = self._scan.feed(window)
+        self._scan.look_at_end(window)
+        self._keep()
+        if len(self._buffer) - resume > LONGEST_RECORD:
+            resume = len(self._buffer)
+        kept = max(0, resume - HISTORY)
+        self._buffer, self._base, self._begin = self._buffer[kept:], self._base + kept, resume - kept
+
+    def _keep(self) -> None:
+        """Take the events over, the newest of them."""
+        self._scan.harvest.flush()
+        self._rows += self._chunks.take()
+        while self._rows and sum(map(len, self._rows)) - len(self._rows[0]) >= KEPT:
+            self._rows.popleft()
+
+
+class _Packed:
+    """A compressed file, which is read as a whole whenever it has changed."""
+
+    def __init__(self, one: Input) -> None:
+        self._path = one.path
+        self._seen: tuple[int, int] | None = None
+        self._reading: Reading | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that it holds, decompressed."""
+        return self._reading.bytes if self._reading else 0
+
+    def grow(self) -> bool:
+        """Read it where it has changed; whether it had."""
+        try:
+            found = Path(self._path).stat()
+        except OSError:
+            return False
+        seen = found.st_size, found.st_mtime_ns
+        if seen == self._seen:
+            return False
+        self._seen = seen
+        try:
+            self._reading = read([self._path])
+        except InputError:
+            return False
+        return True
+
+    def rows(self) -> Iterable[pa.RecordBatch]:
+        """The table of events, in pieces."""
+        return self._reading.batches.to_batches() if self._reading else []
+
+    def sightings(self) -> list[Sighting]:
+        """What it reveals besides progress."""
+        return [Sighting(**row) for row in self._reading.sightings.to_pylist()] if self._reading else []
+
+    def broken(self) -> list[Broken]:
+        """Records that are not whole."""
+        return list(self._reading.broken) if self._reading else []
+
+    def overruns(self) -> list[Overrun]:
+        """What lines without progress say."""
+        return list(self._reading.overruns) if self._reading else []
+
+    def close(self) -> None:
+        """Nothing is open."""

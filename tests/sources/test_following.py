@@ -1,0 +1,127 @@
+"""Logs that grow are read on: the same in the end as the whole read at once."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from advisor import api
+from advisor.batches import Reading
+from advisor.errors import InputError, UsageError
+from advisor.sources import files
+from advisor.sources.following import Following
+
+SAMPLES = Path(__file__).parents[2] / "sample_progress"
+LOG = gzip.decompress((SAMPLES / "LG001/rate-to-noop-4.3.0/driver.log.gz").read_bytes())
+STRUCTURED = gzip.decompress((SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz").read_bytes())
+Follow = Callable[[Path], Following]
+LINES = (SAMPLES / "LG001/progress-lines-4.3.0/progress.jsonl").read_bytes()
+
+
+@pytest.fixture
+def follow() -> Iterator[Callable[[Path], Following]]:
+    made: list[Following] = []
+
+    def following(path: Path) -> Following:
+        made.append(Following([str(path)]))
+        return made[-1]
+
+    yield following
+    for one in made:
+        one.close()
+
+
+def batches(reading: Reading) -> list[tuple[str, int]]:
+    return list(zip(*(reading.batches[name].to_pylist() for name in ("run_id", "batch_id")), strict=True))
+
+
+def facts(reading: Reading) -> set[tuple[str, str]]:
+    return set(zip(*(reading.sightings[name].to_pylist() for name in ("fact", "value")), strict=True))
+
+
+def append(path: Path, text: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(text)
+
+
+@pytest.mark.parametrize("text", [LOG, STRUCTURED, LINES], ids=["driver log", "structured log", "JSON lines"])
+def test_a_file_that_grows_gives_what_the_whole_gives(tmp_path: Path, follow: Follow, text: bytes) -> None:
+    path = tmp_path / "driver.log"
+    path.touch()
+    following = follow(path)
+    assert not following.poll()
+    seen = []
+    for start in range(0, len(text), 20_011):  # ends in the middle of records
+        append(path, text[start : start + 20_011])
+        assert following.poll()
+        seen.append(following.reading().events)
+    assert not following.poll()
+    whole, followed = files.read([path]), following.reading()
+    assert seen == sorted(seen) and seen[0] < seen[-1]
+    assert batches(followed) == batches(whole)
+    assert facts(followed) >= {told for told in facts(whole) if told[0] in ("stopped", "spark_version", "sink")}
+    assert followed.broken == ()
+
+
+def test_a_file_that_is_cut_off_begins_anew_and_keeps_what_was_read(tmp_path: Path, follow: Follow) -> None:
+    path = tmp_path / "driver.log"
+    lines = LINES.splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:60]))
+    following = follow(path)
+    following.poll()
+    path.write_bytes(b"".join(lines[60:80]))
+    assert following.poll()
+    assert following.reading().events == 80
+
+
+def test_a_renamed_file_is_read_to_its_end_and_the_next_one_from_its_beginning(tmp_path: Path, follow: Follow) -> None:
+    path = tmp_path / "driver.log"
+    lines = LINES.splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:40]))
+    following = follow(path)
+    following.poll()
+    append(path, b"".join(lines[40:50]))
+    path.rename(tmp_path / "driver.log.1")
+    assert following.poll()  # no file of that name is there
+    path.write_bytes(b"".join(lines[50:70]))
+    assert following.poll()
+    assert following.reading().events == 70
+
+
+def test_new_files_are_read_and_one_that_was_compressed_counts_once(tmp_path: Path, follow: Follow) -> None:
+    lines = LINES.splitlines(keepends=True)
+    first = tmp_path / "progress-00000.jsonl"
+    first.write_bytes(b"".join(lines[:30]))
+    following = follow(tmp_path)
+    following.poll()
+    (tmp_path / "progress-00000.jsonl.gz").write_bytes(gzip.compress(first.read_bytes()))
+    first.unlink()
+    (tmp_path / "progress-00001.jsonl").write_bytes(b"".join(lines[30:45]))
+    assert following.poll()
+    assert following.reading().events == 45
+    assert not following.poll()
+
+
+def test_what_cannot_be_followed_is_refused() -> None:
+    with pytest.raises(UsageError, match="only files of this machine"):
+        Following(["-"])
+    with pytest.raises(InputError, match="no such file"):
+        Following(["nowhere.log"])
+
+
+def test_each_step_of_the_api_is_a_report_or_nothing_new(tmp_path: Path) -> None:
+    path = tmp_path / "driver.log"
+    half = LOG.index(b"\n", len(LOG) // 2) + 1
+    path.write_bytes(LOG[:half])
+    steps = api.follow(path)
+    first = next(steps)
+    assert first is not None and first.typed.queries[0].state == "running"
+    assert next(steps) is None
+    append(path, LOG[half:])
+    second = next(steps)
+    assert second is not None and second.typed.queries[0].state == "stopped"
+    assert second.typed.queries[0].batches > first.typed.queries[0].batches
+    steps.close()

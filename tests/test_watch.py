@@ -1,0 +1,74 @@
+"""`latency-advisor watch`: what it shows, and when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from advisor import api
+from advisor.cli import main
+from advisor.cli.watching import ended, until_it_ends
+from advisor.contract import Report
+from advisor.views.notebook import Shown
+from tests.views.reports import dead, healthy, report, slow
+
+LOG = Path(__file__).parents[1] / "sample_progress/LG001/rate-to-noop-4.3.0/driver.log.gz"
+
+
+def test_it_shows_what_is_new_and_ends_when_every_query_has_stopped() -> None:
+    running, stopped = report(slow()), report(slow() | {"state": "stopped"})
+    shown: list[Report] = []
+    waits: list[float] = []
+    until_it_ends(iter([Shown(running), None, Shown(stopped), Shown(running)]), shown.append, waits.append)
+    assert shown == [running, stopped]
+    assert len(waits) == 2
+
+
+def test_an_interrupt_ends_it() -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    shown: list[Report] = []
+    until_it_ends(iter([None, Shown(report(slow()))]), shown.append, interrupted)
+    assert shown == []
+
+
+def test_no_query_has_not_stopped() -> None:
+    assert not ended(report())
+    assert not ended(report(dead(), slow()))
+    assert ended(report(dead(), healthy() | {"state": "stopped"}))
+
+
+def test_a_log_whose_query_has_stopped_is_printed_once() -> None:
+    result = CliRunner().invoke(main, ["watch", str(LOG), "--once-per", "1s"])
+    assert result.exit_code == 0, result.output
+    assert result.output.count("LOGS: 119 ms of a 183 ms batch") == 1
+    assert result.output.startswith("─" * 20 + " 2026-11-21 08:56:53 UTC\n")
+
+
+def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(*_: object, **__: object) -> Iterator[Shown | None]:
+        yield Shown(report(slow()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "follow", steps)
+    result = CliRunner().invoke(main, ["watch", str(LOG), "--once-per", "1ms"])
+    assert result.exit_code == 0
+    assert result.output.count("orders-enricher") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.log"], "no such file or directory"),
+        (["-"], "only files of this machine can be followed"),
+        ([str(LOG), "--once-per", "10"], "10 of what?"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told_in_a_line(arguments: list[str], said: str) -> None:
+    result = CliRunner().invoke(main, ["watch", *arguments])
+    assert result.exit_code == 2
+    assert said in result.output and result.output.count("\n") == 1
