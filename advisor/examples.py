@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from advisor.batches import Inside, Place, RunBatches, build
 from advisor.catalogue import Example, Rule
+from advisor.catalogue.example import Every
 from advisor.engine import Finding, Skipped, judge_rule
 from advisor.facts import computed, settle
 from advisor.progress import decode
@@ -47,15 +48,30 @@ def window(example: Example) -> Window:
 def inside(example: Example, batch_ids: Iterable[int]) -> Inside:
     """What the example shows of the jobs of these batches."""
     short, key = example.batches, {"id": _QUERY, "run_id": _RUN}
-    of_parts = {"jobs": len({stage.get("job", number) for number, stage in enumerate(short.stages)}), **short.parts}
-    shown = [number for number in batch_ids if short.parts or short.stages]
-    parts = [{**key, "batch_id": number, **of_parts} for number in shown]
+    shown = {number: _stages(example, number - short.batch_id) for number in batch_ids if short.parts or short.stages}
+    parts = [
+        {**key, "batch_id": number, "jobs": max(1, len({stage.get("job", at) for at, stage in enumerate(stages)}))}
+        | short.parts
+        for number, stages in shown.items()
+    ]
     stages = [
         {**key, "batch_id": number, "job": at, "stage": at, "attempt": 0, **stage}
-        for number in shown
-        for at, stage in enumerate(short.stages)
+        for number, every in shown.items()
+        for at, stage in enumerate(every)
     ]
     return Inside(pa.Table.from_pylist(parts, BATCH_PARTS), pa.Table.from_pylist(stages, STAGES))
+
+
+def _stages(example: Example, number: int) -> tuple[dict[str, Any], ...]:
+    """The stages of the example's batch of that number, from 0."""
+    other = _other(example, number)
+    return other.stages if other and other.stages else example.batches.stages
+
+
+def _other(example: Example, number: int) -> Every | None:
+    """What this batch shows instead, if it is one of the nth."""
+    every = example.batches.every
+    return every if every and number % every.nth == every.nth - 1 else None
 
 
 def progress(example: Example) -> list[dict[str, Any]]:
@@ -64,8 +80,8 @@ def progress(example: Example) -> list[dict[str, Any]]:
     events, at, gap = [], 0.0, _interval(example, short.row)
     for number in range(short.count + len(short.missing_ids)):
         row = dict(short.row)
-        if short.every and number % short.every.nth == short.every.nth - 1:
-            row |= short.every.row
+        if other := _other(example, number):
+            row |= other.row
         scale = 1.0 if short.count == 1 else 1 + chance.uniform(-JITTER, JITTER)
         if short.batch_id + number not in short.missing_ids:
             events.append(_event(example, number, row, scale) | _timing(example, row, at, gap))

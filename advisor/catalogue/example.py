@@ -15,6 +15,7 @@ class Every(Model):
 
     nth: int = Field(ge=2)
     row: dict[str, Number]
+    stages: tuple[dict[str, Number | str | bool], ...] = ()
 
 
 class SourceShort(Model):

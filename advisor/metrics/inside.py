@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.measure import measure
-from advisor.metrics.numbers import mean
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import (
     BatchMetric,
     Batchwise,
     Bounds,
-    Estimate,
     Metric,
     Missing,
-    Windowed,
     batch_metric,
-    window_metric,
 )
-from advisor.metrics.spikes import NO_RHYTHM, rhythm, spike_gap_ms
 from advisor.window import Window
 
 NOT_SEEN = Missing("nothing shows the jobs of these batches")
@@ -47,18 +41,22 @@ def _counted(name: str, column: str, meaning: str) -> BatchMetric:
     return Metric(name, "count", "count", meaning, lambda window: of_jobs(window, column))
 
 
-slots_wait_ms = _wall(
-    "slots_wait_ms", "slots_wait_ms", "waiting for task slots that other queries' tasks held, inside addBatch"
-)
-table_log_ms = _wall(
-    "table_log_ms", "table_log_ms", "jobs on a table format's own log (snapshot, log checkpoint), inside addBatch"
-)
 python_wall_ms = _wall("python_wall_ms", "python_ms", "Python workers, as wall time inside addBatch")
 static_side_ms = _wall("static_side_ms", "other_ms", "jobs that read no stream (a static side, say), inside addBatch")
 state_load_wall_ms = _wall("state_load_wall_ms", "state_load_ms", "loading state, as wall time inside addBatch")
 jobs_per_batch = _counted("jobs_per_batch", "jobs", "Spark jobs of the batch")
 commit_retries = _counted("commit_retries", "commit_retries", "commits of the sink that were tried again")
 files_per_batch = _counted("files_per_batch", "files_written", "files that the sink wrote, as it says")
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def slots_wait_ms(window: Window) -> Batchwise:
+    """Waiting for task slots that other queries' tasks held, inside addBatch."""
+    told = of_jobs(window, "slots_wait_ms")
+    if isinstance(told, Missing) or np.nansum(told) > 0 or window.facts.value("slots_shared") is False:
+        return told
+    by_seconds = isinstance(of_jobs(window, "driver_before_ms"), Missing)
+    return Missing("the log's clock has seconds only") if by_seconds else told
 
 
 @batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"))
@@ -99,28 +97,7 @@ def driver_gaps_ms(window: Window) -> Batchwise:
     return total
 
 
-@window_metric("ms", phases=("add_batch_ms",))
-def table_log_spike_ms(window: Window) -> Windowed:
-    """What jobs on the table format's log take more in the batches of a rhythm than in the others, on average."""
-    told, found = table_log_ms(window), rhythm(window)
-    if isinstance(found, Missing) or not isinstance(told, np.ndarray):
-        return found if isinstance(found, Missing) else told if isinstance(told, Missing) else NO_RHYTHM
-    excess = mean(told[found.slow]) - mean(told[~found.slow])
-    return NOT_TOLD if np.isnan(excess) else Estimate(max(0.0, excess), max(0.0, excess), max(0.0, excess))
-
-
-@window_metric("share", phases=("add_batch_ms",))
-def table_log_spike_share(window: Window) -> Windowed:
-    """The same over what those batches take more than the others."""
-    log, gap = table_log_spike_ms(window), measure(window, spike_gap_ms)
-    if not isinstance(log, Estimate) or not isinstance(gap, Estimate) or not gap.safe:
-        return log if isinstance(log, Missing) else NO_RHYTHM
-    share = min(1.0, log.safe / gap.safe)
-    return Estimate(share, share, share)
-
-
 slots_wait_share = share_of(slots_wait_ms, "slots_wait_share", "waiting for others' task slots / triggerExecution")
-table_log_share = share_of(table_log_ms, "table_log_share", "jobs on a table format's own log / triggerExecution")
 python_share = share_of(python_wall_ms, "python_share", "Python workers as wall time / triggerExecution")
 static_side_share = share_of(static_side_ms, "static_side_share", "jobs that read no stream / triggerExecution")
 state_load_share = share_of(state_load_wall_ms, "state_load_share", "loading state as wall time / triggerExecution")

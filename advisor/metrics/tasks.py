@@ -8,9 +8,10 @@ import numpy as np
 from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.flow import reread_factor
 from advisor.metrics.inside import NOT_SEEN, NOT_TOLD
-from advisor.metrics.numbers import fact_number, median, zero_filled
+from advisor.metrics.numbers import fact_number, mean, median, zero_filled
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, remembered, window_metric
+from advisor.metrics.spikes import rhythm
 from advisor.window import Window
 
 SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
@@ -23,7 +24,8 @@ class Spread(msgspec.Struct, frozen=True):
     """The stages of the batches: tasks, slots, their milliseconds. NaN where it is not known.
 
     `wall`: from the first task's launch to the stage's end, without waiting for slots that others held. `total`,
-    `longest`: of its tasks, from launch to finish. `others`: the mean task but the longest.
+    `longest`: of its tasks, from launch to finish. `others`: the mean task but the longest. `rounds`: of tasks that
+    run one after the other.
     """
 
     tasks: np.ndarray
@@ -45,7 +47,13 @@ def spread(window: Window) -> Spread:
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.where(tasks > 1, (total - longest) / (tasks - 1), longest)
     wall = np.maximum(stages["wall_ms"] - before, longest)
-    return Spread(tasks, slots, wall, total, longest, others, np.ceil(tasks / slots))
+    rounds = np.where(tasks <= _seen_at_once(window), 1.0, np.ceil(tasks / slots))
+    return Spread(tasks, slots, wall, total, longest, others, rounds)
+
+
+def _seen_at_once(window: Window) -> float:
+    """Tasks that were seen to run at once: one at least."""
+    return fact_number(window, "task_slots_at_least") or 1.0
 
 
 def per_batch(window: Window, values: np.ndarray, keep: np.ndarray) -> Batchwise:
@@ -114,7 +122,7 @@ def waves_ms(window: Window) -> Batchwise:
     if not len(window.stages):
         return NOT_SEEN
     of = spread(window)
-    if np.isnan(of.slots).all():
+    if np.isnan(of.rounds).any():
         return NO_SLOTS
     return per_batch(window, of.wall - of.longest, (of.rounds > 1) & ~_of_kind(window, "table_log"))
 
@@ -125,7 +133,7 @@ def most_waves(window: Window) -> Batchwise:
     if not len(window.stages):
         return NOT_SEEN
     of = spread(window)
-    if np.isnan(of.slots).all():
+    if np.isnan(of.rounds).any():
         return NO_SLOTS
     most = np.full(len(window), np.nan)
     np.fmax.at(most, window.stages["batch"], np.where(_of_kind(window, "table_log"), np.nan, of.rounds))
@@ -170,15 +178,15 @@ def locality_wait_ms(window: Window) -> Batchwise:
     """
     if not len(window.stages):
         return NOT_SEEN
-    if window.facts.value("local_mode") is not False:
-        return Missing("on one machine every task is beside its data", "local_mode")
     of, stages = spread(window), window.stages
-    if np.isnan(of.slots).all():
-        return NO_SLOTS
+    slots = np.where(np.isnan(of.slots), _seen_at_once(window), of.slots)
     with np.errstate(divide="ignore", invalid="ignore"):
-        enough = np.fmax(of.longest, np.fmax(of.total / of.slots, of.rounds * of.total / of.tasks))
-    told = zero_filled(stages["process_local"]) + zero_filled(stages["node_local"])
-    return per_batch(window, of.wall - enough, (told >= of.tasks) & (of.tasks > 1) & (of.wall - enough >= LEAST_MS))
+        enough = np.fmax(of.longest, np.fmax(of.total / slots, of.rounds * of.total / of.tasks))
+    beside = zero_filled(stages["process_local"]) + zero_filled(stages["node_local"])
+    waits = (beside >= of.tasks) & (of.tasks > 1) & (of.wall - enough >= LEAST_MS)
+    if waits.any() and window.facts.value("local_mode") is not False:
+        return Missing("on one machine every task is beside its data", "local_mode")
+    return per_batch(window, of.wall - enough, waits)
 
 
 @batch_metric("ms", phases=("add_batch_ms",))
@@ -248,10 +256,40 @@ def shuffle_waves_ms(window: Window) -> Batchwise:
     if not len(window.stages):
         return NOT_SEEN
     of, stages = spread(window), window.stages
-    if np.isnan(of.slots).all():
+    if np.isnan(of.rounds).any():
         return NO_SLOTS
     read = _of_kind(window, "shuffle", "result") & (of.rounds > 1)
     return per_batch(window, of.wall * (1 - 1 / of.rounds), read & ~np.isnan(stages["tasks"]))
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def table_log_ms(window: Window) -> Batchwise:
+    """Stages on a table format's own log: Delta's snapshot, the checkpoint of its log."""
+    if not len(window.stages):
+        return NOT_SEEN
+    return per_batch(window, window.stages["wall_ms"], _of_kind(window, "table_log"))
+
+
+@window_metric("ms", phases=("add_batch_ms",))
+def table_log_spike_ms(window: Window) -> Windowed:
+    """What stages on the table's own log take more in a batch of the rhythm than in the others."""
+    found, told = rhythm(window), table_log_ms(window)
+    if isinstance(found, Missing):
+        return found
+    if not isinstance(told, np.ndarray):
+        return told if isinstance(told, Missing) else NOT_TOLD
+    more = max(0.0, mean(told[found.slow]) - mean(told[~found.slow]))
+    return NOT_TOLD if np.isnan(more) else Estimate(more, more, more)
+
+
+@window_metric("share", phases=("add_batch_ms",))
+def table_log_spike_share(window: Window) -> Windowed:
+    """The same over the time of all batches."""
+    more, found, duration = table_log_spike_ms(window), rhythm(window), window.batches["trigger_execution_ms"]
+    if isinstance(found, Missing) or not isinstance(more, Estimate):
+        return more
+    share = more.safe * float(found.slow.sum()) / float(np.nansum(duration))
+    return Estimate(share, share, share)
 
 
 straggler_share = share_of(straggler_ms, "straggler_share", "waiting for one slow task of a stage / triggerExecution")
@@ -263,6 +301,7 @@ too_few_readers_share = share_of(
 locality_wait_share = share_of(locality_wait_ms, "locality_wait_share", "waiting for a place / triggerExecution")
 repeated_read_share = share_of(repeated_read_ms, "repeated_read_share", "reading the source again / triggerExecution")
 gc_share = share_of(gc_ms, "gc_share", "garbage collection during tasks as wall time / triggerExecution")
+table_log_share = share_of(table_log_ms, "table_log_share", "stages on a table's own log / triggerExecution")
 shuffle_waves_share = share_of(
     shuffle_waves_ms, "shuffle_waves_share", "waves of tasks behind a shuffle / triggerExecution"
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession, functions
+from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.streaming import DataStreamWriter
 
 Made = dict[str, Any]
@@ -96,7 +96,10 @@ def beside_static_side(frame: DataFrame, shape: Made) -> DataFrame:
     path = shape["path"]
     static = frame.sparkSession.range(shape["rows"]).selectExpr("id AS key", "sha2(string(id), 256) AS name")
     static.write.mode("overwrite").parquet(path)
-    table = functions.broadcast(frame.sparkSession.read.parquet(path))
+    table = frame.sparkSession.read.parquet(path)
+    if shape.get("cached"):
+        print(table.cache().count())
+    table = functions.broadcast(table)
     return frame.withColumn("key", functions.expr(f"value % {shape['rows']}")).join(table, "key")
 
 
@@ -171,12 +174,32 @@ def write_then_wait(_: str) -> Callable[[DataFrame, int], None]:
     return write
 
 
+def numbered(batch: DataFrame, number: Column) -> None:
+    """Forty columns and the batch's number, to nowhere."""
+    made = [f"(value + {column}) * {column + 3} AS c{column}" for column in range(40)]
+    batch.selectExpr(*made).withColumn("batch", number).where("c1 > 2").write.format("noop").mode("append").save()
+
+
 def with_batch_id(_: str) -> Callable[[DataFrame, int], None]:
-    """foreachBatch: the batch's id stands in the expressions, so their code is generated anew in every batch."""
+    """foreachBatch: the batch's id is a number in the expressions, so their code is generated anew in every batch."""
+    return lambda batch, number: numbered(batch, functions.lit(number))
+
+
+def with_batch_id_as_text(_: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: the same as text, which generated code refers to and does not hold."""
+    return lambda batch, number: numbered(batch, functions.lit(str(number)))
+
+
+def count_check_and_write_persisted(table: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: as `count_check_and_write`, and the batch is persisted first."""
+    several = count_check_and_write(table)
 
     def write(batch: DataFrame, number: int) -> None:
-        made = [f"(value + {number}) * {column + 3} AS c{column}" for column in range(40)]
-        batch.selectExpr(*made).where(f"c1 > {number}").write.format("noop").mode("append").save()
+        batch.persist()
+        try:
+            several(batch, number)
+        finally:
+            batch.unpersist()
 
     return write
 
@@ -184,7 +207,8 @@ def with_batch_id(_: str) -> Callable[[DataFrame, int], None]:
 FOREACH_BATCH = {
     function.__name__: function
     for function in (
-        append_once, write_twice, send_row_by_row, count_check_and_write, write_then_wait, with_batch_id,
+        append_once, write_twice, send_row_by_row, count_check_and_write, count_check_and_write_persisted,
+        write_then_wait, with_batch_id, with_batch_id_as_text,
     )
 }  # fmt: skip
 

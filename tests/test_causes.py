@@ -1,0 +1,199 @@
+"""What was seen inside addBatch: the tables beside the batches of a run, and what the metrics make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from advisor.batches import Inside, Reading, RunBatches
+from advisor.facts import Facts, Known, computed
+from advisor.metrics import Estimate, Missing, measure
+from advisor.stages import BATCH_PARTS, STAGES
+from advisor.window import Window, executed_window
+from tests.made import events, table
+
+RUN = "r"
+KEY = {"id": "q", "run_id": RUN}
+KAFKA = {"description": "KafkaV2[Subscribe[t]]"}
+EVEN = {"kind": "source_read", "tasks": 2, "slots": 2, "wall_ms": 110.0, "first_task_ms": 10.0, "task_ms": 190.0}
+EVEN |= {"task_max_ms": 100.0, "rows_max": 50.0, "input_rows": 100}
+
+
+def opened(
+    rows: list[dict[str, Any]],
+    stages: dict[int, list[dict[str, Any]]],
+    parts: dict[int, dict[str, Any]] | None = None,
+    **facts: Any,
+) -> Window:
+    """The batches of a run with these stages and parts, by batch id."""
+    batches = Reading.of(table([event | {"id": "q", "runId": RUN} for event in events(rows, first=0)])).batches
+    told = {number: {"jobs": 1} for number in stages} | (parts or {})
+    seen = Inside(
+        pa.Table.from_pylist([{**KEY, "batch_id": at, **each} for at, each in told.items()], BATCH_PARTS),
+        pa.Table.from_pylist(
+            [
+                {**KEY, "batch_id": at, "job": nth, "stage": nth, **each}
+                for at, every in stages.items()
+                for nth, each in enumerate(every)
+            ],
+            STAGES,
+        ),
+    )
+    known = {name: Known(value, "user") for name, value in facts.items()}
+    return executed_window(RunBatches(batches, seen)[RUN], Facts(known))
+
+
+def ms(window: Window, name: str) -> float:
+    """The typical value of a metric."""
+    found = measure(window, name)
+    assert isinstance(found, Estimate), found
+    return found.safe
+
+
+BATCH = {"triggerExecution": 600, "addBatch": 500}
+IDLE = {"triggerExecution": 3, "latestOffset": 2}
+
+
+def test_parts_stand_beside_their_batch_and_nothing_beside_others() -> None:
+    window = opened([BATCH, IDLE, BATCH, BATCH], {}, {2: {"jobs": 1, "slots_wait_ms": 40.0}})
+    numbers = window.batches["batch_id"].tolist()
+    assert np.isnan(window.batches["slots_wait_ms"]).tolist() == [number != 2 for number in numbers]
+    assert window.batches["slots_wait_ms"][numbers.index(2)] == 40
+
+
+def test_a_run_of_which_nothing_shows_the_jobs_has_no_parts_and_no_stages() -> None:
+    batches = Reading.of(table(events([BATCH] * 2))).batches
+    run = batches["run_id"][0].as_py()
+    found = RunBatches(batches, Inside(BATCH_PARTS.empty_table(), STAGES.empty_table()))[run]
+    assert "jobs" not in found.rows
+    assert len(found.stages) == 0
+    assert isinstance(measure(executed_window(found, Facts({})), "straggler_ms"), Missing)
+
+
+def test_stages_follow_their_batch_when_batches_are_left_out() -> None:
+    window = opened([BATCH] * 4, {0: [EVEN], 2: [EVEN, EVEN], 3: [EVEN]})
+    kept = window.only(window.batches["batch_id"] >= 2, "some")
+    assert kept.stages["batch"].tolist() == [0, 0, 1]
+    assert len(kept.stages["wall_ms"]) == 3
+
+
+def test_names_of_those_that_held_the_slots_become_a_fact() -> None:
+    window = opened([BATCH] * 3, {}, {n: {"jobs": 1, "waited_for": ["b", "a"] if n else ["a"]} for n in range(3)})
+    batches = RunBatches(
+        Reading.of(table([event | {"id": "q", "runId": RUN} for event in events([BATCH] * 3, first=0)])).batches,
+        Inside(
+            pa.Table.from_pylist(
+                [{**KEY, "batch_id": n, "jobs": 1, "waited_for": ["b", "a"] if n else ["a"]} for n in range(3)],
+                BATCH_PARTS,
+            ),
+            STAGES.empty_table(),
+        ),
+    )[RUN]
+    assert computed(batches)["slots_held_by"].value == "a, b"
+    assert window.batches["waited_for"].tolist() == ["a", "b, a", "b, a"]
+
+
+SLOW = EVEN | {"tasks": 4, "wall_ms": 430.0, "task_ms": 466.0, "task_max_ms": 417.0, "rows_max": 25.0}
+
+
+@pytest.mark.parametrize(
+    ("stage", "metric", "expected"),
+    [
+        (EVEN, "straggler_ms", 0),
+        (SLOW, "straggler_ms", 420 - 2 * 49 / 3),  # two rounds of the others' mean task
+        (SLOW | {"rows_max": 90.0}, "straggler_ms", 0),  # its rows explain it
+        (SLOW | {"rows_max": 90.0}, "skew_ms", 420 - 466 / 2),  # its work spread evenly over two slots
+        (SLOW | {"rows_max": 90.0, "kind": "shuffle"}, "skew_ms", 0),
+        (EVEN, "waves_ms", 0),
+        (SLOW, "waves_ms", 3),
+        (EVEN | {"tasks": 8, "wall_ms": 410.0, "task_max_ms": 100.0, "task_ms": 790.0}, "waves_ms", 300),
+        (EVEN | {"tasks": 50, "kind": "table_log"}, "waves_ms", 0),
+        (EVEN | {"tasks": 1, "task_ms": 100.0}, "too_few_readers_ms", 50),
+        (EVEN | {"tasks": 1, "task_ms": 100.0, "kind": "state"}, "too_few_readers_ms", 0),
+        (EVEN | {"gc_ms": 80.0}, "gc_ms", 40),
+        (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0}, "shuffle_waves_ms", 300),
+    ],
+)
+def test_a_stage_in_milliseconds_of_its_batch(stage: dict[str, Any], metric: str, expected: float) -> None:
+    assert ms(opened([BATCH] * 3, {n: [stage] for n in range(3)}), metric) == pytest.approx(expected)
+
+
+def test_nothing_takes_longer_than_add_batch() -> None:
+    assert ms(opened([BATCH] * 3, {n: [SLOW] * 3 for n in range(3)}), "straggler_ms") == 500
+
+
+def test_tasks_that_wait_for_their_place_run_one_after_the_other() -> None:
+    stage = EVEN | {"wall_ms": 210.0, "process_local": 2, "node_local": 0}
+    rows = {n: [stage] for n in range(3)}
+    assert ms(opened([BATCH] * 3, rows, local_mode=False), "locality_wait_ms") == 100
+    assert isinstance(measure(opened([BATCH] * 3, rows, local_mode=True), "locality_wait_ms"), Missing)
+    away = {n: [stage | {"process_local": 1, "any_local": 1}] for n in range(3)}
+    assert ms(opened([BATCH] * 3, away, local_mode=False), "locality_wait_ms") == 0
+
+
+def test_jobs_that_read_the_source_again_count_without_the_longest() -> None:
+    again = [EVEN, EVEN | {"wall_ms": 60.0}, EVEN | {"kind": "result", "wall_ms": 90.0}]
+    window = opened([BATCH] * 3, dict.fromkeys(range(3), again))
+    assert ms(window, "repeated_read_ms") == 60
+    assert ms(window, "source_reads") == 2
+    assert ms(window, "reread_ms") == 60
+    in_one = opened([BATCH] * 3, {n: [each | {"job": 7} for each in again] for n in range(3)})
+    assert ms(in_one, "repeated_read_ms") == 0
+
+
+def test_rows_of_kafkas_partitions_tell_where_tasks_do_not() -> None:
+    offsets = [
+        KAFKA
+        | {
+            "startOffset": {"t": {"0": 100 * n, "1": 10 * n}},
+            "endOffset": {"t": {"0": 100 * n + 100, "1": 10 * n + 10}},
+        }
+        for n in range(3)
+    ]
+    rows = [{**BATCH, "sources": [each]} for each in offsets]
+    stage = EVEN | {"rows_max": None, "input_rows": None, "wall_ms": 200.0, "task_ms": 210.0, "task_max_ms": 190.0}
+    window = opened(rows, {n: [stage] for n in range(3)})
+    assert ms(window, "skew_ms") == 85
+    assert ms(window, "straggler_ms") == 0
+
+
+def test_a_commit_is_what_lines_tell_or_what_follows_the_last_job() -> None:
+    after = {n: {"jobs": 1, "driver_after_ms": 300.0} for n in range(3)}
+    told = {n: {"jobs": 1, "driver_after_ms": 50.0, "sink_commit_ms": 250.0} for n in range(3)}
+    clock = {n: {"jobs": 1, "driver_ms": 320.0} for n in range(3)}
+    assert ms(opened([BATCH] * 3, {}, after, sink="other"), "sink_commit_ms") == 300
+    assert ms(opened([BATCH] * 3, {}, told, sink="foreach_batch"), "sink_commit_ms") == 250
+    assert isinstance(measure(opened([BATCH] * 3, {}, after, sink="foreach_batch"), "sink_commit_ms"), Missing)
+    within = measure(opened([BATCH] * 3, {}, clock, sink="other"), "sink_commit_ms")
+    assert isinstance(within, Estimate)
+    assert (within.low, within.high) == (0, 320)
+    assert ms(opened([BATCH] * 3, {}, clock), "driver_gaps_ms") == 320
+
+
+def test_jobs_on_the_tables_log_explain_a_rhythm() -> None:
+    slow, log = (
+        {"triggerExecution": 2100, "addBatch": 2000},
+        EVEN | {"kind": "table_log", "tasks": 50, "wall_ms": 1400.0},
+    )
+    rows = [slow if n % 10 == 0 else BATCH for n in range(50)]
+    stages = {n: [EVEN, *([log] if n % 10 == 0 else [])] for n in range(50)}
+    window = opened(rows, stages)
+    assert ms(window, "table_log_spike_ms") == 1400
+    assert ms(window, "table_log_spike_share") == pytest.approx(5 * 1400 / (5 * 2100 + 45 * 600))
+    assert ms(opened(rows, {n: [EVEN] for n in range(50)}), "table_log_spike_ms") == 0
+    assert isinstance(measure(opened([BATCH] * 50, stages), "table_log_spike_ms"), Missing)
+
+
+def test_tasks_that_were_seen_at_once_are_one_wave_where_nobody_knows_the_slots() -> None:
+    stages = {n: [EVEN | {"slots": None}] for n in range(3)}
+    assert ms(opened([BATCH] * 3, stages, task_slots_at_least=2), "waves_ms") == 0
+    assert isinstance(measure(opened([BATCH] * 3, stages), "waves_ms"), Missing)
+
+
+def test_a_clock_of_seconds_does_not_tell_whether_slots_were_waited_for() -> None:
+    by_seconds = {n: {"jobs": 1, "slots_wait_ms": 0.0, "driver_ms": 20.0} for n in range(3)}
+    assert isinstance(measure(opened([BATCH] * 3, {}, by_seconds), "slots_wait_ms"), Missing)
+    assert ms(opened([BATCH] * 3, {}, by_seconds, slots_shared=False), "slots_wait_ms") == 0
