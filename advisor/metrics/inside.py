@@ -15,7 +15,9 @@ from advisor.metrics.registry import (
 )
 from advisor.window import Window
 
-NOT_SEEN = Missing("nothing shows the jobs of these batches")
+NOT_SEEN = Missing(
+    "nothing shows the jobs of these batches (--stages reads them from event logs and from logs at INFO)"
+)
 NOT_TOLD = Missing("what shows the jobs of these batches does not tell it")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
 OWN_CODE = ("foreach_batch", "foreach")
