@@ -17,7 +17,7 @@ from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
 from advisor.report import Asked, Wanted, assemble, compare_readings
 from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
-from advisor.report.assemble import input_of, report_on
+from advisor.report.assemble import entries_of, input_of, report_on
 from advisor.sources import files
 from advisor.sources.following import Following
 from advisor.wishes import UserWishes, user_wishes
@@ -132,9 +132,9 @@ def analyze_fleet(
         if save_table is not None or incremental:
             raise UsageError("save_table", "tables are written by a cluster", "use engine='spark'")
         reading = files.read(given, progress=progress)
-        told = assemble(reading, judges, asked, metrics=fleet.METRICS).typed
-        _refuse_absent(asked, limits, told.queries, span(reading.batches))
-        return fleet.report(map(fleet.summary, told.queries), told.input, version=told.advisor_version)
+        found = list(map(fleet.summary, entries_of(reading, judges, asked, metrics=fleet.METRICS)))
+        _refuse_absent(asked, limits, found, span(reading.batches))
+        return fleet.report(found, input_of(reading), version=advisor.__version__)
     from advisor import cluster  # noqa: PLC0415
 
     place = None if save_table is None else cluster.Table(str(save_table), incremental)

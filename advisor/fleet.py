@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from advisor.contract import (
+    LEVELS,
     Advice,
     Counted,
     Finding,
@@ -71,7 +72,7 @@ def report(summaries: Iterable[FleetQuery], read: Input, *, version: str) -> Fle
     queries. Milliseconds per hour are savings per batch times batches per hour; what is only bounded counts apart.
     """
     runs = list(summaries)
-    queries = sorted(latest(runs), key=_most_first)
+    queries = sorted(sorted(latest(runs), key=_age, reverse=True), key=_most_first)
     return Fleet(
         schema_version=SCHEMA_VERSION,
         advisor_version=version,
@@ -188,10 +189,11 @@ def _sum(parts: Iterable[Wins | None]) -> Wins:
     return Wins(expected=round(expected, 1), at_most=round(most, 1))
 
 
-def _most_first(query: FleetQuery) -> tuple[float, float, int, str]:
+def _most_first(query: FleetQuery) -> tuple[float, float, int, str, int]:
     wins = query.recoverable or Wins(expected=0.0, at_most=0.0)
     dead = 0 if query.state in ("dead", "restarting") else 1
-    return -wins.expected, -wins.at_most, dead, query.label
+    worst = max((LEVELS.index(finding.level) for finding in query.findings), default=-1)
+    return -wins.expected, -wins.at_most, dead, query.label, -worst
 
 
 def _age(run: FleetQuery) -> tuple[bool, str]:

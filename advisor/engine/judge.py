@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -34,11 +35,17 @@ def judge(
     findings = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
     return Judgement(
         findings=tuple(ranked(folded(findings, catalogue))),
-        skipped=tuple(verdict for verdict in verdicts if isinstance(verdict, Skipped)),
+        skipped=tuple(_shared(verdict) for verdict in verdicts if isinstance(verdict, Skipped)),
         suppressed=tuple(quiet_by_wish.values()),
         passed=tuple(verdict for verdict in verdicts if isinstance(verdict, Passed)),
-        not_applicable=tuple(Skipped(v.rule, v.reason) for v in verdicts if isinstance(v, NotApplicable)),
+        not_applicable=tuple(_shared(Skipped(v.rule, v.reason)) for v in verdicts if isinstance(v, NotApplicable)),
     )
+
+
+@lru_cache(maxsize=4096)
+def _shared(skipped: Skipped) -> Skipped:
+    """The same, one object for all runs of which it is said."""
+    return skipped
 
 
 def _guarded(

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -141,9 +142,16 @@ def _application_wide(row: Sighting) -> bool:
 
 def _rows(sightings: pa.Table) -> list[Sighting]:
     """The table's rows in order of place, missing ids as None."""
-    columns = [sightings[name].to_pylist() for name in Sighting._fields]
+    columns = [_shared(sightings[name]) for name in Sighting._fields]
     rows = [Sighting(one or None, run or None, *rest) for one, run, *rest in zip(*columns, strict=True)]
     return sorted(rows, key=lambda row: (row.log or "", row.file or "", row.offset or 0))
+
+
+def _shared(column: pa.ChunkedArray) -> list[Any]:
+    """The column's values, equal ones as one object: a log says the same of thousands of runs."""
+    distinct, numbers = (dictionary := column.combine_chunks().dictionary_encode()).dictionary, dictionary.indices
+    values = [*distinct.to_pylist(), None]
+    return [values[number] for number in pc.fill_null(numbers, len(distinct)).to_pylist()]
 
 
 def _runs(batches: pa.Table, sightings: Iterable[Sighting]) -> dict[str, Run]:

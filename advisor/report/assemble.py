@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
@@ -41,7 +41,7 @@ from advisor.metrics.quality import data_problem
 from advisor.redaction import hide
 from advisor.report.falling import PROGRESS_NEEDS_INFO, falling_behind
 from advisor.report.judged import Judged
-from advisor.report.query import query, state
+from advisor.report.query import RESTARTING, query, state
 from advisor.report.series import series
 from advisor.window import Window, executed_window, latest_regime, run_window
 
@@ -133,9 +133,19 @@ def assemble(
 
     `metrics`: those that are told of each run; to tell all takes a third of the time.
     """
+    return report_on(reading, entries_of(reading, catalogue, asked or Asked(), judged, metrics))
+
+
+def entries_of(
+    reading: Reading,
+    catalogue: Catalogue,
+    asked: Asked,
+    judged: Callable[[int, int], None] | None = None,
+    metrics: Iterable[str] = METRICS,
+) -> Iterator[QueryEntry]:
+    """One entry per run of a reading, as `judge_runs` gives them."""
     batches, narrow = _by_run(reading), reading.batches.select(NARROW)
-    entries = judge_runs(batches, narrow, reading.sightings, catalogue, asked or Asked(), judged, metrics)
-    return report_on(reading, entries)
+    return judge_runs(batches, narrow, reading.sightings, catalogue, asked, judged, metrics)
 
 
 def judge_runs(
@@ -146,20 +156,18 @@ def judge_runs(
     asked: Asked,
     judged: Callable[[int, int], None] | None = None,
     metrics: Iterable[str] = METRICS,
-) -> list[QueryEntry]:
-    """One entry per run, in order of time.
+) -> Iterator[QueryEntry]:
+    """One entry per run, in order of time, each judged when it is asked for.
 
     `batches`: of each run those that can be judged, in order of time; `narrow`: NARROW of every event of every
     run, sorted by run and time. A run is judged alike beside any others, as long as all runs are there that share its
     logs or its query.
     """
     judge_of = _RunJudge(batches, narrow, sightings, catalogue, asked)
-    entries = []
     for done, run in enumerate(judge_of.runs, 1):
-        entries.append(judge_of.entry(run, metrics))
+        yield judge_of.entry(run, metrics)
         if judged is not None:
             judged(done, len(judge_of.runs))
-    return entries
 
 
 def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) -> Report:
@@ -206,9 +214,9 @@ class _RunJudge:
         self._evidence = Evidence(sightings, narrow)
         self._faults: dict[str, str] = {}
         self.runs = sorted(self._evidence.runs.values(), key=_started)
-        self._facts = {run.run_id: self._settled(run) for run in self.runs}
+        self._facts: dict[str, Facts] = {}
         self._runs_of = Counter(run.id for run in self.runs)
-        self._died = Counter(run.id for run in self.runs if self._facts[run.run_id].get("terminated_error"))
+        self._died = Counter(run.id for run in self.runs if self._may_restart(run))
         self._seen: Counter[str | None] = Counter()
         self._earlier: dict[str | None, Window] = {}
 
@@ -219,31 +227,33 @@ class _RunJudge:
             entry = query(judged, metrics)
             return msgspec.structs.replace(entry, series=self._series(judged)) if self._asked.series else entry
         except Exception as error:
-            return query(self._unjudged(run, fault(error)), metrics)
+            return query(self._unjudged(run, self._settled(run), fault(error)), metrics)
 
     def judged(self, run: Run) -> Judged:
         """One run, judged as it was asked for; where a fault of the advisor prevents it, without its batches."""
         self._seen[run.id] += 1
+        facts = self._facts.pop(run.run_id, None)
+        if facts is None:
+            facts = self._settled(run)
         if run.run_id in self._faults:
-            return self._unjudged(run, self._faults[run.run_id])
+            return self._unjudged(run, facts, self._faults[run.run_id])
         try:
-            return self._judged(run)
+            return self._judged(run, facts)
         except Exception as error:
-            return self._unjudged(run, fault(error))
+            return self._unjudged(run, facts, fault(error))
 
     def _series(self, judged: Judged) -> Series | None:
         """The run's single batches, those that are not judged too."""
         batches = self._batches.get(judged.run.run_id, self._nothing)
         return series(executed_window(batches, judged.window.facts), judged.window, judged.since)
 
-    def _unjudged(self, run: Run, why: str) -> Judged:
-        facts = self._facts[run.run_id]
+    def _unjudged(self, run: Run, facts: Facts, why: str) -> Judged:
         window = run_window(self._nothing, facts)
         return Judged(run, self._runs_of[run.id], window, None, "restart", self._state(run, facts), fault=why)
 
-    def _judged(self, run: Run) -> Judged:
+    def _judged(self, run: Run, facts: Facts) -> Judged:
         batches, wishes = self._batches.get(run.run_id, self._nothing), self._asked.wishes
-        window, before, since = _window(batches, self._facts[run.run_id], self._asked, self._earlier.get(run.id))
+        window, before, since = _window(batches, facts, self._asked, self._earlier.get(run.id))
         if self._seen[run.id] == self._runs_of[run.id]:
             self._earlier.pop(run.id, None)  # nothing is compared with it any more
         elif len(window):
@@ -256,6 +266,16 @@ class _RunJudge:
 
     def _state(self, run: Run, facts: Facts) -> State:
         return state(run, facts, self._runs_of[run.id] - self._seen[run.id], self._died[run.id], self._asked.live)
+
+    def _may_restart(self, run: Run) -> bool:
+        """Whether the run died, of a query with so many runs that it may be started again and again.
+
+        Facts of the others are settled when they are judged: those of all runs at once would be most of the memory.
+        """
+        if self._runs_of[run.id] < RESTARTING:
+            return False
+        facts = self._facts[run.run_id] = self._settled(run)
+        return facts.get("terminated_error") is not None
 
     def _settled(self, run: Run) -> Facts:
         """The run's facts; where a fault of the advisor prevents it, those that the user gives."""
