@@ -13,8 +13,14 @@ import pyarrow as pa
 from advisor.batches import Inside, Place, RunBatches, build
 from advisor.catalogue import Example, Rule
 from advisor.catalogue.example import Every
+from advisor.contract import Passed
 from advisor.engine import Finding, Skipped, judge_rule
-from advisor.facts import computed, settle
+from advisor.engine.conditions import ask, ask_all
+from advisor.engine.quiet import why_quiet
+from advisor.facts import Facts, computed, settle
+from advisor.metrics import METRICS, Missing, measure
+from advisor.metrics.words import in_words
+from advisor.metrics.words import number as in_unit
 from advisor.progress import decode
 from advisor.stages import BATCH_PARTS, STAGES
 from advisor.window import Window, run_window
@@ -33,7 +39,8 @@ def run(rule: Rule) -> list[str]:
 
 def failures(rule: Rule, example: Example) -> list[str]:
     """The same for one example."""
-    return list(_differences(example, judge_rule(rule, window(example))))
+    judged = window(example)
+    return list(_differences(rule, example, judged, judge_rule(rule, judged)))
 
 
 def window(example: Example) -> Window:
@@ -42,7 +49,13 @@ def window(example: Example) -> Window:
     places = [Place("example", number, "example") for number in range(len(events))]
     table = build([decode(json.dumps(event).encode()) for event in events], places)
     batches = RunBatches(table, inside(example, table["batch_id"].to_pylist()))[_RUN] if events else table
-    return run_window(batches, settle([], {}, computed(batches), user=example.facts))
+    return run_window(batches, _without(settle([], {}, computed(batches), user=example.facts), example.unknown))
+
+
+def _without(facts: Facts, unknown: Iterable[str]) -> Facts:
+    """The facts without these, and without what narrows them down."""
+    hidden = {f"{name}{part}" for name in unknown for part in ("", "_one_of", "_at_least", "_below")}
+    return Facts({name: known for name, known in facts.items() if name not in hidden}, facts.conflicts)
 
 
 def inside(example: Example, batch_ids: Iterable[int]) -> Inside:
@@ -153,28 +166,58 @@ def _split(total: int, partitions: int) -> dict[str, int]:
     return {str(number): (total + partitions - 1 - number) // partitions for number in range(partitions)}
 
 
-def _differences(example: Example, answer: Finding | Skipped | None) -> Iterator[str]:
+def _differences(rule: Rule, example: Example, judged: Window, answer: Finding | Skipped | None) -> Iterator[str]:
     expected = example.expect
     verdict = "fires" if isinstance(answer, Finding) else "quiet" if answer is None else "skipped"
     if verdict != expected.verdict:
-        reason = f" ({answer.reason})" if isinstance(answer, Skipped) else ""
-        yield f"expected {expected.verdict}, got {verdict}{reason}"
+        yield f"expected {expected.verdict}, got {verdict}, because {_decided(rule, judged, answer)}"
     elif isinstance(answer, Skipped) and (expected.because or "") not in answer.reason:
         yield f"skipped because '{answer.reason}', which does not name '{expected.because}'"
     elif isinstance(answer, Finding):
-        yield from _in_finding(example, answer)
+        yield from _in_finding(rule, example, judged, answer)
 
 
-def _in_finding(example: Example, finding: Finding) -> Iterator[str]:
+def _decided(rule: Rule, judged: Window, answer: Finding | Skipped | None) -> str:
+    """What the answer hangs on: the reason, the condition that keeps the rule quiet, or the number it fires by."""
+    if isinstance(answer, Skipped):
+        return answer.reason
+    if answer is None:
+        quiet = why_quiet(rule, judged, rule.levels)
+        return quiet.margin if isinstance(quiet, Passed) else quiet.reason
+    return f"{_number(rule, judged)}, and nothing that it requires is unknown or fails"
+
+
+def _number(rule: Rule, judged: Window) -> str:
+    """The number that the rule stands on, beside its levels."""
+    if rule.measure is None:
+        return f"{rule.seen.fact if rule.seen else 'it'} was seen"
+    value, unit = measure(judged, rule.measure.metric, rule.measure.stat), METRICS[rule.measure.metric].unit
+    said = value.reason if isinstance(value, Missing) else in_words(value, unit)
+    word = "below" if rule.falling else "from"
+    levels = ", ".join(f"{level} {word} {in_unit(limit, unit)}" for level, limit in rule.levels.items())
+    return f"{rule.measure.metric} is {said} ({levels})"
+
+
+def _in_finding(rule: Rule, example: Example, judged: Window, finding: Finding) -> Iterator[str]:
     expected = example.expect
-    for name in ("level", "confidence"):
-        wanted, found = getattr(expected, name), getattr(finding, name)
-        if wanted is not None and wanted != found:
-            yield f"expected {name} {wanted}, got {found}"
+    if expected.level not in (None, finding.level):
+        felt = "" if finding.felt_share is None else f"; it takes {finding.felt_share:.0%} of what a record waits"
+        yield f"expected level {expected.level}, got {finding.level}, because {_number(rule, judged)}{felt}"
+    if expected.confidence not in (None, finding.confidence):
+        because = f"{len(judged)} steady batches, the rule is {rule.status}"
+        yield f"expected confidence {expected.confidence}, got {finding.confidence}, because: {because}"
     legal = {step.id: step for step in finding.steps}
     for step, answer in expected.steps.items():
         if step not in legal:
-            yield f"expected the step {step} ({answer}), it is not shown"
+            yield f"expected the step {step} ({answer}), it is not shown, because {_hidden(rule, step, judged)}"
         elif legal[step].legal != answer:
-            yield f"expected {answer} for the step {step}, got {legal[step].legal} ({legal[step].because or ''})"
-    yield from (f"the step {step} is shown" for step in expected.not_steps if step in legal)
+            because = legal[step].because or "all that it asks holds"
+            yield f"expected {answer} for the step {step}, got {legal[step].legal}, because {because}"
+    yield from (f"the step {step} is shown, all of its 'when' may hold" for step in expected.not_steps if step in legal)
+
+
+def _hidden(rule: Rule, step_id: str, judged: Window) -> str:
+    """The condition by which a step is not meant for the query."""
+    step = next(step for step in rule.steps if step.id == step_id)
+    held = [f"unless: {line.subject} {line.operator} {line.operand}" for line in step.unless if ask(line, judged).holds]
+    return "; ".join([*held, *ask_all(step.when, judged).because]) or "another step is"

@@ -222,6 +222,11 @@ def _example(example: Example, offered: set[str]) -> Found:
             yield "facts", _no_fact(name)
         elif fact and not check_value(fact, value):
             yield "facts", f"'{name}' cannot be {value!r}"
+    for n, name in enumerate(example.unknown):
+        if name not in FACTS:
+            yield f"unknown.{n}", _no_fact(name)
+        elif name in example.facts:
+            yield f"unknown.{n}", f"'{name}' stands in 'facts', too"
     short = example.batches
     rows = [short.row, *([short.every.row] if short.every else [])]
     yield from _known("batches.row", {name for row in rows for name in row}, ROW)

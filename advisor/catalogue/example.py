@@ -65,9 +65,13 @@ class Expect(Model):
 
 
 class Example(Model):
-    """One case that a rule answers: its test and its documentation."""
+    """One case that a rule answers: its test and its documentation.
+
+    `facts` are taken as given by the user, those in `unknown` are not known, although the batches may tell them.
+    """
 
     name: Text
+    unknown: tuple[str, ...] = ()
     facts: dict[str, bool | int | float | str | None] = Field(default_factory=dict)
     batches: Batches
     expect: Expect

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
 from advisor.catalogue import load
-from advisor.errors import CatalogueError
-from advisor.examples import run
+from advisor.errors import CatalogueError, UsageError, did_you_mean
+from advisor.examples import failures, run
 
 
 def check_rules(directory: str | None) -> None:
@@ -17,3 +19,21 @@ def check_rules(directory: str | None) -> None:
         raise CatalogueError("", "\n".join(wrong))
     examples = sum(len(rule.examples) for rule in catalogue.rules.values())
     click.echo(f"{len(catalogue.rules)} rules with {examples} examples and {len(catalogue.steps)} steps are in order.")
+
+
+def test_rule(name: str, directories: Iterable[str]) -> None:
+    """Say of each example of a rule whether it is answered as it expects; CatalogueError where one is not."""
+    catalogue = load([*directories])
+    rule = catalogue.rules.get(name)
+    if rule is None:
+        would_do = did_you_mean(name, catalogue.rules, "`latency-advisor rules list` names them")
+        raise UsageError("rules test", f"no rule {name!r}", would_do)
+    wrong = 0
+    for example in rule.examples:
+        found = failures(rule, example)
+        wrong += bool(found)
+        click.echo(f"{'FAILED' if found else 'ok':<8}{example.name}: {example.expect.verdict}")
+        for line in found:
+            click.echo(f"        {line}")
+    if wrong:
+        raise CatalogueError(rule.file, f"{wrong} of {len(rule.examples)} examples are answered otherwise")

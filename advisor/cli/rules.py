@@ -13,6 +13,15 @@ def rules() -> None:
 _DIRS = click.option("--rules", "dirs", multiple=True, metavar="DIR", help="Your own rules too. Repeatable.")
 
 
+def _beside(directory: str) -> str:
+    """The option for rules that are not the project's own."""
+    from pathlib import Path
+
+    from advisor.catalogue import rules_directory
+
+    return "" if Path(directory).resolve() == rules_directory().resolve() else f" --rules {directory}"
+
+
 @rules.command("list")
 @_DIRS
 def list_(dirs: tuple[str, ...]) -> None:
@@ -43,6 +52,32 @@ def check(directory: str | None) -> None:
     from advisor.cli.checking import check_rules
 
     check_rules(directory)
+
+
+@rules.command("new")
+@click.argument("rule", metavar="ID")
+@click.option("--slug", default="my-rule", show_default=True, help="A few words, lower case, with hyphens.")
+@click.option("--rules", "directory", default="rules", show_default=True, metavar="DIR", help="Where to write it.")
+def new_(rule: str, slug: str, directory: str) -> None:
+    """Write a rule to begin with, which passes `rules check`."""
+    from pathlib import Path
+
+    from advisor.catalogue import load
+    from advisor.catalogue.skeleton import write_new
+
+    place = write_new(rule.upper(), slug, Path(directory), load())
+    then = f"latency-advisor rules test {rule.upper()}{_beside(directory)}"
+    click.echo(f"{place}\nChange it, and after each change: {then}")
+
+
+@rules.command("test")
+@click.argument("rule", metavar="ID")
+@_DIRS
+def test_(rule: str, dirs: tuple[str, ...]) -> None:
+    """Run one rule's examples; of each that fails, say which condition or number decides."""
+    from advisor.cli.checking import test_rule
+
+    test_rule(rule.upper(), dirs)
 
 
 @rules.command("reference")

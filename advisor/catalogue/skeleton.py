@@ -1,0 +1,50 @@
+"""A rule to begin with: a file that is in order, to be changed until it says what the new rule has to say."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from advisor.catalogue.ids import FAMILIES, RETIRED, SLUGS
+from advisor.catalogue.load import Catalogue
+from advisor.errors import UsageError
+
+_ID = re.compile(r"[A-Z]{2}\d{3}")
+
+
+def write_new(id: str, slug: str, directory: Path, known: Catalogue) -> Path:
+    """Write the file of a new rule below `directory`, in its family's folder where that is there, and return its path.
+
+    UsageError where the id is none, or is given away.
+    """
+    _refuse(id, known)
+    if not directory.is_dir():
+        raise UsageError(f"--rules {directory}", "there is no such directory", "make it, or name the one of your rules")
+    folder = directory / FAMILIES.get(id[:2], "")
+    place = (folder if folder.is_dir() else directory) / f"{id}-{slug}.yaml"
+    place.write_text(skeleton(id, slug), encoding="utf-8")
+    return place
+
+
+def skeleton(id: str, slug: str) -> str:
+    """The text of a rule with this id that passes the check and answers its own examples."""
+    text = (files("advisor.catalogue") / "skeleton.yaml").read_text(encoding="utf-8")
+    for name, value in (("id", id), ("slug", slug), ("step", f"{id.lower()}-{slug}")):
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def _refuse(id: str, known: Catalogue) -> None:
+    would_do = f"{free(id[:2], known)} is free" if re.match(r"[A-Z]{2}", id) else "write two letters and three digits"
+    if not _ID.fullmatch(id):
+        raise UsageError("rules new", f"{id!r} is no id of a rule", would_do)
+    given = known.rules[id].title if id in known.rules else SLUGS.get(id) or RETIRED.get(id)
+    if given:
+        raise UsageError("rules new", f"{id} is given away: {given}", would_do)
+
+
+def free(letters: str, known: Catalogue) -> str:
+    """The first id of these letters that nobody has, used before or to be used."""
+    taken = {*known.rules, *SLUGS, *RETIRED}
+    return next(id for number in range(1, 1000) if (id := f"{letters}{number:03}") not in taken)
