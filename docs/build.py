@@ -37,6 +37,7 @@ NAV: dict[str, list[tuple[str, str]]] = {
         ("Get a log", "docs/get-a-log.md"),
         ("Attach to a running query", "docs/attach.md"),
         ("Use a notebook", "docs/notebook.md"),
+        ("Watch a log or a query", "docs/watch.md"),
         ("Share a page", "docs/page.md"),
         ("Judge a fleet", "docs/fleet.md"),
         ("Try a step", "docs/trial.md"),
@@ -107,8 +108,8 @@ def generated() -> dict[str, str]:
 
 def settings() -> str:
     """What the generator is told; its theme without fonts that would be fetched."""
-    groups = {"Start": [("Start", "index.md")]} | NAV
-    nav = ", ".join(f"{{{json.dumps(title)} = [{_entries(found)}]}}" for title, found in groups.items())
+    groups = {"Start": [("Start", "index.md")]} | NAV | {"More": _others()}
+    nav = ", ".join(f"{{{json.dumps(title)} = [{_entries(found)}]}}" for title, found in groups.items() if found)
     return (
         '[project]\nsite_name = "Streaming latency advisor"\ndocs_dir = "source"\nsite_dir = "site"\n'
         'use_directory_urls = false\nextra_css = ["site.css"]\n'
@@ -116,6 +117,13 @@ def settings() -> str:
         '[[project.theme.palette]]\nmedia = "(prefers-color-scheme: light)"\nscheme = "default"\n'
         '[[project.theme.palette]]\nmedia = "(prefers-color-scheme: dark)"\nscheme = "slate"\n'
     )
+
+
+def _others() -> list[tuple[str, str]]:
+    """Pages of this folder that stand under no title yet."""
+    listed = {path for entries in NAV.values() for _, path in entries}
+    there = [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
+    return [(Path(path).stem.replace("-", " "), path) for path in there if path not in listed]
 
 
 def _entries(found: Iterable[tuple[str, str]]) -> str:
