@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
 from advisor.stages.columns import BATCH_PARTS, PARTS, STAGES
 from advisor.stages.parts import DRIVER, Division
+from advisor.stages.tasks import Spans
 from advisor.stages.waits import Others
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
@@ -30,7 +32,13 @@ _OF_BATCHES = (
     *(f"{phase}_ms" for phase in _BEFORE),
 )
 _NAMES = [part.name for part in PARTS]
+_SHORT_MS = 2.0
+"""Between a stage's submission and its tasks there are always some; no other need have held a slot."""
 _NOTED = ("code_generated_ms", "code_too_long", "commit_retries", "files_written", "bytes_written")
+
+
+OthersOf = Callable[[Spans, str | None], Others]
+"""The tasks of a log that are not a query's."""
 
 
 @dataclass
@@ -56,10 +64,11 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
     for work in works:
         work.fold()
     chosen = _chosen(works)
+    others_of: OthersOf = cache(lambda spans, query: Others(spans, query, names))
     _settle_kinds(chosen)
     for inside in chosen:
         row = rows.get(_key(inside.batch.id, inside.batch.run_id, inside.batch.batch_id))
-        part = None if row is None else _part_row(inside, row, names)
+        part = None if row is None else _part_row(inside, row, names, others_of)
         of_stages += [_stage_row(inside, attempt) for attempt in inside.attempts]
         if part is not None:
             of_parts.append(part)
@@ -112,9 +121,9 @@ def _settle_kinds(chosen: Sequence[Inside]) -> None:
             attempt.kind = "other" if query in streams else "source_read"
 
 
-def _part_row(inside: Inside, row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _part_row(inside: Inside, row: Mapping[str, Any], names: Mapping[str, str], others_of: OthersOf) -> dict[str, Any]:
     division = _divided(inside, row)
-    waited_for = _wait(inside, division, names)
+    waited_for = _wait(inside, division, names, others_of)
     told = {name: [note.value for note in inside.notes if note.name == name] for name in _NOTED}
     return {
         "id": row["id"],
@@ -196,15 +205,17 @@ def _during(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
     return [job for job in jobs if job.start < end and (job.end is None or job.end > begin)]
 
 
-def _wait(inside: Inside, division: Division, names: Mapping[str, str]) -> set[str]:
+def _wait(inside: Inside, division: Division, names: Mapping[str, str], others_of: OthersOf) -> set[str]:
     """Note in the stages and in the parts what others' tasks held; the names of the others."""
     if not inside.work.clock:
         return _named_waits(inside.attempts, names)
     if inside.work.spans.alone:
         return set()
-    others = Others(inside.work.spans, inside.batch.id, names)
+    others = others_of(inside.work.spans, inside.batch.id)
     found: set[str] = set()
     for idle in division.idle:
+        if idle.gap[1] - idle.gap[0] < _SHORT_MS:
+            continue
         attempt = idle.attempt
         waits = others.hold(idle.gap, attempt.slots)
         if waits.ms > 0:

@@ -124,6 +124,18 @@ def test_a_source_that_is_read_twice() -> None:
     assert (parts["jobs"] == 2).all()
 
 
+def test_slots_that_another_query_held_are_told_by_the_order_of_the_lines() -> None:
+    place = SAMPLES / "CL005/beside-a-heavy-query-4.3.0"
+    (log,) = place.glob("eventlog_*")
+    found, expected = (advisor.read_stages(path, parts=True) for path in (place / "driver.log.gz", log))
+    light = found.groupby("run_id")["slots_wait_ms"].sum().sort_values()
+    assert light.to_numpy() == pytest.approx(
+        expected.groupby("run_id")["slots_wait_ms"].sum().reindex(light.index).to_numpy(), rel=0.2, abs=1500
+    )
+    waiting = found[found["slots_wait_ms"] > 0]
+    assert set(waiting["waited_for"].explode()) == {"beside-a-heavy-query-beside"}
+
+
 # Layouts.
 
 

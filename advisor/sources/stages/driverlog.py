@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _GOT = re.compile(rb"Got (?:map stage )?job (\d+) \((.*?)\) with \d+ output partitions")
 _FINAL = re.compile(rb"Final stage: \w+ (\d+)")
 _SUBMITS = re.compile(rb"Submitting (\d+) missing tasks from (\w+) (\d+)")
-_STAGE_ENDS = re.compile(rb"(\w+) (\d+) \(.*\) (?:finished|failed) in ([\d.,]+) (m?s)")
+_STAGE_ENDS = re.compile(rb"((?:Result|ShuffleMap)Stage) (\d+) \(.*\) (?:finished|failed) in ([\d.,]+) (m?s)")
 _JOB_ENDS = re.compile(rb"Job (\d+) (?:finished|failed): .*, took ([\d.,]+) (m?s)")
 _TASK = re.compile(
     rb"(?:\[queryId = (\w+)\] \[batchId = (\d+)\] )?"
@@ -97,7 +97,8 @@ class DriverLog:
                 "OptimisticTransaction": self._transaction,
                 "DeltaSink": self._sink,
                 "SparkWrite": self._sink,
-            }
+            },
+            {"DAGScheduler": ("Got ", "Fina", "Pare", "Subm", "Resu", "Shuf", "Job ")},
         )
         self._clock = Clock(b"")
         self._files: dict[str, int] = {}
@@ -129,26 +130,24 @@ class DriverLog:
 
     def finish(self, batches: pa.Table) -> Work:
         """All of it, each job with the batch to which it belongs as far as that can be told."""
+        self._work.fold()
         shift = not (self._clock.fine and self._clock.utc)
         settle(self._work, self._jobs, self._notes, self._files, batches, shift=shift)
         return self._work
 
     def _scheduler(self, line: bytes, message: int) -> None:
-        if b" finished in " in line or b" failed in " in line:
-            if ends := _STAGE_ENDS.match(line, message):
-                self._stage_ends(ends[1], int(ends[2]), _ms(ends[3], ends[4]))
-        elif b"missing tasks" in line:
-            if submits := _SUBMITS.match(line, message):
-                self._submits(int(submits[3]), int(submits[1]))
-        elif b", took " in line:
-            if ends := _JOB_ENDS.match(line, message):
-                self._job_ends(int(ends[1]), _ms(ends[2], ends[3]), line)
-        elif b"Got " in line:
-            if got := _GOT.match(line, message):
-                self._begins(int(got[1]), got[2])
-        elif b"Final stage" in line and self._last and (final := _FINAL.match(line, message)):
+        letter = line[message : message + 1]
+        if letter in b"RS" and (ends := _STAGE_ENDS.match(line, message)):
+            self._stage_ends(ends[1], int(ends[2]), _ms(ends[3], ends[4]))
+        elif letter == b"S" and (submits := _SUBMITS.match(line, message)):
+            self._submits(int(submits[3]), int(submits[1]))
+        elif letter == b"J" and (ends := _JOB_ENDS.match(line, message)):
+            self._job_ends(int(ends[1]), _ms(ends[2], ends[3]), line)
+        elif letter == b"G" and (got := _GOT.match(line, message)):
+            self._begins(int(got[1]), got[2])
+        elif letter == b"F" and self._last and (final := _FINAL.match(line, message)):
             self._last.final = int(final[1])
-        elif b"Parents of final stage: List(" in line and self._last:
+        elif letter == b"P" and self._last:
             self._last.has_parents = b"List()" not in line
 
     def _begins(self, number: int, site: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ _KNOWN = b"DAGScheduler"
 _BEFORE = re.compile(rb"[^{]{0,200}?(?=DAGScheduler: )")
 _LETTERS = 8
 """Letters of a logger's name that are compared: one machine word."""
+_SHORT = 4
 _AT_END = len('"}')
 _MESSAGE = b'"msg":"'
 
@@ -24,13 +25,21 @@ _MESSAGE = b'"msg":"'
 class Layout:
     """Where the loggers stand in the lines of one log; unknown until one of its first lines was seen."""
 
-    def __init__(self, readers: Mapping[str, Reader]) -> None:
-        """`readers`: what reads a line, by the short name of the class that wrote it."""
+    def __init__(self, readers: Mapping[str, Reader], beginnings: Mapping[str, Sequence[str]] | None = None) -> None:
+        """`readers`: what reads a line, by the short name of the class that wrote it.
+
+        `beginnings`: of some loggers, the first four letters of the messages that are wanted; in a log of one line per
+        object all come.
+        """
         self.structured = False
         self.first = b""
         """The line by which the layout was told."""
         self._column: int | None = None
         self._begins = {_word(f"{name}: "[:_LETTERS]): (read, len(name) + 2) for name, read in readers.items()}
+        self._wanted = [
+            (_word(f"{name}: "[:_LETTERS]), len(name) + 2, np.array(sorted(map(_word, letters)), np.uint32))
+            for name, letters in (beginnings or {}).items()
+        ]
         self._ends = {_word(f'"{name}'[-_LETTERS:]): (read, 0) for name, read in readers.items()}
 
     def lines(self, buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes, int, Reader]]:
@@ -69,8 +78,17 @@ class Layout:
         words: np.ndarray = np.ndarray((len(text) - _LETTERS + 1,), "<u8", text, strides=(1,))
         words = words[places]
         chosen = np.isin(words, np.array(list(readers), np.uint64))
+        if self._column is not None:
+            for word, behind, wanted in self._wanted:
+                chosen &= (words != word) | self._begins_so(text, places + behind, stops, wanted)
         found = zip(starts[chosen].tolist(), stops[chosen].tolist(), words[chosen].tolist(), strict=True)
         return ((start, stop, readers[word]) for start, stop, word in found)
+
+    def _begins_so(self, text: bytes, places: np.ndarray, stops: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Whether one of these words stands at each place."""
+        words: np.ndarray = np.ndarray((len(text) - _SHORT + 1,), "<u4", text, strides=(1,))
+        found: np.ndarray = np.isin(words[np.minimum(places, len(words) - 1)], wanted) & (places + _SHORT <= stops)
+        return found
 
 
 def _word(text: str) -> int:

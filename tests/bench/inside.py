@@ -1,0 +1,187 @@
+"""What opening addBatch costs while reading, and how much of it the parts show.
+
+`python -m tests.bench.inside [--megabytes 100] [PATHS...]` prints, for every recorded log that tells of jobs (or for
+PATHS), how many batches are told, by how much their parts miss addBatch, what is not visible, and how much is the
+driver's without a time; where a run has both logs, by how much the time in jobs differs between them; then the speed
+of reading with stages beside that without, in CPU seconds of one thread, in turns, the best of some rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import advisor
+from advisor.batches import to_pandas
+from advisor.errors import InputError
+from advisor.sources import files
+from advisor.sources.codecs import Source, blocks
+from advisor.sources.paths import expand
+from advisor.stages import PARTS
+from tests.bench.reading import SAMPLES, limit, write_log
+
+TARGETS = {"driver log, of the limit": 0.25, "event log, of reading without": 0.5}
+VISIBLE = {"driver_log": 0.15, "event_log": 0.05}
+"""The most that may not be visible, at the median batch."""
+_NAMES = [part.name for part in PARTS]
+_PERCENT = dict.fromkeys(("within 5 %", "not visible, median", "driver, no time"), "{:.1%}".format)
+_RUN = re.compile(rb'"runId":"([0-9a-f-]{36})"')
+
+
+def shares(paths: Sequence[str]) -> pd.DataFrame:
+    """One row per log that tells of jobs."""
+    rows = []
+    for log in dict.fromkeys(one.log for one in expand(paths)):
+        found = _of_log(log)
+        if found is not None:
+            rows.append(found)
+    return pd.DataFrame(rows)
+
+
+def _of_log(log: str) -> dict[str, object] | None:
+    try:
+        reading = files.read([path.path for path in expand([log + "*"])], sightings=False, stages=True)
+    except InputError:
+        return None
+    parts = to_pandas(reading.tables["batch_parts"])
+    if not len(parts):
+        return None
+    whole = parts["add_batch_ms"]
+    off = (parts[_NAMES].sum(axis=1) - whole).abs() / whole.clip(lower=1)
+    executed = to_pandas(reading.batches)["add_batch_ms"].notna().sum()
+    return {
+        "log": str(Path(log).relative_to(SAMPLES)) if Path(log).is_relative_to(SAMPLES) else log,
+        "source": parts["source"].iloc[0],
+        "batches": executed,
+        "told": len(parts),
+        "within 5 %": float((off <= 0.05).mean()),
+        "not visible, median": float((parts["not_visible_ms"] / whole.clip(lower=1)).median()),
+        "driver, no time": float((parts["driver_ms"].fillna(0) / whole.clip(lower=1)).median()),
+    }
+
+
+def print_agreement(paths: Sequence[str]) -> None:
+    """Where a folder holds both logs of a run: by how much of addBatch the time in jobs differs between them."""
+    found = []
+    for place in sorted(
+        {str(Path(one.path).parent) for one in expand(paths) if Path(one.path).name == "driver.log.gz"}
+    ):
+        events = [*Path(place).glob("eventlog_*")]
+        if events:
+            both = [_in_jobs(str(log)) for log in (Path(place) / "driver.log.gz", events[0])]
+            found.append((both[0] - both[1]).abs().dropna())
+    if found:
+        differences = pd.concat(found)
+        print(
+            f"{len(found)} runs with both logs, {len(differences)} batches: the time in jobs differs by "
+            f"{differences.median():.1%} of addBatch at the median, {differences.quantile(0.95):.1%} at p95"
+        )
+
+
+def _in_jobs(log: str) -> pd.Series:
+    """Of each batch the share of addBatch in which a job ran."""
+    parts = advisor.read_stages(log, parts=True).set_index(["run_id", "batch_id"])
+    around = ["driver_before_ms", "planning_ms", "driver_between_ms", "sink_commit_ms", "driver_after_ms", "driver_ms"]
+    return 1 - parts[around].fillna(0).sum(axis=1) / parts["add_batch_ms"].clip(lower=1)
+
+
+def print_shares(table: pd.DataFrame) -> bool:
+    """Print them and what they come to; whether the targets are met."""
+    print(table.to_string(index=False, formatters=_PERCENT))
+    met = True
+    for source, of_source in table.groupby("source"):
+        told = of_source["told"].sum() / of_source["batches"].sum()
+        within = np.average(of_source["within 5 %"], weights=of_source["told"])
+        hidden = of_source["not visible, median"].max()
+        met &= bool(within >= 0.95 and hidden <= VISIBLE.get(str(source), 0.15))
+        most = VISIBLE.get(str(source), 0.15)
+        print(f"{source}: {len(of_source)} logs, {of_source['batches'].sum()} batches, {told:.1%} told")
+        print(f"  parts within 5 % of addBatch in {within:.1%} (target 95 %)")
+        print(f"  not visible at the median of a log: at most {hidden:.1%} (target {most:.0%})")
+        print(f"  the driver's, without a time: {of_source['driver, no time'].median():.1%} at the median log")
+    return met
+
+
+def write_event_log(path: Path, size: int) -> None:
+    """Recorded event logs one after another, each copy a run of its own."""
+    logs = [_unpacked(one.path) for one in expand([str(SAMPLES)]) if "events_1" in one.path]
+    with path.open("wb") as file:
+        copy = 0
+        while file.tell() < size:
+            for log in logs:
+                copy += 1
+                run = _RUN.search(log)
+                if run:
+                    file.write(log.replace(run[1], b"%036x" % copy))
+
+
+def _unpacked(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return b"".join(blocks(Source(file)))
+
+
+def fastest(works: Sequence[object], rounds: int) -> list[float]:
+    """The least CPU seconds of each, in turns."""
+    taken = []
+    for _ in range(rounds):
+        for work in works:
+            start = time.process_time()
+            work()  # type: ignore[operator]
+            taken.append(time.process_time() - start)
+    return [min(taken[nth :: len(works)]) for nth in range(len(works))]
+
+
+def speeds(megabytes: int, rounds: int) -> bool:
+    """Print how fast both kinds of logs are read with stages; whether the targets are met."""
+    met = True
+    with tempfile.TemporaryDirectory() as folder:
+        for name, write in (
+            ("driver log, of the limit", lambda path, size: write_log(path, size, 0.07)),
+            ("event log, of reading without", write_event_log),
+        ):
+            path = Path(folder) / "log"
+            write(path, megabytes * 1_000_000)
+            size = path.stat().st_size
+
+            def read(stages: bool, path: Path = path) -> None:
+                files.read([path], sightings=False, stages=stages)
+
+            works = [lambda path=path: limit(path), lambda: read(False), lambda: read(True)]
+            bare, without, with_stages = fastest(works if "driver" in name else [lambda: None, *works[1:]], rounds)
+            ratio = (bare if "driver" in name else without) / with_stages
+            met &= ratio >= TARGETS[name]
+            words = ", ".join(
+                f"{label} {size / seconds / 1e6:,.0f} MB/s"
+                for label, seconds in (("limit", bare), ("without", without), ("with stages", with_stages))
+                if seconds > 1e-4
+            )
+            missed = "" if ratio >= TARGETS[name] else "  MISSED"
+            print(f"{size / 1e6:.0f} MB, {words}: {ratio:.2f} x {name} (target {TARGETS[name]}){missed}")
+    return met
+
+
+def main() -> int:
+    """Exit code 1 when a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("paths", nargs="*", default=[str(SAMPLES)])
+    parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    print(f"streaming-latency-advisor {advisor.__version__}")
+    met = print_shares(shares(asked.paths))
+    print_agreement(asked.paths)
+    if asked.megabytes:
+        met &= speeds(asked.megabytes, asked.rounds)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
