@@ -99,6 +99,15 @@ def driver_gaps_ms(window: Window) -> Batchwise:
     return total
 
 
+@batch_metric("bytes", "bytes")
+def bytes_per_file(window: Window) -> Batchwise:
+    """Bytes that the sink wrote over its files, as it says."""
+    files, size = of_jobs(window, "files_written"), of_jobs(window, "bytes_written")
+    if isinstance(files, Missing) or isinstance(size, Missing):
+        return files if isinstance(files, Missing) else size
+    return size / np.where(files > 0, files, np.nan)
+
+
 slots_wait_share = share_of(slots_wait_ms, "slots_wait_share", "waiting for others' task slots / triggerExecution")
 python_share = share_of(python_wall_ms, "python_share", "Python workers as wall time / triggerExecution")
 static_side_share = share_of(static_side_ms, "static_side_share", "jobs that read no stream / triggerExecution")

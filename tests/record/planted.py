@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,14 +87,18 @@ def straggler(ms: int) -> Plant:
 SOON = {"kafka.fetch.max.wait.ms": "10"}
 SKEWED = Case(
     "planted/skewed-partition",
-    "nine of ten records in one of two partitions, 4 ms each",
-    source={**KAFKA, **SOON, "feed": {"kind": "kafka", "rows_per_second": 100, "to": [0] * 9 + [1]}},
-    shape=naps(4),
+    "nine of ten records in one of two partitions, 20 ms each",
+    source={**KAFKA, **SOON, "feed": {"kind": "kafka", "rows_per_second": 40, "to": [0] * 9 + [1]}},
+    shape=naps(20),
     keep=EVENTS,
     runs=until(25),
     needs=("kafka",),
 )
-LOCALITY = next(case for case in CASES if case.name == "CL004/locality-wait")
+LOCALITY = replace(
+    next(case for case in CASES if case.name == "CL004/locality-wait"),
+    source={**KAFKA, **SOON, "feed": {"kind": "kafka", "rows_per_second": 20, "partitions": 4, "to": [0, 2]}},
+    shape=naps(40),
+)
 BESIDE = next(case for case in CASES if case.name == "CL005/beside-a-heavy-query")
 
 
@@ -110,8 +115,8 @@ PLANTS = (
     commit(1000),
     straggler(200),
     straggler(400),
-    Plant(SKEWED, "skew_ms", lambda window: of_rows(window, lambda read: (read.max() - read.mean()) * (4 + NAP_MS))),
-    Plant(LOCALITY, "locality_wait_ms", lambda window: of_rows(window, lambda read: read.min() * (8 + NAP_MS))),
+    Plant(SKEWED, "skew_ms", lambda window: of_rows(window, lambda read: (read.max() - read.mean()) * (20 + NAP_MS))),
+    Plant(LOCALITY, "locality_wait_ms", lambda window: of_rows(window, lambda read: read.min() * (40 + NAP_MS))),
     Plant(BESIDE, "slots_wait_ms", beside_alone),
 )
 
