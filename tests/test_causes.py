@@ -197,3 +197,11 @@ def test_a_clock_of_seconds_does_not_tell_whether_slots_were_waited_for() -> Non
     by_seconds = {n: {"jobs": 1, "slots_wait_ms": 0.0, "driver_ms": 20.0} for n in range(3)}
     assert isinstance(measure(opened([BATCH] * 3, {}, by_seconds), "slots_wait_ms"), Missing)
     assert ms(opened([BATCH] * 3, {}, by_seconds, slots_shared=False), "slots_wait_ms") == 0
+
+
+def test_kafka_is_split_into_more_tasks_than_it_has_partitions() -> None:
+    one = opened([BATCH] * 3, {n: [EVEN | {"tasks": 1, "task_ms": 100.0}] for n in range(3)})
+    assert (ms(one, "advised_source_tasks"), ms(one, "splittable_read_ms")) == (2, 50)
+    large = EVEN | {"wall_ms": 210.0, "task_ms": 220.0, "task_max_ms": 200.0, "rows_max": 90.0}
+    skewed = opened([BATCH] * 3, {n: [large] for n in range(3)})
+    assert (ms(skewed, "advised_source_tasks"), ms(skewed, "splittable_read_ms")) == (4, 90)

@@ -45,8 +45,13 @@ class _ByRun:
             if pa.types.is_list(field.type):
                 joined = pc.binary_join(table.column(number), ", ")
                 table = table.set_column(number, field.name, joined)
-        runs = np.array(table["run_id"].to_pylist(), dtype=object)
-        self._at = {run: np.flatnonzero(runs == run) for run in dict.fromkeys(runs.tolist())}
+        coded = table["run_id"].combine_chunks().dictionary_encode()
+        codes = np.asarray(pc.fill_null(coded.indices, -1))
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(coded.dictionary)), side="right")
+        starts = np.searchsorted(codes[order], np.arange(len(coded.dictionary)))
+        names = coded.dictionary.to_pylist()
+        self._at = {run: order[start:end] for run, start, end in zip(names, starts, ends, strict=True)}
         self._rows = rows_of(table)
 
     def of(self, run_id: str) -> Columns:

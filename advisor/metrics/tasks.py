@@ -153,10 +153,34 @@ def too_few_readers_ms(window: Window) -> Batchwise:
 
 
 @window_metric("count", "count")
-def advised_source_tasks(window: Window) -> Windowed:
-    """As many tasks for the source as there are slots."""
+def advised_shuffle_partitions(window: Window) -> Windowed:
+    """As many partitions as there are task slots."""
     slots = median(spread(window).slots) if len(window.stages) else fact_number(window, "task_slots")
     return NO_SLOTS if slots is None or np.isnan(slots) else Estimate(slots, slots, slots)
+
+
+@window_metric("count", "count")
+def advised_source_tasks(window: Window) -> Windowed:
+    """As many tasks for the source as there are slots; twice its tasks where they are as many already.
+
+    Kafka's reader splits a partition only where minPartitions is more than the partitions that have new records.
+    """
+    slots, reads = advised_shuffle_partitions(window), source_tasks(window)
+    if not isinstance(slots, Estimate) or not isinstance(reads, np.ndarray):
+        return reads if isinstance(reads, Missing) else slots
+    tasks = median(reads)
+    advised = slots.safe if not tasks >= slots.safe else 2 * tasks
+    return Estimate(advised, advised, advised)
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def splittable_read_ms(window: Window) -> Batchwise:
+    """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
+    few, large = too_few_readers_ms(window), skew_ms(window)
+    if not isinstance(few, np.ndarray) or not isinstance(large, np.ndarray):
+        return few if not isinstance(few, np.ndarray) else large
+    more: np.ndarray = np.where(few > 0, few, large)
+    return more
 
 
 @batch_metric("count", "count")

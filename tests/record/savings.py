@@ -74,7 +74,7 @@ def line(pair: Pair, lab: Lab) -> str:
     found: dict[str, list[tuple[float, float]]] = {"A": [], "B": []}
     for turn in TURNS:
         with tempfile.TemporaryDirectory() as out:
-            run.record(replace(sides[turn], runs=until(40, 90)), pair.spark, lab, Path(out))
+            run.record(replace(sides[turn], runs=until(30, 60)), pair.spark, lab, Path(out))
             found[turn].append(told(pair, Path(out) / f"{pair.case.name}-{pair.spark}"))
     before, after = (np.mean([p50 for p50, _ in found[side]]) for side in "AB")
     promised = np.mean([most for _, most in found["A"]])
