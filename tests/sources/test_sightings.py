@@ -429,7 +429,7 @@ class TestDelta:
             self.PROGRESS,
         )
         assert self.tasks(*rows) == {"delta_snapshot_tasks": 50}
-        assert self.tasks(self.COMMITTED, self.SNAPSHOT) == {"delta_snapshot_tasks": 50}
+        assert self.tasks(self.COMMITTED, self.SNAPSHOT) == {}  # cut off before its tasks: their number is not known
 
     def test_few_partitions(self) -> None:
         rows = (self.COMMITTED, self.SNAPSHOT, *stage(1, 3, 2), self.DONE, self.PROGRESS)

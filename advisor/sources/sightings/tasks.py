@@ -14,8 +14,6 @@ _TASK: Final = re.compile(
 _COMMITTED: Final = b"Committed offsets for batch "
 _SNAPSHOT: Final = b"DELTA: Compute snapshot"
 _DELTA: Final = (_SNAPSHOT, b" DeltaLog: ", b'"DeltaLog"')
-_SNAPSHOT_TASKS: Final = 50
-"""Delta's default of spark.databricks.delta.snapshotPartitions."""
 
 
 def slots(region: bytes) -> int | None:
@@ -51,18 +49,19 @@ def snapshot_tasks(region: bytes) -> tuple[int | None, bool]:
         stop = end if end >= 0 else len(region)
         snapshot = region.find(_SNAPSHOT, start, stop)
         if snapshot >= 0 and region.find(b"Adding task set ", start, snapshot) < 0:
-            tasks, known = _largest_stage(region, snapshot, stop), True
+            if largest := _largest_stage(region, snapshot, stop):
+                tasks, known = largest, True
         elif end >= 0:
             tasks, known = None, True
         start = region.find(_COMMITTED, start + 1)
     return tasks, known
 
 
-def _largest_stage(region: bytes, start: int, stop: int) -> int:
-    """Tasks of the largest stage until Delta is done; its default where the region ends before that."""
+def _largest_stage(region: bytes, start: int, stop: int) -> int | None:
+    """Tasks of the largest stage until Delta is done; None where the region ends before that."""
     done = region.find(b"DELTA: Done", start, stop)
     counts = [int(added[2]) for added in _ADDED.finditer(region, start, done)] if done >= 0 else []
-    return max(counts, default=_SNAPSHOT_TASKS)
+    return max(counts, default=None)
 
 
 def _first(region: bytes) -> list[re.Match[bytes]]:
