@@ -36,6 +36,7 @@ NAV: dict[str, list[tuple[str, str]]] = {
     "How to": [
         ("Get a log", "docs/get-a-log.md"),
         ("Attach to a running query", "docs/attach.md"),
+        ("Watch a log", "docs/watch.md"),
         ("Use a notebook", "docs/notebook.md"),
         ("Watch a log or a query", "docs/watch.md"),
         ("Share a page", "docs/page.md"),

@@ -20,6 +20,9 @@ settings.register_profile("long", deadline=None, max_examples=10_000, suppress_h
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+os.environ.pop("COLUMNS", None)  # what is printed into a pipe is as wide as it says
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-golden", action="store_true", help="write the golden files again, then look at the diff")
 

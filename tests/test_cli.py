@@ -14,11 +14,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import advisor.api
-from advisor.cli import main
+from advisor.cli import completing, main
 from advisor.cli.analyze import fails
 from advisor.cli.spark import require
 from advisor.demo import sample
 from advisor.errors import UsageError
+from advisor.metrics import METRICS
 from tests.made import event
 
 LOG = str(sample())
@@ -253,14 +254,74 @@ def test_an_output_that_knows_no_unicode_gets_plain_characters() -> None:
 
 def test_facts_are_listed_with_their_values() -> None:
     result = run("facts")
-    assert "stateful" in result.output and "[hdfs|rocksdb]" in result.output
-    assert max(len(line) for line in result.output.splitlines()) < 130
+    assert "stateful" in result.output and "hdfs | rocksdb" in result.output
+    assert max(len(line) for line in result.output.splitlines()) <= 100
 
 
 def test_rules_are_listed_and_shown() -> None:
-    assert "LG001  Every batch waits for the offset and commit logs\n" in run("rules", "list").output
+    assert "LG001  Every batch waits for the offset and commit logs" in run("rules", "list").output
     page = run("rules", "show", "lg001").output
     assert page.startswith("## LG001 ") and "### async-progress\n" in page
+
+
+def test_steps_are_listed_and_shown() -> None:
+    listed = {row["step"]: row for row in json.loads(run("steps", "list", "--format", "json").output)}
+    assert listed["async-progress"]["rules"].startswith("CF002, LG001")
+    page = run("steps", "show", "async-progress").output
+    assert page.startswith("### async-progress\n") and "- Undo: " in page
+    assert json.loads(run("steps", "show", "async-progress", "--format", "json").output)["takes"] == "restart"
+    wrong = run("steps", "show", "async-progres")
+    assert wrong.exit_code == 2 and "did you mean 'async-progress'?" in wrong.stderr
+
+
+def test_metrics_are_listed() -> None:
+    rows = run("metrics", "--format", "markdown").output.splitlines()
+    assert rows[0] == "| metric | in reports | unit | per | meaning |"
+    assert len(rows) == len(METRICS) + 2
+
+
+def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = run("analyze", LOG).output.splitlines()
+    assert max(map(len, (line for line in lines if ".option(" not in line))) <= 60
+    assert any(len(line) > 50 for line in lines)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("analyze", LOG),
+        ("compare", LOG, LOG),
+        ("rules", "list"),
+        ("steps", "list"),
+        ("metrics",),
+        ("facts",),
+        ("log4j",),
+    ],
+)
+def test_output_goes_into_a_file(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "written"
+    result = run(*words, "--output", str(path))
+    assert (result.exit_code, result.output) == (0, "")
+    assert path.read_text(encoding="utf-8")
+
+
+ASYNC_STEPS = ["async-progress", "async-progress-interval", "async-progress-off", "async-progress-on-again"]
+
+
+@pytest.mark.parametrize(
+    ("complete", "begun", "found"),
+    [
+        (completing.rules, "lg00", ["LG001", "LG002", "LG003", "LG004", "LG005"]),
+        (completing.steps, "async-progress", ASYNC_STEPS),
+        (completing.metrics, "offset_log_s", ["offset_log_share"]),
+        (completing.facts, "state_st", ["state_store="]),
+        (completing.facts, "orders:state_store=", ["orders:state_store=hdfs", "orders:state_store=rocksdb"]),
+        (completing.facts, "stateful=t", ["stateful=true"]),
+    ],
+)
+def test_a_shell_completes(complete: Any, begun: str, found: list[str]) -> None:
+    assert sorted(item.value for item in complete(None, None, begun)) == found
 
 
 def test_rules_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ def trial(
     safe_source: bool = False,
     state_rows: int | None = None,
     latency: Any = None,
+    most_runs: int | None = None,
     rules: Iterable[str | Path] = (),
     say: Callable[[str], None] | None = None,
 ) -> Tried:
@@ -34,7 +35,8 @@ def trial(
     `build(setup)` returns the writer of a stream that is not started; from `setup` it takes the session, the reader's
     options and places for what it writes. A step is an id of the catalogue or a change such as
     `{"writer_option": {...}, "conf": {...}}`; all of them make one candidate. `runs`: a multiple of 4, one more warms
-    up; each ends after so many steady `batches`, at the latest after `seconds`. `place`: a directory that the whole
+    up. Where they cannot tell, as many more as should be enough, at most `most_runs` in all (three times `runs`); each
+    ends after so many steady `batches`, at the latest after `seconds`. `place`: a directory that the whole
     cluster reaches, below which everything is written and then removed. `safe_sink`, `safe_source`: your word that
     a sink (foreach, foreachBatch) acts nowhere else, that reading takes nothing from others. `state_rows`: rows of
     state from which on batches count. `latency(setup)`: a context manager around each run that measures record latency.
@@ -42,8 +44,8 @@ def trial(
     """
     from advisor.bench.run import Bounds  # noqa: PLC0415 - the first import of PySpark
     from advisor.bench.setup import Permissions  # noqa: PLC0415
-    from advisor.bench.turns import Bench  # noqa: PLC0415
+    from advisor.bench.turns import MOST_RUNS, Bench  # noqa: PLC0415
 
-    bounds = Bounds(runs, batches, seconds, state_rows)
+    bounds = Bounds(runs, batches, seconds, state_rows, MOST_RUNS * runs if most_runs is None else most_runs)
     bench = Bench.of(spark, build, bounds, Permissions(safe_sink, safe_source), place, latency, rules, say)
     return bench.tried(list(steps))

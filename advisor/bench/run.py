@@ -34,12 +34,16 @@ _NO_CAUSE: Final = ("[STREAM_FAILED]", "Query [", "=== ", "Current ", "An error 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How long a trial may be: so many runs, steady batches of each, seconds of each; state that must be there."""
+    """How long a trial may be: so many runs, steady batches of each, seconds of each; state that must be there.
+
+    `most_runs`: where so many runs cannot tell.
+    """
 
     runs: int
     batches: int
     seconds: float
     state_rows: int | None = None
+    most_runs: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from advisor.bench.run import SMALLER_STATE, Bounds, Run, Runner
 from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.bench.steps import Candidate
 from advisor.comparison import Effect, Kept, Trial, order
+from advisor.comparison.interleaved import FEWEST_RUNS, SAME_SHARE
 from advisor.comparison.levels import FEWEST
 from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
@@ -34,6 +35,8 @@ from advisor.sources.listener.session import is_connect
 SCHEMA_VERSION: Final = 1
 WARM_UP: Final = "warm-up"
 MORE_RUNS: Final = "more runs could tell"
+MOST_RUNS: Final = 3
+"""Times as many runs as were asked for, unless told otherwise: where more are needed, a trial says so and ends."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Tried:
 
     @property
     def verdict(self) -> TrialVerdict:
-        """faster, slower, no difference (that can be told), refused (by Spark), cannot say."""
+        """faster, slower, no difference (of 5 % or more), refused (by Spark), cannot say."""
         return self.typed.verdict
 
     def to_json(self) -> str:
@@ -111,14 +114,18 @@ class Bench:
         if first.refused:
             raise UsageError("trial", f"the baseline itself fails: {first.refused}", "give a query that runs")
         candidate = on_trial.candidate(given, self.runner.catalogue, first.window)
-        runs = list(self._runs(candidate, place))
+        runs = list(self._runs(candidate, place, 0, self.bounds.runs))
+        more = _Result(candidate, runs, self.bounds).more_runs()
+        if more:
+            self.say(f"{len(runs)} runs cannot tell: {more} more")
+            runs += self._runs(candidate, place, len(runs), len(runs) + more)
         return _Result(candidate, runs, self.bounds).told()
 
-    def _runs(self, candidate: Candidate, place: str) -> Iterator[Run]:
-        """The runs in turns; a refusal ends them."""
-        arms = order(self.bounds.runs)
-        for number, arm in enumerate(arms, 1):
-            words = f"{number} of {len(arms)}, {'baseline' if arm == 'A' else 'candidate'}"
+    def _runs(self, candidate: Candidate, place: str, done: int, total: int) -> Iterator[Run]:
+        """The runs in turns that are not done yet; a refusal ends them."""
+        arms = order(total)
+        for number, arm in enumerate(arms[done:], done + 1):
+            words = f"{number} of {total}, {'baseline' if arm == 'A' else 'candidate'}"
             yield (run := self._run(words, candidate.variant if arm == "B" else Variant(), place))
             if run.refused:
                 return
@@ -134,7 +141,7 @@ class _Result:
 
     def __init__(self, candidate: Candidate, runs: Sequence[Run], bounds: Bounds) -> None:
         self.candidate, self.runs, self.bounds = candidate, runs, bounds
-        self.arms = order(bounds.runs)[: len(runs)]
+        self.arms = order(_blocks(max(len(runs), bounds.runs)))[: len(runs)]
         self.trials: list[Trial] = []
 
     def told(self) -> Tried:
@@ -146,6 +153,20 @@ class _Result:
             self.trials = effects(self.counted)
             verdict, says = self._verdict()
         return Tried(self._trial(verdict, says))
+
+    def more_runs(self) -> int:
+        """Runs after which these are expected to tell; 0 where they tell, where none could, or where it takes too long.
+
+        Asked once: to look again and again would find a difference sooner or later where there is none.
+        """
+        if any(run.refused for run in self.runs) or self._too_few() or self._unlike_the_users():
+            return 0
+        total = effects(self._counted())[0]
+        enough = max(total.runs_needed, len(self.runs) + FEWEST_RUNS)
+        return 0 if total.decided or enough > self.bounds.most_runs else enough - len(self.runs)
+
+    def _unlike_the_users(self) -> bool:
+        return self._stateful() and not self.bounds.state_rows
 
     def _too_few(self) -> bool:
         return any(len(run.window) < FEWEST for run in self.runs)
@@ -170,11 +191,11 @@ class _Result:
     def _verdict(self) -> tuple[TrialVerdict, str]:
         total = self.trials[0].effect
         words = _measured(total)
-        if self._stateful() and not self.bounds.state_rows:
+        if self._unlike_the_users():
             size = max(run.state_rows for run in self.runs)
             return "cannot say", f"Cannot say for your state's size; with {size:,.0f} rows of state: {words}"
         if not total.told:
-            return "no difference", f"No difference that can be told: {words}"
+            return _undecided(self.trials[0], words)
         return ("slower" if total.difference.low > 0 else "faster"), words[0].upper() + words[1:]
 
     def _stateful(self) -> bool:
@@ -256,6 +277,19 @@ class _Result:
             ratios.append(max(means) / max(min(means), 1e-9))
         if min(ratios) > SAME_LOAD:
             yield "The two sides had different loads, per batch and per second: the effect holds that difference, too."
+
+
+def _undecided(total: Trial, words: str) -> tuple[TrialVerdict, str]:
+    """What to say where the interval holds 0."""
+    if total.same:
+        return "no difference", f"No difference of {SAME_SHARE:.0%} or more: {words}"
+    enough = f"; about {total.runs_needed} runs would tell" if total.runs_needed else ""
+    return "cannot say", f"Cannot say after {total.runs} runs{enough}: {words}"
+
+
+def _blocks(runs: int) -> int:
+    """So many runs or a few more, a multiple of 4."""
+    return -(-runs // FEWEST_RUNS) * FEWEST_RUNS
 
 
 def _mean(same: Sequence[Advice]) -> Advice:

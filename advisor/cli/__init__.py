@@ -12,7 +12,8 @@ from advisor.cli.comparing import compare
 from advisor.cli.exits import CodedGroup
 from advisor.cli.log4j import log4j
 from advisor.cli.offsets import bench
-from advisor.cli.rules import rules
+from advisor.cli.output import output_options
+from advisor.cli.rules import rules, steps
 from advisor.cli.trial import trial
 from advisor.cli.watching import watch
 
@@ -35,6 +36,9 @@ Exit codes:
   2    something in the command or the input is wrong; one line says what
   130  stopped, with Ctrl-C or SIGTERM
 
+Tab completion of options, rules, steps and facts: eval "$(_LATENCY_ADVISOR_COMPLETE=bash_source latency-advisor)" in
+the shell's start file; zsh_source and fish_source for these shells.
+
 LATENCY_ADVISOR_TRACEBACK=1 in the environment shows the traceback of an error.
 """
 
@@ -50,16 +54,27 @@ main.add_command(bench)
 main.add_command(compare)
 main.add_command(log4j)
 main.add_command(rules)
+main.add_command(steps)
 main.add_command(trial)
 main.add_command(watch)
 
 
 @main.command()
-def facts() -> None:
-    """List the facts that --set can give, with their values."""
-    from advisor.cli.listing import facts_table
+@output_options("text", "json", "markdown")
+def facts(**options: Any) -> None:
+    """List the facts that --set FACT=VALUE can give, or QUERY:FACT=VALUE for one query, with their values."""
+    from advisor.cli import listing
 
-    click.echo(facts_table())
+    listing.put_table(listing.facts(), options)
+
+
+@main.command()
+@output_options("text", "json", "markdown")
+def metrics(**options: Any) -> None:
+    """List the numbers that rules and reports read, with their units and meanings."""
+    from advisor.cli import listing
+
+    listing.put_table(listing.metrics(), options)
 
 
 @main.command()

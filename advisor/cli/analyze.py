@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli import fleet
+from advisor.cli import completing, fleet
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.fleet import fleet_options
+from advisor.cli.output import output_options, put, terminal
 from advisor.errors import InputError
 from advisor.vocabulary import LEVELS
 
@@ -44,15 +44,13 @@ Examples:
 
 @click.command(help=_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True
-)
-@click.option("--output", metavar="FILE", help="Write the report there instead of printing it.")
+@output_options("text", "json", "markdown", "html")
 @click.option(
     "--set",
     "given",
     multiple=True,
     metavar="FACT=VALUE",
+    shell_complete=completing.facts,
     help="A fact that you know; QUERY:FACT=VALUE for one query. `latency-advisor facts` lists them. Repeatable.",
 )
 @click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
@@ -66,7 +64,6 @@ Examples:
 @fleet_options
 @click.option("--all", "everything", is_flag=True, help="Show every finding, reason, run and fact.")
 @click.option("--fail-on", type=click.Choice(LEVELS), help="Exit with 1 if a finding has this level or a higher one.")
-@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
 def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""
     fleet.check(options)
@@ -92,7 +89,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     with _wanted(paths, options) as wanted:
         report = judge(paths, series=options["form"] == "html", stages=options["stages"], **wanted)
     fleet.tell_of_jvm(report.typed.input)
-    _write(lambda to_file: _rendered(report, options, to_file), options)
+    put(_rendered(report, options), options)
     _refuse_only_broken(paths, report.typed.input)
     return report.worst_level()
 
@@ -107,7 +104,7 @@ def _refuse_only_broken(paths: tuple[str, ...], read: Input) -> None:
 def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     with _wanted(paths, options) as wanted:
         report = fleet.fleet_report(paths, options, wanted)
-    _write(lambda _: fleet.rendered(report, options), options)
+    put(fleet.rendered(report, options), options)
     _refuse_only_broken(paths, report.input)
     return fleet.worst_level(report)
 
@@ -129,21 +126,7 @@ def fails(worst: Level | None, level: Level | None) -> bool:
     return bool(worst and level) and LEVELS.index(worst) >= LEVELS.index(level)
 
 
-def _write(render: Callable[[bool], str], options: dict[str, Any]) -> None:
-    from advisor.cli.printing import show
-
-    to_file = options["output"] not in (None, "-")
-    words = render(to_file)
-    if not to_file:
-        show(words)
-        return
-    # What was there stays until the new report is whole; but a device or a pipe must not be replaced by a file.
-    atomic = Path(options["output"]).is_file()
-    with click.open_file(options["output"], "w", encoding="utf-8", atomic=atomic) as file:
-        file.write(words)
-
-
-def _rendered(report: Shown, options: dict[str, Any], to_file: bool) -> str:
+def _rendered(report: Shown, options: dict[str, Any]) -> str:
     if options["form"] == "json":
         from advisor.views.clean import ascii_json
 
@@ -154,11 +137,9 @@ def _rendered(report: Shown, options: dict[str, Any], to_file: bool) -> str:
         return report_as_markdown(report.typed, everything=options["everything"])
     if options["form"] == "html":
         return report.to_html()
-    from advisor.cli.printing import terminal
     from advisor.views.terminal import report_as_text
 
-    look = terminal(plain=options["no_color"] or to_file)
-    return report_as_text(report.typed, everything=options["everything"], **look)
+    return report_as_text(report.typed, everything=options["everything"], **terminal(options))
 
 
 @contextmanager

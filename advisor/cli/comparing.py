@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from advisor.cli import completing
 from advisor.cli.exits import FAILED_ON
+from advisor.cli.output import output_options, put, terminal
 from advisor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ Examples:
 @click.command(help=_HELP)
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="[AFTER]", required=False)
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@output_options("text", "json", "markdown")
 @click.option(
     "--fail-if-slower",
     type=click.FloatRange(min=0),
@@ -38,22 +40,27 @@ Examples:
     help="Exit with 1 if a typical batch is slower by more than that, the low end of the interval included; with 2 if "
     "that cannot be judged.",
 )
-@click.option("--set", "given", multiple=True, metavar="FACT=VALUE", help="A fact that you know. Repeatable.")
+@click.option(
+    "--set",
+    "given",
+    multiple=True,
+    metavar="FACT=VALUE",
+    help="A fact that you know. Repeatable.",
+    shell_complete=completing.facts,
+)
 @click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
 @click.option("--rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable.")
 @click.option("--query", metavar="NAME", help="Compare only the query with that name or id.")
 @click.option("--before-run", metavar="ID", help="Beginning of the id of BEFORE's run.")
 @click.option("--after-run", metavar="ID", help="Beginning of the id of AFTER's run.")
 @click.option("--stages", is_flag=True, help="Open addBatch: jobs, stages and tasks too, from INFO or event logs.")
-@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
     from advisor.api import compare as compared
-    from advisor.cli.printing import show
 
     chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}
     found = compared(before, after, set=options["given"], **chosen)
-    show(_rendered(found, options))
+    put(_rendered(found, options), options)
     return _exit(found, options["fail_if_slower"])
 
 
@@ -71,9 +78,8 @@ def _exit(found: Compared, percent: float | None) -> int:
 def _rendered(found: Compared, options: dict[str, Any]) -> str:
     if options["form"] == "json":
         return found.to_json() + "\n"
-    from advisor.cli.printing import terminal
     from advisor.views import comparison
 
     if options["form"] == "markdown":
         return comparison.comparisons_as_markdown(found.typed)
-    return comparison.comparisons_as_text(found.typed, **terminal(plain=options["no_color"]))
+    return comparison.comparisons_as_text(found.typed, **terminal(options))

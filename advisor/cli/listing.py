@@ -1,61 +1,125 @@
-"""What the commands `facts` and `rules` print."""
+"""What the commands `rules`, `steps`, `metrics` and `facts` print: rows as a table, as JSON or as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from textwrap import wrap
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from advisor.catalogue import Catalogue, reference
+from advisor.cli.output import put, terminal
 from advisor.errors import UsageError, did_you_mean
 from advisor.facts import FACTS, Fact
+from advisor.metrics import METRICS
+from advisor.metrics.labels import label
 
-_WIDTH = 100
-
-
-def facts_table() -> str:
-    """Every fact: name, values, meaning, and where the advisor finds it by itself; those that nobody sets apart."""
-    head = "Facts for --set FACT=VALUE, or QUERY:FACT=VALUE for the query with that name or id.\n\n"
-    given = [(fact.name, f"{fact.meaning} [{_values(fact)}]; seen in: {fact.where}") for fact in _facts(settable=True)]
-    observed = [(fact.name, f"{fact.meaning}; seen in: {fact.where}") for fact in _facts(settable=False)]
-    return f"{head}{_table(given)}\nObserved only:\n\n{_table(observed)}"
+Row = Mapping[str, str]
 
 
-def _facts(*, settable: bool) -> list[Fact]:
-    return [fact for fact in FACTS.values() if fact.settable is settable]
+def facts() -> list[Row]:
+    """Every fact: name, values, meaning, and where the advisor finds it by itself; those that nobody sets last."""
+    ordered = sorted(FACTS.values(), key=lambda fact: not fact.settable)
+    return [{"fact": one.name, "values": _values(one), "meaning": one.meaning, "seen in": one.where} for one in ordered]
 
 
-def rules_table(catalogue: Catalogue) -> str:
+def metrics() -> list[Row]:
+    """Every metric: name, what a report calls it, unit, and what it means."""
+    return [
+        {
+            "metric": one.name,
+            "in reports": label(one.name),
+            "unit": one.unit,
+            "per": one.per,
+            "meaning": one.meaning.split(". ")[0],
+        }
+        for one in METRICS.values()
+    ]
+
+
+def rules(catalogue: Catalogue) -> list[Row]:
     """Every rule: id, title, whether it is stable."""
-    return _table(
-        (rule.id, rule.title + (" (experimental)" if rule.status == "experimental" else ""))
-        for rule in catalogue.rules.values()
-    )
+    return [{"rule": one.id, "finds": one.title, "status": one.status} for one in catalogue.rules.values()]
 
 
-def rule_page(catalogue: Catalogue, name: str) -> str:
-    """One rule with its steps; UsageError with a suggestion if there is no such rule."""
+def steps(catalogue: Catalogue) -> list[Row]:
+    """Every step: id, what to do, what it takes, and the rules that advise it."""
+    by = {
+        step: ", ".join(rule.id for rule in catalogue.rules.values() if step in {one.id for one in rule.steps})
+        for step in catalogue.steps
+    }
+    return [
+        {"step": one.id, "do": one.do, "takes": one.takes.replace("_", " "), "rules": by[one.id]}
+        for one in catalogue.steps.values()
+    ]
+
+
+def rule_page(catalogue: Catalogue, name: str) -> tuple[str, Any]:
+    """One rule with its steps, as Markdown and as plain data; UsageError with a suggestion if there is none."""
     rule = catalogue.rules.get(name.upper())
     if rule is None:
         would_do = did_you_mean(name.upper(), catalogue.rules, "`latency-advisor rules list` names them")
         raise UsageError("rules show", f"no rule {name!r}", would_do)
     page = reference(Catalogue({rule.id: rule}, {step.id: step for step in rule.steps}))
-    return page[page.index(f"## {rule.id} ") :]
+    return page[page.index(f"## {rule.id} ") :], rule.model_dump(mode="json", exclude_none=True)
+
+
+def step_page(catalogue: Catalogue, name: str) -> tuple[str, Any]:
+    """One step, as Markdown and as plain data; UsageError with a suggestion if there is none."""
+    step = catalogue.steps.get(name.lower())
+    if step is None:
+        would_do = did_you_mean(name.lower(), catalogue.steps, "`latency-advisor steps list` names them")
+        raise UsageError("steps show", f"no step {name!r}", would_do)
+    page = reference(Catalogue({}, {step.id: step}))
+    return page[page.index(f"### {step.id}\n") :], step.model_dump(mode="json", exclude_none=True)
+
+
+def put_page(page: tuple[str, Any], options: Mapping[str, Any]) -> None:
+    """Print one rule or step in the form that is asked for."""
+    words, data = page
+    put(words if options["form"] != "json" else _as_json(data), options)
+
+
+def put_table(rows: Sequence[Row], options: Mapping[str, Any]) -> None:
+    """Print the rows in the form that is asked for."""
+    views = {"json": _as_json, "markdown": _as_markdown}
+    view = views.get(options["form"])
+    put(view(rows) if view else _as_text(rows, options), options)
 
 
 def _values(fact: Fact) -> str:
+    if not fact.settable:
+        return "observed only"
     if fact.kind == "choice":
-        return "|".join(fact.values)
-    words = {"bool": "true|false", "int": "whole number", "number": "number", "version": "version", "str": "text"}
+        return " | ".join(fact.values)
+    words = {"bool": "true | false", "int": "whole number", "number": "number", "version": "version", "str": "text"}
     unit = f" of {fact.unit}" if fact.unit else ""
-    return words[fact.kind] + unit + ("|none" if fact.nullable else "")
+    return words[fact.kind] + unit + (" | none" if fact.nullable else "")
 
 
-def _table(rows: Iterable[tuple[str, str]]) -> str:
-    rows = list(rows)
-    width = max((len(name) for name, _ in rows), default=0)
-    return "".join(line for name, words in rows for line in _row(name.ljust(width), words))
+def _as_json(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _row(name: str, words: str) -> Sequence[str]:
-    first, *others = wrap(words, _WIDTH - len(name) - 2, break_long_words=False, break_on_hyphens=False) or [""]
-    return [f"{name}  {first}\n", *(f"{' ' * len(name)}  {line}\n" for line in others)]
+def _as_markdown(rows: Sequence[Row]) -> str:
+    from advisor.views.markdown import escape
+
+    columns = list(rows[0])
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    return "\n".join([*lines, *(f"| {' | '.join(map(escape, row.values()))} |" for row in rows)]) + "\n"
+
+
+def _as_text(rows: Sequence[Row], options: Mapping[str, Any]) -> str:
+    """The rows in columns; the first one, by which a row is named, is never broken."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from advisor.views.console import console, written
+
+    page = console(**terminal(options))
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for number, column in enumerate(rows[0]):
+        made.add_column(column, no_wrap=number == 0, overflow="fold")
+    for row in rows:
+        made.add_row(*map(Text, row.values()))
+    page.print(made)
+    return written(page)

@@ -19,8 +19,10 @@ Example:
 
 @click.command(help=_HELP)
 @click.option("--log", default="driver.log", show_default=True, metavar="FILE", help="Where the driver writes its log.")
-def log4j(log: str) -> None:
+@click.option("--output", metavar="FILE", help="Write it there instead of printing it.")
+def log4j(log: str, output: str | None) -> None:
     """Print the file."""
+    from advisor.cli.output import put
     from advisor.driverlog import log4j_settings
 
-    click.echo(log4j_settings(Path(log).absolute()), nl=False)
+    put(log4j_settings(Path(log).absolute()), {"output": output})

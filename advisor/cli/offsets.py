@@ -65,6 +65,7 @@ def offsets(**options: Any) -> None:
 
     if options["chart"]:
         chart.check(options["chart"])
+        require("bench", "spark,bench", ("altair", "vl_convert"))
     runs = [run for path in options["runs_from"] for run in read(path)]
     for run in _made(options):
         runs.append(run)

@@ -22,9 +22,10 @@ class Look(TypedDict):
 
 
 def terminal(*, plain: bool = False) -> Look:
-    """The width of the terminal and whether it shows colour; a fixed width without colour for a pipe or a file."""
+    """The width of the terminal and whether it shows colour; in a pipe or a file the width that COLUMNS names."""
     if not sys.stdout.isatty():
-        return {"width": WIDTH, "color": False}
+        columns = os.environ.get("COLUMNS", "")
+        return {"width": int(columns) if columns.isdecimal() and int(columns) else WIDTH, "color": False}
     wanted = not plain and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return {"width": shutil.get_terminal_size((WIDTH, 24)).columns, "color": wanted}
 

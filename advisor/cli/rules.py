@@ -1,13 +1,23 @@
-"""`latency-advisor rules`: list, show, check and describe rules."""
+"""`latency-advisor rules` and `steps`: list, show, check and describe them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
+
+from advisor.cli import completing
+from advisor.cli.output import output_options
 
 
 @click.group()
 def rules() -> None:
     """List, show, check and describe the rules."""
+
+
+@click.group()
+def steps() -> None:
+    """List and show the steps that rules advise."""
 
 
 _DIRS = click.option("--rules", "dirs", multiple=True, metavar="DIR", help="Your own rules too. Repeatable.")
@@ -24,25 +34,48 @@ def _beside(directory: str) -> str:
 
 @rules.command("list")
 @_DIRS
-def list_(dirs: tuple[str, ...]) -> None:
-    """List every rule in one line."""
+@output_options("text", "json", "markdown")
+def list_rules(dirs: tuple[str, ...], **options: Any) -> None:
+    """List every rule."""
     from advisor.catalogue import load
-    from advisor.cli.listing import rules_table
-    from advisor.cli.printing import show
+    from advisor.cli import listing
 
-    show(rules_table(load(dirs)))
+    listing.put_table(listing.rules(load(dirs)), options)
 
 
 @rules.command("show")
-@click.argument("rule", metavar="ID")
+@click.argument("rule", metavar="ID", shell_complete=completing.rules)
 @_DIRS
-def show_(rule: str, dirs: tuple[str, ...]) -> None:
+@output_options("markdown", "json")
+def show_rule(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
     """Print one rule: what it stands on, what it says, its steps."""
     from advisor.catalogue import load
-    from advisor.cli.listing import rule_page
-    from advisor.cli.printing import show
+    from advisor.cli import listing
 
-    show(rule_page(load(dirs), rule))
+    listing.put_page(listing.rule_page(load(dirs), rule), options)
+
+
+@steps.command("list")
+@_DIRS
+@output_options("text", "json", "markdown")
+def list_steps(dirs: tuple[str, ...], **options: Any) -> None:
+    """List every step, what it takes, and the rules that advise it."""
+    from advisor.catalogue import load
+    from advisor.cli import listing
+
+    listing.put_table(listing.steps(load(dirs)), options)
+
+
+@steps.command("show")
+@click.argument("step", metavar="ID", shell_complete=completing.steps)
+@_DIRS
+@output_options("markdown", "json")
+def show_step(step: str, dirs: tuple[str, ...], **options: Any) -> None:
+    """Print one step: for whom it is, when Spark takes it, what it saves and costs, and how it is undone."""
+    from advisor.catalogue import load
+    from advisor.cli import listing
+
+    listing.put_page(listing.step_page(load(dirs), step), options)
 
 
 @rules.command()

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from advisor.cli.completing import steps as complete_steps
+from advisor.cli.output import output_options
 from advisor.cli.spark import pairs, session
 from advisor.errors import UsageError
 
@@ -30,40 +32,51 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 
 @click.command(help=_HELP)
 @click.argument("function", metavar="MODULE:FUNCTION")
-@click.option("--step", "steps", multiple=True, metavar="ID", help="A step of the catalogue. Repeatable.")
+@click.option(
+    "--step", "steps", multiple=True, metavar="ID", help="A step of the catalogue. Repeatable.",
+    shell_complete=complete_steps,
+)  # fmt: skip
 @click.option("--writer-option", help="An option of writeStream that is on trial. Repeatable.", **_PAIR)
 @click.option("--reader-option", help="An option of readStream that is on trial. Repeatable.", **_PAIR)
 @click.option("--conf", help="A setting of the session that is on trial. Repeatable.", **_PAIR)
 @click.option("--trigger", metavar="INTERVAL", help="A processing-time trigger that is on trial, such as '2 seconds'.")
 @click.option("--spark", help="A setting with which Spark starts, for both sides. Repeatable.", **_PAIR)
-@click.option("--runs", default=8, show_default=True, help="A multiple of 4; half of them with the change.")
+@click.option(
+    "--runs",
+    default=8,
+    show_default=True,
+    help="A multiple of 4; half of them with the change.",
+)
+@click.option(
+    "--most-runs",
+    type=click.IntRange(min=4),
+    help="Where those cannot tell, at most so many in all; three times --runs by default.",
+)
 @click.option("--batches", default=40, show_default=True, help="Steady batches of each run.")
 @click.option("--seconds", default=60.0, show_default=True, help="A run ends then, whatever it has.")
 @click.option("--place", metavar="DIR", help="Where the whole cluster can write; all of it is removed afterwards.")
 @click.option("--state-rows", type=click.IntRange(min=1), help="Rows of state from which on batches count.")
 @click.option("--safe-sink", is_flag=True, help="The sink (foreach, foreachBatch) acts nowhere else: my word.")
 @click.option("--safe-source", is_flag=True, help="Reading takes nothing from others: my word.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
+@output_options("text", "json")
 def trial(function: str, **options: Any) -> None:
     """Carry the trial out and print what it says."""
     from advisor import catalogue
     from advisor.bench import trial as tried
     from advisor.bench.steps import known
-    from advisor.cli.printing import show, terminal
+    from advisor.cli.output import put, terminal
     from advisor.views.trial import trial_as_text
 
     build, steps = _function(function), _steps(options)
     known(steps, catalogue.load())  # before Spark is started for nothing
-    names = ("runs", "batches", "seconds", "place", "state_rows", "safe_sink", "safe_source")
+    names = ("runs", "batches", "seconds", "place", "most_runs", "state_rows", "safe_sink", "safe_source")
     chosen = {name: options[name] for name in names}
     with session("trial", "spark", pairs("--spark", options["spark"])) as started:
         found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
-    show(
-        found.to_json() + "\n"
-        if options["form"] == "json"
-        else trial_as_text(found.typed, **terminal(plain=options["no_color"]))
-    )
+    if options["form"] == "json":
+        put(found.to_json() + "\n", options)
+    else:
+        put(trial_as_text(found.typed, **terminal(options)), options)
 
 
 def _steps(options: dict[str, Any]) -> list[Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from advisor.cli import completing
+
 if TYPE_CHECKING:
     from advisor.contract import Report
     from advisor.views.notebook import Shown
@@ -43,6 +45,7 @@ Examples:
     "given",
     multiple=True,
     metavar="FACT=VALUE",
+    shell_complete=completing.facts,
     help="A fact that you know; QUERY:FACT=VALUE for one query. Repeatable.",
 )
 @click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")

@@ -17,6 +17,7 @@ from advisor.metrics import Estimate
 
 Arm = Literal["A", "B"]
 FEWEST_RUNS = 4
+SAME_SHARE = 0.05  # of A's mean: two sides whose whole interval lies closer than this do not differ
 _NUISANCES = 3  # level, effect, drift
 
 
@@ -27,6 +28,28 @@ class Trial:
     effect: Effect
     runs: int
     drift_ms: float
+
+    @property
+    def same(self) -> bool:
+        """Whether the two sides are sure to differ by less than 5 %."""
+        ends = self.effect.difference.low, self.effect.difference.high
+        return max(map(abs, ends)) < SAME_SHARE * self.effect.before
+
+    @property
+    def decided(self) -> bool:
+        """Whether there is a difference that can be told, or none of 5 %."""
+        return self.effect.told or self.same
+
+    @property
+    def runs_needed(self) -> int:
+        """Runs, a multiple of 4, after which the interval is expected to reach 5 % to either side.
+
+        Its width shrinks with the square root of the runs: the second stage of Stein's procedure (Annals of
+        Mathematical Statistics 16, 1945). 0 where A's mean is not above 0.
+        """
+        close = SAME_SHARE * self.effect.before
+        half = (self.effect.difference.high - self.effect.difference.low) / 2
+        return FEWEST_RUNS * math.ceil(self.runs * (half / close) ** 2 / FEWEST_RUNS) if close > 0 else 0
 
 
 def order(runs: int) -> list[Arm]:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from advisor.contract import Comparison, Effect, Interval, Promise, Trial
+from advisor.contract import Comparison, Effect, Interval, KeptPromise, Promise, Trial
 from advisor.views import text
 
 TITLE = "By how much (negative is faster)"
-STYLES = {"faster": "bold green", "slower": "bold red", "refused": "bold red", "kept": "green", "broken": "bold red"}
+MORE = "kept, more than promised"
+STYLES = {
+    "faster": "bold green",
+    "slower": "bold red",
+    "refused": "bold red",
+    "kept": "green",
+    MORE: "green",
+    "broken": "bold red",
+}
 """Of verdicts, those on a difference and those on a promise."""
 _SMALLEST_MS = 0.5  # phases that take less on both sides are left out
 
@@ -41,7 +49,13 @@ def promise_rows(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:
         of = "per batch" if kept.of == "batch" else "in record latency"
         saved = kept.measured_ms
         measured = f"measured {text.ms(saved.value)} ({_interval(saved)}); " if saved else ""
-        yield kept.verdict, f"{kept.do}, {of}: promised {_promised(kept.predicted_ms)}; {measured}{kept.because}"
+        yield outcome(kept), f"{kept.do}, {of}: promised {_promised(kept.predicted_ms)}; {measured}{kept.because}"
+
+
+def outcome(kept: KeptPromise) -> str:
+    """What became of a promise: `kept`, also where more was saved than promised, `broken` or `cannot say yet`."""
+    more = kept.measured_ms is not None and kept.measured_ms.low > kept.predicted_ms.high
+    return MORE if kept.verdict == "kept" and more else kept.verdict
 
 
 def _promised(saves: Promise) -> str:

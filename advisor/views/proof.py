@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from advisor.contract import Comparison, Report
+from advisor.views.effects import outcome
 from advisor.views.text import ms, saving
 
 
@@ -24,4 +25,4 @@ def proof(comparison: Comparison) -> Iterator[str]:
         found = f"measured {ms(kept.measured_ms.value)}" if kept.measured_ms else "nothing measured"
         more = f": {kept.more_batches} more batches" if kept.more_batches else ""
         of = "per batch" if kept.of == "batch" else "in record latency"
-        yield f"{kept.do}, {of}: promised {saving(kept.predicted_ms)}; {found}; {kept.verdict}{more}"
+        yield f"{kept.do}, {of}: promised {saving(kept.predicted_ms)}; {found}; {outcome(kept)}{more}"

@@ -369,7 +369,7 @@ def _target(query: QueryEntry, p99: float | None) -> str:
     target = query.value("latency_target_ms")
     if not isinstance(target, int | float) or p99 is None:
         return ""
-    return f" (target {text.ms(target)}: {'missed' if p99 > target else 'kept'})"
+    return f" (target {text.ms(target)}: {'missed' if p99 > target else 'reached'})"
 
 
 def batch_headroom_lag(query: QueryEntry) -> str:

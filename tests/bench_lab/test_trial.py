@@ -15,7 +15,7 @@ from advisor.bench.setup import Setup, Variant
 from advisor.errors import UsageError
 
 pytestmark = pytest.mark.spark
-SHORT = {"runs": 4, "batches": 10, "seconds": 600.0}
+SHORT = {"runs": 4, "most_runs": 4, "batches": 10, "seconds": 600.0}
 ASYNC = "async-progress"
 NEVER = {"writer_option": {"asyncProgressTrackingCheckpointIntervalMs": "600000"}}
 """No log is written in the background while batches are measured, however long they take."""
@@ -64,7 +64,7 @@ def test_the_text_holds_the_verdict_and_the_change(tried: Any) -> None:
 
 
 def test_nothing_is_left_and_the_session_keeps_its_settings(spark: Any, tried: Any, scratch: Path) -> None:
-    assert tried.verdict in ("faster", "no difference", "slower")
+    assert tried.verdict in ("faster", "no difference", "slower", "cannot say")
     assert not list(scratch.iterdir())
     assert not spark.streams.active
     assert spark.conf.get("spark.sql.streaming.stopTimeout") != "60s"

@@ -51,3 +51,23 @@ def test_an_order_that_tells_nothing_is_refused(arms: str) -> None:
 def test_the_number_of_runs_is_a_multiple_of_four() -> None:
     with pytest.raises(UsageError, match="multiple of 4"):
         order(6)
+
+
+def levels_of(effect: float, spread: float, runs: int = 8) -> list[tuple[str, float]]:
+    """Levels around 100 that spread by so much, the same on both sides."""
+    off = (1, 1, -1, -1, -1, -1, 1, 1)
+    return [(arm, 100 + effect * (arm == "B") + spread * off[place % 8]) for place, arm in enumerate(order(runs))]
+
+
+def test_no_difference_is_said_only_where_the_whole_interval_is_close() -> None:
+    close, wide, faster = (interleaved(levels_of(*given)) for given in ((0, 1), (0, 20), (-30, 1)))  # type: ignore[arg-type]
+    assert (close.effect.told, close.same, close.decided) == (False, True, True)
+    assert (wide.effect.told, wide.same, wide.decided) == (False, False, False)
+    assert (faster.effect.told, faster.same, faster.decided) == (True, False, True)
+
+
+def test_the_runs_that_would_tell_grow_with_the_square_of_the_spread() -> None:
+    once, twice = (interleaved(levels_of(0, spread)).runs_needed for spread in (10, 20))  # type: ignore[arg-type]
+    assert once % 4 == twice % 4 == 0
+    assert 8 < once < twice
+    assert twice == pytest.approx(4 * once, abs=16)

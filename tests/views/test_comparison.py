@@ -9,8 +9,9 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
-from advisor.contract import Comparisons
+from advisor.contract import Comparisons, Interval, KeptPromise, Promise
 from advisor.views.comparison import comparisons_as_markdown, comparisons_as_text
+from advisor.views.effects import outcome
 
 Golden = Callable[[str, str], None]
 
@@ -136,3 +137,11 @@ def test_a_name_adds_no_markup_and_no_control_characters() -> None:
     page = compared(faster() | {"query": "<b>a</b>|\x1b[31m\n# x"})
     assert "\x1b" not in comparisons_as_text(page)
     assert r"\<b\>a\</b\>\|" in comparisons_as_markdown(page) and "<b>" not in comparisons_as_markdown(page)
+
+
+def test_a_promise_that_was_surpassed_is_kept_and_says_so() -> None:
+    promise = Promise(10, 20, 30)
+    given = {"step": "a", "do": "Do", "of": "batch", "predicted_ms": promise, "because": "", "more_batches": None}
+    surpassed = KeptPromise(**given, measured_ms=Interval(low=35, value=40, high=45), verdict="kept")  # type: ignore[arg-type]
+    within = KeptPromise(**given, measured_ms=Interval(low=15, value=20, high=45), verdict="kept")  # type: ignore[arg-type]
+    assert (outcome(surpassed), outcome(within)) == ("kept, more than promised", "kept")

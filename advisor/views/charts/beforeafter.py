@@ -8,6 +8,7 @@ from typing import Literal
 
 from advisor.contract import Comparison, Effect, KeptPromise, Report, Trial
 from advisor.views import text
+from advisor.views.effects import outcome
 
 _TYPICAL = {"batch": ("triggerExecution", "typical"), "record": ("record latency", "p50")}
 _CAPTIONS = {"batch": "A typical batch", "record": "Record latency, p50"}
@@ -84,7 +85,7 @@ def _bars(effect: Effect, promises: tuple[KeptPromise, ...], of: str) -> Iterato
 def _promised(before: float, kept: KeptPromise) -> Bar:
     low, high = before - kept.predicted_ms.high, before - kept.predicted_ms.low
     ms = max(0.0, before - kept.predicted_ms.likely)
-    said = f"{_between(low, high)}: {kept.verdict}"
+    said = f"{_between(low, high)}: {outcome(kept)}"
     return Bar(f"promised: {kept.do}", "promised", ms, max(0.0, low), max(0.0, high), said)
 
 

@@ -1,0 +1,53 @@
+"""Where the output of a command goes and in which form: the same options on every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from advisor.cli.printing import Look
+
+
+def output_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds --format with these forms, --output and --no-color to a command, as `form`, `output` and `no_color`."""
+    options = (
+        click.option("--format", "form", type=click.Choice(forms), default=forms[0], show_default=True),
+        click.option("--output", metavar="FILE", help="Write it there instead of printing it."),
+        click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR)."),
+    )
+
+    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return added
+
+
+def to_file(options: Mapping[str, Any]) -> bool:
+    """Whether the output goes into a file."""
+    return options["output"] not in (None, "-")
+
+
+def terminal(options: Mapping[str, Any]) -> Look:
+    """How a text is to look: without colour where it goes into a file."""
+    from advisor.cli import printing
+
+    return printing.terminal(plain=options["no_color"] or to_file(options))
+
+
+def put(words: str, options: Mapping[str, Any]) -> None:
+    """Print the words, or write them into the file that is named."""
+    from advisor.cli.printing import show
+
+    if not to_file(options):
+        show(words)
+        return
+    # What was there stays until the new text is whole; but a device or a pipe must not be replaced by a file.
+    atomic = Path(options["output"]).is_file()
+    with click.open_file(options["output"], "w", encoding="utf-8", atomic=atomic) as file:
+        file.write(words)
