@@ -16,6 +16,7 @@ LABELS: Final[dict[str, str]] = {
     "checkpoint_write_ms": "the time for writing the checkpoint",
     "checkpoint_write_share": "the share of writing the checkpoint",
     "code_generated_ms": "generating code",
+    "code_generated_share": "the share of generating code",
     "delta_snapshot_ms": "rebuilding Delta's snapshot",
     "delta_snapshot_share": "the share of rebuilding Delta's snapshot",
     "driver_gaps_ms": "the driver working alone",
@@ -24,6 +25,7 @@ LABELS: Final[dict[str, str]] = {
     "fixed_cost_share": "the fixed cost's share of the batch",
     "full_batches_share": "the share of batches filled to the source's limit",
     "gc_ms": "garbage collection",
+    "gc_share": "the share of garbage collection",
     "headroom_ms": "the time left in the interval",
     "input_rows": "rows a batch",
     "input_rows_per_second": "rows a second",
@@ -44,6 +46,8 @@ LABELS: Final[dict[str, str]] = {
     "offset_log_share": "the share of the offset and commit logs",
     "python_share": "the share of Python workers",
     "python_wall_ms": "Python workers",
+    "query_planning_ms": "planning",
+    "query_planning_share": "the share of planning",
     "record_latency_ms": "record latency",
     "repeated_read_ms": "rows read again",
     "repeated_read_share": "the share of reading rows again",
@@ -51,6 +55,7 @@ LABELS: Final[dict[str, str]] = {
     "reread_ms": "rows read again",
     "rows_per_state_partition": "rows in each state partition",
     "shuffle_waves_ms": "further rounds of shuffle tasks",
+    "shuffle_waves_share": "the share of further rounds of shuffle tasks",
     "sink_commit_ms": "the sink's commit",
     "sink_commit_share": "the share of the sink's commit",
     "skew_ms": "one large partition",
@@ -78,6 +83,8 @@ LABELS: Final[dict[str, str]] = {
     "straggler_ms": "one slow task",
     "straggler_share": "the share of one slow task",
     "table_log_ms": "the table's own log",
+    "table_log_spike_ms": "the table log's longest jobs",
+    "table_log_spike_share": "the share of the table log's longest jobs",
     "too_few_readers_ms": "too few reading tasks",
     "too_few_readers_share": "the share of too few reading tasks",
     "trigger_execution_ms": "batch",
@@ -88,7 +95,7 @@ LABELS: Final[dict[str, str]] = {
     "waves_ms": "further rounds of tasks",
     "waves_share": "the share of further rounds of tasks",
 }
-"""By a metric's name; every metric that a rule names is here."""
+"""By a metric's name; one that is not here is called by its name."""
 
 
 def label(metric: str) -> str:
