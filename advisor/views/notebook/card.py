@@ -46,6 +46,7 @@ def report_as_html(report: Report) -> str:
     proof, measured = proof_by_run(report), measured_by_run(report)
     cards = [
         {
+            "chosen": chosen,
             "query": chosen.query,
             "best": chosen.best,
             "findings": chosen.findings,
