@@ -42,6 +42,8 @@ class Condition(Model):
     platform: tuple[Platform, ...] | None = Field(None, min_length=1)
     else_: Text | None = Field(None, alias="else")
 
+    __hash__ = object.__hash__  # a line of a rule is itself: what it asked is remembered by it
+
     @field_validator("platform", mode="before")
     @classmethod
     def _one_platform(cls, value: Any) -> Any:

@@ -77,9 +77,12 @@ def ask_all(conditions: Iterable[Condition], window: Window) -> Verdict:
     Lines on one fact that are limited to versions or platforms are taken together while version or platform is not
     known: if every line fails it is no whatever the version, if some do it depends.
     """
+    lines = list(conditions)
+    if not any(line.limited for line in lines):
+        return Verdict(tuple([ask(line, window) for line in lines]))
     answers: list[Answer] = []
-    for (_, limited), lines in groupby(conditions, key=lambda line: (_question(line), line.limited)):
-        answers += _together(list(lines), window) if limited else [ask(line, window) for line in list(lines)]
+    for (_, limited), alike in groupby(lines, key=lambda line: (_question(line), line.limited)):
+        answers += _together(list(alike), window) if limited else [ask(line, window) for line in list(alike)]
     return Verdict(tuple(answers))
 
 
@@ -145,8 +148,11 @@ def reaches(window: Window, name: str, floor: str) -> bool | None:
 
 
 def ask(line: Condition, window: Window) -> Answer:
-    """The answer to one condition, whatever versions it is limited to."""
-    return _ask_fact(line, window) if line.fact is not None else _ask_metric(line, window)
+    """The answer to one condition, whatever versions it is limited to; a line is asked once of a window."""
+    answer = window.memo.get(line)
+    if answer is None:
+        window.memo[line] = answer = _ask_fact(line, window) if line.fact is not None else _ask_metric(line, window)
+    return answer  # type: ignore[return-value]
 
 
 def _ask_fact(line: Condition, window: Window) -> Answer:
