@@ -97,12 +97,17 @@ def in_one_file(runs: int) -> tuple[float, float]:
     """(CPU milliseconds per run, megabytes in all) of short runs in one file, through `advisor.analyze`."""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "progress.json"
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(_lines(runs))
+        write_runs(path, runs)
         told = subprocess.run([sys.executable, "-c", ANALYZE, str(path)], check=True, capture_output=True, text=True)
     judged, seconds, kilobytes = told.stdout.split()
     assert int(judged) == runs
     return float(seconds) / runs * 1000, float(kilobytes) / 1000
+
+
+def write_runs(path: Path, runs: int) -> None:
+    """So many runs of 30 batches, as JSON lines."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(_lines(runs))
 
 
 def _lines(runs: int) -> Iterator[str]:
