@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import pyarrow.compute as pc
 
 from advisor import batches, catalogue, contract
 from advisor.contract import Comparison, Problem, plain
@@ -26,6 +27,9 @@ from advisor.sources.listener.callbacks import SessionListener
 from advisor.sources.listener.history import History
 from advisor.sources.listener.recorder import Recorder
 from advisor.sources.listener.session import Classic, Connect, Session, is_connect
+from advisor.sources.listener.store import FILE
+from advisor.sources.stages import work_of
+from advisor.stages import tables
 from advisor.views.notebook import Shown, ShownComparison
 from advisor.wishes import UserWishes, user_wishes
 
@@ -126,13 +130,13 @@ class LiveAdvisor(SessionListener):
         recorder.changed = self._changed
         recorder.tick = self._look_after
 
-    def report(self) -> Shown:
-        """The report on everything that is kept, by the same judge as `analyze`.
+    def report(self, *, stages: bool = False) -> Shown:
+        """The report on everything that is kept, by the same judge as `analyze`; with `stages` addBatch is opened.
 
         Beside what `analyze` gives, `data["comparisons"]` compares each query that changed with what it was before, and
         `data["session"]` is `overhead()`.
         """
-        reading = self.recorder.reading()
+        reading = self._opened() if stages else self.recorder.reading()
         idle, session = self.recorder.store.idle_since(), self._session_entry()
         compared: list[tuple[Comparison, ...]] = []
 
@@ -178,6 +182,31 @@ class LiveAdvisor(SessionListener):
         """The table of batches, columns as `advisor.batches.COLUMNS` explains them."""
         frame: pd.DataFrame = batches.to_pandas(self.recorder.reading().batches)
         return frame
+
+    def stages(self, *, parts: bool = False) -> pd.DataFrame:
+        """The table of stages, or with `parts` that of batch parts, as `advisor.read_stages` gives them.
+
+        Asked of the JVM now, in two calls and without a job: what Spark still holds, by default its last 1,000 jobs and
+        stages. Raises UsageError on Spark Connect.
+        """
+        frame: pd.DataFrame = batches.to_pandas(self._opened().tables["batch_parts" if parts else "stages"])
+        return frame
+
+    def _opened(self) -> Reading:
+        """What is kept, with the jobs and stages that Spark still holds."""
+        reading = self.recorder.reading()
+        jobs, stages = self._session.jobs()
+        slots = reading.sightings.filter(pc.equal(reading.sightings["fact"], "task_slots"))["value"].to_pylist()
+        work = work_of(
+            jobs,
+            stages,
+            log=self._session.log,
+            file=FILE,
+            slots=int(slots[-1]) if slots and slots[-1].isdigit() else None,
+            batches=reading.batches,
+        )
+        opened = tables([work], reading.batches)
+        return replace(reading, inside=dict(zip(("stages", "batch_parts"), opened, strict=True)))
 
     def overhead(self) -> dict[str, Any]:
         """What listening costs and what got lost: the way in, events heard and dropped, times per event, problems.

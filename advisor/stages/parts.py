@@ -45,7 +45,7 @@ class Waits(NamedTuple):
 def shares_of(attempt: Attempt) -> dict[str, float]:
     """What a moment in which tasks of this stage run is made of: shares that add up to 1, by the tasks' own times."""
     numbers, home = attempt.numbers, _HOME[attempt.kind]
-    whole = numbers.get("task_ms", 0.0)
+    whole = numbers.get("task_ms") or sum(numbers.get(name, 0.0) for name in ("run_ms", "deserialize_ms", "result_ms"))
     if whole <= 0 or attempt.kind in _BESIDE:
         return {home: 1.0}
     told = {"scheduling_ms": max(0.0, whole - numbers.get("run_ms", whole))}

@@ -279,7 +279,7 @@ def _stage_row(inside: Inside, attempt: Attempt) -> dict[str, Any]:
         "stage": attempt.stage,
         "attempt": attempt.attempt,
         "kind": attempt.kind,
-        "what": attempt.what,
+        "what": attempt.what or None,
         "last": attempt.last,
         "tasks": attempt.tasks,
         "slots": attempt.slots,

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 import advisor
+from advisor.batches import SCHEMA
+from advisor.sources.stages import work_of
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.driverlog import _packed
 from advisor.sources.stages.layout import Layout
@@ -134,6 +136,80 @@ def test_slots_that_another_query_held_are_told_by_the_order_of_the_lines() -> N
     )
     waiting = found[found["slots_wait_ms"] > 0]
     assert set(waiting["waited_for"].explode()) == {"beside-a-heavy-query-beside"}
+
+
+# A session's status store.
+
+JOBS = rb"""
+[
+ {
+  "jobId": 3,
+  "name": "start at NativeMethodAccessorImpl.java:0",
+  "description":
+   "q\nid = fccb6ac5-b2c9-4720-a48d-9d273f0683bf\nrunId = b3cc5bf9-769c-47f0-a7c5-bb27432401d2\nbatch = 3",
+  "submissionTime": "2026-11-22T19:28:55.922GMT",
+  "completionTime": "2026-11-22T19:28:56.660GMT",
+  "stageIds": [
+   6,
+   7
+  ],
+  "status": "SUCCEEDED"
+ },
+ {
+  "jobId": 4,
+  "stageIds": [
+   8
+  ],
+  "status": "RUNNING"
+ }
+]
+"""
+STAGES = rb"""
+[
+ {
+  "status": "COMPLETE",
+  "stageId": 7,
+  "attemptId": 0,
+  "numTasks": 2,
+  "submissionTime": "2026-11-22T19:28:56.096GMT",
+  "firstTaskLaunchedTime": "2026-11-22T19:28:56.106GMT",
+  "completionTime": "2026-11-22T19:28:56.660GMT",
+  "executorDeserializeTime": 103,
+  "executorRunTime": 821,
+  "executorCpuTime": 62215713,
+  "shuffleReadRecords": 100
+ },
+ {
+  "status": "COMPLETE",
+  "stageId": 6,
+  "attemptId": 0,
+  "numTasks": 2,
+  "submissionTime": "2026-11-22T19:28:55.930GMT",
+  "firstTaskLaunchedTime": "2026-11-22T19:28:55.940GMT",
+  "completionTime": "2026-11-22T19:28:56.090GMT",
+  "executorRunTime": 200,
+  "inputRecords": 100
+ },
+ {
+  "status": "SKIPPED",
+  "stageId": 8,
+  "attemptId": 0,
+  "numTasks": 2
+ }
+]
+"""
+
+
+def test_what_a_status_store_tells() -> None:
+    work = work_of(JOBS, STAGES, log="app", file="session", slots=2, batches=SCHEMA.empty_table())
+    assert [attempt.stage for attempt in work.attempts] == [6, 7]
+    read, state = work.attempts
+    assert (read.last, state.last) == (False, True)
+    assert state.completed - state.submitted == 564
+    assert state.numbers["first_task_ms"] == 10
+    assert state.numbers["cpu_ms"] == pytest.approx(62.2, abs=0.1)
+    assert read.numbers["input_rows"] == 100
+    assert [job.job for job in work.jobs] == [3]
 
 
 # Layouts.

@@ -341,3 +341,26 @@ def _session_of(spark: Any) -> Any:
     from advisor.sources.listener.session import Classic
 
     return Classic(spark)
+
+
+def test_add_batch_is_opened_by_what_the_session_still_holds(
+    spark: Any, advisor: Any, heard: Heard, tmp_path: Path
+) -> None:
+    query = writer(rows(spark).groupBy("value").count(), "opened", tmp_path).outputMode("update").start()
+    heard.batches(query, 5)
+    query.stop()
+    heard.end(query)
+    run = str(query.runId)
+    stages, parts = (table[table["run_id"] == run] for table in (advisor.stages(), advisor.stages(parts=True)))
+    assert set(stages["kind"]) == {"source_read", "state"}
+    assert set(stages["source"]) == {"session"}
+    assert list(parts["batch_id"]) == sorted(parts["batch_id"])
+    assert len(parts) >= 5
+    assert (parts["jobs"] == 1).all()
+    told = parts[[name for name in parts if name.endswith("_ms") and name not in ("add_batch_ms", "code_generated_ms")]]
+    assert told.sum(axis=1).to_numpy() == pytest.approx(parts["add_batch_ms"].to_numpy())
+    assert (parts["state_commit_ms"] > 0).all()
+    assert entry(advisor, query).get("inside") is None
+    (found,) = (one for one in advisor.report(stages=True).typed.queries if one.run_id == run)
+    assert found.inside is not None
+    assert found.inside.parts

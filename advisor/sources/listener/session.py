@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
+from advisor.errors import UsageError
 from advisor.facts import from_confs
 from advisor.redaction import redact
 from advisor.sources.listener.events import recent
@@ -41,6 +42,9 @@ class Session(Protocol):
 
     def facts_at_start(self, run_id: str) -> list[Told]:
         """What session and execution tell of a run that has just started."""
+
+    def jobs(self) -> tuple[bytes, bytes]:
+        """The jobs and the stages that Spark still holds, as JSON of its status store; UsageError without a JVM."""
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
         """What can be told only once batches have run: what the checkpoint pins, what their jobs were."""
@@ -85,6 +89,19 @@ class Classic:
         if execution is None:  # it is over already, or of another session whose settings are not these
             return [*_version(self._spark), *_attempt(self._slots)]
         return [*_application(self._spark, self._confs), *_attempt(self._slots), *of_start(execution)]
+
+    def jobs(self) -> tuple[bytes, bytes]:
+        """Two calls, and no job: Spark keeps both for its own page, whether that is on or not."""
+        context = self._spark.sparkContext
+        try:
+            store, jvm = context._jsc.sc().statusStore(), context._jvm
+            write = jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper().writeValueAsString
+            none = context._gateway.new_array(jvm.double, 0)
+            stages = store.stageList(None, False, False, none, jvm.java.util.ArrayList())
+            return write(store.jobsList(None)).encode(), write(stages).encode()
+        except Exception as error:  # Py4J raises what it likes
+            found = f"this Spark does not tell its jobs ({type(error).__name__})"
+            raise UsageError("stages", found, "read the event log with --stages") from None
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
         """What the checkpoint pins against what the session has now, jobs of the batches; the slots again, for
@@ -162,6 +179,10 @@ class Connect:
     def facts_at_start(self, run_id: str) -> list[Told]:  # noqa: ARG002 - the same of every run
         """Version and settings of the session."""
         return _application(self._spark, lambda: dict(self._spark.conf.getAll))
+
+    def jobs(self) -> tuple[bytes, bytes]:
+        """UsageError: a client sees no jobs."""
+        raise UsageError("stages", "a Spark Connect client sees no jobs", "read the event log with --stages")
 
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
         """Nothing: a client does not see what the checkpoint pins."""

@@ -261,7 +261,7 @@ class EventLog:
         properties = event.properties or _Properties()
         if properties.cpus and properties.cpus.isdigit():
             self._work.cpus = max(1, int(properties.cpus))
-        name, description = _described(properties.description or "")
+        name, description = described(properties.description or "")
         job = self._jobs[event.job] = Job(event.job, _batch(properties), event.time, None, name, description)
         self._work.starts(job, event.stages)
 
@@ -377,7 +377,7 @@ def _batch(properties: _Properties) -> Batch | None:
     return Batch(redact(properties.query), redact(named) if named else None, int(properties.batch))
 
 
-def _described(description: str) -> tuple[str, str]:
+def described(description: str) -> tuple[str, str]:
     """(the query's name, what is said of the job beside query and batch) of a job's description."""
     head, *rest = description.split("\n")
     batch = _BATCH_LINE.search(description)

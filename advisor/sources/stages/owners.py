@@ -176,7 +176,7 @@ def _settle_batch(event: _Event, jobs: Sequence[Begun]) -> None:
     own = [begun for begun in jobs if not begun.what and not begun.background]
     for begun in jobs:
         for attempt in begun.attempts:
-            attempt.what = begun.what
+            attempt.what = begun.what or attempt.what
             attempt.kind = _kind(attempt, begun)
     leaves = [leaf for begun in own for leaf in begun.leaves]
     of_jobs = sum(bool(begun.leaves) for begun in own)

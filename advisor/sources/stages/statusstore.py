@@ -1,0 +1,150 @@
+"""Jobs and stages that a session's JVM still holds, as its status store writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+import pyarrow as pa
+
+from advisor.redaction import redact
+from advisor.sources.stages.driverlog import Begun
+from advisor.sources.stages.eventlog import described
+from advisor.sources.stages.owners import settle
+from advisor.stages import Attempt, Job, Work
+
+_BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d+)")
+_DONE = frozenset({"COMPLETE", "FAILED"})
+_NS = 1e-6
+
+
+class _Job(msgspec.Struct, rename="camel"):
+    job_id: int
+    stage_ids: list[int] = []
+    description: str | None = None
+    submission_time: str | None = None
+    completion_time: str | None = None
+
+
+class _Stage(msgspec.Struct, rename="camel"):
+    status: str
+    stage_id: int
+    attempt_id: int
+    num_tasks: int
+    num_failed_tasks: int = 0
+    num_killed_tasks: int = 0
+    submission_time: str | None = None
+    first_task_launched_time: str | None = None
+    completion_time: str | None = None
+    executor_deserialize_time: float = 0
+    executor_run_time: float = 0
+    executor_cpu_time: float = 0
+    result_serialization_time: float = 0
+    jvm_gc_time: float = 0
+    memory_bytes_spilled: float = 0
+    disk_bytes_spilled: float = 0
+    input_bytes: float = 0
+    input_records: float = 0
+    output_bytes: float = 0
+    output_records: float = 0
+    shuffle_fetch_wait_time: float = 0
+    shuffle_read_bytes: float = 0
+    shuffle_read_records: float = 0
+    shuffle_write_bytes: float = 0
+    shuffle_write_records: float = 0
+    shuffle_write_time: float = 0
+    name: str = ""
+
+
+_jobs = msgspec.json.Decoder(list[_Job]).decode
+_stages = msgspec.json.Decoder(list[_Stage]).decode
+
+
+def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | None, batches: pa.Table) -> Work:
+    """What the status store tells, each job with its batch; `file`: what `batches` name as theirs."""
+    work = Work(log, "session")
+    told = sorted(_jobs(jobs), key=lambda job: job.job_id)
+    begun = [one for job in told if (one := _begun(job)) is not None]
+    of_stage = {stage: one for one, ids in begun for stage in ids}
+    for stage in sorted(_stages(stages), key=lambda stage: (stage.stage_id, stage.attempt_id)):
+        owner = of_stage.get(stage.stage_id)
+        if stage.status in _DONE and owner is not None:
+            _add(work, stage, owner, slots)
+    work.jobs += [one.job for one, _ in begun]
+    settle(work, [one for one, _ in begun], [], {file: 0}, batches, shift=False)
+    return work
+
+
+def _begun(job: _Job) -> tuple[Begun, Sequence[int]] | None:
+    """The job and the numbers of its stages; None before its submission."""
+    start = _ms(job.submission_time)
+    if start is None:
+        return None
+    name, what = described(job.description or "")
+    begun = Begun(Job(job.job_id, None, start, _ms(job.completion_time), name, what), job.job_id, (0, -1), what)
+    if found := _BATCH.search(job.description or ""):
+        begun.named = found[1], int(found[2])
+    begun.final = max(job.stage_ids, default=-1)
+    return begun, job.stage_ids
+
+
+def _add(work: Work, stage: _Stage, begun: Begun, slots: int | None) -> None:
+    submitted, completed = _ms(stage.submission_time), _ms(stage.completion_time)
+    if submitted is None or completed is None:
+        return
+    last = stage.stage_id == begun.final
+    attempt = Attempt(
+        begun.job,
+        stage.stage_id,
+        stage.attempt_id,
+        submitted,
+        completed,
+        what=begun.what or redact(stage.name),
+        last=last,
+    )
+    attempt.tasks, attempt.slots = stage.num_tasks, slots
+    attempt.numbers.update(_numbers(stage))
+    launched = _ms(stage.first_task_launched_time)
+    if launched is not None:
+        attempt.numbers["first_task_ms"] = launched - submitted
+        attempt.busy = [(launched, max(launched, completed))]
+    work.attempts.append(attempt)
+    begun.attempts.append(attempt)
+    if not stage.shuffle_read_records and not (begun.leaves and last):
+        begun.leaves.append(attempt)
+
+
+def _numbers(stage: _Stage) -> dict[str, float]:
+    return {
+        "run_ms": stage.executor_run_time,
+        "cpu_ms": stage.executor_cpu_time * _NS,
+        "deserialize_ms": stage.executor_deserialize_time,
+        "result_ms": stage.result_serialization_time,
+        "gc_ms": stage.jvm_gc_time,
+        "shuffle_read_bytes": stage.shuffle_read_bytes,
+        "shuffle_read_rows": stage.shuffle_read_records,
+        "fetch_wait_ms": stage.shuffle_fetch_wait_time,
+        "shuffle_write_bytes": stage.shuffle_write_bytes,
+        "shuffle_write_rows": stage.shuffle_write_records,
+        "shuffle_write_ms": stage.shuffle_write_time * _NS,
+        "memory_spilled_bytes": stage.memory_bytes_spilled,
+        "disk_spilled_bytes": stage.disk_bytes_spilled,
+        "input_rows": stage.input_records,
+        "input_bytes": stage.input_bytes,
+        "output_rows": stage.output_records,
+        "output_bytes": stage.output_bytes,
+        "failed": stage.num_failed_tasks,
+        "killed": stage.num_killed_tasks,
+    }
+
+
+def _ms(text: str | None) -> float | None:
+    """`2026-11-22T19:28:55.922GMT` as ms since 1970."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text.replace("GMT", "+00:00")).timestamp() * 1000
+    except ValueError:
+        return None
