@@ -39,7 +39,7 @@ def analyze(
     engine: Engine = "auto",
     spark: Any = None,
     series: bool = False,
-    stages: bool = False,
+    stages: bool | None = None,
 ) -> Shown:
     """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
 
@@ -48,8 +48,8 @@ def analyze(
     `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With `series`
     each query in `typed` and `data` holds its single batches, at most 2,000 of them; without it the report reads them
     again from what it keeps, when it shows itself with charts; on a cluster it has none. With `stages` jobs, stages
-    and tasks are read, too, and addBatch is opened (not on a cluster). With a session as `spark`
-    all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
+    and tasks are read, too, and addBatch is opened (not on a cluster); None does so for small files. With a session as
+    `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
     InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
     given, judges, asked = _understood(paths, set, config, rules, last, since, until, series)
@@ -165,7 +165,7 @@ def compare(
     query: str | None = None,
     before_run: str | None = None,
     after_run: str | None = None,
-    stages: bool = False,
+    stages: bool | None = None,
 ) -> ShownComparison:
     """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
 

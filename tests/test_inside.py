@@ -8,6 +8,7 @@ import pytest
 
 import advisor
 from advisor.contract import BatchPart, InsideBatch
+from advisor.sources.files import Input, is_small
 from advisor.views import inside, wording
 from advisor.views.markdown import report_as_markdown
 from advisor.views.terminal import report_as_text
@@ -28,8 +29,13 @@ def opened(report: advisor.Report) -> InsideBatch:
     return found
 
 
-def test_without_asking_nothing_is_opened() -> None:
-    query = advisor.analyze(DELTA).typed.queries[0]
+def test_small_files_are_opened_without_asking() -> None:
+    assert advisor.analyze(DELTA).typed.queries[0].inside is not None
+    assert not is_small([Input("s3://logs/driver.log", "driver.log", named=True)])
+
+
+def test_without_stages_nothing_is_opened() -> None:
+    query = advisor.analyze(DELTA, stages=False).typed.queries[0]
     assert query.inside is None
     assert inside.sentence(query) == ""
     assert inside.rows(query) == []
@@ -97,5 +103,5 @@ def test_two_runs_differ_part_by_part() -> None:
     names = [effect.name for effect in found.effects]
     assert "addBatch: state commit" in names
     assert "addBatch: driver before" in names
-    plain = advisor.compare(log, SAMPLES / "ST001/rocksdb-8-partitions-4.3.0").typed.comparisons[0]
+    plain = advisor.compare(log, SAMPLES / "ST001/rocksdb-8-partitions-4.3.0", stages=False).typed.comparisons[0]
     assert not [effect for effect in plain.effects if ":" in effect.name]

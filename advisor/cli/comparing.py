@@ -53,7 +53,11 @@ Examples:
 @click.option("--query", metavar="NAME", help="Compare only the query with that name or id.")
 @click.option("--before-run", metavar="ID", help="Beginning of the id of BEFORE's run.")
 @click.option("--after-run", metavar="ID", help="Beginning of the id of AFTER's run.")
-@click.option("--stages", is_flag=True, help="Open addBatch: jobs, stages and tasks too, from INFO or event logs.")
+@click.option(
+    "--stages/--no-stages",
+    default=None,
+    help="Open addBatch: jobs, stages and tasks, from INFO or event logs.  [default: up to 32 MB]",
+)
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
     from advisor.api import compare as compared

@@ -59,7 +59,10 @@ def record_latency_without_spikes_ms(window: Window) -> Windowed:
         return found
     if isinstance(mixed, Missing):
         return mixed
-    calm = ~(found.slow | np.concatenate([[False], found.slow[:-1]]))[mixed.known]
+    turn = window.batches["batch_id"] % found.every
+    slow_turns = np.unique(turn[found.slow])
+    follows = np.isin((turn - 1) % found.every, slow_turns)  # the slow one before it may not be in the window
+    calm = ~(found.slow | follows)[mixed.known]
     if not calm.any():
         return Missing("every batch is slow, or follows one that is")
     return Quantiles(*mixture_quantiles(mixed.start[calm], mixed.width[calm], mixed.rows[calm], (0.50, 0.99)))

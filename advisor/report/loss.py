@@ -24,6 +24,8 @@ LEAST_PART = 0.02  # of all batch time: what takes less is not told
 LEAST_WAIT = 1000.0  # ms for which rows wait in the source: less is no backlog to speak of
 SLOW_FACTOR = 3.0  # times the median: a slow batch
 LEAST_SPIKES = 0.05  # of all time
+NO_CAUSE = ("add_batch", "unaccounted", "other")  # losses that name a phase, and not what it does
+IN_GENERAL = 0.5  # what counts of them
 LEAST_NAMED = 0.2  # of addBatch: a part that takes less is not named beside it
 
 _GROUPS: dict[LossKind, tuple[str, ...]] = {
@@ -55,7 +57,12 @@ def largest_loss(window: Window, findings: Sequence[Finding], changed: Changed |
         return None
     behind = next(_behind(window), None)
     found = list(_losses(window, findings, changed))
-    return behind or max(found, key=lambda loss: loss.share or 0.0, default=None)
+    return behind or max(found, key=_weight, default=None)
+
+
+def _weight(loss: Loss) -> float:
+    """Its share; what only names a phase, half of it: nobody can take all of addBatch away."""
+    return (loss.share or 0.0) * (IN_GENERAL if loss.kind in NO_CAUSE else 1.0)
 
 
 def _losses(window: Window, findings: Sequence[Finding], changed: Changed | None) -> Iterator[Loss]:

@@ -10,13 +10,13 @@ from advisor.metrics.numbers import fact_number
 from advisor.metrics.words import milliseconds
 from advisor.report.change import slower
 from advisor.report.judged import Judged
+from advisor.report.loss import NO_CAUSE
 from advisor.report.unjudged import first_batch, idle
 from advisor.window import Window
 
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
 UNEVEN = 3.0  # p99 of the batches over p50
 LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the batch
-_NO_CAUSE = ("add_batch", "unaccounted", "other")  # losses that name a phase, and not what it does
 NEARLY_FULL = 0.8  # of the trigger interval
 
 
@@ -133,7 +133,7 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
 def _in_general_words(findings: Sequence[Finding], loss: Loss | None) -> list[str]:
     """What the gravest finding says, where the loss is but the name of a phase."""
     graver = [finding for finding in findings if finding.explained_by is None and finding.level != "low"]
-    return [graver[0].says] if graver and loss is not None and loss.kind in _NO_CAUSE else []
+    return [graver[0].says] if graver and loss is not None and loss.kind in NO_CAUSE else []
 
 
 def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[LossKind, ...], str]]:
