@@ -28,6 +28,13 @@ def kinds(notebook: Any) -> dict[str, list[str]]:
     return {last: [output.output_type for output in cell.outputs] for last, cell in cells(notebook).items()}
 
 
+FRONT_END = (
+    ".output dl dt { float: left; width: 20%; font-weight: bold } .output table { table-layout: fixed } "
+    ".output:not(.other) td, .output:not(.other) th { text-align: right }"
+)
+"""What a notebook's front end says of lists and tables, as far as it would disturb a card."""
+
+
 def as_page(notebook: Any) -> str:
     """The HTML outputs of all cells on one page, without any script of a front end."""
     shown = [
@@ -37,4 +44,5 @@ def as_page(notebook: Any) -> str:
         if "text/html" in output.get("data", {})
     ]
     body = "".join(f'<div class="output">{html}</div>' for html in shown)
-    return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>outputs</title><body>{body}</body></html>'
+    head = f'<meta charset="utf-8"><title>outputs</title><style>{FRONT_END}</style>'
+    return f'<!doctype html><html lang="en">{head}<body>{body}</body></html>'

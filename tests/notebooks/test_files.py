@@ -71,6 +71,14 @@ def test_a_card_styles_nothing_outside_it(context: Any, page: Path) -> None:
     assert opened.evaluate(look) == with_cards
 
 
+def test_the_style_of_a_front_end_does_not_reach_into_a_card(context: Any, page: Path) -> None:
+    opened = Opened(context, page).page
+    look = "(at, what) => getComputedStyle(document.querySelector(at))[what]"
+    wanted = {".sla dt": ("float", "none"), ".fall tbody th": ("textAlign", "left"), ".fall": ("tableLayout", "auto")}
+    for at, (what, value) in wanted.items():
+        assert opened.evaluate(f"({look})('{at}', '{what}')") == value
+
+
 def test_a_narrow_cell_does_not_scroll_sideways(context: Any, page: Path) -> None:
     opened = Opened(context, page).page
     opened.set_viewport_size({"width": 400, "height": 800})

@@ -43,7 +43,7 @@ def test_the_style_of_a_card_reaches_nothing_outside_it(shown: Shown) -> None:
         depth += (character == "{") - (character == "}")
         outside += character if depth == 0 else ""
     selectors = [words for words in re.split(r"[{}]", outside) if words.strip()]
-    assert selectors and all(words.strip().split()[-1] == ".sla" for words in selectors)
+    assert selectors and all(set(words.strip().split()[-1].split(".")) == {"", "sla"} for words in selectors)
 
 
 def test_where_nothing_can_draw_a_card_says_so_and_a_chart_is_drawn_by_the_front_end(

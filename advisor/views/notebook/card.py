@@ -33,9 +33,11 @@ COPIES: Final = (
     "this.textContent=document.execCommand('copy')?'Copied':'Press Ctrl+C'"
 )
 """A cell has no script of its own; a click selects the code and copies it where the browser lets it."""
+_CELL = ".sla.sla.sla"
+"""Named three times it counts for more than what a notebook's own style says of tables and lists."""
 _THEMES = (
-    ':is([data-jp-theme-light="false"], .vscode-dark) .sla { color-scheme: dark; } '
-    ':is([data-jp-theme-light="true"], .vscode-light) .sla { color-scheme: light; }'
+    ':is([data-jp-theme-light="false"], .vscode-dark) .sla.sla.sla.sla { color-scheme: dark; } '
+    ':is([data-jp-theme-light="true"], .vscode-light) .sla.sla.sla.sla { color-scheme: light; }'
 )
 
 
@@ -91,7 +93,7 @@ def next_name() -> str:
 def cell_style() -> str:
     """The page's style for what stands in a cell only, in the light or dark look of the notebook around it."""
     inner = "".join(style(name) for name in ("colours.css", "parts.css", "card.css"))
-    return f".sla {{ color-scheme: light dark; {inner} }} {_THEMES}"
+    return f"{_CELL} {{ color-scheme: light dark; {inner} }} {_THEMES}"
 
 
 def _cell(**shown: Any) -> str:

@@ -11,8 +11,7 @@ from advisor.contract import Finding, QueryEntry, Report
 from advisor.views import wording
 
 COLUMNS = (
-    "query", "step", "gain", "level", "says", "takes", "legal", "title", "rule", "confidence", "explained_by",
-    "step_id", "run_id",
+    "query", "step", "gain", "level", "says", "takes", "legal", "rule", "confidence", "step_id", "run_id",
 )  # fmt: skip
 
 
@@ -45,12 +44,10 @@ def _rows(query: QueryEntry) -> Iterator[dict[str, Any]]:
             "gain": "; ".join(wording.savings(step)) if step else "",
             "level": finding.level,
             "confidence": finding.confidence,
-            "title": finding.title,
             "says": finding.says,
             "legal": step.legal if step else "",
             "takes": step.takes if step else "",
             "rule": finding.rule,
-            "explained_by": finding.explained_by or "",
             "step_id": step.id if step else "",
             "run_id": query.run_id,
         }
