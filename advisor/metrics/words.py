@@ -20,7 +20,8 @@ def number(value: float, unit: Unit) -> str:
         return f"{value * 100:.1f} %"
     if unit == "bytes":
         return _bytes(value)
-    suffix = {"per_second": " per second", "ms_per_minute": " ms per minute", "rows": " rows"}.get(unit, "")
+    rows = " row" if value == 1 else " rows"
+    suffix = {"per_second": " per second", "ms_per_minute": " ms per minute", "rows": rows}.get(unit, "")
     return f"{_plain(value)}{suffix}"
 
 
@@ -49,7 +50,7 @@ def interval(value: str | float) -> str:
 def _plain(value: float) -> str:
     if value == round(value) or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.1f}"
+    return f"{value:.1f}" if abs(value) >= 0.1 else f"{value:.1g}"
 
 
 def _bytes(value: float) -> str:

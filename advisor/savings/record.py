@@ -39,15 +39,24 @@ def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:
     if isinstance(before, Missing):
         return before
     assert isinstance(now, Quantiles)
-    surely, possibly = _waits_follow(window)
+    likely = None if saved.expected is None else felt(saved.expected, saves, window, before, now.p50).value
+    low = felt(saved.low, saves, window, before, now.p50).low
+    return Estimate(low, likely, felt(saved.high, saves, window, before, now.p50).high)
 
-    def felt(ms: float, follows: bool) -> float:
-        """What the median record feels of batches that are shorter by `ms`; its wait follows, or does not."""
-        after = _shorter(before, ms, saves, window, follows=follows)
-        return max(0.0, now.p50 - mixture_quantiles(after.start, after.width, after.rows, (0.5,))[0])
 
-    expected = None if saved.expected is None else (felt(saved.expected, surely) + felt(saved.expected, possibly)) / 2
-    return Estimate(felt(saved.low, surely), expected, felt(saved.high, possibly))
+def felt(ms: float, saves: Saves, window: Window, before: Mixture, now: float | None = None) -> Estimate:
+    """What the median record feels of batches that are shorter by `ms` by such a step; its wait follows, or may.
+
+    `now`: the median of `before`, where it is known already.
+    """
+    median = _p50(before) if now is None else now
+    left = {follows: _p50(_shorter(before, ms, saves, window, follows=follows)) for follows in {*_waits_follow(window)}}
+    least, most = (max(0.0, median - left[follows]) for follows in _waits_follow(window))
+    return Estimate(least, (least + most) / 2, most)
+
+
+def _p50(of: Mixture) -> float:
+    return mixture_quantiles(of.start, of.width, of.rows, (0.5,))[0]
 
 
 def _waits_follow(window: Window) -> tuple[bool, bool]:
