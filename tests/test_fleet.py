@@ -131,7 +131,7 @@ Changes, by what they win over all queries
 
 Queries, by what their best step wins
   query  state    batch   batches/h  wins            what to do
-  a      running  300 ms  3,600      36.0 s an hour  a: do it.
+  a      running  300 ms  3,600      36.0 s an hour  Do async
   b|c    running  300 ms  3,600      nothing         b|c: do it.
 
 Seen

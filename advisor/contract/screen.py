@@ -17,7 +17,7 @@ LossKind = Literal[
 class Loss(Entry, frozen=True):
     """Where most time is lost, in one sentence. `ms`: per batch; `share`: of the time from one batch to the next.
 
-    `name`: what it is called, and `rule`: the rule that found it, where it is a part of addBatch.
+    `name`: what it is called where it is a part of addBatch. `rule`: the rule that found the largest such part.
     """
 
     kind: LossKind

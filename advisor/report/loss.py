@@ -72,7 +72,7 @@ def _losses(window: Window, findings: Sequence[Finding], changed: Changed | None
         return
     cycle, inside = max(batch, _interval(window) or 0.0), within_add_batch(window, findings)
     held_up = [*_spikes(window, batch / cycle), *_slow_batches(window, batch / cycle)]
-    usual = 1 - sum(loss.share or 0.0 for loss in held_up)  # of all time: what the usual batches take
+    usual = 1 - sum(loss.share or 0.0 for loss in held_up) / (batch / cycle)  # of all batch time: the usual batches'
     yield from held_up
     yield from _interval_wait(window, batch)
     yield from _slower(window, changed, batch / cycle)
@@ -80,8 +80,8 @@ def _losses(window: Window, findings: Sequence[Finding], changed: Changed | None
         most = inside[0] if inside and part.kind == "add_batch" else None
         named = most if most and most.share >= MOST_OF_ADD_BATCH else part
         says = _says_of_rule(named, findings) if named is most else _says(part, most, batch)
-        share = round(usual * part.ms / cycle, 3)
-        yield Loss(kind=named.kind, says=says, ms=named.ms, share=share, name=named.name, rule=named.rule)
+        share, rule = round(usual * part.ms / cycle, 3), most.rule if most and most.share >= LEAST_NAMED else None
+        yield Loss(kind=named.kind, says=says, ms=named.ms, share=share, name=named.name, rule=rule)
 
 
 def _says_of_rule(part: Part, findings: Sequence[Finding]) -> str:
@@ -141,7 +141,7 @@ def _spikes(window: Window, busy: float) -> Iterator[Loss]:
         f"{milliseconds(_value(window, 'spike_rest_ms'))}: {100 * _value(window, 'spike_time_share'):.0f} % of all "
         "batch time.",
         ms=_value(window, "spike_excess_ms"),
-        share=excess * busy,
+        share=_value(window, "spike_time_share") * busy,
     )
 
 
@@ -206,7 +206,7 @@ def within_add_batch(window: Window, findings: Sequence[Finding]) -> list[Part]:
         metric, ms = _time_of(finding, window)
         if ms >= LEAST_PART * whole and set(METRICS[metric].phases) == {"add_batch_ms"} and metric != "add_batch_ms":
             share = round(min(1.0, ms / whole), 3)
-            name, told = label(metric), round(min(ms, whole), 1)
+            name, told = label(metric), round(min(ms, whole), 3)
             part = Part(kind="within_add_batch", ms=told, share=share, name=name, rule=finding.rule)
             found.setdefault(name, part)
     return sorted(found.values(), key=lambda part: -part.ms)

@@ -133,7 +133,9 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
 def _in_general_words(findings: Sequence[Finding], loss: Loss | None) -> list[str]:
     """What the gravest finding says, where the loss is but the name of a phase."""
     graver = [finding for finding in findings if finding.explained_by is None and finding.level != "low"]
-    return [graver[0].says] if graver and loss is not None and loss.kind in NO_CAUSE else []
+    if not graver or loss is None or loss.kind not in NO_CAUSE or graver[0].rule == loss.rule:
+        return []
+    return [graver[0].says]
 
 
 def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[LossKind, ...], str]]:

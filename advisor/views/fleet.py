@@ -106,11 +106,18 @@ def _queries(queries: Iterable[FleetQuery]) -> Table:
             text.ms(query.trigger_execution_ms),
             text.UNKNOWN if query.batches_per_hour is None else f"{query.batches_per_hour:,.0f}",
             per_hour(query.recoverable) if query.best_step else "nothing",
-            query.verdict,
+            _what_to_do(query),
         )
         for query in queries
     ]
     return ("query", "state", "batch", "batches/h", "wins", "what to do"), rows
+
+
+def _what_to_do(query: FleetQuery) -> str:
+    """The step to take first; the verdict where there is none."""
+    steps = (step for finding in query.findings for step in finding.steps)
+    best = query.best_step.step if query.best_step else None
+    return next((step.do for step in steps if step.step == best), query.verdict)
 
 
 def _seen(report: Fleet) -> str:

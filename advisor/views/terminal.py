@@ -60,7 +60,7 @@ class _Page:
             print_screen(self.console, chosen, self.proof.get(chosen.query.run_id, []))
         if len(shown) > FIRST_QUERIES:
             heading(self.console, text.plural(len(shown) - FIRST_QUERIES, "more query", "more queries"))
-            self._ranking(shown[FIRST_QUERIES:])
+            self._ranking(shown[FIRST_QUERIES:], in_a_line=True)
         if shown:
             self.console.print(Text("\nMore: --all", style="dim"))
 
@@ -70,15 +70,21 @@ class _Page:
         for chosen in shown:
             self._query(chosen)
 
-    def _ranking(self, shown: list[Selection]) -> None:
+    def _ranking(self, shown: list[Selection], in_a_line: bool = False) -> None:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-        for title in ("query", "state", "worst", "p50", "p99"):
+        table.add_column("query", no_wrap=in_a_line, overflow="ellipsis" if in_a_line else "fold")
+        for title in ("state", "worst", "p50", "p99"):
             table.add_column(title, justify="right" if title.startswith("p") else "left", overflow="fold")
-        table.add_column("what to do", ratio=1)
+        if in_a_line:
+            table.add_column(
+                "what to do", no_wrap=True, overflow="ellipsis", max_width=max(24, self.console.width - 62)
+            )
+        else:
+            table.add_column("what to do", ratio=1)
         for query in (chosen.query for chosen in shown):
             latencies = (wording.percentile(query, "p50"), wording.percentile(query, "p99"))
             cells = (Text(wording.name(query)), _state(query, short=True), _level(query))
-            table.add_row(*cells, *latencies, Text(query.verdict))
+            table.add_row(*cells, *latencies, Text(wording.in_a_line(query) if in_a_line else query.verdict))
         self.console.print()
         self.console.print(table)
 

@@ -409,6 +409,14 @@ def based_on(chosen: Selection) -> str:
     return said + earlier
 
 
+def in_a_line(query: QueryEntry) -> str:
+    """`logs: Track progress asynchronously`: the loss and the step; the verdict where there is no loss."""
+    loss, best = query.screen.loss, query.best_step
+    if loss is None:
+        return query.verdict
+    return f"{loss_name(loss)}: {best.advice.do if best else 'no rule here knows a step'}"
+
+
 def no_step(query: QueryEntry) -> str:
     """That no step is known, and what was looked at."""
     if not query.window.batches and not query.findings:
