@@ -68,6 +68,12 @@ class Tried:
 
         return trial_as_html(self.typed)
 
+    def to_html(self) -> str:
+        """One HTML page that opens offline: baseline, what was promised and candidate as bars."""
+        from advisor.views.page.alone import trial_as_page  # noqa: PLC0415
+
+        return trial_as_page(self.typed)
+
     def __str__(self) -> str:
         from advisor.views.trial import trial_as_text  # noqa: PLC0415
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from advisor.views.charts.chart import plain_colours
 from advisor.views.notebook import Shown
 from advisor.views.notebook.card import comparisons_as_html, report_as_html
 from advisor.views.notebook.findings import COLUMNS
+from advisor.views.page.alone import comparisons_as_page
 from tests.views.reports import finding, report, slow
 from tests.views.test_comparison import compared, faster
 
@@ -122,3 +126,11 @@ def test_the_report_reads_single_batches_again_at_most_once(shown: Shown) -> Non
     one._repr_html_(), one.to_html(), one.charts.phases()
     assert asked == [1]
     assert "series" not in str(shown.data["queries"][0].keys())
+
+
+def test_a_comparison_is_a_page_of_its_own_that_runs_nothing() -> None:
+    page = comparisons_as_page(compared(faster() | {"says": "<script>alert(1)</script>"}))
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.S)
+    assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in page
+    assert "default-src 'none'" in unescape(page) and "<script" not in page and "onclick" not in page
+    assert page.count('<table class="fall sides">') == 1

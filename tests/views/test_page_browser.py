@@ -10,8 +10,10 @@ import pytest
 
 from advisor.api import analyze
 from advisor.views.page import report_as_page
+from advisor.views.page.alone import comparisons_as_page
 from tests.views.chromium import Opened
 from tests.views.reports import report, slow
+from tests.views.test_comparison import compared, faster
 
 pytestmark = pytest.mark.browser
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -139,3 +141,10 @@ def test_axe_finds_nothing_serious(context: Any, one: Path, many: Path, scheme: 
         assert not serious, json.dumps(
             [(one["id"], [n["html"] for n in one["nodes"][:2]]) for one in serious], indent=1
         )
+
+
+def test_a_comparison_opens_without_a_request_or_a_complaint(context: Any, tmp_path: Path) -> None:
+    (tmp_path / "compared.html").write_text(comparisons_as_page(compared(faster())), encoding="utf-8")
+    opened = Opened(context, tmp_path / "compared.html")
+    assert opened.said == [] and opened.asked == [(tmp_path / "compared.html").as_uri()]
+    assert opened.page.locator(".sides rect").first.bounding_box()["width"] > 100

@@ -79,3 +79,9 @@ class ShownComparison(Compared):
 
     def _repr_html_(self) -> str:
         return comparisons_as_html(self.typed)
+
+    def to_html(self) -> str:
+        """One HTML page that opens offline, with the same bars."""
+        from advisor.views.page.alone import comparisons_as_page  # noqa: PLC0415
+
+        return comparisons_as_page(self.typed)
