@@ -15,11 +15,11 @@ from pathlib import Path
 from tests.bench.fleet import write_driver_log
 from tests.bench.judging import write_runs
 
-FLEET = "len(advisor.analyze_fleet(sys.argv[1]).queries)"
-REPORT = "len(advisor.analyze(sys.argv[1]).typed.queries)"
+FLEET = "len(api.analyze_fleet(sys.argv[1]).queries)"
+REPORT = "len(api.analyze(sys.argv[1]).typed.queries)"
 MEASURED = """
 import pathlib, re, sys, time
-import advisor
+from advisor import api
 found = {call}
 most = re.search(r"VmHWM:\\s+(\\d+)", pathlib.Path("/proc/self/status").read_text())
 print(found, time.process_time(), most[1])

@@ -46,7 +46,7 @@ class Format(NamedTuple):
 FORMATS = (
     Format("event_log", eventlog.matches, eventlog.read, lines.begins, tells=eventlog.telling_lines),
     Format("json_lines", lines.matches, lines.read, lines.begins),
-    Format("text", lambda _: True, driverlog.read, driverlog.begins, by_line=False, whole=text.Text),
+    Format("text", lambda _: True, text.read, driverlog.begins, by_line=False, whole=text.Text),
 )
 """In the order in which they are tried; the last one takes any file."""
 

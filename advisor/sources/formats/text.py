@@ -13,6 +13,11 @@ MIXED = 16 << 20
 """Bytes of a text that is searched for events without marker even though it has some with it."""
 
 
+def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+    """Harvest the marked events of a range; where to go on once more of the file is there."""
+    return driverlog.read(table_cells(buffer), begin, final, harvest)
+
+
 class Text:
     """Reads one text; once a marked event was seen the others are expected to be marked, too."""
 
