@@ -61,6 +61,8 @@ def analyze(
         report = assemble(reading, judges, asked).typed
         _refuse_absent(asked, limits, report.queries, span(reading.batches))
         return Shown(report, lambda: assemble(reading, judges, replace(asked, series=True)).typed)
+    if stages:
+        raise UsageError("stages", "a report on a cluster does not open addBatch", "use engine='local' or read_stages")
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given) as session:

@@ -8,6 +8,8 @@ import pytest
 
 import advisor
 from advisor.contract import BatchPart, InsideBatch
+from advisor.errors import UsageError
+from advisor.sources.codecs import Source, blocks
 from advisor.sources.files import Input, is_small
 from advisor.views import inside, wording
 from advisor.views.markdown import report_as_markdown
@@ -95,6 +97,23 @@ def test_who_held_the_slots_is_named() -> None:
     part = BatchPart(name="slots_wait", ms=200.0)
     told = InsideBatch(ms=300.0, batches=9, parts=(part,), jobs=1, stages=1, tasks=2, waited_for=("heavy",))
     assert inside.meaning(part, told) == "tasks of heavy held them"
+
+
+def test_names_of_jobs_hide_credentials(tmp_path: Path) -> None:
+    (log,) = BOTH.glob("eventlog_*/events_1*")
+    with log.open("rb") as file:
+        events = b"".join(blocks(Source(file)))
+    secret = b"Delta: Filtering files for jdbc:postgresql://user:hunter2@host/db snapshot for version 3"
+    (tmp_path / "events").write_bytes(events.replace(b'\\nbatch = 5"', b"\\nbatch = 5: " + secret + b'"'))
+    stages = advisor.read_stages(tmp_path / "events")
+    batch = stages[stages["batch_id"] == 5]
+    assert set(batch["what"]) == {"Delta: Filtering files for jdbc:postgresql://*********(redacted)@host/db snapshot for version 3"}
+    assert "hunter2" not in advisor.analyze(tmp_path / "events", stages=True).to_json()
+
+
+def test_a_cluster_does_not_open_batches_in_a_report() -> None:
+    with pytest.raises(UsageError, match="read_stages"):
+        advisor.analyze(DELTA, engine="spark", stages=True)
 
 
 def test_two_runs_differ_part_by_part() -> None:

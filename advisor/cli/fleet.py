@@ -44,6 +44,10 @@ def check(options: dict[str, Any]) -> None:
         options["engine"] = "spark" if options["master"] else "local"
     if options["master"] and options["engine"] == "local":
         raise click.UsageError("--master is for --engine spark")
+    if options["stages"] and (options["fleet"] or options["engine"] == "spark"):
+        raise click.UsageError(
+            "--stages opens the batches of single queries on this machine: leave --fleet and Spark out"
+        )
     if options["incremental"] and not options["save_table"]:
         raise click.UsageError("--incremental needs --save-table DIR")
     if options["save_table"] and options["engine"] == "local":

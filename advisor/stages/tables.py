@@ -32,6 +32,7 @@ _OF_BATCHES = (
     *(f"{phase}_ms" for phase in _BEFORE),
 )
 _NAMES = [part.name for part in PARTS]
+_ROWS = 1024
 _SHORT_MS = 2.0
 """Between a stage's submission and its tasks there are always some; no other need have held a slot."""
 _NOTED = ("code_generated_ms", "code_too_long", "commit_retries", "files_written", "bytes_written")
@@ -59,8 +60,7 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
     """
     rows = _rows_of(batches)
     names = {row["id"]: row["name"] for row in rows.values() if row["name"]}
-    of_stages: list[dict[str, Any]] = []
-    of_parts: list[dict[str, Any]] = []
+    of_stages, of_parts = _Rows(STAGES), _Rows(BATCH_PARTS)
     for work in works:
         work.fold()
     chosen = _chosen(works)
@@ -69,10 +69,9 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
     for inside in chosen:
         row = rows.get(_key(inside.batch.id, inside.batch.run_id, inside.batch.batch_id))
         part = None if row is None else _part_row(inside, row, names, others_of)
-        of_stages += [_stage_row(inside, attempt) for attempt in inside.attempts]
-        if part is not None:
-            of_parts.append(part)
-    return _table(of_stages, STAGES), _table(of_parts, BATCH_PARTS)
+        of_stages.add(_stage_row(inside, attempt) for attempt in inside.attempts)
+        of_parts.add([] if part is None else [part])
+    return of_stages.table(), of_parts.table()
 
 
 def _rows_of(batches: pa.Table) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -293,9 +292,29 @@ def _stage_row(inside: Inside, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows by the names of the columns; a number that is whole may come as a float."""
-    return pa.table([_column([row.get(field.name) for row in rows], field.type) for field in schema], schema)
+class _Rows:
+    """Rows by the names of a schema's columns; a number that is whole may come as a float."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._rows: list[Mapping[str, Any]] = []
+        self._tables: list[pa.Table] = [schema.empty_table()]
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Some more; every thousand become columns, which take a tenth of the memory."""
+        self._rows += rows
+        if len(self._rows) >= _ROWS:
+            self._flush()
+
+    def table(self) -> pa.Table:
+        """All of them."""
+        self._flush()
+        return pa.concat_tables(self._tables)
+
+    def _flush(self) -> None:
+        columns = [_column([row.get(field.name) for row in self._rows], field.type) for field in self._schema]
+        self._tables.append(pa.table(columns, self._schema))
+        self._rows = []
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,51 @@ _LENGTHS = ("task_ms", "task_max_ms", "task_median_ms", "task_p95_ms")
 Busy = list[tuple[float, float]]
 
 
+class Numbers(MutableMapping[str, float]):
+    """Numbers by name, most of them in a row whose names others share: some hundred bytes for a stage."""
+
+    __slots__ = ("_index", "_more", "_row")
+
+    def __init__(self, index: Mapping[str, int] | None = None, row: np.ndarray | None = None) -> None:
+        """`index`: where in `row` the number of a name stands; NaN is none."""
+        self._index: Mapping[str, int] = index or {}
+        self._row = array("d", b"" if row is None else row.tobytes())
+        self._more: dict[str, float] = {}
+
+    def __getitem__(self, name: str) -> float:
+        if name in self._more:
+            return self._more[name]
+        value = self._row[self._index[name]]
+        if value != value:  # noqa: PLR0124 - NaN
+            raise KeyError(name)
+        return value
+
+    def __setitem__(self, name: str, value: float) -> None:
+        self._more[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._more[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (
+            name for name, at in self._index.items() if name not in self._more and self._row[at] == self._row[at]
+        )
+        yield from self._more
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The number of this name, or the default."""
+        if name in self._more:
+            return self._more[name]
+        at = self._index.get(name)
+        if at is None:
+            return default
+        value = self._row[at]
+        return value if value == value else default  # noqa: PLR0124
+
+
 class Tasks:
     """Attempts of tasks, of stage attempts that are numbered."""
 
@@ -60,7 +106,7 @@ class Tasks:
 
     def fold(
         self, owners: Container[int], spans: Spans, query_of: Callable[[int], str | None]
-    ) -> Iterator[tuple[int, dict[str, float], Busy]]:
+    ) -> Iterator[tuple[int, Numbers, Busy]]:
         """(owner, its numbers, when any of its tasks ran) of each of `owners` that has tasks; these are forgotten."""
         times = np.frombuffer(self._times).reshape(-1, _FIXED)
         sums = np.frombuffer(self._sums).reshape(len(times), -1) if self._sums else np.empty((len(times), 0))
@@ -84,22 +130,22 @@ def _starts(owners: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
-def _numbers(times: np.ndarray, sums: np.ndarray, starts: np.ndarray) -> list[dict[str, float]]:
+def _numbers(times: np.ndarray, sums: np.ndarray, starts: np.ndarray) -> list[Numbers]:
     """The numbers of each owner, whose tasks stand together."""
     flags = times[:, 4].astype(int)
     columns: dict[str, np.ndarray] = {
         name: np.add.reduceat((flags & flag) > 0, starts).astype(float)
         for name, flag in zip(_COUNTED, (FAILED, KILLED, SPECULATIVE), strict=True)
     }
-    found = _dicts(columns)
     whole = (flags & (FAILED | KILLED)) == 0
-    if not whole.any():
-        return found
-    at = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(times))))[whole]
-    of_whole = _of_whole(times[whole], sums[whole], at)
-    for which, more in zip(at[_starts(at)].tolist(), _dicts(of_whole), strict=True):
-        found[which].update(more)
-    return found
+    if whole.any():
+        at = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(times))))[whole]
+        owners = at[_starts(at)]
+        for name, values in _of_whole(times[whole], sums[whole], at).items():
+            columns[name] = np.full(len(starts), np.nan)
+            columns[name][owners] = values
+    index = {name: place for place, name in enumerate(columns)}
+    return [Numbers(index, row) for row in np.column_stack(list(columns.values()))]
 
 
 def _of_whole(times: np.ndarray, sums: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
@@ -137,11 +183,6 @@ def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.n
     """The median of each owner's numbers, which stand in order."""
     low, high = ordered[starts + (counts - 1) // 2], ordered[starts + counts // 2]
     return np.asarray((low + high) / 2)
-
-
-def _dicts(columns: dict[str, np.ndarray]) -> list[dict[str, float]]:
-    names = list(columns)
-    return [dict(zip(names, row, strict=True)) for row in np.column_stack(list(columns.values())).tolist()]
 
 
 def _busy(times: np.ndarray, starts: np.ndarray) -> list[Busy]:

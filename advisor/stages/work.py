@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Note(NamedTuple):
     time: float = 0.0
 
 
-@dataclass
+@dataclass(slots=True)
 class Job:
     """One Spark job; times are ms since 1970, of the log's own line of time where its clock knows only seconds."""
 
@@ -44,7 +44,7 @@ class Job:
     description: str = ""
 
 
-@dataclass
+@dataclass(slots=True)
 class Attempt:
     """One attempt of a stage. `kind` and `what` as in the table; `numbers` are those of its columns that are known."""
 
@@ -59,7 +59,7 @@ class Attempt:
     tasks: int | None = None
     slots: int | None = None
     waited_for: list[str] = field(default_factory=list)
-    numbers: dict[str, float] = field(default_factory=dict)
+    numbers: MutableMapping[str, float] = field(default_factory=dict)
     busy: list[tuple[float, float]] = field(default_factory=list)
     """Stretches of time in which one of its tasks ran."""
 
@@ -157,8 +157,9 @@ class Work:
             return
         for owner, numbers, busy in self._tasks.fold(self._complete, self.spans, self._query_of):
             attempt = self._complete[owner]
-            attempt.numbers.update(numbers)
-            attempt.numbers["first_task_ms"] = max(0.0, busy[0][0] - attempt.submitted)
+            numbers.update(attempt.numbers)
+            numbers["first_task_ms"] = max(0.0, busy[0][0] - attempt.submitted)
+            attempt.numbers = numbers
             attempt.busy = busy
         self._complete = {}
 

@@ -47,7 +47,7 @@ Named = tuple[str, int]
 """(beginning of a query's id, batch), where a line names them."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Begun:
     """A job that has begun, and where the log says so."""
 
@@ -66,7 +66,7 @@ class Begun:
     """Stages of it, and the jobs of which tasks ended while the stage had none."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Tasks:
     """A stage attempt whose tasks were submitted."""
 

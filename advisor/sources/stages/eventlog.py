@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -300,7 +302,7 @@ class EventLog:
             info.submitted,
             info.completed,
             kind_of(names, description, last=last, cached=cached),
-            redact(description or ", ".join(names) or info.name),
+            intern(redact(description or ", ".join(names) or info.name)),
             last,
             info.tasks,
         )
@@ -374,7 +376,13 @@ def _batch(properties: _Properties) -> Batch | None:
     run = _RUN.search(properties.description or "")
     group = properties.group or ""
     named = run[1] if run else group if len(group) == len("00000000-0000-0000-0000-000000000000") else None
-    return Batch(redact(properties.query), redact(named) if named else None, int(properties.batch))
+    return Batch(_once(properties.query), _once(named) if named else None, int(properties.batch))
+
+
+@lru_cache(maxsize=4096)
+def _once(id: str) -> str:
+    """An id without credentials, as one text for all batches."""
+    return redact(id)
 
 
 def described(description: str) -> tuple[str, str]:
