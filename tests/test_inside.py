@@ -107,7 +107,9 @@ def test_names_of_jobs_hide_credentials(tmp_path: Path) -> None:
     (tmp_path / "events").write_bytes(events.replace(b'\\nbatch = 5"', b"\\nbatch = 5: " + secret + b'"'))
     stages = advisor.read_stages(tmp_path / "events")
     batch = stages[stages["batch_id"] == 5]
-    assert set(batch["what"]) == {"Delta: Filtering files for jdbc:postgresql://*********(redacted)@host/db snapshot for version 3"}
+    assert set(batch["what"]) == {
+        "Delta: Filtering files for jdbc:postgresql://*********(redacted)@host/db snapshot for version 3"
+    }
     assert "hunter2" not in advisor.analyze(tmp_path / "events", stages=True).to_json()
 
 

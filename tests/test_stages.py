@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advisor
-from advisor.batches import TABLES
+from advisor.batches import SCHEMA, TABLES
 from advisor.column import Column
 from advisor.sources import files
-from advisor.stages import PART_COLUMNS, PARTS, STAGE_COLUMNS, Attempt, Batch, Job, kind_of
+from advisor.stages import PART_COLUMNS, PARTS, STAGE_COLUMNS, Attempt, Batch, Job, Work, kind_of, tables
 from advisor.stages.parts import Division, shares_of
 from advisor.stages.tasks import Spans
 from advisor.stages.waits import Others
@@ -129,6 +129,22 @@ def test_what_a_stage_is_for(names: list[str], description: str, last: bool, kin
 
 def test_what_lies_in_a_cache_is_not_read_again() -> None:
     assert kind_of(["InMemoryTableScan", "MicroBatchScan"], "", last=True, cached=True) == "result"
+
+
+def test_the_checkpoint_of_a_delta_log_is_known_by_its_snapshot() -> None:
+    work = Work("log", "event_log")
+    for number, tasks, kind, what in (
+        (1, 50, "table_log", "Delta: Compute snapshot for version: 9"),
+        (2, 2, "source_read", "MicroBatchScan"),
+        (3, 50, "shuffle", "Exchange, map, MapPartitions, DeserializeToObject"),
+        (4, 50, "result", "Exchange"),
+    ):
+        job = Job(number, Batch("query", "run", 3), number * 100, number * 100 + 50)
+        work.starts(job, [number])
+        work.completes(Attempt(job, number, 0, job.start, job.start + 50, kind, what, True, tasks))
+    stages, _ = tables([work], SCHEMA.empty_table())
+    assert stages["kind"].to_pylist() == ["table_log", "source_read", "table_log", "result"]
+    assert stages["what"].to_pylist()[2] == "Delta: log checkpoint"
 
 
 # The division of the clock.

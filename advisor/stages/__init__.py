@@ -2,7 +2,7 @@
 
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
 from advisor.stages.kinds import kind_of
-from advisor.stages.tables import SOURCES, tables
+from advisor.stages.tables import LOG_CHECKPOINT, SOURCES, tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE, SUMS
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
@@ -11,6 +11,7 @@ __all__ = [
     "FAILED",
     "KILLED",
     "LOCALITIES",
+    "LOG_CHECKPOINT",
     "PARTS",
     "PART_COLUMNS",
     "SOURCES",

@@ -33,6 +33,9 @@ _OF_BATCHES = (
 )
 _NAMES = [part.name for part in PARTS]
 _ROWS = 1024
+_OBJECTS = "DeserializeToObject"
+LOG_CHECKPOINT = "Delta: log checkpoint"
+"""What a job says that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 _SHORT_MS = 2.0
 """Between a stage's submission and its tasks there are always some; no other need have held a slot."""
 _NOTED = ("code_generated_ms", "code_too_long", "commit_retries", "files_written", "bytes_written")
@@ -118,6 +121,25 @@ def _settle_kinds(chosen: Sequence[Inside]) -> None:
     for query, attempt in attempts:
         if attempt.kind == "scan":
             attempt.kind = "other" if query in streams else "source_read"
+    snapshots: dict[str | None, int] = {}
+    for query, attempt in attempts:
+        if attempt.kind == "table_log":
+            snapshots[query] = max(snapshots.get(query, 0), attempt.tasks or 0)
+    for inside in chosen:
+        if inside.batch.id in snapshots:
+            _settle_checkpoints(inside.attempts, snapshots[inside.batch.id])
+
+
+def _settle_checkpoints(attempts: Sequence[Attempt], tasks: int) -> None:
+    """Delta names its snapshot's jobs, not those of its log's checkpoint: these have as many tasks, over objects."""
+    of_job: dict[int, list[Attempt]] = {}
+    for attempt in attempts:
+        of_job.setdefault(id(attempt.job), []).append(attempt)
+    for members in of_job.values():
+        own = all(attempt.kind in ("result", "shuffle") for attempt in members)
+        if own and any(attempt.tasks == tasks > 1 and _OBJECTS in attempt.what for attempt in members):
+            for attempt in members:
+                attempt.kind, attempt.what = "table_log", LOG_CHECKPOINT
 
 
 def _part_row(inside: Inside, row: Mapping[str, Any], names: Mapping[str, str], others_of: OthersOf) -> dict[str, Any]:

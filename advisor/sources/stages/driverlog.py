@@ -15,7 +15,7 @@ from advisor.redaction import redact
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.layout import Layout
 from advisor.sources.stages.owners import Place, settle
-from advisor.stages import FAILED, LOCALITIES, Attempt, Job, Note, Work
+from advisor.stages import FAILED, LOCALITIES, LOG_CHECKPOINT, Attempt, Job, Note, Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,6 @@ _CONFLICT = re.compile(rb"\[attempt (\d+)\] Checking for conflicts")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
 _CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d+)","(?i:query_id)":"([^"]+)"')
 _PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
-_LOG_CHECKPOINT = "Delta: log checkpoint"
 
 Named = tuple[str, int]
 """(beginning of a query's id, batch), where a line names them."""
@@ -170,7 +169,7 @@ class DriverLog:
         if self._snapshot_of:
             self._snapshot_tasks = max(self._snapshot_tasks if begun.ended else 0, tasks)
         elif self._committed and not begun.what and not begun.ended and tasks == self._snapshot_tasks > 1:
-            begun.what = _LOG_CHECKPOINT
+            begun.what = LOG_CHECKPOINT
 
     def _task(self, line: bytes, message: int) -> None:
         found = _TASK.match(line, message)

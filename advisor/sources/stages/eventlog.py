@@ -24,6 +24,7 @@ _NAME = re.compile(r'"name":"((?:[^"\\]|\\.)*)"')
 _CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)|mapPartitions\w*|InputAdapter")
 _RUN = re.compile(r"runId = ([0-9a-f-]{36})")
 _BATCH_LINE = re.compile(r"batch = (?:\d+|init)\s*")
+_SNAPSHOT = "Compute snapshot for version"
 _SQL = {
     "time to commit changes": "state_commit_ms",
     "time to update": "state_update_ms",
@@ -295,6 +296,8 @@ class EventLog:
         names = _operators(info.datasets)
         cached = any(each.partitions and each.cached == each.partitions for each in info.datasets)
         description = job.description if job else ""
+        if description.startswith(_SNAPSHOT):
+            description = f"Delta: {description}"
         attempt = Attempt(
             job,
             info.stage,
