@@ -57,16 +57,16 @@ Examples:
 @click.option(
     "--rules", "rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable."
 )
-@click.option("--last", metavar="TIME", help="Judge the last 30m, 2h, 1d of each run.")
-@click.option("--since", metavar="TIME", help="Judge from then on, as 2026-03-01T10:58:00Z.")
-@click.option("--until", metavar="TIME", help="Judge up to then.")
+@click.option("--last", metavar="TIME", help="Judge only the last 30m, 2h or 1d of each run.")
+@click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
+@click.option("--until", metavar="TIME", help="Judge batches up to this time.")
 @click.option(
     "--stages/--no-stages",
     default=None,
     help="Open addBatch: jobs, stages and tasks, from INFO or event logs.  [default: up to 32 MB]",
 )
 @fleet_options
-@click.option("--all", "everything", is_flag=True, help="Show every finding, reason, run and fact.")
+@click.option("--all", "everything", is_flag=True, help="Show everything: every finding, reason, run, rule and fact.")
 @click.option("--fail-on", type=click.Choice(LEVELS), help="Exit with 1 if a finding has this level or a higher one.")
 def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""

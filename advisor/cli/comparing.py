@@ -37,8 +37,7 @@ Examples:
     "--fail-if-slower",
     type=click.FloatRange(min=0),
     metavar="PERCENT",
-    help="Exit with 1 if a typical batch is slower by more than that, the low end of the interval included; with 2 if "
-    "that cannot be judged.",
+    help="Exit with 1 if a typical batch is surely slower by more than that, and with 2 if that cannot be judged.",
 )
 @click.option(
     "--set",
@@ -51,8 +50,8 @@ Examples:
 @click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
 @click.option("--rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable.")
 @click.option("--query", metavar="NAME", help="Compare only the query with that name or id.")
-@click.option("--before-run", metavar="ID", help="Beginning of the id of BEFORE's run.")
-@click.option("--after-run", metavar="ID", help="Beginning of the id of AFTER's run.")
+@click.option("--before-run", metavar="ID", help="The run of BEFORE to take, by the beginning of its id.")
+@click.option("--after-run", metavar="ID", help="The run of AFTER to take, by the beginning of its id.")
 @click.option(
     "--stages/--no-stages",
     default=None,

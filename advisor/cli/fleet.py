@@ -22,12 +22,12 @@ _OPTIONS = (
         type=click.Choice(["auto", "local", "spark"]),
         default="auto",
         show_default=True,
-        help="Where logs are read and judged; auto is spark where --master is given, else local.",
+        help="Where logs are read and judged. auto: on Spark if --master is given, else on this machine.",
     ),
     click.option("--master", metavar="URL", help="The cluster: spark://host:7077, yarn, k8s://…, local[8]."),
-    click.option("--fleet", is_flag=True, help="Rank queries and changes over all logs, a line each."),
+    click.option("--fleet", is_flag=True, help="Rank all queries, and the changes that win most, a line each."),
     click.option("--save-table", metavar="DIR", help="With spark: write batches and findings as Parquet, by day."),
-    click.option("--incremental", is_flag=True, help="Extend what --save-table holds; read only what is new."),
+    click.option("--incremental", is_flag=True, help="Add only what is new to what --save-table holds."),
 )
 
 

@@ -16,7 +16,7 @@ def output_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., 
     """Adds --format with these forms, --output and --no-color to a command, as `form`, `output` and `no_color`."""
     options = (
         click.option("--format", "form", type=click.Choice(forms), default=forms[0], show_default=True),
-        click.option("--output", metavar="FILE", help="Write it there instead of printing it."),
+        click.option("--output", metavar="FILE", help="Write the output into this file."),
         click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR)."),
     )
 

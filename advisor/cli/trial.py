@@ -45,19 +45,23 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
     "--runs",
     default=8,
     show_default=True,
-    help="A multiple of 4; half of them with the change.",
+    help="How many runs: a multiple of 4. Half of them have the change.",
 )
 @click.option(
     "--most-runs",
     type=click.IntRange(min=4),
-    help="Where those cannot tell, at most so many in all; three times --runs by default.",
+    help="The most runs in all, where the first ones cannot tell. Three times --runs by default.",
 )
-@click.option("--batches", default=40, show_default=True, help="Steady batches of each run.")
-@click.option("--seconds", default=60.0, show_default=True, help="A run ends then, whatever it has.")
-@click.option("--place", metavar="DIR", help="Where the whole cluster can write; all of it is removed afterwards.")
-@click.option("--state-rows", type=click.IntRange(min=1), help="Rows of state from which on batches count.")
-@click.option("--safe-sink", is_flag=True, help="The sink (foreach, foreachBatch) acts nowhere else: my word.")
-@click.option("--safe-source", is_flag=True, help="Reading takes nothing from others: my word.")
+@click.option("--batches", default=40, show_default=True, help="How many steady batches each run needs.")
+@click.option("--seconds", default=60.0, show_default=True, help="A run ends then, however few batches it has.")
+@click.option(
+    "--place",
+    metavar="DIR",
+    help="Where the whole cluster can write. It is cleaned up.",
+)
+@click.option("--state-rows", type=click.IntRange(min=1), help="Count batches only once the state has so many rows.")
+@click.option("--safe-sink", is_flag=True, help="I promise that the sink (foreach, foreachBatch) writes nowhere else.")
+@click.option("--safe-source", is_flag=True, help="I promise that reading takes nothing from others.")
 @output_options("text", "json")
 def trial(function: str, **options: Any) -> None:
     """Carry the trial out and print what it says."""

@@ -37,8 +37,8 @@ Examples:
 @click.option(
     "--once-per",
     metavar="TIME",
-    help="Print the screen at most once in 10s, 1m, where there is something new, and draw nothing anew. "
-    "10s where the output is no terminal.",
+    help="Print a new screen below the last one, at most one in 10s or 1m, and only when something is new. "
+    "Without a terminal this is 10s.",
 )
 @click.option(
     "--set",

@@ -48,7 +48,7 @@ def undo_says(step: Step, window: Window) -> str:
     stages = "; ".join(
         f"({i}) {_stage(s.do, s.change, window)}, until {s.until}" for i, s in enumerate(step.undo.stages, 1)
     )
-    return f"{step.undo.do}. {stages}. {step.undo.costs}"
+    return f"{step.undo.do}, in {len(step.undo.stages)} stages. {stages}. {step.undo.costs}"
 
 
 def change_of(change: Change | None, window: Window) -> contract.Change:

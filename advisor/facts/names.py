@@ -53,7 +53,7 @@ _QUERY = (
     Fact(
         "trigger_one_of",
         "choices",
-        "kinds of trigger that the batches leave possible",
+        "triggers that fit the batches",
         "shape of the batches",
         ("computed",),
         _TRIGGERS,
@@ -84,7 +84,7 @@ _QUERY = (
     Fact(
         "latency_target_ms",
         "number",
-        "record latency that is wanted",
+        "the record latency that you want",
         "only you know it",
         (),
         unit="ms",
@@ -95,7 +95,7 @@ _QUERY = (
     Fact(
         "repeated_at_most_ms",
         "number",
-        "how far back records may be processed again after a failure",
+        "how much may be processed again after a failure",
         "only you know it",
         (),
         unit="ms",
@@ -189,7 +189,7 @@ _LOGS = (
     Fact(
         "async_progress_before",
         "bool",
-        "an earlier run of the query tracked progress asynchronously",
+        "an earlier run tracked progress asynchronously",
         "earlier runs",
         (*_ASKED, "computed"),
         outcome=True,
@@ -232,7 +232,7 @@ _SPARK = (
     Fact(
         "spark_version_at_least",
         "version",
-        "oldest Spark that writes what was seen",
+        "Spark is at least this version",
         "progress, log",
         ("log", "progress"),
         scope=_APPLICATION,
@@ -241,7 +241,7 @@ _SPARK = (
     Fact(
         "spark_version_below",
         "version",
-        "oldest Spark that would write more than what was seen",
+        "Spark is older than this version",
         "progress",
         ("progress",),
         scope=_APPLICATION,
@@ -259,7 +259,7 @@ _SPARK = (
     Fact(
         "databricks_runtime_below",
         "version",
-        "oldest Databricks Runtime that would write more than what was seen",
+        "the Databricks Runtime is older than this version",
         "progress",
         ("progress",),
         scope=_APPLICATION,
@@ -268,7 +268,7 @@ _SPARK = (
     Fact(
         "platform",
         "choice",
-        "whose Spark runs the query",
+        "whose Spark it is",
         "Spark properties, phases in progress, log",
         (*_ASKED, "progress", "inferred"),
         ("open_source", "databricks", "other"),
@@ -320,7 +320,7 @@ _SPARK = (
     Fact(
         "slots_shared",
         "bool",
-        "queries overlap in one application, so that task_slots is an upper bound",
+        "several queries run in one application and share its task slots",
         "times of the runs in one log",
         _COMPUTED,
         outcome=True,
@@ -377,7 +377,7 @@ _OBSERVED = (
               minimum=0, nullable=True),
     _observed("terminated_error", "str", "first line of the error that ended the run, credentials removed",
               "termination", _ASKED),
-    _observed("stopped", "bool", "the run was stopped in good order",
+    _observed("stopped", "bool", "the run ended without an error",
               "'was stopped' lines, termination or end of the application in an event log, session", _ASKED),
     _observed("falling_behind", "bool", "Spark said that a batch outlasted the trigger interval", "log", _LINES),
     _observed("slots_held_by", "str", "other queries whose tasks held the slots that batches waited for", "jobs",
@@ -385,7 +385,7 @@ _OBSERVED = (
     _observed("executors_changed", "bool", "executors came or went during the run", "event log, log", _COMPUTED),
     _observed("start_time", "str", "when the run started (ISO 8601, UTC)", "event log, log", _ASKED),
     _observed("query_name", "str", "name of the query", "log, event log", _ASKED),
-    _observed("data_problem", "str", "what is wrong with the numbers themselves", "computed from batches", _COMPUTED,
+    _observed("data_problem", "str", "what is wrong with the numbers", "computed from batches", _COMPUTED,
               nullable=True),
 )  # fmt: skip
 
