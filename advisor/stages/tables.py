@@ -262,6 +262,8 @@ def _told(inside: Inside, division: Division) -> dict[str, float | None]:
         silent -= {"state_load_ms"}
     if inside.work.source == "driver_log":
         silent -= {"planning_ms"}
+    if not inside.work.tells_waits:
+        silent |= {"slots_wait_ms"}
     parts = division.parts
     return {name: max(0.0, parts.get(name, 0.0)) if name in parts or name not in silent else None for name in _NAMES}
 
@@ -277,6 +279,8 @@ def _together(inside: Inside) -> list[str]:
     found = dict.fromkeys(
         f"{home}+{part}" for home, part in ((before, "planning"), (after, "sink_commit")) if f"{part}_ms" not in notes
     )
+    if not inside.work.tells_waits:
+        found["scheduling+slots_wait"] = None
     for attempt in inside.attempts:
         if attempt.kind is None:
             found["source_read+other"] = None
@@ -306,7 +310,7 @@ def _stage_row(inside: Inside, attempt: Attempt) -> dict[str, Any]:
         "slots": attempt.slots,
         "submitted": round(attempt.submitted) if inside.work.clock else None,
         "wall_ms": attempt.completed - attempt.submitted,
-        "slots_wait_ms": attempt.numbers.get("slots_wait_ms", 0.0),
+        "slots_wait_ms": attempt.numbers.get("slots_wait_ms", 0.0) if inside.work.tells_waits else None,
         "first_task_ms": attempt.numbers.get("first_task_ms") if inside.work.clock else None,
         "waited_for": attempt.waited_for,
         "source": inside.work.source,

@@ -87,6 +87,11 @@ class Work:
         self._attempts = 0
 
     @property
+    def tells_waits(self) -> bool:
+        """Whether single tasks are told, so that it is known for whom a stage waits."""
+        return self.source != "session"
+
+    @property
     def slots(self) -> int | None:
         """Task slots of the executors that are there; None where none was named."""
         cores = sum(self.cores.values())

@@ -210,6 +210,7 @@ def test_what_a_status_store_tells() -> None:
     assert state.numbers["cpu_ms"] == pytest.approx(62.2, abs=0.1)
     assert read.numbers["input_rows"] == 100
     assert [job.job for job in work.jobs] == [3]
+    assert not work.tells_waits
 
 
 # Layouts.

@@ -360,6 +360,7 @@ def test_add_batch_is_opened_by_what_the_session_still_holds(
     told = parts[[name for name in parts if name.endswith("_ms") and name not in ("add_batch_ms", "code_generated_ms")]]
     assert told.sum(axis=1).to_numpy() == pytest.approx(parts["add_batch_ms"].to_numpy())
     assert (parts["state_commit_ms"] > 0).all()
+    assert parts["slots_wait_ms"].isna().all()
     assert entry(advisor, query).get("inside") is None
     (found,) = (one for one in advisor.report(stages=True).typed.queries if one.run_id == run)
     assert found.inside is not None
