@@ -40,6 +40,7 @@ NAV: dict[str, list[tuple[str, str]]] = {
         ("Use a notebook", "docs/notebook.md"),
         ("Watch a log or a query", "docs/watch.md"),
         ("Share a page", "docs/page.md"),
+        ("Open addBatch", "docs/stages.md"),
         ("Judge a fleet", "docs/fleet.md"),
         ("Try a step", "docs/trial.md"),
         ("Tell it what it cannot know", "docs/configuration.md"),

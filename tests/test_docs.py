@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import ast
+import html
 import importlib.util
 import json
 import re
 import shlex
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import advisor
 from advisor.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted((ROOT / "docs").glob("*.md"))]
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.S | re.M)
+_BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```", re.S | re.M)
+_WITHIN = re.compile(r"<!-- in: latency-advisor (.+?) -->\n```text\n(.*?)```", re.S)
+_ELSEWHERE = ("README.md", "reading-a-report.md", "CONTRIBUTING.md")
+"""What these show is printed in tests/test_project.py and tests/test_skeleton.py."""
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
@@ -79,12 +85,27 @@ def parses(words: list[str], whole: bool) -> None:
 
 @pytest.mark.parametrize(("page", "text"), list(blocks("python")))
 def test_python_on_a_page_is_python_and_names_what_the_package_has(page: str, text: str) -> None:
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(ast.parse(textwrap.dedent(text))):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "advisor":
             assert hasattr(advisor, node.attr), f"{page}: advisor.{node.attr}"
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "advisor":
             module = importlib.import_module(str(node.module))
             assert all(hasattr(module, one.name) for one in node.names), page
+
+
+def test_every_output_that_is_shown_is_one_that_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for command, shown in _WITHIN.findall(text):
+            printed = " ".join(html.unescape(CliRunner().invoke(main, shlex.split(command)).output).split())
+            assert " ".join(shown.split()) in printed, f"{page.name}: {command}"
+        if page.name not in (
+            *_SHOWN,
+            "CONTRIBUTING.md",
+        ):  # the guide's failing example is that of tests/test_skeleton.py
+            outputs = [block for language, block in _BLOCK.findall(text) if language == "text"]
+            assert len(outputs) == len(_WITHIN.findall(text)), f"{page.name}: an output that no command stands for"
 
 
 def site() -> Any:
