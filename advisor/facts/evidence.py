@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
@@ -20,6 +20,8 @@ from advisor.facts.names import EXECUTOR, FACTS
 from advisor.facts.sighting import Sighting
 
 _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
+_AT_ONCE = 16384
+"""Sightings that are made objects at a time: what is needed for all of them at once is as much again."""
 _REACH_BYTES = 8192
 """How far behind its last event a run's own lines still stand."""
 
@@ -142,16 +144,21 @@ def _application_wide(row: Sighting) -> bool:
 
 def _rows(sightings: pa.Table) -> list[Sighting]:
     """The table's rows in order of place, missing ids as None."""
-    columns = [_shared(sightings[name]) for name in Sighting._fields]
-    rows = [Sighting(one or None, run or None, *rest) for one, run, *rest in zip(*columns, strict=True)]
-    return sorted(rows, key=lambda row: (row.log or "", row.file or "", row.offset or 0))
+    rows = [row for some in sightings.to_batches(max_chunksize=_AT_ONCE) for row in _of_some(some)]
+    rows.sort(key=lambda row: (row.log or "", row.file or "", row.offset or 0))
+    return rows
 
 
-def _shared(column: pa.ChunkedArray) -> list[Any]:
-    """The column's values, equal ones as one object: a log says the same of thousands of runs."""
-    distinct, numbers = (dictionary := column.combine_chunks().dictionary_encode()).dictionary, dictionary.indices
-    values = [*distinct.to_pylist(), None]
-    return [values[number] for number in pc.fill_null(numbers, len(distinct)).to_pylist()]
+def _of_some(sightings: pa.RecordBatch) -> Iterator[Sighting]:
+    columns = [_shared(sightings.column(name)) for name in Sighting._fields]
+    return (Sighting(one or None, run or None, *rest) for one, run, *rest in zip(*columns, strict=True))
+
+
+def _shared(column: pa.Array) -> list[Any]:
+    """The column's values, equal ones as one object: a log says the same in many lines."""
+    coded = column.dictionary_encode()
+    values = [*coded.dictionary.to_pylist(), None]
+    return [values[number] for number in pc.fill_null(coded.indices, len(values) - 1).to_pylist()]
 
 
 def _runs(batches: pa.Table, sightings: Iterable[Sighting]) -> dict[str, Run]:
