@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -49,10 +49,14 @@ def read(
     """
     inputs = expand(paths)
     memories: defaultdict[str, Memory] = defaultdict(Memory)
+    left = Counter(one.log for one in inputs)
     parts = _Parts(progress, Opened() if (is_small(inputs) if stages is None else stages) else None)
     with _without_collector():
         for one in inputs:
             parts.read(one, memories[one.log] if sightings else None)
+            left[one.log] -= 1
+            if not left[one.log]:
+                memories.pop(one.log, None)
         reading = parts.reading()
     if not (reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings)):
         raise InputError(*nothing_found(paths, reading))
