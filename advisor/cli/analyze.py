@@ -12,7 +12,7 @@ import click
 from advisor.cli import completing, fleet
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.fleet import fleet_options
-from advisor.cli.output import output_options, put, terminal
+from advisor.cli.output import check_page, output_options, put, terminal
 from advisor.errors import InputError
 from advisor.vocabulary import LEVELS
 
@@ -78,13 +78,9 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
 
 def _check_page(options: dict[str, Any]) -> None:
     """UsageError, before anything is read, where no page can be made."""
-    if options["form"] != "html":
-        return
-    if options["fleet"] or options["save_table"]:
+    if options["form"] == "html" and (options["fleet"] or options["save_table"]):
         raise click.UsageError("--format html holds every query whole: leave --fleet and --save-table out")
-    from advisor.views.charts import library
-
-    library()
+    check_page(options)
 
 
 def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:

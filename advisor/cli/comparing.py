@@ -8,11 +8,11 @@ import click
 
 from advisor.cli import completing
 from advisor.cli.exits import FAILED_ON
-from advisor.cli.output import output_options, put, terminal
+from advisor.cli.output import check_page, output_options, put, terminal
 from advisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from advisor.report.comparing import Compared
+    from advisor.views.notebook import ShownComparison
 
 _HELP = """Compare the run in AFTER with that in BEFORE: phases, record latency, settings, and whether what was promised
 from BEFORE was kept. Without AFTER: the newest run of each query in BEFORE with the one before it.
@@ -32,7 +32,7 @@ Examples:
 @click.command(help=_HELP)
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="[AFTER]", required=False)
-@output_options("text", "json", "markdown")
+@output_options("text", "json", "markdown", "html")
 @click.option(
     "--fail-if-slower",
     type=click.FloatRange(min=0),
@@ -59,6 +59,7 @@ Examples:
 )
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
+    check_page(options)
     from advisor.api import compare as compared
 
     chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}
@@ -67,7 +68,7 @@ def compare(before: str, after: str | None, **options: Any) -> int:
     return _exit(found, options["fail_if_slower"])
 
 
-def _exit(found: Compared, percent: float | None) -> int:
+def _exit(found: ShownComparison, percent: float | None) -> int:
     """The exit code; UsageError where a limit was given that cannot be judged."""
     if percent is None:
         return 0
@@ -78,9 +79,11 @@ def _exit(found: Compared, percent: float | None) -> int:
     return 0
 
 
-def _rendered(found: Compared, options: dict[str, Any]) -> str:
+def _rendered(found: ShownComparison, options: dict[str, Any]) -> str:
     if options["form"] == "json":
         return found.to_json() + "\n"
+    if options["form"] == "html":
+        return found.to_html()
     from advisor.views import comparison
 
     if options["form"] == "markdown":

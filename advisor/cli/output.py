@@ -28,6 +28,14 @@ def output_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., 
     return added
 
 
+def check_page(options: Mapping[str, Any]) -> None:
+    """UsageError, before anything is read or run, where a page is wanted and the library that draws it is missing."""
+    if options["form"] == "html":
+        from advisor.views.charts import library
+
+        library()
+
+
 def to_file(options: Mapping[str, Any]) -> bool:
     """Whether the output goes into a file."""
     return options["output"] not in (None, "-")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from advisor.cli.completing import steps as complete_steps
-from advisor.cli.output import output_options
+from advisor.cli.output import check_page, output_options
 from advisor.cli.spark import pairs, session
 from advisor.errors import UsageError
 
@@ -62,7 +62,7 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 @click.option("--state-rows", type=click.IntRange(min=1), help="Count batches only once the state has so many rows.")
 @click.option("--safe-sink", is_flag=True, help="I promise that the sink (foreach, foreachBatch) writes nowhere else.")
 @click.option("--safe-source", is_flag=True, help="I promise that reading takes nothing from others.")
-@output_options("text", "json")
+@output_options("text", "json", "html")
 def trial(function: str, **options: Any) -> None:
     """Carry the trial out and print what it says."""
     from advisor import catalogue
@@ -71,16 +71,15 @@ def trial(function: str, **options: Any) -> None:
     from advisor.cli.output import put, terminal
     from advisor.views.trial import trial_as_text
 
+    check_page(options)
     build, steps = _function(function), _steps(options)
     known(steps, catalogue.load())  # before Spark is started for nothing
     names = ("runs", "batches", "seconds", "place", "most_runs", "state_rows", "safe_sink", "safe_source")
     chosen = {name: options[name] for name in names}
     with session("trial", "spark", pairs("--spark", options["spark"])) as started:
         found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
-    if options["form"] == "json":
-        put(found.to_json() + "\n", options)
-    else:
-        put(trial_as_text(found.typed, **terminal(options)), options)
+    forms = {"json": lambda: found.to_json() + "\n", "html": found.to_html}
+    put(forms.get(options["form"], lambda: trial_as_text(found.typed, **terminal(options)))(), options)
 
 
 def _steps(options: dict[str, Any]) -> list[Any]:
