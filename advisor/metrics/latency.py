@@ -91,6 +91,8 @@ def mixture(window: Window) -> Mixture | Missing:
     known = ~np.isnan(width) & ~np.isnan(duration)
     if not known.any():
         return Missing("the time between batches is not known")
+    steady = known & ~_follows_cold(window)
+    known = steady if steady.any() else known
     visible = np.maximum(duration - _not_waited(window), 0)
     rows = np.where(np.isnan(rows), 1, rows)
     waited, spread = _waited(window), _spread(window)
@@ -99,6 +101,12 @@ def mixture(window: Window) -> Mixture | Missing:
     spread = np.minimum(spread, visible)
     start, width = visible - spread + waited, width + spread
     return Mixture(start[known], width[known], rows[known], waited[known], known)
+
+
+def _follows_cold(window: Window) -> np.ndarray:
+    """Which batches follow a cold one: their rows waited for it, as those of later batches do not."""
+    ran = window.executed
+    return np.isin(window.batches["batch_id"] - 1, ran["batch_id"][ran["cold"]])
 
 
 def typical_by_batch(window: Window) -> np.ndarray | None:

@@ -104,7 +104,7 @@ def _behind(window: Window) -> Iterator[Loss]:
     if over >= MOSTLY_BEHIND and interval:
         yield _falling(
             f"A batch takes {milliseconds(batch)}, the trigger allows {milliseconds(interval)}: {100 * over:.0f} % of "
-            "the batches are late."
+            f"the batches are late.{_nothing_waits(window)}"
         )
     slope = _value(window, "backlog_trend_ms_per_minute")
     if share >= MOSTLY_BEHIND and slope > 0:
@@ -121,6 +121,12 @@ def _behind(window: Window) -> Iterator[Loss]:
             f"{number(_value(window, 'backlog_rows'), 'rows')} wait in the source, {milliseconds(wait)} of work at the "
             f"pace of these batches; a batch takes {number(median(rows_taken(window)), 'rows')}."
         )
+
+
+def _nothing_waits(window: Window) -> str:
+    """That late batches leave no rows behind, where the sources say so."""
+    waits = measure(window, "backlog_rows", "p99")
+    return " No rows pile up in the source." if isinstance(waits, Estimate) and waits.high == 0 else ""
 
 
 def _falling(says: str) -> Loss:

@@ -120,8 +120,8 @@ def _nothing_found(judged: Judged, others: Sequence[str]) -> str:
 def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list[str]:
     """What is not well besides the loss, a sentence each, the gravest first."""
     window, findings = judged.window, judged.judgement.findings
-    if not len(window):
-        return []
+    if not len(window):  # what needs no steady batch
+        return [finding.says for finding in findings if finding.explained_by is None]
     seen = [finding.says for finding in findings if finding.measure is None or not finding.steps]
     seen = [*dict.fromkeys([*_in_general_words(findings, loss), *seen])]
     if window.facts.value("trigger") == "real_time":
@@ -172,7 +172,7 @@ def _one_partition(window: Window) -> Iterator[str]:
         return
     one = window.facts.value("kafka_partitions") == 1 and window.facts.value("trigger") != "real_time"
     if one and add_batch.safe >= LONG_MS and share.safe >= MOST:
-        yield "Kafka's topic has one partition: one task reads each batch, however many task slots there are."
+        yield "One partition of Kafka is read: one task reads each batch, unless minPartitions is set."
 
 
 def _uneven(window: Window) -> Iterator[str]:

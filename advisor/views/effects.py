@@ -74,5 +74,5 @@ def _signed(value: float) -> str:
 def _interval(ends: Interval) -> str:
     """`-63 to -16 ms`; both with their unit where these differ."""
     low, high = text.ms(ends.low), text.ms(ends.high)
-    unit = high.rpartition(" ")[2]
-    return f"{low.removesuffix(unit).rstrip()} to {high}"
+    unit = high[high.rfind(" ") :]  # with its space: "ms" ends in "s", too
+    return f"{low.removesuffix(unit)} to {high}"

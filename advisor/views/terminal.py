@@ -21,6 +21,7 @@ from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selecti
 WIDTH = 100
 _LEVEL_STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 _STATE_STYLES = {"dead": "bold red", "restarting": "bold yellow", "running": "green"}
+_LABEL = 28  # columns: more rules than stand in them go on below
 _FEW = 3
 _IN_A_SESSION = 'Here --set FACT=VALUE is attach(spark, set=["FACT=VALUE"]), and --all is report.queries.'
 
@@ -108,7 +109,7 @@ class _Page:
 
     def _rows(self, rows: Iterable[tuple[str, str]]) -> None:
         grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(style="dim", max_width=_LABEL)
         grid.add_column(overflow="fold")
         for label, words in rows:
             grid.add_row(label, Text(words))

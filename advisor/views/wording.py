@@ -495,7 +495,8 @@ def question(asked: Question) -> str:
     counts = [(asked.rules, "rule"), (asked.steps, "step")]
     waiting = " and ".join(text.plural(len(names), words) for names, words in counts if names)
     verb = "waits" if len(asked.rules) + len(asked.steps) == 1 else "wait"
-    return f"{asked.asks} --set {asked.give} ({waiting} {verb} for it)"
+    with_interval = " With an interval: --set trigger_interval_ms=N" if asked.fact == "trigger" else ""
+    return f"{asked.asks} --set {asked.give}.{with_interval} ({waiting} {verb} for it)"
 
 
 def once_known(fact: str) -> str:

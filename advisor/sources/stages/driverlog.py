@@ -22,24 +22,26 @@ if TYPE_CHECKING:
 
     from advisor.sources.harvest import Window
 
-_GOT = re.compile(rb"Got (?:map stage )?job (\d+) \((.*?)\) with \d+ output partitions")
-_FINAL = re.compile(rb"Final stage: \w+ (\d+)")
-_SUBMITS = re.compile(rb"Submitting (\d+) missing tasks from (\w+) (\d+)")
-_STAGE_ENDS = re.compile(rb"((?:Result|ShuffleMap)Stage) (\d+) \(.*\) (?:finished|failed) in ([\d.,]+) (m?s)")
-_JOB_ENDS = re.compile(rb"Job (\d+) (?:finished|failed): .*, took ([\d.,]+) (m?s)")
-_TASK = re.compile(
-    rb"(?:\[queryId = (\w+)\] \[batchId = (\d+)\] )?"
-    rb"(?:Finished task [\d.]+ in stage (\d+)[\d.]+ \(TID \d+\) in (\d+) ms"
-    rb"|Starting task [\d.]+ in stage (\d+)[\d.]+ \(TID \d+\) .*? ([A-Z]{3,}(?:_[A-Z]+)?), \d+ bytes"
-    rb"|Lost task [\d.]+ in stage (\d+)\.)"
+_GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((.*?)\) with \d+ output partitions")
+_FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
+_SUBMITS = re.compile(rb"Submitting (\d{1,15}) missing tasks from (\w+) (\d{1,15})")
+_STAGE_ENDS = re.compile(
+    rb"((?:Result|ShuffleMap)Stage) (\d{1,15}) \(.*\) (?:finished|failed) in (\d{1,12}(?:[.,]\d{1,12})?) (m?s)"
 )
-_GENERATED = re.compile(rb"Code generated in ([\d.,]+) ms")
+_JOB_ENDS = re.compile(rb"Job (\d{1,15}) (?:finished|failed): .*, took (\d{1,12}(?:[.,]\d{1,12})?) (m?s)")
+_TASK = re.compile(
+    rb"(?:\[queryId = (\w+)\] \[batchId = (\d{1,15})\] )?"
+    rb"(?:Finished task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) in (\d{1,15}) ms"
+    rb"|Starting task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) .*? ([A-Z]{3,}(?:_[A-Z]+)?), \d+ bytes"
+    rb"|Lost task [\d.]+ in stage (\d{1,15})\.)"
+)
+_GENERATED = re.compile(rb"Code generated in (\d{1,12}(?:[.,]\d{1,12})?) ms")
 _DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
-_WROTE = re.compile(rb"Wrote (\d+) files, with total size (\d+)")
-_COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d+) ms")
-_CONFLICT = re.compile(rb"\[attempt (\d+)\] Checking for conflicts")
+_WROTE = re.compile(rb"Wrote (\d{1,15}) files, with total size (\d{1,15})")
+_COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d{1,15}) ms")
+_CONFLICT = re.compile(rb"\[attempt (\d{1,15})\] Checking for conflicts")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
-_CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d+)","(?i:query_id)":"([^"]+)"')
+_CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d{1,15})","(?i:query_id)":"([^"]+)"')
 _PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
 
 Named = tuple[str, int]

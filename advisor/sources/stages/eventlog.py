@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
@@ -16,7 +16,11 @@ from advisor.redaction import redact
 from advisor.sources.harvest import Window
 from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Batch, Job, Work, kind_of
 
+Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+"""A number that the tables can hold; a line with a larger one is passed over."""
 _NAME_AT = len('{"Event":"SparkListener')
+_DIGITS = 15
+"""More digits are no number of a batch, and none that a float holds."""
 _WORD = 8
 """Letters that tell an event's name behind that."""
 _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
@@ -56,9 +60,9 @@ class _JobStart(msgspec.Struct, tag_field="Event", tag="SparkListenerJobStart", 
     "stages": "Stage IDs",
     "properties": "Properties",
 }):  # fmt: skip
-    job: int
-    time: int
-    stages: list[int]
+    job: Whole
+    time: Whole
+    stages: list[Whole]
     properties: _Properties | None = None
 
 
@@ -66,8 +70,8 @@ class _JobEnd(msgspec.Struct, tag_field="Event", tag="SparkListenerJobEnd", rena
     "job": "Job ID",
     "time": "Completion Time",
 }):  # fmt: skip
-    job: int
-    time: int
+    job: Whole
+    time: Whole
 
 
 class _Dataset(msgspec.Struct, rename={
@@ -77,16 +81,16 @@ class _Dataset(msgspec.Struct, rename={
     "partitions": "Number of Partitions",
     "cached": "Number of Cached Partitions",
 }):  # fmt: skip
-    number: int = 0
+    number: Whole = 0
     name: str = ""
     scope: str | None = None
-    partitions: int = 0
-    cached: int = 0
+    partitions: Whole = 0
+    cached: Whole = 0
 
 
 class _Sum(msgspec.Struct, rename={"name": "Name", "value": "Value"}):
     name: str = ""
-    value: int | float | str | list[Any] | dict[str, Any] | None = None
+    value: Whole | float | str | list[Any] | dict[str, Any] | None = None
 
 
 class _Stage(msgspec.Struct, rename={
@@ -99,13 +103,13 @@ class _Stage(msgspec.Struct, rename={
     "completed": "Completion Time",
     "sums": "Accumulables",
 }):  # fmt: skip
-    stage: int
-    tasks: int
-    attempt: int = 0
+    stage: Whole
+    tasks: Whole
+    attempt: Whole = 0
     name: str = ""
     datasets: list[_Dataset] = []
-    submitted: int | None = None
-    completed: int | None = None
+    submitted: Whole | None = None
+    completed: Whole | None = None
     sums: list[_Sum] = []
 
 
@@ -124,13 +128,13 @@ class _Task(msgspec.Struct, rename={
     "killed": "Killed",
     "getting": "Getting Result Time",
 }):  # fmt: skip
-    launch: int
-    finish: int
+    launch: Whole
+    finish: Whole
     locality: str = ""
     speculative: bool = False
     failed: bool = False
     killed: bool = False
-    getting: int = 0
+    getting: Whole = 0
 
 
 class _ShuffleRead(msgspec.Struct, frozen=True, rename={
@@ -139,10 +143,10 @@ class _ShuffleRead(msgspec.Struct, frozen=True, rename={
     "local": "Local Bytes Read",
     "rows": "Total Records Read",
 }):  # fmt: skip
-    wait: int = 0
-    remote: int = 0
-    local: int = 0
-    rows: int = 0
+    wait: Whole = 0
+    remote: Whole = 0
+    local: Whole = 0
+    rows: Whole = 0
 
 
 class _ShuffleWrite(msgspec.Struct, frozen=True, rename={
@@ -150,19 +154,19 @@ class _ShuffleWrite(msgspec.Struct, frozen=True, rename={
     "ns": "Shuffle Write Time",
     "rows": "Shuffle Records Written",
 }):  # fmt: skip
-    bytes: int = 0
-    ns: int = 0
-    rows: int = 0
+    bytes: Whole = 0
+    ns: Whole = 0
+    rows: Whole = 0
 
 
 class _Input(msgspec.Struct, frozen=True, rename={"bytes": "Bytes Read", "rows": "Records Read"}):
-    bytes: int = 0
-    rows: int = 0
+    bytes: Whole = 0
+    rows: Whole = 0
 
 
 class _Output(msgspec.Struct, frozen=True, rename={"bytes": "Bytes Written", "rows": "Records Written"}):
-    bytes: int = 0
-    rows: int = 0
+    bytes: Whole = 0
+    rows: Whole = 0
 
 
 class _Metrics(msgspec.Struct, rename={
@@ -178,13 +182,13 @@ class _Metrics(msgspec.Struct, rename={
     "input": "Input Metrics",
     "output": "Output Metrics",
 }):  # fmt: skip
-    deserialize: int = 0
-    run: int = 0
-    cpu_ns: int = 0
-    gc: int = 0
-    result: int = 0
-    memory_spilled: int = 0
-    disk_spilled: int = 0
+    deserialize: Whole = 0
+    run: Whole = 0
+    cpu_ns: Whole = 0
+    gc: Whole = 0
+    result: Whole = 0
+    memory_spilled: Whole = 0
+    disk_spilled: Whole = 0
     read: _ShuffleRead = _ShuffleRead()
     write: _ShuffleWrite = _ShuffleWrite()
     input: _Input = _Input()
@@ -198,15 +202,15 @@ class _TaskEnd(msgspec.Struct, tag_field="Event", tag="SparkListenerTaskEnd", re
     "task": "Task Info",
     "metrics": "Task Metrics",
 }):  # fmt: skip
-    stage: int
+    stage: Whole
     task: _Task
-    attempt: int = 0
+    attempt: Whole = 0
     kind: str = ""
     metrics: _Metrics | None = None
 
 
 class _Cores(msgspec.Struct, frozen=True, rename={"cores": "Total Cores"}):
-    cores: int = 0
+    cores: Whole = 0
 
 
 class _ExecutorAdded(msgspec.Struct, tag_field="Event", tag="SparkListenerExecutorAdded", rename={
@@ -224,7 +228,7 @@ class _ExecutorRemoved(msgspec.Struct, tag_field="Event", tag="SparkListenerExec
 
 
 _Executor = _ExecutorAdded | _ExecutorRemoved
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 
 
 class EventLog:
@@ -262,8 +266,8 @@ class EventLog:
 
     def _starts(self, event: _JobStart) -> None:
         properties = event.properties or _Properties()
-        if properties.cpus and properties.cpus.isdigit():
-            self._work.cpus = max(1, int(properties.cpus))
+        if _is_number(properties.cpus):
+            self._work.cpus = max(1, int(properties.cpus or 1))
         name, description = described(properties.description or "")
         job = self._jobs[event.job] = Job(event.job, _batch(properties), event.time, None, name, description)
         self._work.starts(job, event.stages)
@@ -373,8 +377,12 @@ def _operators(datasets: list[_Dataset]) -> list[str]:
     return list(names)
 
 
+def _is_number(text: str | None) -> bool:
+    return text is not None and len(text) <= _DIGITS and text.isascii() and text.isdigit()
+
+
 def _batch(properties: _Properties) -> Batch | None:
-    if not (properties.query and properties.batch and properties.batch.isdigit()):
+    if not (properties.query and properties.batch and _is_number(properties.batch)):
         return None
     run = _RUN.search(properties.description or "")
     group = properties.group or ""
