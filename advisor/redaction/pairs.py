@@ -20,7 +20,7 @@ _QUOTE: Final = r"\\{0,7}[\"']"
 _ADJECTIVE: Final = r"(?:(?:access|account|api|client|encryption|private|secret|session|shared|signing) )?"
 # A lookahead with a reference back to it takes the whole name or nothing: no second try from its middle.
 _NAME: Final = rf"(?<![\w.\-/])(?=(?P<name>{_ADJECTIVE}[\w.\-/]+))(?P=name)"
-_SIGN: Final = r"\s{0,3}(?P<sign>->|=>|:=|==?|:(?![/:])|%3[dDaA])\s{0,3}"
+_SIGN: Final = r"\s{0,9}(?P<sign>->|=>|:=|==?|:(?![/:])|%3[dDaA])\s{0,9}"
 _NEXT: Final = r"[\s,;&|]{1,3}[\\\"'(\[{<]{0,3}[\w.\-/]{1,100}[\\\"']{0,3}\s{0,2}"
 _CLOSING: Final = r"[)\]}>\"']{1,4}(?=[\s,;]|$)"
 _END: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>|[=:])|,\s?\(")
@@ -135,6 +135,8 @@ _FORMS: Final = tuple(
         ("</", r"<name>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}</name>\s{0,9}<value>", _until(_OF_ELEMENT)),
         ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", _until(_OF_ELEMENT)),
         ("(", rf"\({_NAME},\s?", _until(_OF_PAIR)),
+        # .option("password", "...")
+        ("(", rf"\(\s?{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE},\s{{0,3}}(?=[\"'])", _quoted),
         ("", rf"{_NAME}(?P<quote>{_QUOTE})?{_SIGN}", _value),
         ("-", r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{0,99})\s{1,3}(?!-)", _word),
         ("", r"(?i:\b(?P<name>password|identified by password|identified by)\s{1,3})(?=[\"'])", _quoted),

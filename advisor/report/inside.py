@@ -115,7 +115,7 @@ def _timeline(window: Window, shown: np.ndarray) -> Timeline | None:
     length = np.where(shown, window.batches["add_batch_ms"], np.nan)
     at = int(np.nanargmin(np.abs(length - np.nanmedian(length))))
     rows = np.flatnonzero(window.stages["batch"] == at)
-    if not len(rows) or np.isnan(window.stages["submitted"][rows]).any():
+    if not len(rows) or np.isnan([window.stages[name][rows] for name in ("submitted", "wall_ms")]).any():
         return None
     begins = window.stages["submitted"][rows]
     stages = [_span(window, int(row), float(begin - begins.min())) for row, begin in zip(rows, begins, strict=True)]

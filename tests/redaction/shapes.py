@@ -8,6 +8,9 @@ HEX = "0123456789abcdef" * 4
 
 NAMED: dict[str, str] = {
     "option": "password={}",
+    "option of a reader": '.option("password", "{}")',
+    "option in single quotes": ".option('sasl.password','{}').load()",
+    "many blanks": "password      =     {}",
     "arrow": "kafka.ssl.keystore.password -> {}, next -> 1",
     "colon": "secret: {}",
     "json": '{{"sasl.jaas.config": "{}", "a": 1}}',

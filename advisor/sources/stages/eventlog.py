@@ -294,7 +294,7 @@ class EventLog:
 
     def _stage(self, event: _StageCompleted) -> None:
         info = event.info
-        if info.submitted is None or info.completed is None:
+        if info.submitted is None or info.completed is None or info.completed < info.submitted:
             return
         job, last = self._work.job_of(info.stage), (info.stage, info.attempt) in self._results
         names = _operators(info.datasets)

@@ -1,0 +1,68 @@
+"""An odd value in a line of a job, a stage or a task costs that line, never the report and no other file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import zstandard
+
+import advisor
+
+SAMPLES = Path(__file__).parents[2] / "sample_progress"
+ODD = ["-5", "²", "9" * 23, "9" * 5000, str(2**63 - 1), "1.2.3", "1,234.5", "nan"]
+IN_EVENTS = [
+    rb'"Completion Time":(\d+)', rb'"Submission Time":(\d+)', rb'"Number of Tasks":(\d+)', rb'"Job ID":(\d+)',
+    rb'"Stage ID":(\d+)', rb'"Finish Time":(\d+)', rb'"Total Cores":(\d+)', rb'"streaming.sql.batchId":"(\d+)"',
+]  # fmt: skip
+IN_LINES = [
+    rb"Got job (\d+) ", rb"Final stage: \w+ (\d+)", rb"Submitting (\d+) missing", rb"finished in ([\d.]+) m?s",
+    rb"took ([\d.]+) ", rb"Code generated in ([\d.]+) ms", rb"\(TID \d+\) in (\d+) ms",
+]  # fmt: skip
+
+
+@cache
+def event_log() -> bytes:
+    (log,) = (SAMPLES / "CL003/one-straggler-4.3.0").glob("eventlog_*/events_1_*")
+    with zstandard.open(log) as file:
+        return b"".join(line + b"\n" for line in bytes(file.read()).split(b"\n")[:900])
+
+
+@cache
+def driver_log() -> bytes:
+    return gzip.decompress((SAMPLES / "CF001/async-state-checkpoint-4.3.0/driver.log.gz").read_bytes())[:400_000]
+
+
+def with_odd(text: bytes, place: bytes, value: str) -> bytes:
+    """The text with this value in every such place."""
+
+    def replaced(found: re.Match[bytes]) -> bytes:
+        whole, begin = found[0], found.start(1) - found.start()
+        return whole[:begin] + value.encode() + whole[found.end(1) - found.start() :]
+
+    changed = re.sub(place, replaced, text)
+    assert changed != text, place
+    return changed
+
+
+def judged(folder: Path, name: str, text: bytes) -> None:
+    (folder / name).write_bytes(text)
+    report = advisor.analyze([folder / name, SAMPLES / "LG001/progress-lines-4.3.0/progress.jsonl"], stages=True)
+    assert json.loads(report.to_json())["input"]["events"] >= 80
+    advisor.read_stages(folder / name, parts=True)
+
+
+@pytest.mark.parametrize("place", IN_EVENTS)
+@pytest.mark.parametrize("value", ODD)
+def test_an_event_log(tmp_path: Path, place: bytes, value: str) -> None:
+    judged(tmp_path, "app.events", with_odd(event_log(), place, value))
+
+
+@pytest.mark.parametrize("place", IN_LINES)
+@pytest.mark.parametrize("value", ODD)
+def test_a_driver_log(tmp_path: Path, place: bytes, value: str) -> None:
+    judged(tmp_path, "driver.log", with_odd(driver_log(), place, value))
