@@ -30,8 +30,9 @@ def promised(saves: Saves, window: Window) -> Promise | Missing:
 
 
 def _whole(saves: Saves, window: Window) -> float:
-    """What there is to save: the batch; of waiting, any time."""
+    """What there is to save: the batch; of waiting, the median record's latency, where that is known."""
     if named(saves.metric).time == "latency":
-        return float("inf")
+        latency = measure(window, "record_latency_ms", "p50")
+        return latency.high if isinstance(latency, Estimate) else float("inf")
     whole = measure(window, "trigger_execution_ms", saves.stat or "typical")
     return whole.high if isinstance(whole, Estimate) else float("inf")

@@ -28,7 +28,11 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
     if named(saves.metric).time == "latency":
         return promised(saves, window)
     estimated = estimated_per_record(saves, window)
-    return estimated if isinstance(estimated, Missing) else promise(OF_RECORDS, estimated, float("inf"))
+    if isinstance(estimated, Missing):
+        return estimated
+    now = record_latency_ms(window)
+    assert isinstance(now, Quantiles)
+    return promise(OF_RECORDS, estimated, now.p50)  # nobody can be spared more than the wait
 
 
 def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:
