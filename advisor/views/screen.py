@@ -102,6 +102,8 @@ class _Screen:
     def _others(self) -> None:
         screen = self.query.screen
         rows = [("ALSO", wording.also(step)) for step in self.chosen.also[: self.room.also]]
+        if self.room.also and (words := wording.together(self.query)):
+            rows.append(("TOGETHER", words))
         rows += [("NOT FOR THIS QUERY", wording.refused(one)) for one in screen.refused[: self.room.refused]]
         if screen.unsure and self.room.unsure:
             rows.append(("UNSURE", wording.question(screen.unsure)))
