@@ -78,14 +78,16 @@ def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | Non
 
 
 def _begun(job: _Job) -> tuple[Begun, Sequence[int]] | None:
-    """The job and the numbers of its stages; None before its submission."""
-    start = _ms(job.submission_time)
-    if start is None:
+    """The job and the numbers of its stages; None before its submission, and where it names no batch.
+
+    The store keeps no order of jobs and progress, so that a job without a name would fall to the first batch of all.
+    """
+    start, found = _ms(job.submission_time), _BATCH.search(job.description or "")
+    if start is None or found is None:
         return None
     name, what = described(job.description or "")
     begun = Begun(Job(job.job_id, None, start, _ms(job.completion_time), name, what), job.job_id, (0, -1), what)
-    if found := _BATCH.search(job.description or ""):
-        begun.named = found[1], int(found[2])
+    begun.named = found[1], int(found[2])
     begun.final = max(job.stage_ids, default=-1)
     return begun, job.stage_ids
 
