@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from advisor.catalogue import load
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
+from advisor.metrics.budget import budget
 from advisor.metrics.flow import keeps_up
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.words import in_words, number
-from advisor.report.budget import budget
 from advisor.window import Window
 from tests.made import window
 
@@ -111,7 +111,7 @@ def test_total_sees_one_held_batch_in_fifty_that_p95_misses() -> None:
 
 @given(st.lists(st.tuples(*[st.integers(0, 500)] * 5), min_size=1, max_size=20))
 def test_the_budget_adds_up(parts: list[tuple[int, ...]]) -> None:
-    from advisor.report.budget import budget
+    from advisor.metrics.budget import budget
 
     names = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
     rows = [

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from advisor.contract import Advice, Change, Finding, Promise
 from advisor.report.together import together
+from advisor.savings import made_at_once
 
 BUDGET = {"walCommit": 60.0, "addBatch": 1000.0, "commitOffsets": 70.0}
 LOGS, STATE = ("walCommit", "commitOffsets"), ("addBatch",)
@@ -76,3 +77,21 @@ def test_only_what_spark_takes_on_this_checkpoint_is_combined() -> None:
     ):
         assert names(finding("LG001", ASYNC), finding("ST002", unfit)) == []
     assert names(finding("LG001", ASYNC), finding("ST002", CHANGELOG, explained_by="ST001")) == []
+
+
+def test_steps_that_were_made_at_once_promise_in_common() -> None:
+    silent = step("silent", None, "nothing", ())
+    one, other = made_at_once([ASYNC, silent, CHANGELOG], BUDGET)
+    assert (one.id, one.do) == ("async-progress + changelog", "async-progress; changelog")
+    assert one.saves_ms == Promise(190, 360, 530, 60)
+    assert other is silent
+
+
+def test_steps_whose_common_saving_cannot_be_told_stay_apart() -> None:
+    for steps in (
+        [CHANGELOG],
+        [CHANGELOG, replace(FEWER, saves_of=CHANGELOG.saves_of)],
+        [CHANGELOG, replace(FEWER, saves_in=())],
+        [CHANGELOG, replace(FEWER, saves_ms=None, saves_latency_ms=Promise(1, 2, 3))],
+    ):
+        assert made_at_once(steps, BUDGET) == steps

@@ -12,7 +12,7 @@ from advisor.catalogue import Catalogue, Step
 from advisor.contract import Advice, Promise
 from advisor.engine.sentences import change_of, sentence
 from advisor.errors import UsageError, did_you_mean
-from advisor.savings import per_batch, per_record
+from advisor.savings import per_batch, per_record, saves_in
 from advisor.window import Window
 
 Given = str | Mapping[str, Any]
@@ -111,4 +111,6 @@ def _advice(step: Step, window: Window) -> Advice:
         costs=sentence(step.costs, window),
         undo="",
         check=sentence(step.check, window),
+        saves_in=saves_in(step.saves) if isinstance(saves, Promise) else (),
+        saves_of=step.saves.metric if step.saves else None,
     )

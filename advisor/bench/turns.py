@@ -27,9 +27,11 @@ from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
 from advisor.contract import Advice, Promise, TrialRun, TrialVerdict, plain
 from advisor.errors import UsageError
+from advisor.metrics.budget import budget
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.words import milliseconds
 from advisor.report.budget import moment
+from advisor.savings import made_at_once
 from advisor.sources.listener.session import is_connect
 
 SCHEMA_VERSION: Final = 1
@@ -245,9 +247,10 @@ class _Result:
         """What the catalogue promised from the baseline's own batches, beside what was measured."""
         if not self.trials:
             return
-        doubt = "several steps were made together" if len(self.candidate.steps) > 1 else None
+        steps = self._advised()
+        doubt = "several steps were made together" if len(steps) > 1 else None
         batches = min(len(run.window) for run in self.runs)
-        for step in self._advised():
+        for step in steps:
             for kept in (
                 judged(step, "batch", found(self.trials, TOTAL, "typical"), batches, doubt),
                 judged(step, "record", found(self.trials, MEASURED, "p50") or self._estimated(), batches, doubt),
@@ -259,10 +262,11 @@ class _Result:
         return found(self.trials, "record latency", "p50")
 
     def _advised(self) -> list[Advice]:
-        """The steps with the mean of what each baseline run promises."""
-        of_runs = [
-            self.candidate.advised(run.window) for run, arm in zip(self.runs, self.arms, strict=True) if arm == "A"
-        ]
+        """The steps with the mean of what each baseline run promises; several as one, where that can be told."""
+        baselines = [run.window for run, arm in zip(self.runs, self.arms, strict=True) if arm == "A"]
+        of_runs = [made_at_once(self.candidate.advised(window), budget(window)) for window in baselines]
+        if len({tuple(step.id for step in of_one) for of_one in of_runs}) > 1:  # one run promises what another does not
+            of_runs = [self.candidate.advised(window) for window in baselines]
         return [_mean(list(same)) for same in zip(*of_runs, strict=True)]
 
     def _limits(self, verdict: TrialVerdict) -> Iterator[str]:

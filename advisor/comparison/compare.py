@@ -13,7 +13,9 @@ from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, Kept, judged, made
 from advisor.contract import Advice, ComparedRun, Verdict
 from advisor.metrics import Missing
+from advisor.metrics.budget import budget
 from advisor.metrics.words import milliseconds
+from advisor.savings import made_at_once
 from advisor.window import PHASES, Window
 
 REAL_TIME = "in real-time mode a batch lasts as long as its trigger, and is no latency"
@@ -66,7 +68,7 @@ def compare(
     the same numbers for the same windows.
     """
     changed = changes(before.facts, after.facts)
-    taken = made(steps, changed, after.facts)
+    taken = made_at_once(made(steps, changed, after.facts), budget(before))
     if "real_time" in (before.facts.value("trigger"), after.facts.value("trigger")):
         return _untold("not comparable", f"Not comparable: {REAL_TIME}.", REAL_TIME, changed, taken)
     if (missing := FEWEST - min(len(before), len(after))) > 0:

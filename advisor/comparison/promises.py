@@ -11,7 +11,7 @@ from typing import Any
 from advisor.comparison.changes import Change
 from advisor.comparison.effect import Effect, interval
 from advisor.contract import Advice, KeptPromise, Of, Outcome, Promise
-from advisor.facts import FACTS, Facts, from_conf, from_writer_options
+from advisor.facts import FACTS, Facts, from_conf, from_reader_options, from_writer_options
 from advisor.facts.confs import ASYNC_ENABLED
 from advisor.metrics import Estimate
 from advisor.metrics.words import milliseconds
@@ -127,6 +127,7 @@ def _wanted(step: Advice) -> dict[str, Any]:
     pairs = [pair for key, text in change.conf.items() for pair in from_conf(key, text)]
     if ASYNC_ENABLED in change.writer_option:
         pairs += from_writer_options(change.writer_option)
+    pairs += from_reader_options(change.reader_option)
     pairs += _of_trigger(change.trigger)
     return {fact: value for fact, value in pairs if value is not None and (fact in FACTS or ":" in fact)}
 

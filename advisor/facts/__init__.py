@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from advisor.facts.confs import from_conf, from_confs, from_writer_options, in_order
+from advisor.facts.confs import from_conf, from_confs, from_reader_options, from_writer_options, in_order
 from advisor.facts.fact import ORIGINS, Fact, Known
 from advisor.facts.names import CONF, EXECUTOR, FACTS
 from advisor.facts.settlement import Facts, settle
@@ -31,6 +31,7 @@ __all__ = [
     "fact_named",
     "from_conf",
     "from_confs",
+    "from_reader_options",
     "from_writer_options",
     "in_order",
     "parse_user_fact",

@@ -15,6 +15,7 @@ ASYNC_INTERVAL_MS: Final = 1000
 """Spark's own, where that option is not given."""
 _ASYNC_OVERRIDE: Final = "_asyncProgressTrackingOverrideSinkSupportCheck"
 _REAL_ASYNC_CONF: Final = "spark.sql.streaming.realtimemode.asyncprogresstrackingbydefault.enabled"
+FETCH_WAIT: Final = "kafka.fetch.max.wait.ms"
 ASYNC_STATE: Final = "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"
 ASYNC_PURGE: Final = "spark.sql.streaming.asyncLogPurge.enabled"
 IGNORED_EVERYWHERE: Final = "spark.sql.streaming.statefulOperator.asyncCheckpoint.enabled"
@@ -84,6 +85,12 @@ def from_writer_options(options: Mapping[str, str], *, interval_default: bool = 
     if enabled and interval is not None:
         found.append(("async_progress_interval_ms", interval))
     return found
+
+
+def from_reader_options(options: Mapping[str, str]) -> list[tuple[str, Any]]:
+    """(fact, value) pairs that these options of a source settle."""
+    wait = _whole(options.get(FETCH_WAIT, ""))
+    return [] if wait is None else [("kafka_fetch_max_wait_ms", wait)]
 
 
 def ignored_option(options: Iterable[str]) -> str | None:

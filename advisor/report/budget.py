@@ -1,4 +1,4 @@
-"""Where the milliseconds of a typical batch go, and which batches were worst."""
+"""What a step takes away of a typical batch's phases, and which batches were worst."""
 
 from __future__ import annotations
 
@@ -9,31 +9,13 @@ import numpy as np
 
 from advisor.batches import instant
 from advisor.contract import Advice, WorstBatch
-from advisor.metrics import Estimate, measure, measured
+from advisor.metrics import measured
 from advisor.metrics.numbers import median
-from advisor.metrics.phases import hides_commit_log
 from advisor.report.inside import slow_inside
 from advisor.window import PHASES, Window
 
 WORST = 5
 LEAST_EXCESS = 0.02  # of the batch: a phase above its median by less is no reason
-
-
-def budget(window: Window) -> dict[str, float]:
-    """Milliseconds per phase, by Spark's names; they add up to the typical triggerExecution.
-
-    The time in no phase is `unaccounted`; before Spark 3.4, where it is mostly the commit log's, `commitLog`.
-    """
-    if not len(window):
-        return {}
-    columns = {name: window.batches[column] for column, name in PHASES.items()}
-    columns["other"] = window.batches["other_phases_ms"]
-    inside = window.middle
-    count = max(1, int(inside.sum()))
-    parts = {name: float(np.nansum(values[inside])) / count for name, values in columns.items()}
-    rest = measure(window, "unaccounted_ms", "typical")
-    parts["commitLog" if hides_commit_log(window) else "unaccounted"] = rest.safe if isinstance(rest, Estimate) else 0.0
-    return {name: round(ms, 1) for name, ms in parts.items() if ms >= 0.05}
 
 
 def saved(parts: Mapping[str, float], step: Advice) -> dict[str, float]:

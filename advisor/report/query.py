@@ -21,9 +21,10 @@ from advisor.contract import (
 )  # fmt: skip
 from advisor.facts import CONF, FACTS, Facts, Run
 from advisor.metrics import METRICS, Estimate, measure, statistics
+from advisor.metrics.budget import budget
 from advisor.metrics.latency import operators, waits_for_watermark, watermark_behind
 from advisor.progress import PARTS
-from advisor.report.budget import budget, moment, saved, worst
+from advisor.report.budget import moment, saved, worst
 from advisor.report.change import change, trends
 from advisor.report.inside import inside
 from advisor.report.judged import Judged

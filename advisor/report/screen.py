@@ -24,6 +24,7 @@ from advisor.metrics import Estimate, Quantiles, measure, measured
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, within_add_batch
 from advisor.report.verdict import felt
+from advisor.savings import sets
 from advisor.window import Window
 
 MOST_ALSO, MOST_REFUSED = 3, 2
@@ -93,10 +94,16 @@ def _also(findings: Iterable[Finding], best: BestStep | None) -> Iterator[StepNa
         step.id: (finding.rule, step)
         for finding in reversed(list(findings))
         for step in finding.steps
-        if step.legal != "no" and _gains(step) and not (best and (step.id == best.step or _excludes(step, best.advice)))
+        if step.legal != "no"
+        and _gains(step)
+        and not (best and (step.id == best.step or sets(step) & sets(best.advice)))
     }
     ordered = sorted(offers.values(), key=lambda offer: (offer[1].legal != "yes", -_gain(offer[1])))
     yield from (StepName(rule=rule, step=step.id) for rule, step in ordered[:MOST_ALSO])
+
+
+def _is_or_excludes(best: BestStep, step: Advice) -> bool:
+    return step.id == best.step or bool(sets(step) & sets(best.advice))
 
 
 def _gains(step: Advice) -> bool:
@@ -107,16 +114,6 @@ def _gains(step: Advice) -> bool:
 def _gain(step: Advice) -> float:
     promise = felt(step)
     return promise.likely if promise else 0.0
-
-
-def _excludes(step: Advice, best: Advice) -> bool:
-    """Whether both set one key: only one of them can be made."""
-    return bool(_keys(step) & _keys(best))
-
-
-def _keys(step: Advice) -> set[str]:
-    changes = [step.change, *(stage.change for stage in step.stages)]
-    return {key for one in changes for key in (*one.writer_option, *one.reader_option, *one.conf, *one.trigger)}
 
 
 def _refused(findings: Iterable[Finding], window: Window) -> Iterator[Refused]:

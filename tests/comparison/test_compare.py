@@ -191,6 +191,24 @@ def test_a_promise_that_cannot_be_judged_yet_says_how_many_batches_more() -> Non
     assert [(one.verdict, one.more) for one in few if one.of == "batch"] == [("cannot say yet", 6)]
 
 
+def sparse(phases: Mapping[str, float], **how: Any) -> Window:
+    """Batches of 12 rows from 4 partitions of Kafka."""
+    made = []
+    for number, length in enumerate(run(phases, count=60).batches["trigger_execution_ms"]):
+        offsets = {"startOffset": 3 * number, "endOffset": 3 * number + 3}
+        source = {key: {"t": dict.fromkeys("0123", at)} for key, at in offsets.items()}
+        made.append({**phases, "triggerExecution": float(length), "numInputRows": 12, "sources": [source]})
+    return window(made, source="kafka", task_slots=2, **how)
+
+
+def test_two_steps_that_were_made_at_once_promise_in_common() -> None:
+    """Each alone would seem to have saved what both did."""
+    before = sparse(SYNC | {"addBatch": 400}, async_progress=False, kafka_fetch_max_wait_ms=500, **LEGAL)
+    after = sparse(ASYNC, async_progress=True, async_progress_interval_ms=1000, kafka_fetch_max_wait_ms=10, **LEGAL)
+    kept = compare(before, after, advised(before)).promises
+    assert [(one.step, one.of, one.verdict) for one in kept] == [("kafka-fetch-wait + async-progress", "batch", "kept")]
+
+
 def test_a_step_that_was_not_made_has_no_promise_to_keep() -> None:
     before = run(SYNC, async_progress=False, **LEGAL)
     assert compare(before, run(ASYNC, async_progress=False, **LEGAL), advised(before)).promises == ()

@@ -1,0 +1,27 @@
+"""Where the milliseconds of a typical batch go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advisor.metrics.named import measure
+from advisor.metrics.phases import hides_commit_log
+from advisor.metrics.registry import Estimate
+from advisor.window import PHASES, Window
+
+
+def budget(window: Window) -> dict[str, float]:
+    """Milliseconds per phase, by Spark's names; they add up to the typical triggerExecution.
+
+    The time in no phase is `unaccounted`; before Spark 3.4, where it is mostly the commit log's, `commitLog`.
+    """
+    if not len(window):
+        return {}
+    columns = {name: window.batches[column] for column, name in PHASES.items()}
+    columns["other"] = window.batches["other_phases_ms"]
+    inside = window.middle
+    count = max(1, int(inside.sum()))
+    parts = {name: float(np.nansum(values[inside])) / count for name, values in columns.items()}
+    rest = measure(window, "unaccounted_ms", "typical")
+    parts["commitLog" if hides_commit_log(window) else "unaccounted"] = rest.safe if isinstance(rest, Estimate) else 0.0
+    return {name: round(ms, 1) for name, ms in parts.items() if ms >= 0.05}
