@@ -35,7 +35,7 @@ from advisor.savings import estimated_per_record
 from advisor.savings.record import felt
 from tests.promises.calibrate import OF_MODEL
 from tests.promises.cases import DELAYS, DELTA, Case, Servers, cases, delta_cases, s3a_cases
-from tests.promises.scoreboard import markdown
+from tests.promises.scoreboard import markdown, verdicts
 from tests.promises.table import MEASUREMENTS, written
 from tests.promises.turns import MOST_RUNS, Keeping, UntilNarrow
 
@@ -44,6 +44,8 @@ MEASURED = HERE / "measured.json"
 Table = Callable[[dict[str, Any]], str]
 RUNS = 4
 RECORD = "record p50"
+SOONEST = (None, "cannot say yet", "", "broken", "kept")
+"""Which cases come first, by what their promises came to: those never measured, then those that cannot say."""
 SESSION = {
     "spark.master": "local[2]",
     "spark.driver.memory": "4g",
@@ -61,7 +63,7 @@ def main() -> None:
         "--minutes",
         type=float,
         default=600.0,
-        help="begin no case later, nor more runs of one; new cases come first",
+        help="begin no case later, nor more runs of one; new cases come first, then those that cannot say",
     )
     where = words.add_mutually_exclusive_group()
     where.add_argument("--delta", action="store_true", help="the cases with a Delta table; they need PySpark 4.0")
@@ -79,7 +81,10 @@ def main() -> None:
         lab(spark, names) as servers,
     ):
         chosen = [case for case in every(servers) if case.name in names]
-        for case in sorted(chosen, key=lambda case: not {case.name, of_record(case.name)}.isdisjoint(known)):
+        said = verdicts(known)
+        for case in sorted(
+            chosen, key=lambda case: SOONEST.index(said.get(case.name) or said.get(of_record(case.name)))
+        ):
             if time.monotonic() > until:
                 break
             keep(MEASURED, known, measured(spark, case, until, asked.keep), "promises", markdown)

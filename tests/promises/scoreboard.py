@@ -85,6 +85,14 @@ def markdown(known: Known) -> str:
     )
 
 
+def verdicts(known: Known) -> dict[str, str]:
+    """What the promise of each case came to, by the shipped calibration; "" where nothing was promised of it."""
+    by = calibration(known)
+    return {
+        name: judged(one, by).verdict if of(one) and one.get("saved_between_ms") else "" for name, one in known.items()
+    }
+
+
 def judged(one: dict[str, Any], by: Calibration) -> Judged:
     """The case with its promise by this calibration."""
     saves = of(one)
