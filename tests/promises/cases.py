@@ -67,6 +67,7 @@ STATEFUL: dict[str, tuple[Build, int]] = {
 
 def cases(servers: Servers) -> Iterator[Case]:
     """Every case on the disk of this machine, the cheapest first; those with Kafka need a broker."""
+    yield from _sparse(servers)
     yield from _through_kafka("Kafka to Kafka", Kafka, "async-progress", servers)
     yield from _every_so_often(servers)
     for rows in (100, 1_000, 10_000, 100_000, 400_000):
@@ -153,6 +154,7 @@ def with_partitions(conf: dict[str, str], partitions: int) -> dict[str, str]:
 
 
 ASYNC, CHANGELOGS, FEWER = "async-progress", "changelog-checkpointing", "fewer-state-partitions"
+FETCHES = "kafka-fetch-wait"
 WITHOUT_STATE: dict[str, Build] = {
     "60 columns": workloads.wide(1_000, 60),
     "250 columns": workloads.wide(1_000, 250),
@@ -206,6 +208,25 @@ def _other_kinds_of_kafka(servers: Servers) -> Iterator[Case]:
             made, conf = query(1_000, servers.kafka), with_partitions({}, partitions)
             settings = f"1,000 records a second, {partitions} state partitions"
             yield replace(_of_kafka(f"Kafka to Kafka, {workload}", made, FEWER, settings), conf=conf)
+
+
+def _sparse(servers: Servers) -> Iterator[Case]:
+    """Few records per partition and batch, whose fetches Kafka holds back; and as many that none is."""
+    for rate, partitions in ((4, 4), (50, 4), (20, 1), (200, 8), (10_000, 8)):
+        settings = f"{rate:,} records a second, {partitions} topic partitions"
+        yield _of_kafka("Kafka to Kafka", Kafka(rate, servers.kafka, partitions), FETCHES, settings)
+    for workload, query in SPARSE.items():
+        made = query(50, servers.kafka, 4)
+        settings = "50 records a second, 4 topic partitions"
+        yield _of_kafka(f"Kafka to Kafka, {workload}", made, FETCHES, settings)
+
+
+SPARSE = {
+    "each once": through_kafka.KafkaOnce,
+    "counted by value": through_kafka.KafkaCounted,
+    "Python function": through_kafka.KafkaInPython,
+    "counted and written in foreachBatch": through_kafka.KafkaInForeachBatch,
+}
 
 
 def _of_kafka(workload: str, query: Kafka, step: str, settings: str) -> Case:

@@ -28,9 +28,11 @@ class UntilNarrow(Bench):
         super().__init__(runner, place, say)
         self.until = until
 
-    def _runs(self, candidate: Candidate, place: str) -> Iterator[Run]:
+    def _runs(self, candidate: Candidate, place: str, done: int, total: int) -> Iterator[Run]:
+        if done:  # a trial's own second look: here each four runs were looked at
+            return
         runs: list[Run] = []
-        for run in super()._runs(candidate, place):
+        for run in super()._runs(candidate, place, done, total):
             runs.append(run)
             yield run
             if len(runs) % RUNS == 0 and (time.monotonic() > self.until or self._narrow(candidate, runs)):
