@@ -43,6 +43,7 @@ bench: $(DEVELOPING)  ## Speed against named opponents, as ratios of one run
 bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and write the tables of docs/measurements.md
 	$(BIN)/python -m tests.promises.run
 	$(BIN)/python -m tests.promises.modes
+	$(BIN)/python -m tests.promises.together
 	$(BIN)/python -m tests.promises.grid
 	$(BIN)/python -m tests.promises.backlog
 	$(BIN)/python -m tests.promises.latencies

@@ -144,19 +144,7 @@ def measured(spark: Any, case: Case, until: float, kept: Path | None) -> dict[st
 
     A step that promises something of records only has no row for the batch.
     """
-    for key, value in case.conf.items():
-        spark.conf.set(key, value)
-    bounds = Bounds(MOST_RUNS, case.batches, case.seconds, case.state_rows)
-    runner = Keeping(spark, case.build, bounds, Permissions(sink=case.delta), case.latency, load())
-    runner.place = kept
-    try:
-        tried = UntilNarrow(runner, case.place, lambda _: None, until).tried([case.step]).data
-    except AdvisorError as error:
-        tried = {"effects": [], "says": str(error)}
-    finally:
-        for key in case.conf:
-            spark.conf.unset(key)
-        spark.conf.set("spark.sql.shuffle.partitions", SESSION["spark.sql.shuffle.partitions"])
+    tried, runner = on_trial(spark, case, [case.step], until, kept)
     batch, record = outcome(tried, "batch", TOTAL, "typical"), outcome(tried, "record", MEASURED_LATENCY, "p50")
     words = {"workload": case.workload, "settings": case.settings, "step": case.step}
     saves = runner.catalogue.steps[case.step].saves
@@ -165,6 +153,26 @@ def measured(spark: Any, case: Case, until: float, kept: Path | None) -> dict[st
         return found
     more = row_of_record(case, spark.version, {**record, "metric_ms": of_model(saves, runner, batch["saved_ms"])})
     return more if batch["promised_ms"] is None and record["promised_ms"] else found | more
+
+
+def on_trial(
+    spark: Any, case: Case, steps: Sequence[str], until: float, kept: Path | None
+) -> tuple[dict[str, Any], Keeping]:
+    """What a trial of these steps told, or why it told nothing; and what ran it."""
+    for key, value in case.conf.items():
+        spark.conf.set(key, value)
+    bounds = Bounds(MOST_RUNS, case.batches, case.seconds, case.state_rows)
+    runner = Keeping(spark, case.build, bounds, Permissions(sink=case.delta), case.latency, load())
+    runner.place = kept
+    try:
+        tried = UntilNarrow(runner, case.place, lambda _: None, until).tried(steps).data
+    except AdvisorError as error:
+        tried = {"effects": [], "says": str(error)}
+    finally:
+        for key in case.conf:
+            spark.conf.unset(key)
+        spark.conf.set("spark.sql.shuffle.partitions", SESSION["spark.sql.shuffle.partitions"])
+    return tried, runner
 
 
 def outcome(tried: dict[str, Any], of: str, name: str, stat: str) -> dict[str, Any]:

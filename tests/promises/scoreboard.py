@@ -123,12 +123,13 @@ def _row(one: Judged) -> str:
     case, words = one.case, one.case["case"]
     low, high = case["saved_between_ms"]
     cells = (words["workload"], words["settings"], words["step"], f"{case['before_ms']:,.0f}",
-             _interval(one.promised.low, one.promised.expected, one.promised.high),
-             _interval(low, case["saved_ms"], high), str(case["runs"]), one.verdict)  # fmt: skip
+             interval(one.promised.low, one.promised.expected, one.promised.high),
+             interval(low, case["saved_ms"], high), str(case["runs"]), one.verdict)  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 
-def _interval(low: float, value: float | None, high: float) -> str:
+def interval(low: float, value: float | None, high: float) -> str:
+    """`expected (low to high)`, in ms."""
     middle = "" if value is None else f"{value:,.0f} "
     return f"{middle}({low:,.0f} to {high:,.0f})"
 
