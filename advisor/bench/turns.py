@@ -130,12 +130,12 @@ class Bench:
         return _Result(candidate, runs, self.bounds).told()
 
     def _runs(self, candidate: Candidate, place: str, done: int, total: int) -> Iterator[Run]:
-        """The runs in turns that are not done yet; a refusal ends them."""
+        """The runs in turns that are not done yet; a refusal ends them, and a run of which too little can be said."""
         arms = order(total)
         for number, arm in enumerate(arms[done:], done + 1):
             words = f"{number} of {total}, {'baseline' if arm == 'A' else 'candidate'}"
             yield (run := self._run(words, candidate.variant if arm == "B" else Variant(), place))
-            if run.refused:
+            if run.refused or len(run.window) < FEWEST:
                 return
 
     def _run(self, words: str, variant: Variant, place: str) -> Run:

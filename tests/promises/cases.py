@@ -164,11 +164,11 @@ WITHOUT_STATE: dict[str, Build] = {
 }
 WITH_STATE: dict[str, tuple[Build, int]] = {
     "sliding windows": (workloads.windowed(1_000, 500), 2_000),
-    "session windows": (workloads.sessions(1_000, 200), 1_000),
+    "session windows": (workloads.sessions(1_000, 200), 200),
     "outer join": (workloads.outer_join(500), 5_000),
     "deduplication within watermark": (workloads.within_watermark(1_000), 8_000),
     "deduplication, then windows": (workloads.once_then_counted(1_000, 200), 4_000),
-    "skewed keys": (workloads.skewed(20_000, 2_000), 1_000),
+    "skewed keys": (workloads.skewed(20_000, 2_000), 200),
 }
 """Queries, and the rows of state from which on batches count."""
 KAFKA = {
