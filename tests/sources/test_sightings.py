@@ -260,6 +260,15 @@ class TestEnd:
         assert told(line)["terminated_error"].startswith("java.lang.RuntimeException: password=")
         assert "hunter2" not in str(look(line))
 
+    def test_of_an_error_in_python_the_exception_is_told(self) -> None:
+        text = (
+            f"26/11/21 ERROR MicroBatchExecution: Query orders {NAMED} terminated with error\n"
+            "org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] Traceback (most recent call last):\n"
+            '  File "worker.py", line 4207, in invoke_udf\n    import lookups\n'
+            "ModuleNotFoundError: No module named 'lookups'\n SQLSTATE: 38000\n\tat org.apache.spark\n"
+        )
+        assert told(text)["terminated_error"] == "ModuleNotFoundError: No module named 'lookups'"
+
     def test_a_stop_that_interrupts_asynchronous_writes_is_no_error(self) -> None:
         text = (
             f"26/11/21 ERROR AsyncProgressTrackingMicroBatchExecution: Query q {NAMED} terminated with error\n"

@@ -219,16 +219,7 @@ class Recorder:
 def _end(end: Ended) -> list[Told]:
     if not end.error:
         return [("stopped", True, "session")]
-    first = _said(end.error)
-    return [(told.fact, _safe(told.value), "session") for told in read_error(first, end.error)]
-
-
-def _said(error: str) -> str:
-    """The line of an error that says what happened; of one from Python the exception, not its traceback's heading."""
-    first, *others = error.strip().splitlines()
-    if first.endswith("Traceback (most recent call last):"):
-        first = next((line for line in others if line and not line[0].isspace()), first)
-    return first.removeprefix("org.apache.spark.sql.streaming.StreamingQueryException: ")
+    return [(told.fact, _safe(told.value), "session") for told in read_error(end.error)]
 
 
 def _safe(value: Any) -> Any:

@@ -16,7 +16,6 @@ from advisor.sources.sightings.plan import read_physical_plan
 from advisor.sources.sightings.query import Told, error, limits
 
 _BATCH: Final = re.compile(r"id = ([0-9a-f-]{36})\nrunId = ([0-9a-f-]{36})\nbatch = ")
-_EXCEPTION: Final = re.compile(r"^(?:org\.apache\.spark\.sql\.streaming\.StreamingQueryException: )?(.*)")
 
 
 class _ExecutorInfo(msgspec.Struct, rename={"cores": "Total Cores"}):
@@ -123,9 +122,7 @@ def _started(event: _Event) -> list[Told]:
 def _terminated(event: _Event) -> list[Told]:
     if not event.exception:
         return _ended(event)
-    match = _EXCEPTION.match(event.exception.strip())
-    first = match[1] if match else event.exception
-    return [each._replace(source="event_log") for each in error(first, event.exception)]
+    return [each._replace(source="event_log") for each in error(event.exception)]
 
 
 def _ended(event: _Event) -> list[Told]:  # noqa: ARG001 - a query or the application: who it was stands beside it

@@ -134,10 +134,10 @@ def read_async_write(line: Line) -> list[Told]:
 
 def read_termination(line: Line) -> list[Told]:
     """Of `Query NAME [id = …, runId = …] terminated with error` and the first line of the error below it."""
-    first = line.after.strip().partition("\n")[0].strip()
+    first = line.after.strip().partition("\n")[0]
     if not line.run_id or _STOPPED in first:  # stopping a query before 4.0 interrupts its asynchronous writes
         return []
-    return error(first, line.text + line.after)
+    return error(line.after)
 
 
 def read_stop(line: Line) -> list[Told]:
@@ -151,11 +151,19 @@ def read_checkpoint_file(line: Line) -> list[Told]:
     return [Told("checkpoint_scheme", match[1].lower())] if match else []
 
 
-def error(first: str, whole: str) -> list[Told]:
-    """What an error that ended a run says: its first line, and the batch that it missed in the log (None: none)."""
-    missing = _MISSING.search(whole)
-    told = [Told("terminated_error", first)] if first else []
+def error(whole: str) -> list[Told]:
+    """What an error that ended a run says: what happened, and the batch that it missed in the log (None: none)."""
+    missing, said = _MISSING.search(whole), _said(whole)
+    told = [Told("terminated_error", said)] if said else []
     return [*told, Told("missing_batch", int(missing[1]) if missing else None)]
+
+
+def _said(whole: str) -> str:
+    """The line of an error that says what happened; of one from Python the exception, not its traceback's heading."""
+    first, *others = whole.strip().splitlines() or [""]
+    if first.rstrip().endswith("Traceback (most recent call last):"):
+        first = next((line for line in others if line and not line[0].isspace()), first)
+    return first.strip().removeprefix("org.apache.spark.sql.streaming.StreamingQueryException: ")
 
 
 def read_listing(line: Line) -> list[Told]:
