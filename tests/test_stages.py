@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,12 @@ import advisor
 from advisor.batches import SCHEMA, TABLES
 from advisor.column import Column
 from advisor.sources import files
-from advisor.stages import PART_COLUMNS, PARTS, STAGE_COLUMNS, Attempt, Batch, Job, Work, kind_of, tables
-from advisor.stages.parts import Division, shares_of
+from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
+from advisor.stages.parts import NAMES, Clock, divide, shares_of
 from advisor.stages.tasks import Spans
 from advisor.stages.waits import Others
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
-NAMES = [part.name for part in PARTS]
 EVENT_LOGS = [
     "CF001/async-state-checkpoint-4.3.0/eventlog_v2_local-1795253596542",
     "LG001/event-log-single-file-3.5.9/local-1795256356823.gz",
@@ -154,14 +154,13 @@ TIMES = st.integers(0, 1000).map(float)
 
 
 def attempt(kind: str, submitted: float, completed: float, **numbers: float) -> Attempt:
-    busy = [(submitted + 10, completed - 5)]
-    return Attempt(JOB, 1, 0, submitted, completed, kind, numbers=numbers, busy=busy)
+    busy = array("d", (submitted + 10, completed - 5))
+    return Attempt(JOB, 1, 0, submitted, completed, kind, numbers=Numbers(numbers), busy=busy)
 
 
 def divided(jobs: list[Job], attempts: list[Attempt], begin: float = 0, end: float = 1000) -> dict[str, float]:
-    division = Division(begin, end)
-    division.divide(jobs, attempts)
-    return division.parts
+    parts, _ = divide([Clock(begin, end, jobs, attempts)])
+    return {name: ms for name, ms in zip(NAMES, parts[0].tolist(), strict=True) if ms}
 
 
 def test_each_moment_counts_once() -> None:
@@ -196,6 +195,22 @@ def test_without_a_job_nothing_is_visible() -> None:
     assert divided([], []) == {"not_visible_ms": 1000}
 
 
+def test_what_takes_no_time_leaves_none_behind() -> None:
+    """A job that ended in the millisecond of its start was told to last until the batch ended."""
+    parts = divided([Job(1, None, 100, 100), Job(2, None, 300, 400)], [])
+    assert (parts["driver_between_ms"], parts["scheduling_ms"], parts["driver_after_ms"]) == (200, 100, 600)
+
+
+def test_batches_are_divided_apart() -> None:
+    clocks = [Clock(0, 1000, [JOB], [attempt("state", 120, 300)]), Clock(500, 2000, [], []), Clock(0, 150, [JOB], [])]
+    together, idle = divide(clocks)
+    assert [row.tolist() for row in together] == [divide([clock])[0][0].tolist() for clock in clocks]
+    assert [(each.batch, each.gap, each.part) for each in idle] == [
+        (0, (120, 130), "scheduling_ms"),
+        (0, (295, 300), "scheduling_ms"),
+    ]
+
+
 @st.composite
 def spans(draw: st.DrawFn) -> tuple[float, float]:
     start, end = sorted((draw(TIMES), draw(TIMES)))
@@ -210,8 +225,9 @@ def spans(draw: st.DrawFn) -> tuple[float, float]:
 )
 def test_parts_are_never_negative_add_up_and_know_no_order(jobs, stages, window, chance) -> None:  # type: ignore[no-untyped-def]
     every = [Job(n, None, *span) for n, span in enumerate(jobs)]
+    numbers = Numbers({"task_ms": 10, "run_ms": 8, "state_commit_ms": 9})
     attempts = [
-        Attempt(None, n, 0, *span, kind=kind, numbers={"task_ms": 10, "run_ms": 8, "state_commit_ms": 9}, busy=[span])
+        Attempt(None, n, 0, *span, kind=kind, numbers=numbers, busy=array("d", span))
         for n, (span, kind) in enumerate(stages)
     ]
     parts = divided(every, attempts, *window)
@@ -224,9 +240,9 @@ def test_parts_are_never_negative_add_up_and_know_no_order(jobs, stages, window,
 
 @given(st.dictionaries(st.sampled_from(["task_ms", "run_ms", "state_commit_ms", "python_ms"]), TIMES))
 def test_shares_of_a_moment_add_up(numbers: dict[str, float]) -> None:
-    shares = shares_of(attempt("state", 0, 100, **numbers))
-    assert sum(shares.values()) == pytest.approx(1)
-    assert all(share >= 0 for share in shares.values())
+    (shares,) = shares_of([attempt("state", 0, 100, **numbers)])
+    assert sum(shares) == pytest.approx(1)
+    assert all(share >= 0 for share in shares)
 
 
 # Waiting for others.

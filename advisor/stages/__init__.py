@@ -2,8 +2,9 @@
 
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
 from advisor.stages.kinds import kind_of
+from advisor.stages.numbers import SUMS, Numbers
 from advisor.stages.tables import LOG_CHECKPOINT, SOURCES, tables
-from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE, SUMS
+from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Batch",
     "Job",
     "Note",
+    "Numbers",
     "Work",
     "kind_of",
     "tables",

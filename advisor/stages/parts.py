@@ -1,13 +1,20 @@
-"""Divides the wall clock of addBatch among what ran in it: each moment once."""
+"""Divides the wall clock of addBatch among what ran in it: each moment once, all batches of a log together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
+from advisor.stages.columns import PARTS
+from advisor.stages.numbers import column, matrix
 from advisor.stages.work import Attempt, Job
 
+NAMES = [part.name for part in PARTS]
+PLACE: Mapping[str, int] = {name: at for at, name in enumerate(NAMES)}
+"""The column of each part in a matrix of them."""
 _HOME: Mapping[str | None, str] = {
     None: "source_read_ms",
     "source_read": "source_read_ms",
@@ -28,139 +35,188 @@ _TOLD = {
     "shuffle_write_ms": "shuffle_ms",
 }
 """Sums over a stage's tasks, and the parts that they are of."""
+_OF_JOBS = ("scheduling_ms", "other_ms", "table_log_ms")
+"""Where the time of a job goes in which none of its stages is there; of jobs at once the first of these counts."""
 
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms")
 """The driver's time around jobs."""
 
 Gap = tuple[float, float]
+_NOBODY = np.iinfo(np.int64).max
 
 
-class Waits(NamedTuple):
-    """How long, in a stretch of time, others' tasks held the slots, and whose."""
+class Clock(NamedTuple):
+    """One batch's addBatch, [begin, end) in ms, and what was there in it."""
 
-    ms: float
-    names: frozenset[str]
-
-
-def shares_of(attempt: Attempt) -> dict[str, float]:
-    """What a moment in which tasks of this stage run is made of: shares that add up to 1, by the tasks' own times."""
-    numbers, home = attempt.numbers, _HOME[attempt.kind]
-    whole = numbers.get("task_ms") or sum(numbers.get(name, 0.0) for name in ("run_ms", "deserialize_ms", "result_ms"))
-    if whole <= 0 or attempt.kind in _BESIDE:
-        return {home: 1.0}
-    told = {"scheduling_ms": max(0.0, whole - numbers.get("run_ms", whole))}
-    for number, part in _TOLD.items():
-        told[part] = told.get(part, 0.0) + numbers.get(number, 0.0)
-    scale = 1 / max(whole, sum(told.values()))
-    shares = {part: ms * scale for part, ms in told.items() if ms > 0}
-    shares[home] = shares.get(home, 0.0) + max(0.0, 1.0 - sum(shares.values()))
-    return shares
+    begin: float
+    end: float
+    jobs: Sequence[Job]
+    attempts: Sequence[Attempt]
 
 
 class Idle(NamedTuple):
-    """A stretch in which a stage was submitted and none of the batch's tasks ran, and the part that it was put to."""
+    """A stretch in which a stage of a batch was submitted and no task of the batch ran, and the part it was put to."""
 
+    batch: int
     gap: Gap
     attempt: Attempt
     part: str
 
 
-class Division:
-    """The parts of one batch's addBatch, [begin, end) in ms; they add up to its length."""
+class _Spans(NamedTuple):
+    """Things that take time: of each its batch, its first and its last ms."""
 
-    def __init__(self, begin: float, end: float) -> None:
-        self.begin, self.end = begin, end
-        self.parts: dict[str, float] = {}
-        self.idle: list[Idle] = []
-
-    def add(self, part: str, ms: float) -> None:
-        """So many milliseconds more of a part."""
-        self.parts[part] = self.parts.get(part, 0.0) + ms
-
-    def divide(self, jobs: Sequence[Job], attempts: Sequence[Attempt]) -> None:
-        """Walk through the time once: tasks first, then stages that wait, then jobs, then the driver alone.
-
-        Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too.
-        """
-        spans = [(job.start, self.end if job.end is None else job.end) for job in jobs]
-        if not spans:
-            self.add("not_visible_ms", self.end - self.begin)
-            return
-        first, last = min(start for start, _ in spans), max(end for _, end in spans)
-        shares = [shares_of(attempt) for attempt in attempts]
-        beside = [_beside(job, attempts) for job in jobs]
-        for start, end, running, waiting, inside in self._moments(spans, attempts):
-            ms = end - start
-            if running:
-                for which in running:
-                    for part, share in shares[which].items():
-                        self.add(part, ms * share / len(running))
-            elif waiting:
-                attempt = min((attempts[which] for which in waiting), key=_first)
-                part = _HOME[attempt.kind] if attempt.kind in _BESIDE else "scheduling_ms"
-                self.idle.append(Idle((start, end), attempt, part))
-                self.add(part, ms)
-            elif inside:
-                self.add(min((beside[which] for which in inside), key=lambda part: (part != "scheduling_ms", part)), ms)
-            elif end <= first:
-                self.add("driver_before_ms", ms)
-            else:
-                self.add("driver_after_ms" if start >= last else "driver_between_ms", ms)
-
-    def moves(self, part: str, ms: float, homes: Sequence[str]) -> None:
-        """So many milliseconds of the parts `homes`, as far as they hold as much, are of this part."""
-        for home in homes:
-            taken = min(ms, self.parts.get(home, 0.0))
-            if taken > 0:
-                self.add(home, -taken)
-                self.add(part, taken)
-                ms -= taken
-
-    def gathers(self, ms: float) -> None:
-        """All but jobs is the driver's, of which is not known when; together they are so many milliseconds."""
-        for part in DRIVER:
-            self.parts.pop(part, None)
-        jobs = sum(self.parts.values())
-        if jobs > ms:
-            self.parts = {part: each * ms / jobs for part, each in self.parts.items()}
-        else:
-            self.add("driver_ms", ms - jobs)
-
-    def waits(self, idle: Idle, ms: float) -> None:
-        """Of the time in which a stage waited, so much was for others."""
-        self.moves("slots_wait_ms", ms, [idle.part])
-
-    def _moments(
-        self, jobs: Sequence[Gap], attempts: Sequence[Attempt]
-    ) -> Iterator[tuple[float, float, set[int], set[int], set[int]]]:
-        """(from, to, stages whose tasks run, stages that are submitted, jobs) between each two changes of them."""
-        states: tuple[set[int], set[int], set[int]] = (set(), set(), set())
-        running, waiting, inside = states
-        changes: list[tuple[float, bool, int, set[int]]] = []
-        for which, (start, end) in enumerate(jobs):
-            changes += ((start, True, which, inside), (end, False, which, inside))
-        for which, attempt in enumerate(attempts):
-            changes += ((attempt.submitted, True, which, waiting), (attempt.completed, False, which, waiting))
-            for start, end in attempt.busy:
-                changes += ((start, True, which, running), (end, False, which, running))
-        changes.sort(key=itemgetter(0, 1))
-        at = self.begin
-        for time, enters, which, state in changes:
-            until = min(max(time, self.begin), self.end)
-            if until > at:
-                yield at, until, running, waiting, inside
-                at = until
-            (state.add if enters else state.discard)(which)
-        if self.end > at:
-            yield at, self.end, running, waiting, inside
+    batch: np.ndarray
+    times: np.ndarray
 
 
-def _first(attempt: Attempt) -> tuple[bool, float, int, int]:
+class _Moments(NamedTuple):
+    """The stretches of time between each two changes in a batch."""
+
+    batch: np.ndarray
+    start: np.ndarray
+    ms: np.ndarray
+
+
+class _There(NamedTuple):
+    """Which of some things is there in which moment, one pair after the other."""
+
+    which: np.ndarray
+    moment: np.ndarray
+
+
+def divide(clocks: Sequence[Clock]) -> tuple[np.ndarray, list[Idle]]:
+    """(the parts of each batch, a row of PARTS in ms that adds up to its length; where stages waited).
+
+    A moment belongs to the tasks that run in it, else to a stage that waits, else to a job, else to the driver alone.
+    Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too.
+    """
+    jobs = [job for clock in clocks for job in clock.jobs]
+    attempts = [attempt for clock in clocks for attempt in clock.attempts]
+    runner = np.repeat(np.arange(len(attempts)), [len(attempt.busy) // 2 for attempt in attempts])
+    whole, of_jobs, of_stages = _spans_of(clocks, jobs, attempts)
+    busy = np.frombuffer(b"".join(attempt.busy for attempt in attempts)).reshape(-1, 2)
+    moments, (inside, submitted, running) = _cut(
+        whole.times, [whole, of_jobs, of_stages, _Spans(of_stages.batch[runner], busy)]
+    )
+    parts = np.zeros((len(clocks), len(NAMES)))
+
+    at_once = np.bincount(running.moment, minlength=len(moments.ms))
+    ms = moments.ms[running.moment] / at_once[running.moment]
+    own = np.bincount(runner[running.which], ms, len(attempts))
+    np.add.at(parts, of_stages.batch, own[:, None] * shares_of(attempts))
+
+    ranked = sorted(range(len(attempts)), key=lambda which: _rank(attempts[which]))
+    waiting = _least(np.argsort(np.array(ranked, np.int64)), submitted, len(moments.ms))
+    free = (at_once == 0) & (moments.ms > 0)
+    idle = [
+        _idle(moments, moment, attempts[ranked[waiting[moment]]])
+        for moment in np.flatnonzero(free & (waiting < _NOBODY)).tolist()
+    ]
+    for each in idle:
+        parts[each.batch, PLACE[each.part]] += each.gap[1] - each.gap[0]
+
+    homes = _driver(moments, of_jobs, len(clocks))
+    job = _least(_beside(jobs, attempts), inside, len(moments.ms))
+    homes[job < _NOBODY] = np.array([PLACE[part] for part in _OF_JOBS])[job[job < _NOBODY]]
+    rest = free & (waiting == _NOBODY)
+    np.add.at(parts, (moments.batch[rest], homes[rest]), moments.ms[rest])
+    return parts, idle
+
+
+def shares_of(attempts: Sequence[Attempt]) -> np.ndarray:
+    """What a moment of a stage's tasks is made of, by their own times: a row of PARTS for each, which adds up to 1."""
+    rows = matrix(attempt.numbers for attempt in attempts)
+    told = {name: np.fmax(column(rows, name), 0.0) for name in ("run_ms", "deserialize_ms", "result_ms", *_TOLD)}
+    whole = np.fmax(column(rows, "task_ms"), 0.0)
+    whole = np.where(whole > 0, whole, told["run_ms"] + told["deserialize_ms"] + told["result_ms"])
+    beside = np.array([attempt.kind in _BESIDE for attempt in attempts], bool)
+    shares = np.zeros((len(attempts), len(NAMES)))
+    shares[:, PLACE["scheduling_ms"]] = np.fmax(whole - column(rows, "run_ms"), 0.0)
+    for name, part in _TOLD.items():
+        shares[:, PLACE[part]] += told[name]
+    shares[(whole <= 0) | beside] = 0.0
+    shares /= np.maximum(np.maximum(whole, shares.sum(axis=1)), 1e-9)[:, None]
+    homes = [PLACE[_HOME[attempt.kind]] for attempt in attempts]
+    shares[np.arange(len(attempts)), homes] += np.maximum(0.0, 1.0 - shares.sum(axis=1))
+    return shares
+
+
+def _spans_of(clocks: Sequence[Clock], jobs: Sequence[Job], attempts: Sequence[Attempt]) -> tuple[_Spans, ...]:
+    """When batches, jobs and stages were there; a job without an end is until its batch ends."""
+    nth = np.arange(len(clocks))
+    batches = (
+        nth,
+        np.repeat(nth, [len(clock.jobs) for clock in clocks]),
+        np.repeat(nth, [len(clock.attempts) for clock in clocks]),
+    )
+    times: tuple[list[Gap], ...] = (
+        [(clock.begin, clock.end) for clock in clocks],
+        [(job.start, np.inf if job.end is None else job.end) for job in jobs],
+        [(attempt.submitted, attempt.completed) for attempt in attempts],
+    )
+    return tuple(_Spans(of, np.array(each, float).reshape(-1, 2)) for of, each in zip(batches, times, strict=True))
+
+
+def _cut(bounds: np.ndarray, spans: Sequence[_Spans]) -> tuple[_Moments, list[_There]]:
+    """The moments of all batches, and in which each span is there; the first spans are the batches themselves."""
+    batch = np.concatenate([each.batch for each in spans])
+    times = np.concatenate([each.times for each in spans])
+    times = np.clip(times, bounds[batch, :1], bounds[batch, 1:]).T.ravel()
+    order = np.lexsort((times, np.tile(batch, 2)))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    enters, leaves = place.reshape(2, -1)
+    of, start = np.tile(batch, 2)[order], times[order]
+    ms = np.where(np.diff(of, append=-1) == 0, np.diff(start, append=0.0), 0.0)
+    ends = np.cumsum([len(each.batch) for each in spans])
+    reaching = [_reach(enters[begin:end], leaves[begin:end]) for begin, end in pairwise(ends)]
+    return _Moments(of, start, ms), reaching
+
+
+def _reach(enters: np.ndarray, leaves: np.ndarray) -> _There:
+    """All places from where each of them enters to where it leaves."""
+    lengths = np.maximum(leaves - enters, 0)
+    before = np.cumsum(lengths) - lengths
+    which = np.repeat(np.arange(len(lengths)), lengths)
+    return _There(which, np.arange(lengths.sum()) + (enters - before)[which])
+
+
+def _least(values: np.ndarray, there: _There, moments: int) -> np.ndarray:
+    """The least value of those that are there in each moment; _NOBODY where nothing is."""
+    found = np.full(moments, _NOBODY)
+    np.minimum.at(found, there.moment, values[there.which])
+    return found
+
+
+def _rank(attempt: Attempt) -> tuple[bool, float, int, int]:
     """Of stages that wait at once the batch's own count, and of these the one that waits for longest."""
     return attempt.kind in _BESIDE, attempt.submitted, attempt.stage, attempt.attempt
 
 
-def _beside(job: Job, attempts: Sequence[Attempt]) -> str:
-    """Where the time of a job goes in which none of its stages is there."""
-    kinds = {attempt.kind for attempt in attempts if attempt.job is job}
-    return _HOME[kinds.pop()] if len(kinds) == 1 and kinds <= _BESIDE else "scheduling_ms"
+def _idle(moments: _Moments, moment: int, attempt: Attempt) -> Idle:
+    start, ms = float(moments.start[moment]), float(moments.ms[moment])
+    part = _HOME[attempt.kind] if attempt.kind in _BESIDE else "scheduling_ms"
+    return Idle(int(moments.batch[moment]), (start, start + ms), attempt, part)
+
+
+def _beside(jobs: Sequence[Job], attempts: Sequence[Attempt]) -> np.ndarray:
+    """Where in _OF_JOBS the time of each job goes in which none of its stages is there."""
+    kinds: dict[int, set[str | None]] = {}
+    for attempt in attempts:
+        kinds.setdefault(id(attempt.job), set()).add(attempt.kind)
+    of_jobs = [kinds.get(id(job), set()) for job in jobs]
+    alone = [_HOME[next(iter(each))] if len(each) == 1 and each <= _BESIDE else _OF_JOBS[0] for each in of_jobs]
+    return np.array([_OF_JOBS.index(part) for part in alone], np.int64)
+
+
+def _driver(moments: _Moments, jobs: _Spans, batches: int) -> np.ndarray:
+    """The part of each moment if it is the driver's alone: before, between or after jobs; without any it is hidden."""
+    first, last = np.full(batches, np.inf), np.full(batches, -np.inf)
+    np.minimum.at(first, jobs.batch, jobs.times[:, 0])
+    np.maximum.at(last, jobs.batch, jobs.times[:, 1])
+    before, between, after = (PLACE[part] for part in DRIVER)
+    end = moments.start + moments.ms
+    homes = np.where(moments.start >= last[moments.batch], after, between)
+    homes = np.where(end <= first[moments.batch], before, homes)
+    return np.where(np.isinf(first)[moments.batch], PLACE["not_visible_ms"], homes)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from advisor.stages.columns import BATCH_PARTS, PARTS, STAGES
-from advisor.stages.parts import DRIVER, Division
+from advisor.stages.columns import BATCH_PARTS, STAGES
+from advisor.stages.numbers import NUMBERS, column, matrix
+from advisor.stages.parts import DRIVER, NAMES, PLACE, Clock, Idle, divide
 from advisor.stages.tasks import Spans
 from advisor.stages.waits import Others
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
@@ -18,31 +21,32 @@ from advisor.stages.work import Attempt, Batch, Job, Note, Work
 SOURCES = ("event_log", "session", "driver_log")
 """Of two that tell of the same batch the earlier one counts."""
 _BEFORE = ("latest_offset", "get_offset", "get_end_offset", "set_offset_range", "wal_commit", "get_batch")
-_OF_BATCHES = (
-    "id",
-    "run_id",
-    "name",
-    "batch_id",
-    "timestamp",
-    "idle",
-    "add_batch_ms",
-    "trigger_execution_ms",
-    "commit_offsets_ms",
-    "query_planning_ms",
-    *(f"{phase}_ms" for phase in _BEFORE),
-)
-_NAMES = [part.name for part in PARTS]
-_ROWS = 1024
 _OBJECTS = "DeserializeToObject"
 LOG_CHECKPOINT = "Delta: log checkpoint"
 """What a job says that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 _SHORT_MS = 2.0
 """Between a stage's submission and its tasks there are always some; no other need have held a slot."""
 _NOTED = ("code_generated_ms", "code_too_long", "commit_retries", "files_written", "bytes_written")
-
+_KEYS = ("id", "run_id", "batch_id", "timestamp", "add_batch_ms")
+_AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for")
 
 OthersOf = Callable[[Spans, str | None], Others]
 """The tasks of a log that are not a query's."""
+
+
+class Row(NamedTuple):
+    """What progress says of one batch; times in ms."""
+
+    id: str | None
+    run_id: str | None
+    batch_id: int | None
+    name: str | None
+    timestamp: int
+    add_batch_ms: float
+    trigger_execution_ms: float | None
+    commit_offsets_ms: float | None
+    before: tuple[float | None, ...]
+    """The phases before addBatch."""
 
 
 @dataclass
@@ -61,29 +65,28 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
 
     A batch of which two sources tell stands there once: the event log's counts most.
     """
-    rows = _rows_of(batches)
-    names = {row["id"]: row["name"] for row in rows.values() if row["name"]}
-    of_stages, of_parts = _Rows(STAGES), _Rows(BATCH_PARTS)
+    works = list(works)
     for work in works:
         work.fold()
     chosen = _chosen(works)
-    others_of: OthersOf = cache(lambda spans, query: Others(spans, query, names))
     _settle_kinds(chosen)
-    for inside in chosen:
-        row = rows.get(_key(inside.batch.id, inside.batch.run_id, inside.batch.batch_id))
-        part = None if row is None else _part_row(inside, row, names, others_of)
-        of_stages.add(_stage_row(inside, attempt) for attempt in inside.attempts)
-        of_parts.add([] if part is None else [part])
-    return of_stages.table(), of_parts.table()
+    rows = _rows_of(batches)
+    timed = [(inside, row) for inside in chosen if (row := rows.get(_key(*inside.batch)))]
+    parts = _parts_table(timed, {row.id: row.name for row in rows.values() if row.id and row.name})
+    return _stages_table(chosen), parts
 
 
-def _rows_of(batches: pa.Table) -> dict[tuple[Any, ...], dict[str, Any]]:
+def _rows_of(batches: pa.Table) -> dict[tuple[Any, ...], Row]:
     """The batches by (run, batch), and by (query, batch) for jobs that do not name their run: the newest one."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in batches.select(list(_OF_BATCHES)).to_pylist():
-        if row["add_batch_ms"] is not None:
-            found[_key(row["id"], row["run_id"], row["batch_id"])] = row
-            found[_key(row["id"], None, row["batch_id"])] = row
+    executed = batches.filter(pc.is_valid(batches["add_batch_ms"]))
+    executed = executed.set_column(
+        executed.schema.get_field_index("timestamp"), "timestamp", executed["timestamp"].cast(pa.int64())
+    )
+    before = zip(*(executed[f"{phase}_ms"].to_pylist() for phase in (*_BEFORE, "query_planning")), strict=True)
+    found: dict[tuple[Any, ...], Row] = {}
+    for each in zip(*(executed[name].to_pylist() for name in Row._fields[:-1]), before, strict=True):
+        row = Row(*each)
+        found[_key(row.id, row.run_id, row.batch_id)] = found[_key(row.id, None, row.batch_id)] = row
     return found
 
 
@@ -142,29 +145,36 @@ def _settle_checkpoints(attempts: Sequence[Attempt], tasks: int) -> None:
                 attempt.kind, attempt.what = "table_log", LOG_CHECKPOINT
 
 
-def _part_row(inside: Inside, row: Mapping[str, Any], names: Mapping[str, str], others_of: OthersOf) -> dict[str, Any]:
-    division = _divided(inside, row)
-    waited_for = _wait(inside, division, names, others_of)
-    told = {name: [note.value for note in inside.notes if note.name == name] for name in _NOTED}
-    return {
-        "id": row["id"],
-        "run_id": row["run_id"],
-        "batch_id": row["batch_id"],
-        "timestamp": row["timestamp"],
-        "add_batch_ms": float(row["add_batch_ms"]),
-        **_told(inside, division),
-        "together": _together(inside),
-        "waited_for": sorted(waited_for),
-        "jobs": len(inside.jobs),
-        "stages": len(inside.attempts),
-        "tasks": sum(attempt.tasks or 0 for attempt in inside.attempts),
-        "reads": _reads(inside.attempts),
-        **{
-            name: sum(values) if values or inside.work.source == "driver_log" else None for name, values in told.items()
-        },
-        "source": inside.work.source,
-        "log": inside.work.log,
+def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str]) -> pa.Table:
+    """The table of batch parts, a row per batch."""
+    insides = [inside for inside, _ in timed]
+    parts, idle = divide([_clock(inside, row) for inside, row in timed])
+    waited_for = _wait(insides, parts, idle, names)
+    for (inside, row), of_batch in zip(timed, parts, strict=True):
+        if not inside.work.clock:
+            _gather(of_batch, row.add_batch_ms)
+        for note in inside.notes:
+            if note.name in PLACE:
+                _move(of_batch, note.name, note.value, _homes(inside, note))
+    columns: dict[str, Any] = {name: [getattr(row, name) for _, row in timed] for name in _KEYS}
+    columns.update(zip(NAMES, _told(insides, parts).T, strict=True))
+    columns.update({name: [_noted(inside, name) for inside in insides] for name in _NOTED})
+    columns |= {
+        "together": [_together(inside) for inside in insides],
+        "waited_for": list(map(sorted, waited_for)),
+        "jobs": [len(inside.jobs) for inside in insides],
+        "stages": [len(inside.attempts) for inside in insides],
+        "tasks": [sum(attempt.tasks or 0 for attempt in inside.attempts) for inside in insides],
+        "reads": [_reads(inside.attempts) for inside in insides],
+        "source": [inside.work.source for inside in insides],
+        "log": [inside.work.log for inside in insides],
     }
+    return _table(columns, BATCH_PARTS)
+
+
+def _noted(inside: Inside, name: str) -> float | None:
+    values = [note.value for note in inside.notes if note.name == name]
+    return sum(values) if values or inside.work.source == "driver_log" else None
 
 
 def _reads(attempts: Sequence[Attempt]) -> int | None:
@@ -173,27 +183,33 @@ def _reads(attempts: Sequence[Attempt]) -> int | None:
     return sum(attempt.kind == "source_read" for attempt in attempts)
 
 
-def _divided(inside: Inside, row: Mapping[str, Any]) -> Division:
-    """The clock of addBatch, divided."""
-    length = float(row["add_batch_ms"])
+def _clock(inside: Inside, row: Row) -> Clock:
+    """When addBatch was; where the log's clock does not tell, its jobs' own time."""
+    jobs = inside.jobs
     if inside.work.clock:
-        begin, end = _span(inside.jobs, row)
-        jobs = _during(inside.jobs, begin, end)
-        division = Division(begin, end)
-        division.divide(jobs, inside.attempts)
+        begin, end = _span(jobs, row)
+        return Clock(begin, end, _during(jobs, begin, end), inside.attempts)
+    ends = (job.start if job.end is None else job.end for job in jobs)
+    return Clock(min(job.start for job in jobs), max(ends), jobs, inside.attempts)
+
+
+def _move(parts: np.ndarray, part: str, ms: float, homes: Sequence[str]) -> None:
+    """So many milliseconds of the parts `homes`, as far as they hold as much, are of this part."""
+    for home in homes:
+        taken = min(ms, parts[PLACE[home]])
+        parts[PLACE[home]] -= taken
+        parts[PLACE[part]] += taken
+        ms -= taken
+
+
+def _gather(parts: np.ndarray, ms: float) -> None:
+    """All but jobs is the driver's, of which is not known when; together they are so many milliseconds."""
+    parts[[PLACE[part] for part in DRIVER]] = 0.0
+    jobs = parts.sum()
+    if jobs > ms:
+        parts *= ms / jobs
     else:
-        begin = min(job.start for job in inside.jobs)
-        end = max(job.start if job.end is None else job.end for job in inside.jobs)
-        division = Division(begin, end)
-        division.divide(inside.jobs, inside.attempts)
-        for attempt in inside.attempts:
-            waited = attempt.numbers.get("slots_wait_ms", 0.0)
-            division.moves("slots_wait_ms", waited, ["scheduling_ms"])
-        division.gathers(length)
-    for note in inside.notes:
-        if note.name in _NAMES:
-            division.moves(note.name, note.value, _homes(inside, note))
-    return division
+        parts[PLACE["driver_ms"]] = ms - jobs
 
 
 def _homes(inside: Inside, note: Note) -> Sequence[str]:
@@ -205,17 +221,17 @@ def _homes(inside: Inside, note: Note) -> Sequence[str]:
     return DRIVER[:0:-1] if note.name == "sink_commit_ms" else DRIVER[1:]
 
 
-def _span(jobs: Sequence[Job], row: Mapping[str, Any]) -> tuple[float, float]:
+def _span(jobs: Sequence[Job], row: Row) -> tuple[float, float]:
     """When addBatch began and ended, ms since 1970: it ends before the commit log, which ends the trigger.
 
     Without that phase (before Spark 3.4) it begins behind the phases before it. Jobs that reach out a little, as the
     phases leave some milliseconds out, move it; its length stays Spark's own.
     """
-    start, length = row["timestamp"].timestamp() * 1000, float(row["add_batch_ms"])
-    if row["commit_offsets_ms"] is not None and row["trigger_execution_ms"] is not None:
-        end = start + row["trigger_execution_ms"] - row["commit_offsets_ms"]
+    start, length = float(row.timestamp), float(row.add_batch_ms)
+    if row.commit_offsets_ms is not None and row.trigger_execution_ms is not None:
+        end = start + row.trigger_execution_ms - row.commit_offsets_ms
     else:
-        end = start + sum(row[f"{phase}_ms"] or 0 for phase in (*_BEFORE, "query_planning")) + length
+        end = start + sum(ms or 0 for ms in row.before) + length
     there = _during(jobs, end - length, end)
     end = max([end, *(job.end for job in there if job.end is not None)])
     end = min([end, *(job.start + length for job in there)])
@@ -226,50 +242,59 @@ def _during(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
     return [job for job in jobs if job.start < end and (job.end is None or job.end > begin)]
 
 
-def _wait(inside: Inside, division: Division, names: Mapping[str, str], others_of: OthersOf) -> set[str]:
-    """Note in the stages and in the parts what others' tasks held; the names of the others."""
-    if not inside.work.clock:
-        return _named_waits(inside.attempts, names)
-    if inside.work.spans.alone:
-        return set()
-    others = others_of(inside.work.spans, inside.batch.id)
-    found: set[str] = set()
-    for idle in division.idle:
-        if idle.gap[1] - idle.gap[0] < _SHORT_MS:
+def _wait(
+    insides: Sequence[Inside], parts: np.ndarray, idle: Sequence[Idle], names: Mapping[str, str]
+) -> list[set[str]]:
+    """Note in the stages and in the parts what others' tasks held; the names of the others, for each batch."""
+    others_of: OthersOf = cache(lambda spans, query: Others(spans, query, names))
+    found: list[set[str]] = [set() for _ in insides]
+    for each in idle:
+        inside, attempt = insides[each.batch], each.attempt
+        if not inside.work.clock or inside.work.spans.alone or each.gap[1] - each.gap[0] < _SHORT_MS:
             continue
-        attempt = idle.attempt
-        waits = others.hold(idle.gap, attempt.slots)
+        waits = others_of(inside.work.spans, inside.batch.id).hold(each.gap, attempt.slots)
         if waits.ms > 0:
-            division.waits(idle, waits.ms)
-            found |= waits.names
+            _move(parts[each.batch], "slots_wait_ms", waits.ms, [each.part])
+            found[each.batch] |= waits.names
             attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + waits.ms
             attempt.waited_for = sorted({*attempt.waited_for, *waits.names})
+    for at, inside in enumerate(insides):
+        if not inside.work.clock:
+            found[at] = _lined_waits(inside.attempts, parts[at], names)
     return found
 
 
-def _named_waits(attempts: Sequence[Attempt], names: Mapping[str, str]) -> set[str]:
-    """The names of the queries whose ids the stages waited for."""
+def _lined_waits(attempts: Sequence[Attempt], parts: np.ndarray, names: Mapping[str, str]) -> set[str]:
+    """The same where lines told how long stages waited, and the ids of the queries that they waited for."""
     for attempt in attempts:
-        attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
+        if attempt.waited_for:
+            _move(parts, "slots_wait_ms", attempt.numbers.get("slots_wait_ms", 0.0), ["scheduling_ms"])
+            attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
     return {name for attempt in attempts for name in attempt.waited_for}
 
 
-def _told(inside: Inside, division: Division) -> dict[str, float | None]:
-    """Each part's milliseconds; those of which the source says nothing are None."""
-    silent = {"planning_ms", "sink_commit_ms"} | ({"driver_ms"} if inside.work.clock else set(DRIVER))
-    silent |= {name for name in ("state_load_ms", "python_ms") if not _tells(inside, name)}
-    if not any(attempt.kind == "state" for attempt in inside.attempts):
-        silent -= {"state_load_ms"}
-    if inside.work.source == "driver_log":
-        silent -= {"planning_ms"}
-    if not inside.work.tells_waits:
-        silent |= {"slots_wait_ms"}
-    parts = division.parts
-    return {name: max(0.0, parts.get(name, 0.0)) if name in parts or name not in silent else None for name in _NAMES}
+def _told(insides: Sequence[Inside], parts: np.ndarray) -> np.ndarray:
+    """The parts; NaN where the source says nothing of one."""
+    silent = np.zeros(parts.shape, bool)
+    for at, inside in enumerate(insides):
+        silent[at, [PLACE[name] for name in _silent(inside)]] = True
+    return np.where(silent & (parts == 0), np.nan, np.maximum(parts, 0.0))
 
 
-def _tells(inside: Inside, name: str) -> bool:
-    return any(name in attempt.numbers for attempt in inside.attempts)
+def _silent(inside: Inside) -> list[str]:
+    """The parts that the source does not tell, if they hold nothing."""
+    work, attempts = inside.work, inside.attempts
+    found = ["sink_commit_ms", *(["driver_ms"] if work.clock else DRIVER)]
+    if work.source != "driver_log":
+        found.append("planning_ms")
+    if not work.tells_waits:
+        found.append("slots_wait_ms")
+    if not any("python_ms" in attempt.numbers for attempt in attempts):
+        found.append("python_ms")
+    of_state = [attempt for attempt in attempts if attempt.kind == "state"]
+    if of_state and not any("state_load_ms" in attempt.numbers for attempt in attempts):
+        found.append("state_load_ms")
+    return found
 
 
 def _together(inside: Inside) -> list[str]:
@@ -293,57 +318,31 @@ def _together(inside: Inside) -> list[str]:
     return list(found)
 
 
-def _stage_row(inside: Inside, attempt: Attempt) -> dict[str, Any]:
-    batch, job = inside.batch, attempt.job
-    return {
-        **attempt.numbers,
-        "id": batch.id,
-        "run_id": batch.run_id,
-        "batch_id": batch.batch_id,
-        "job": job.job if job else None,
-        "stage": attempt.stage,
-        "attempt": attempt.attempt,
-        "kind": attempt.kind,
-        "what": attempt.what or None,
-        "last": attempt.last,
-        "tasks": attempt.tasks,
-        "slots": attempt.slots,
-        "submitted": round(attempt.submitted) if inside.work.clock else None,
-        "wall_ms": attempt.completed - attempt.submitted,
-        "slots_wait_ms": attempt.numbers.get("slots_wait_ms", 0.0) if inside.work.tells_waits else None,
-        "first_task_ms": attempt.numbers.get("first_task_ms") if inside.work.clock else None,
-        "waited_for": attempt.waited_for,
-        "source": inside.work.source,
-        "log": inside.work.log,
+def _stages_table(chosen: Sequence[Inside]) -> pa.Table:
+    """The table of stages, a row per stage attempt."""
+    pairs = [(inside, attempt) for inside in chosen for attempt in inside.attempts]
+    attempts = [attempt for _, attempt in pairs]
+    clock = np.array([inside.work.clock for inside, _ in pairs], bool)
+    tells_waits = np.array([inside.work.tells_waits for inside, _ in pairs], bool)
+    numbers = matrix(attempt.numbers for attempt in attempts)
+    submitted = np.array([attempt.submitted for attempt in attempts], float)
+    columns: dict[str, Any] = {name: column(numbers, name) for name in NUMBERS if name in STAGES.names}
+    columns |= {name: [getattr(attempt, name) for attempt in attempts] for name in _AS_THEY_ARE}
+    columns |= {name: [getattr(inside.batch, name) for inside, _ in pairs] for name in Batch._fields}
+    columns |= {
+        "job": [attempt.job.job if attempt.job else None for attempt in attempts],
+        "what": [attempt.what or None for attempt in attempts],
+        "submitted": np.where(clock, np.round(submitted), np.nan).astype("datetime64[ms]"),
+        "wall_ms": np.array([attempt.completed for attempt in attempts], float) - submitted,
+        "slots_wait_ms": np.where(tells_waits, np.nan_to_num(columns["slots_wait_ms"]), np.nan),
+        "first_task_ms": np.where(clock, columns["first_task_ms"], np.nan),
+        "source": [inside.work.source for inside, _ in pairs],
+        "log": [inside.work.log for inside, _ in pairs],
     }
+    return _table(columns, STAGES)
 
 
-class _Rows:
-    """Rows by the names of a schema's columns; a number that is whole may come as a float."""
-
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
-        self._rows: list[Mapping[str, Any]] = []
-        self._tables: list[pa.Table] = [schema.empty_table()]
-
-    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Some more; every thousand become columns, which take a tenth of the memory."""
-        self._rows += rows
-        if len(self._rows) >= _ROWS:
-            self._flush()
-
-    def table(self) -> pa.Table:
-        """All of them."""
-        self._flush()
-        return pa.concat_tables(self._tables)
-
-    def _flush(self) -> None:
-        columns = [_column([row.get(field.name) for row in self._rows], field.type) for field in self._schema]
-        self._tables.append(pa.table(columns, self._schema))
-        self._rows = []
-
-
-def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_integer(kind):
-        return pa.array(values, pa.float64(), from_pandas=True).cast(kind)
-    return pa.array(values, kind)
+def _table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+    """The table; a whole number may come as a float, and NaN is null."""
+    arrays = [pa.array(columns[field.name], from_pandas=True) for field in schema]
+    return pa.table([array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema)

@@ -3,90 +3,20 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 
-SUMS = (
-    "run_ms",
-    "cpu_ms",
-    "deserialize_ms",
-    "result_ms",
-    "gc_ms",
-    "shuffle_read_bytes",
-    "shuffle_read_rows",
-    "fetch_wait_ms",
-    "shuffle_write_bytes",
-    "shuffle_write_rows",
-    "shuffle_write_ms",
-    "memory_spilled_bytes",
-    "disk_spilled_bytes",
-    "input_rows",
-    "input_bytes",
-    "output_rows",
-    "output_bytes",
-)
-"""Numbers of a task that are summed, in the order in which `Work.task` takes them; a negative one is not told."""
-_SCALES = [1e-6 if name in ("cpu_ms", "shuffle_write_ms") else 1.0 for name in SUMS]
-"""Two of them are told in nanoseconds."""
+from advisor.stages.numbers import COUNTED, LENGTHS, LOCAL, NUMBERS, SUMS, column
+
 LOCALITIES = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL", "NO_PREF", "ANY")
 FAILED, KILLED, SPECULATIVE = 1, 2, 4
 """Flags of a task's attempt."""
-_NS = np.array([1e-6 if name in ("cpu_ms", "shuffle_write_ms") else 1.0 for name in SUMS])
+_SCALES = np.array([1e-6 if name in ("cpu_ms", "shuffle_write_ms") else 1.0 for name in SUMS])
+"""Two of the sums are told in nanoseconds."""
 _FIXED = 5
 _OWN = [SUMS.index(name) for name in ("run_ms", "deserialize_ms", "result_ms")]
 _READ = [SUMS.index(name) for name in ("shuffle_read_rows", "input_rows")]
-_COUNTED = ("failed", "killed", "speculative")
-_LOCAL = ("process_local", "node_local", "rack_local", "no_pref", "any_local")
-_LENGTHS = ("task_ms", "task_max_ms", "task_median_ms", "task_p95_ms")
-
-Busy = list[tuple[float, float]]
-
-
-class Numbers(MutableMapping[str, float]):
-    """Numbers by name, most of them in a row whose names others share: some hundred bytes for a stage."""
-
-    __slots__ = ("_index", "_more", "_row")
-
-    def __init__(self, index: Mapping[str, int] | None = None, row: np.ndarray | None = None) -> None:
-        """`index`: where in `row` the number of a name stands; NaN is none."""
-        self._index: Mapping[str, int] = index or {}
-        self._row = array("d", b"" if row is None else row.tobytes())
-        self._more: dict[str, float] = {}
-
-    def __getitem__(self, name: str) -> float:
-        if name in self._more:
-            return self._more[name]
-        value = self._row[self._index[name]]
-        if value != value:  # noqa: PLR0124 - NaN
-            raise KeyError(name)
-        return value
-
-    def __setitem__(self, name: str, value: float) -> None:
-        self._more[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self._more[name]
-
-    def __iter__(self) -> Iterator[str]:
-        yield from (
-            name for name, at in self._index.items() if name not in self._more and self._row[at] == self._row[at]
-        )
-        yield from self._more
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The number of this name, or the default."""
-        if name in self._more:
-            return self._more[name]
-        at = self._index.get(name)
-        if at is None:
-            return default
-        value = self._row[at]
-        return value if value == value else default  # noqa: PLR0124
 
 
 class Tasks:
@@ -106,8 +36,8 @@ class Tasks:
 
     def fold(
         self, owners: Container[int], spans: Spans, query_of: Callable[[int], str | None]
-    ) -> Iterator[tuple[int, Numbers, Busy]]:
-        """(owner, its numbers, when any of its tasks ran) of each of `owners` that has tasks; these are forgotten."""
+    ) -> Iterator[tuple[int, np.ndarray, array[float]]]:
+        """(owner, its NUMBERS, when any of its tasks ran) of each of `owners` that has tasks; these are forgotten."""
         times = np.frombuffer(self._times).reshape(-1, _FIXED)
         sums = np.frombuffer(self._sums).reshape(len(times), -1) if self._sums else np.empty((len(times), 0))
         held = np.fromiter((owner in owners for owner in times[:, 0].tolist()), bool, len(times))
@@ -130,22 +60,19 @@ def _starts(owners: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
-def _numbers(times: np.ndarray, sums: np.ndarray, starts: np.ndarray) -> list[Numbers]:
-    """The numbers of each owner, whose tasks stand together."""
+def _numbers(times: np.ndarray, sums: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The NUMBERS of each owner, whose tasks stand together."""
     flags = times[:, 4].astype(int)
-    columns: dict[str, np.ndarray] = {
-        name: np.add.reduceat((flags & flag) > 0, starts).astype(float)
-        for name, flag in zip(_COUNTED, (FAILED, KILLED, SPECULATIVE), strict=True)
-    }
+    rows = np.full((len(starts), len(NUMBERS)), np.nan)
+    for name, flag in zip(COUNTED, (FAILED, KILLED, SPECULATIVE), strict=True):
+        column(rows, name)[:] = np.add.reduceat((flags & flag) > 0, starts)
     whole = (flags & (FAILED | KILLED)) == 0
     if whole.any():
         at = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(times))))[whole]
         owners = at[_starts(at)]
         for name, values in _of_whole(times[whole], sums[whole], at).items():
-            columns[name] = np.full(len(starts), np.nan)
-            columns[name][owners] = values
-    index = {name: place for place, name in enumerate(columns)}
-    return [Numbers(index, row) for row in np.column_stack(list(columns.values()))]
+            column(rows, name)[owners] = values
+    return rows
 
 
 def _of_whole(times: np.ndarray, sums: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
@@ -160,10 +87,10 @@ def _of_whole(times: np.ndarray, sums: np.ndarray, owners: np.ndarray) -> dict[s
         _median(ordered, starts, counts),
         ordered[starts + -(-counts * 95 // 100) - 1],
     )
-    columns = dict(zip(_LENGTHS, values, strict=True))
+    columns = dict(zip(LENGTHS, values, strict=True))
     columns.update(_localities(times[:, 3], starts))
     if sums.shape[1]:
-        columns.update(zip(SUMS, (np.add.reduceat(sums, starts) * _NS).T, strict=True))
+        columns.update(zip(SUMS, (np.add.reduceat(sums, starts) * _SCALES).T, strict=True))
         delay = np.maximum(lengths - sums[:, _OWN].sum(axis=1), 0)
         columns["scheduler_delay_ms"] = np.add.reduceat(delay, starts)
         read = sums[:, _READ].sum(axis=1)
@@ -176,7 +103,7 @@ def _localities(places: np.ndarray, starts: np.ndarray) -> dict[str, np.ndarray]
     """How many tasks ran how near to their data; nothing where that is not told of each."""
     if (places < 0).any():
         return {}
-    return {name: np.add.reduceat(places == place, starts).astype(float) for place, name in enumerate(_LOCAL)}
+    return {name: np.add.reduceat(places == place, starts).astype(float) for place, name in enumerate(LOCAL)}
 
 
 def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -185,8 +112,8 @@ def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.n
     return np.asarray((low + high) / 2)
 
 
-def _busy(times: np.ndarray, starts: np.ndarray) -> list[Busy]:
-    """Stretches of time that the tasks of each owner, in the order of their launch, cover."""
+def _busy(times: np.ndarray, starts: np.ndarray) -> list[array[float]]:
+    """Stretches of time that the tasks of each owner, in the order of their launch, cover: starts and ends in turn."""
     origin = times[:, 1].min()
     launch, finish = times[:, 1] - origin, np.maximum(times[:, 2], times[:, 1]) - origin
     which = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(times))))
@@ -195,12 +122,10 @@ def _busy(times: np.ndarray, starts: np.ndarray) -> list[Busy]:
     begins = np.append(True, (launch + apart)[1:] > reach[:-1])
     begins[starts] = True
     ends = np.append(begins[1:], True)
-    found: list[Busy] = [[] for _ in starts]
-    for at, start, end in zip(
-        which[begins].tolist(), times[begins, 1].tolist(), (reach - apart)[ends].tolist(), strict=True
-    ):
-        found[at].append((start, end + origin))
-    return found
+    covered = np.column_stack([times[begins, 1], (reach - apart)[ends] + origin])
+    return [
+        array("d", each.tobytes()) for each in np.split(covered, np.searchsorted(which[begins], range(1, len(starts))))
+    ]
 
 
 class Spans:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from advisor.stages.parts import Gap, Waits
+from advisor.stages.parts import Gap
 from advisor.stages.tasks import Spans
+
+
+class Waits(NamedTuple):
+    """How long, in a stretch of time, others' tasks held the slots, and whose."""
+
+    ms: float
+    names: frozenset[str]
+
+
+_NO_WAIT = Waits(0.0, frozenset())
 
 
 class Others:
@@ -18,18 +31,20 @@ class Others:
         launch, finish, whose, ids = spans.others(query)
         order = np.argsort(launch, kind="stable")
         self._launch, self._finish, self._whose = launch[order], finish[order], whose[order]
+        self._launches, self._finishes = array("d", self._launch.tobytes()), array("d", np.sort(finish).tobytes())
         self._longest = float((finish - launch).max()) if len(launch) else 0.0
         self._names = [names.get(id, id) if id else "a job of no streaming query" for id in ids]
 
     def hold(self, gap: Gap, slots: int | None) -> Waits:
         """How long in this stretch they held all slots; where their number is not known, any slot."""
         start, end = gap
+        there_at_all = bisect_left(self._launches, end) - bisect_right(self._finishes, start)
+        if there_at_all < (slots or 1):
+            return _NO_WAIT
         first = int(np.searchsorted(self._launch, start - self._longest))
         last = int(np.searchsorted(self._launch, end))
         launch, finish = self._launch[first:last], self._finish[first:last]
         there = finish > start
-        if not there.any():
-            return Waits(0.0, frozenset())
         launch, finish = np.maximum(launch[there], start), np.minimum(finish[there], end)
         times = np.concatenate([launch, finish])
         order = np.lexsort((np.repeat([1, 0], len(launch)), times))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from advisor.stages.numbers import Numbers
 from advisor.stages.tasks import Spans, Tasks
 
 _MANY = 4096
@@ -58,10 +60,10 @@ class Attempt:
     last: bool | None = None
     tasks: int | None = None
     slots: int | None = None
-    waited_for: list[str] = field(default_factory=list)
-    numbers: MutableMapping[str, float] = field(default_factory=dict)
-    busy: list[tuple[float, float]] = field(default_factory=list)
-    """Stretches of time in which one of its tasks ran."""
+    waited_for: Sequence[str] = ()
+    numbers: Numbers = field(default_factory=Numbers)
+    busy: array[float] = field(default_factory=lambda: array("d"))
+    """Stretches of time in which one of its tasks ran: starts and ends in turn."""
 
 
 class Work:
@@ -154,17 +156,16 @@ class Work:
         for attempt in self.attempts:
             attempt.submitted += ms
             attempt.completed += ms
-            attempt.busy = [(start + ms, end + ms) for start, end in attempt.busy]
+            attempt.busy = array("d", (time + ms for time in attempt.busy))
 
     def fold(self) -> None:
         """Fold the tasks of complete stages into their attempts."""
         if not self._complete or not len(self._tasks):
             return
-        for owner, numbers, busy in self._tasks.fold(self._complete, self.spans, self._query_of):
+        for owner, row, busy in self._tasks.fold(self._complete, self.spans, self._query_of):
             attempt = self._complete[owner]
-            numbers.update(attempt.numbers)
-            numbers["first_task_ms"] = max(0.0, busy[0][0] - attempt.submitted)
-            attempt.numbers = numbers
+            attempt.numbers.fill(row)
+            attempt.numbers["first_task_ms"] = max(0.0, busy[0] - attempt.submitted)
             attempt.busy = busy
         self._complete = {}
 

@@ -206,9 +206,9 @@ def test_what_a_status_store_tells() -> None:
     read, state = work.attempts
     assert (read.last, state.last) == (False, True)
     assert state.completed - state.submitted == 564
-    assert state.numbers["first_task_ms"] == 10
-    assert state.numbers["cpu_ms"] == pytest.approx(62.2, abs=0.1)
-    assert read.numbers["input_rows"] == 100
+    assert state.numbers.get("first_task_ms") == 10
+    assert state.numbers.get("cpu_ms") == pytest.approx(62.2, abs=0.1)
+    assert read.numbers.get("input_rows") == 100
     assert [job.job for job in work.jobs] == [3]
     assert not work.tells_waits
 

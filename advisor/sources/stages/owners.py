@@ -210,7 +210,7 @@ def _settle_waits(begun: Begun, names: Mapping[int, Batch]) -> None:
     for attempt, jobs in begun.waits:
         queries = {names[job].id for job in jobs if job in names} - {own.id if own else None}
         if queries and attempt.busy:
-            attempt.numbers["slots_wait_ms"] = max(0.0, attempt.busy[0][0] - attempt.submitted)
+            attempt.numbers["slots_wait_ms"] = max(0.0, attempt.busy[0] - attempt.submitted)
             attempt.waited_for = sorted(query for query in queries if query)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -111,7 +112,7 @@ def _add(work: Work, stage: _Stage, begun: Begun, slots: int | None) -> None:
     launched = _ms(stage.first_task_launched_time)
     if launched is not None:
         attempt.numbers["first_task_ms"] = launched - submitted
-        attempt.busy = [(launched, max(launched, completed))]
+        attempt.busy = array("d", (launched, max(launched, completed)))
     work.attempts.append(attempt)
     begun.attempts.append(attempt)
     if not stage.shuffle_read_records and not (begun.leaves and last):

@@ -1,0 +1,82 @@
+"""The numbers of a stage attempt: a row of floats, NaN where something is not told."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+SUMS = (
+    "run_ms",
+    "cpu_ms",
+    "deserialize_ms",
+    "result_ms",
+    "gc_ms",
+    "shuffle_read_bytes",
+    "shuffle_read_rows",
+    "fetch_wait_ms",
+    "shuffle_write_bytes",
+    "shuffle_write_rows",
+    "shuffle_write_ms",
+    "memory_spilled_bytes",
+    "disk_spilled_bytes",
+    "input_rows",
+    "input_bytes",
+    "output_rows",
+    "output_bytes",
+)
+"""Numbers of a task that are summed, in the order in which `Work.task` takes them."""
+COUNTED = ("failed", "killed", "speculative")
+LENGTHS = ("task_ms", "task_max_ms", "task_median_ms", "task_p95_ms")
+LOCAL = ("process_local", "node_local", "rack_local", "no_pref", "any_local")
+NUMBERS = (
+    *(*COUNTED, *LENGTHS, *LOCAL, *SUMS, "scheduler_delay_ms", "rows_max", "rows_median", "first_task_ms"),
+    *("slots_wait_ms", "state_load_ms", "state_update_ms", "state_commit_ms", "python_ms"),
+)
+"""The columns of a row, as the table of stages names them."""
+_AT: Mapping[str, int] = {name: at for at, name in enumerate(NUMBERS)}
+_NOTHING = array("d", [np.nan] * len(NUMBERS))
+
+
+class Numbers:
+    """Numbers by name."""
+
+    __slots__ = ("row",)
+
+    def __init__(self, known: Mapping[str, float] | None = None) -> None:
+        """Those that are known."""
+        self.row = _NOTHING[:]
+        self.update(known or {})
+
+    def __contains__(self, name: str) -> bool:
+        value = self.row[_AT[name]]
+        return value == value  # noqa: PLR0124 - NaN
+
+    def __setitem__(self, name: str, value: float) -> None:
+        self.row[_AT[name]] = value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The number of this name, or the default."""
+        return self.row[_AT[name]] if name in self else default
+
+    def fill(self, row: np.ndarray) -> None:
+        """Of a row of NUMBERS what is not known yet."""
+        own = np.frombuffer(self.row)
+        self.row = array("d", np.where(np.isnan(own), row, own).tobytes())
+
+    def update(self, known: Mapping[str, float]) -> None:
+        """These are known, too."""
+        for name, value in known.items():
+            self[name] = value
+
+
+def matrix(rows: Iterable[Numbers]) -> np.ndarray:
+    """A row of NUMBERS for each."""
+    return np.frombuffer(b"".join(each.row for each in rows)).reshape(-1, len(NUMBERS))
+
+
+def column(rows: np.ndarray, name: str) -> np.ndarray:
+    """The numbers of one name in a matrix."""
+    return rows[:, _AT[name]]
