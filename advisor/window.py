@@ -222,15 +222,7 @@ def cold(executed: Columns) -> np.ndarray:
     usual = np.median(known) if len(known) else np.nan
     slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= WARM_UP_FACTOR * usual)
     marked[: _last_of_warm_up(slow) + 1] = True
-    marked |= _nameless_starts(executed)
     return marked
-
-
-def _nameless_starts(executed: Columns) -> np.ndarray:
-    """Pieces of records that name neither run nor batch, and have rows but no rate: the first of a run each."""
-    nameless = np.isnan(executed["batch_id"]) & np.isnan(executed["timestamp"])
-    starts: np.ndarray = nameless & (executed["input_rows"] > 0) & np.isnan(executed["input_rows_per_second"])
-    return starts
 
 
 def _last_of_warm_up(slow: np.ndarray) -> int:

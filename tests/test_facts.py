@@ -292,7 +292,8 @@ class TestComputed:
             ("MemoryStream[value#1]", "memory"),
             ("KinesisV2[stream]", "kinesis"),
             ("org.apache.spark.sql.eventhubs.EventHubsSource@1", "event_hubs"),
-            ("CloudFilesSource[s3://x]", "other"),
+            ("CloudFilesSource[s3://x]", "auto_loader"),
+            ("PaimonSource[s3://x]", "other"),
         ],
     )
     def test_kinds_of_sources(self, description: str, kind: str) -> None:
@@ -620,7 +621,12 @@ class TestBounds:
             (WHOLE | {"latestOffset": 4, "operators": [OPERATOR | {"commitTimeMs": 9}]}, {}, "3.2", "3.4"),
             (WHOLE | {"latestOffset": 4, "commitOffsets": 20}, {}, "3.4", "4.0"),
             (WHOLE | {"latestOffset": 4, "commitOffsets": 20}, {"batchDuration": 100}, "3.4", None),
-            ({"triggerExecution": 100, "addBatch": 60}, {}, None, None),  # shortened by whoever printed it
+            (WHOLE | {"latestOffset": 4, "operators": [OPERATOR | {"operatorName": "dedupe"}]}, {}, "3.2", "3.4"),
+            # shortened by whoever printed it
+            ({"triggerExecution": 100, "addBatch": 60}, {}, None, None),
+            (WHOLE, {}, None, None),
+            (WHOLE | {"operators": [OPERATOR]}, {}, None, None),
+            (WHOLE | {"operators": [OPERATOR | {"numRowsDroppedByWatermark": 3}]}, {}, "3.1", None),
         ],
     )
     def test_the_shape_of_an_event_bounds_the_version(
@@ -630,8 +636,8 @@ class TestBounds:
         assert (told.get("spark_version_at_least"), told.get("spark_version_below")) == (least, below)
 
     def test_without_commit_offsets_databricks_is_older_than_11(self) -> None:
-        assert shaped(WHOLE)["databricks_runtime_below"] == "11.0"
-        assert "databricks_runtime_below" not in shaped(WHOLE | {"commitOffsets": 20})
+        assert shaped(WHOLE | {"latestOffset": 4})["databricks_runtime_below"] == "11.0"
+        assert "databricks_runtime_below" not in shaped(WHOLE | {"latestOffset": 4, "commitOffsets": 20})
 
     @pytest.mark.parametrize(
         ("least", "below", "words"),
@@ -655,6 +661,60 @@ class TestBounds:
         found = settle([], computed(frame([row] * 3)))
         assert found.value("platform") == "databricks"
         assert found.value("spark_version_at_least") == "3.3"
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            {"description": "CloudFilesSource[/landing]"},
+            {"description": "KafkaV2[Subscribe[a]]", "metrics": {"estimatedTotalBytesBehindLatest": "0.0"}},
+            {"description": "DeltaSource[s3://a/b]", "metrics": {"numFilesOutstanding": "4"}},
+        ],
+    )
+    def test_sources_that_only_databricks_has(self, source: dict[str, Any]) -> None:
+        assert (
+            values(computed(frame([WHOLE | {"sources": [source | {"numInputRows": 100}]}])))["platform"] == "databricks"
+        )
+
+
+class TestAsyncProgressIsOff:
+    """Known wherever Spark would have refused it: nobody is asked."""
+
+    def told(self, **known: Any) -> Any:
+        found = settle([], {name: Known(value, "progress") for name, value in known.items()})
+        return found.value("async_progress")
+
+    @pytest.mark.parametrize(
+        "known",
+        [
+            {"stateful": True},
+            {"sink": "file"},
+            {"sink": "delta"},
+            {"sink": "foreach_batch"},
+            {"trigger": "available_now"},
+            {"spark_version_below": "3.2"},
+            {"spark_version_below": "3.4", "databricks_runtime_below": "11.0"},
+            {"spark_version_below": "3.4", "platform": "open_source"},
+            {"spark_version": "3.3.4", "platform": "open_source"},
+        ],
+    )
+    def test_where_it_cannot_be_on(self, known: dict[str, Any]) -> None:
+        assert self.told(**known) is False
+
+    @pytest.mark.parametrize(
+        "known",
+        [
+            {"stateful": False, "sink": "kafka"},
+            {"spark_version": "3.3.0", "platform": "databricks"},
+            {"spark_version_below": "3.4"},
+            {"spark_version_at_least": "3.4", "sink": "console"},
+        ],
+    )
+    def test_where_it_may_be(self, known: dict[str, Any]) -> None:
+        assert self.told(**known) is None
+
+    def test_what_a_log_shows_counts_for_more(self) -> None:
+        shown = settle([], {"sink": Known("file", "progress"), "async_progress": Known(True, "log")})
+        assert (shown.value("async_progress"), shown.conflicts) == (True, [])
 
 
 KAFKA = {"description": "KafkaV2[Subscribe[orders]]", "numInputRows": 100, "latestOffset": {"orders": {"0": 900}}}

@@ -124,9 +124,14 @@ def test_the_budget_adds_up(parts: list[tuple[int, ...]]) -> None:
 
 
 def test_databricks_phases_never_vanish_into_unaccounted() -> None:
-    made = window([{"triggerExecution": 100, "addBatch": 40, "commitBatch": 20, "collectSourceMetrics": 36}])
+    whole = {"triggerExecution": 100, "latestOffset": 0, "queryPlanning": 0, "walCommit": 0, "addBatch": 40}
+    made = window([whole | {"commitBatch": 20, "collectSourceMetrics": 36}])
     assert value(measure(made, "unaccounted_ms")) == 4
     assert value(measure(made, "databricks_phases_ms")) == 56
+
+
+def test_what_somebody_left_out_is_not_time_in_no_phase() -> None:
+    assert isinstance(measure(window([{"triggerExecution": 100, "addBatch": 40}]), "unaccounted_ms"), Missing)
 
 
 def test_commit_wall_time_of_rocksdb_does_not_count_a_part_twice() -> None:
@@ -458,7 +463,7 @@ def test_numbers_in_words(number_: float, unit: str, words: str) -> None:
     ],
 )
 def test_before_3_4_the_commit_log_hides_in_the_time_of_no_phase(known: dict[str, Any], low: int, high: int) -> None:
-    batch = {"triggerExecution": 507, "addBatch": 205, "queryPlanning": 20, "walCommit": 144}
+    batch = {"triggerExecution": 507, "addBatch": 205, "queryPlanning": 20, "walCommit": 144, "getOffset": 0}
     one = window([batch] * 3, **known)
     found = measure(one, "offset_log_ms")
     assert isinstance(found, Estimate)

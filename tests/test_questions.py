@@ -208,3 +208,58 @@ def test_an_event_whose_head_is_cut_off_says_nothing_of_batch_duration(tmp_path:
     whole, headless = only(told(tmp_path, text)), only(told(tmp_path, text[text.index('"numInputRows"') :]))
     assert whole["facts"]["spark_version_below"]["value"] == "4.0"
     assert headless["facts"]["spark_version_below"]["value"] is None
+
+
+def durations(ms: int, *more: str) -> str:
+    """The piece of an event that people paste when they speak of durations."""
+    told = ['"numInputRows" : 200', '"inputRowsPerSecond" : 20.0', '"processedRowsPerSecond" : 300.5']
+    phases = f'"addBatch" : {ms - 80}, "queryPlanning" : 20, "latestOffset" : 1, "walCommit" : 9'
+    return ",\n".join([*told, f'"durationMs" : {{ {phases}, "triggerExecution" : {ms} }}', *more])
+
+
+def test_pieces_that_nothing_joins_are_not_one_run(tmp_path: Path) -> None:
+    data = told(tmp_path, "Untuned:", "```", durations(10_400), "```", "With fewer partitions:", "```", durations(680))
+    assert sorted(query["window"]["batches"] for query in data["queries"]) == [1, 1]
+    assert {query["name"] for query in data["queries"]} == {"record at line 3", "record at line 10"}
+    assert not any("slow batch" in query["verdict"] for query in data["queries"])
+
+
+def test_durations_with_an_elision_are_judged_by_what_they_tell(tmp_path: Path) -> None:
+    text = pretty(batch(7))
+    begin, end = text.index('    "getBatch"'), text.index('    "addBatch"')
+    data = told(tmp_path, "Look:", text[:begin] + "    ...\n" + text[end:])
+    query = only(data)
+    assert "durationMs" in data["input"]["partial"][0]["lacks"]
+    assert query["window"]["batches"] == 1
+    assert {part["kind"] for part in query["screen"]["goes_to"]} == {"add_batch"}
+    assert value(query, "spark_version_below") is None
+
+
+def test_durations_without_the_whole_trigger_are_not_judged(tmp_path: Path) -> None:
+    text = pretty(batch(7))
+    data = told(tmp_path, text[: text.index('    "getBatch"')] + "    ...\n")
+    assert (data["queries"], len(data["input"]["partial"])) == ([], 1)
+
+
+def test_prose_about_the_keys_before_a_record_is_not_the_record(tmp_path: Path) -> None:
+    text = pretty(batch(7))
+    prose = ["batchId is the number:", '"batchId" : 2,', "and the rows", '  "numInputRows" : 10,', ""]
+    query = only(told(tmp_path, *prose, text[text.index("\n") + 1 :]))
+    assert (query["id"], query["window"]["batches"]) == (batch(7)["id"], 1)
+
+
+def test_a_key_without_its_first_quote_costs_nothing(tmp_path: Path) -> None:
+    text = pretty(batch(7)).replace('"startOffset" : {', '"startOffset" : {\n      others" : 5,', 1)
+    assert value(only(told(tmp_path, text)), "sink") == "console"
+
+
+@pytest.mark.parametrize("line", ['print(f"Query made progress: {event.progress}")', 'log("made progress: {}", json)'])
+def test_program_text_that_prints_progress_is_no_record(tmp_path: Path, line: str) -> None:
+    read = told(tmp_path, MARK + pretty(batch(7)), line)["input"]
+    assert (read["events"], read.get("broken", []), read.get("partial", [])) == (1, [], [])
+
+
+def test_rows_that_an_operator_does_not_tell_are_not_none(tmp_path: Path) -> None:
+    silent = {"operatorName": "stateStoreSave", "commitTimeMs": 3_186_626, "numShufflePartitions": 200}
+    query = only(told(tmp_path, pretty(batch(7, operators=[silent]))))
+    assert "ST012" not in [finding["rule"] for finding in query["findings"]]

@@ -21,7 +21,10 @@ from tests.made import events, window
 from tests.test_report import reported
 from tests.test_samples import CASES, NAMES, report
 
-CALM = {"triggerExecution": 330, "addBatch": 254, "walCommit": 30, "commitOffsets": 30, "numInputRows": 100}
+CALM = {
+    "triggerExecution": 330, "latestOffset": 0, "queryPlanning": 0, "addBatch": 254, "walCommit": 30,
+    "commitOffsets": 30, "numInputRows": 100,
+}  # fmt: skip
 SPIKE = CALM | {"triggerExecution": 3500, "addBatch": 3420}
 LONGEST = 115  # characters of a sentence that is shown first
 

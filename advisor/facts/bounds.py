@@ -24,6 +24,8 @@ _FIRST_METRICS: Final = {
 """State metrics and the first version of open-source Spark that reports them."""
 _ALWAYS: Final = ("trigger_execution_ms", "query_planning_ms", "wal_commit_ms", "add_batch_ms")
 """Phases of every batch in every version: an event that lacks one was shortened, and lacks others for that reason."""
+_ASKING: Final = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms")
+"""Phases of which every batch has one, but for the first after a restart, whose offsets are in the log."""
 COMMIT_OFFSETS_ON_DATABRICKS: Final = ("3.3", "11.0")
 """The first Spark, and Databricks Runtime, that times commitOffsets on Databricks."""
 
@@ -49,8 +51,10 @@ def version_bounds(executed: Columns, operators: Columns, keys: Iterable[str]) -
 def _present(executed: Columns, operators: Columns, keys: set[str]) -> Iterator[str]:
     yield from (version for key, version in _FIRST_METRICS.items() if key in keys)
     yield from (version for phase, version in _FIRST_PHASES.items() if not np.isnan(executed[phase]).all())
-    if not np.isnan(operators["commit_ms"]).all():
+    if not np.isnan(operators["commit_ms"]).all() or any(operators["name"]):
         yield "3.2"
+    if not np.isnan(operators["rows_dropped_by_watermark"]).all():
+        yield "3.1"
 
 
 def _missing(executed: Columns, operators: Columns) -> Iterator[str]:
@@ -60,16 +64,32 @@ def _missing(executed: Columns, operators: Columns) -> Iterator[str]:
         yield "3.4"
     if _lacks(executed, "batch_duration_ms", "timestamp"):  # both stand at an event's head, which may be cut off
         yield "4.0"
-    if not np.isnan(operators["rows_total"]).all() and np.isnan(operators["commit_ms"]).all():
+    if _without_times(executed, operators):
         yield "3.2"
     old = ~np.isnan(executed["get_offset_ms"] + executed["timestamp"]) & np.isnan(executed["batch_id"])
     if old.any():
         yield "2.2" if (executed["run_id"][old] == executed["id"][old]).all() else "2.3"
 
 
+def _without_times(executed: Columns, operators: Columns) -> bool:
+    """Whether operators tell their rows and neither times nor names, which came together, where nobody shortened."""
+    if np.isnan(operators["rows_total"]).all() or (len(executed) and shortened(executed).all()):
+        return False
+    return not any(operators["name"]) and bool(np.isnan(operators["commit_ms"]).all())
+
+
+def shortened(batches: Columns) -> np.ndarray:
+    """Which batches have durations that somebody shortened, or that miss phases which every version reports."""
+    missing = np.any([np.isnan(batches[name]) for name in _ALWAYS], axis=0)
+    unasked = np.all([np.isnan(batches[name]) for name in _ASKING], axis=0)
+    elided = np.array(["durationMs" in (text or "") for text in batches["partial"]], dtype=bool)
+    found: np.ndarray = missing | unasked | elided
+    return found
+
+
 def _lacks(executed: Columns, column: str, *beside: str) -> bool:
     """Whether no whole event has a value there; whole is one that has the columns `beside` it, too."""
-    whole = ~np.any([np.isnan(executed[name]) for name in (*_ALWAYS, *beside)], axis=0)
+    whole = ~np.any([shortened(executed), *(np.isnan(executed[name]) for name in beside)], axis=0)
     return bool(whole.any() and np.isnan(executed[column][whole]).all())
 
 

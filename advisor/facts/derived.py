@@ -17,6 +17,10 @@ _FIRST_SPARK: Final = {"available_now": "3.2", "real_time": "3.5"}
 """The oldest Spark with a trigger, Databricks' own included (open source: 3.3 and 4.1)."""
 
 
+_SINKS_WITHOUT_ASYNC: Final = ("delta", "file", "foreach_batch")
+"""Sinks for which Spark refuses asynchronous progress tracking at start."""
+
+
 def derive(candidates: Candidates) -> None:
     """Add to `candidates` what follows from them; what was seen directly stays as it is."""
     _platform(candidates)
@@ -25,6 +29,7 @@ def derive(candidates: Candidates) -> None:
     _delta(candidates)
     _log_purge(candidates)
     _trigger(candidates)
+    _async_progress(candidates)
 
 
 def _best(candidates: Candidates, name: str) -> Any:
@@ -90,6 +95,27 @@ def _trigger(candidates: Candidates) -> None:
     found["computed"] = left
     if len(left) == 1:
         _put(candidates, "trigger", left[0], "computed")
+
+
+def _async_progress(candidates: Candidates) -> None:
+    """Off where Spark has it not yet, or would not have run these batches with it; a line that shows it says more."""
+    if "async_progress" in candidates:
+        return
+    refused = (
+        _best(candidates, "stateful") is True
+        or _best(candidates, "sink") in _SINKS_WITHOUT_ASYNC
+        or _best(candidates, "trigger") in ("once", "available_now")
+    )
+    if refused or _before(candidates, _async_since(candidates)):
+        _put(candidates, "async_progress", False, "computed")
+
+
+def _async_since(candidates: Candidates) -> str:
+    """The first Spark that tracks progress asynchronously, here: on Databricks that of Runtime 11.3."""
+    elsewhere = _best(candidates, "platform") in ("open_source", "other")
+    runtime = _best(candidates, "databricks_runtime_below")
+    before_runtime = runtime is not None and version_at_least("11.3", str(runtime))
+    return "3.4" if elsewhere or before_runtime else "3.3"
 
 
 def _before(candidates: Candidates, floor: str) -> bool:

@@ -43,10 +43,16 @@ _SOURCES: Final = {
     "ContinuousMemoryStream": "memory",
     "Kinesis": "kinesis",
     "EventHub": "event_hubs",
+    "CloudFilesSource": "auto_loader",
 }
 _DISPLAY: Final = "display_query_"
 """How `display()` in a notebook of Databricks names its query."""
-_DBFS: Final = "dbfs:/"
+_ON_DATABRICKS: Final = ("dbfs:/", "CloudFilesSource[")
+"""What paths and descriptions show that only Databricks has."""
+_METRICS_ON_DATABRICKS: Final = (
+    "metrics:estimatedTotalBytesBehindLatest", "metrics:numBytesOutstanding", "metrics:numFilesOutstanding",
+)  # fmt: skip
+"""Metrics of Kafka's and Delta's sources that open-source Spark does not report."""
 
 
 def computed(table: pa.Table | Batches) -> dict[str, Known]:
@@ -83,11 +89,13 @@ def _slots_held_by(executed: Columns) -> str | None:
 
 
 def _databricks_words(batches: Batches) -> bool:
-    """Whether the query's name or a path is such as only Databricks has."""
+    """Whether the query's name, a path or a source's metric is such as only Databricks has."""
     name, sink = (_last(batches.rows[column]) for column in ("name", "sink"))
-    of_last = batches.sources["batch"] == len(batches) - 1
-    paths = [sink or "", *(text or "" for text in batches.sources["description"][of_last])]
-    return (name or "").startswith(_DISPLAY) or any(_DBFS in path for path in paths)
+    of_last = batches.sources.where(batches.sources["batch"] == len(batches) - 1)
+    said = [sink or "", *(text or "" for text in of_last["description"])]
+    metrics = [of_last[key] for key in _METRICS_ON_DATABRICKS if key in of_last]
+    shown = any(mark in text for text in said for mark in _ON_DATABRICKS)
+    return shown or any(map(any, metrics)) or (name or "").startswith(_DISPLAY)
 
 
 def _last(texts: np.ndarray) -> str | None:

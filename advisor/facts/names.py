@@ -16,8 +16,8 @@ _COMPUTED: Final = ("computed",)
 _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "continuous", "real_time")
 _SINKS: Final = ("kafka", "console", "memory", "noop", "foreach", "foreach_batch", "file", "delta", "other")
 _INPUTS: Final = (
-    "kafka", "file", "delta", "rate", "rate_micro_batch", "socket", "memory", "kinesis", "event_hubs", "other",
-    "several",
+    "kafka", "file", "delta", "rate", "rate_micro_batch", "socket", "memory", "kinesis", "event_hubs", "auto_loader",
+    "other", "several",
 )  # fmt: skip
 _APPLICATION: Final[Scope] = "application"
 
@@ -173,8 +173,8 @@ _LOGS = (
         "async_progress",
         "bool",
         "progress is tracked asynchronously",
-        "logger of 'Starting', printed options, session",
-        _ASKED,
+        "logger of 'Starting', printed options, session; off where Spark would refuse it",
+        (*_ASKED, "computed"),
         asks="Is asynchronous progress tracking on?",
     ),
     Fact(

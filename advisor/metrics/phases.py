@@ -6,6 +6,7 @@ import numpy as np
 
 from advisor.batches import PHASES as COLUMNS
 from advisor.facts import version_at_least
+from advisor.facts.bounds import shortened
 from advisor.metrics.numbers import zero_filled
 from advisor.metrics.registry import BatchMetric, Batchwise, Bounds, Metric, Missing, batch_metric
 from advisor.window import PHASES, Window
@@ -65,7 +66,7 @@ def offset_log_ms(window: Window) -> Batchwise:
         return logs
     rest = unaccounted_ms(window)
     assert isinstance(rest, np.ndarray)
-    return Bounds(logs, logs + rest)
+    return Bounds(logs, logs + zero_filled(rest))
 
 
 def hides_commit_log(window: Window) -> bool:
@@ -96,10 +97,10 @@ def databricks_phases_ms(window: Window) -> Batchwise:
 
 @batch_metric("ms")
 def unaccounted_ms(window: Window) -> Batchwise:
-    """triggerExecution less all its phases, named here or not; at least 0."""
+    """triggerExecution less all its phases, named here or not; at least 0. Not known where somebody left phases out."""
     other = window.batches["other_phases_ms"]
     rest: np.ndarray = window.batches["trigger_execution_ms"] - summed(window, tuple(PHASES)) - other
-    return rest.clip(min=0)
+    return np.where(shortened(window.batches), np.nan, rest.clip(min=0))
 
 
 def share_of(part: BatchMetric, name: str, meaning: str, whole: BatchMetric = trigger_execution_ms) -> BatchMetric:

@@ -253,6 +253,13 @@ def _largest(window: Window, values: np.ndarray) -> np.ndarray:
     return largest
 
 
+def _largest_told(window: Window, values: np.ndarray) -> np.ndarray:
+    """The same; NaN, too, where a batch has operators and none of them tells."""
+    silent, batch = np.isnan(values), window.operators["batch"]
+    told = np.bincount(batch, ~silent, len(window)) > 0
+    return np.where(told | (np.bincount(batch, minlength=len(window)) == 0), _largest(window, values), np.nan)
+
+
 @batch_metric("rows", "count")
 def state_rows(window: Window) -> Batchwise:
     """Keys in the state (numRowsTotal), all operators."""
@@ -268,7 +275,7 @@ def state_rows_updated(window: Window) -> Batchwise:
 @batch_metric("rows", "count")
 def state_rows_updated_per_partition(window: Window) -> Batchwise:
     """Changed keys per state partition, of the operator that changed most."""
-    return _largest(window, window.operators["rows_updated"] / partitions(window))
+    return _largest_told(window, window.operators["rows_updated"] / partitions(window))
 
 
 @batch_metric("rows", "count")
@@ -282,7 +289,7 @@ def rows_per_state_partition(window: Window) -> Batchwise:
     names = window.operators["name"]
     combined = np.isin(names.astype(str), AGGREGATIONS) | (names == None)  # noqa: E711 - an array, element by element
     read = window.batches["input_rows"][window.operators["batch"]]
-    return _largest(window, np.where(combined, window.operators["rows_updated"], read) / partitions(window))
+    return _largest_told(window, np.where(combined, window.operators["rows_updated"], read) / partitions(window))
 
 
 @batch_metric("bytes", "bytes")

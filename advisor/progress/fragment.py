@@ -13,7 +13,7 @@ _TOKEN: Final = re.compile(
     |(?P<string>[ubr]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
     |(?P<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)
     |(?P<number>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
-    |(?P<word>[^\W\d][\w.$-]*)
+    |(?P<word>[^\W\d][\w.$-]*(?:"(?=[ ]*:))?)
     |(?P<mark>[{}\[\]():,=])
     |(?P<other>.)
     """,
@@ -138,7 +138,10 @@ class _Reader:
         return following is not None and following.text in (":", "=")
 
     def _member(self, token: _Token, thing: dict[str, Any]) -> bool:
-        key = _plain(token.text) if token.kind == "string" else token.text
+        key = _plain(token.text) if token.kind == "string" else token.text.rstrip('"')
+        if key in thing and not self._depth and "durationMs" not in thing:
+            for prose in [*thing][: [*thing].index(key) + 1]:  # it was about the record that begins behind it
+                del thing[prose]
         if key in thing or (key in _ONLY_ONCE and self._depth > 1):
             self._stopped = True  # the next record has begun
             return False

@@ -38,8 +38,9 @@ class Partial(NamedTuple):
 def of_fragment(fragment: Fragment) -> Partial | None:
     """What a fragment gives; None when nothing in it belongs to a progress event.
 
-    It is an event only where `durationMs` is whole and has `triggerExecution`. What it lacks stays empty in the event:
-    who reads it must ask `lacks` before he takes nothing for none.
+    It is an event only where `durationMs` is whole and has `triggerExecution`, or has `addBatch`, too, whatever else
+    was left out. What it lacks stays empty in the event: who reads it must ask `lacks` before he takes nothing for
+    none.
     """
     thing = in_latest_words(fragment.thing)
     if "durationMs" not in thing and "triggerExecution" in thing:
@@ -48,7 +49,18 @@ def of_fragment(fragment: Fragment) -> Partial | None:
     says = describe(thing)
     if not says:
         return None
-    return Partial(None if "durationMs" in lacks else _event(thing, lacks), lacks, says)
+    judged = "durationMs" not in lacks or _has_durations(thing)
+    return Partial(_event(thing, lacks) if judged else None, lacks, says)
+
+
+_JUDGED: Final = ("triggerExecution", "addBatch")
+"""Phases without which a record whose durations are not all there is not judged."""
+
+
+def _has_durations(thing: dict[str, Any]) -> bool:
+    """Whether durations that are not all there tell the whole trigger and its largest part."""
+    durations = thing.get("durationMs")
+    return isinstance(durations, dict) and all(isinstance(durations.get(phase), int) for phase in _JUDGED)
 
 
 def _lacking(thing: dict[str, Any], fragment: Fragment) -> Iterator[str]:
@@ -74,7 +86,7 @@ def _counted(thing: dict[str, Any], fragment: Fragment) -> bool:
 
 
 def _event(thing: dict[str, Any], lacks: Iterable[str]) -> Progress | None:
-    known = {key: value for key, value in thing.items() if key not in lacks}
+    known = {key: value for key, value in thing.items() if key not in lacks or key == "durationMs"}
     known |= {
         part: _trimmed(part, _objects(thing.get(part))) for part in ("stateOperators", "sources") if part in lacks
     }

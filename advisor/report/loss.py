@@ -8,6 +8,7 @@ import numpy as np
 
 from advisor.contract import Changed, Finding, Loss, LossKind, Part
 from advisor.engine.levels import part_ms
+from advisor.facts.bounds import shortened
 from advisor.metrics import METRICS, Estimate, measure
 from advisor.metrics.flow import SAME_LOAD, rows_taken
 from advisor.metrics.labels import label
@@ -16,7 +17,7 @@ from advisor.metrics.phases import DATABRICKS, DISCOVERY, OFFSET_LOG, hides_comm
 from advisor.metrics.spikes import Rhythm, rhythm
 from advisor.metrics.words import milliseconds, number
 from advisor.report.change import medians, slower
-from advisor.window import Window
+from advisor.window import PHASES, Window
 
 OUTPACED = 2.0  # times as long as its rows took to come: a batch that leaves more to the next one
 MOSTLY_BEHIND = 0.5  # of the batches outlast the interval: that is the loss, whatever they spend their time on
@@ -251,11 +252,17 @@ def goes_to(window: Window) -> list[Part]:
     count = len(window) if isinstance(found, Rhythm) else max(1, int(others.sum()))
     parts = {kind: float(np.nansum(summed(window, columns)[others])) for kind, columns in _GROUPS.items()}
     parts["other"] += float(np.nansum(window.batches["other_phases_ms"][others]))
-    rest = float(np.nansum(duration[others])) - sum(parts.values())
-    parts[_rest(window)] = parts.get(_rest(window), 0.0) + max(0.0, rest)
+    parts[_rest(window)] = parts.get(_rest(window), 0.0) + _in_no_phase(window, others)
     if isinstance(found, Rhythm):
         parts["spikes"] = float(np.nansum(duration[found.slow]))
     return _told({kind: ms / count for kind, ms in parts.items()}, whole / count)
+
+
+def _in_no_phase(window: Window, counted: np.ndarray) -> float:
+    """The time of these batches in no phase, all of them together; nothing of those that somebody shortened."""
+    told = counted & ~shortened(window.batches)
+    named = summed(window, tuple(PHASES)) + window.batches["other_phases_ms"]
+    return max(0.0, float(np.nansum((window.batches["trigger_execution_ms"] - named)[told])))
 
 
 def _rest(window: Window) -> LossKind:

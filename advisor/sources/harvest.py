@@ -107,9 +107,18 @@ class Harvest:
         if partial.event is None:
             return
         base = self._window.base
-        if self.runs is not None and partial.event.run_id != UNNAMED:
+        if partial.event.run_id == UNNAMED:
+            self._name(partial.event, start)
+        elif self.runs is not None:
             self.runs.saw(partial.event.run_id, base + start, base + end)
         self.chunks.add([partial.event], [base + start], self.file, self.log, [",".join(partial.lacks)])
+
+    def _name(self, event: Progress, start: int) -> None:
+        """Name a record without an id by its place; without a batch or a time nothing joins it to another's run."""
+        line = self._lines.number(self._window, start)
+        event.name = event.name or f"record at line {line}"
+        if event.batch_id is None and not event.timestamp:
+            event.id = event.run_id = f"{UNNAMED} at line {line}"
 
     def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""

@@ -313,7 +313,12 @@ _TRIGGERS = {
 }
 
 
-_ENDS = {"foreach_batch": "foreachBatch", "rate_micro_batch": "rate", "event_hubs": "Event Hubs"}
+_ENDS = {
+    "foreach_batch": "foreachBatch",
+    "rate_micro_batch": "rate",
+    "event_hubs": "Event Hubs",
+    "auto_loader": "Auto Loader",
+}
 
 
 def kind_of_query(query: QueryEntry) -> str:
@@ -321,7 +326,9 @@ def kind_of_query(query: QueryEntry) -> str:
     ends = [_ENDS.get(str(query.value(end)), str(query.value(end))) for end in ("source", "sink") if query.value(end)]
     if ends and query.value("source") and (partitions := query.value("kafka_partitions")):
         ends[0] += f", {text.plural(partitions, 'partition')}"
-    return " · ".join(filter(None, (" → ".join(ends), version(query), _state_kept(query), _trigger(query))))
+    if ends and not query.value("source"):
+        ends.insert(0, "")
+    return " · ".join(filter(None, (" → ".join(ends).lstrip(), version(query), _state_kept(query), _trigger(query))))
 
 
 def _state_kept(query: QueryEntry) -> str:

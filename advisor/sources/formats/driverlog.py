@@ -16,7 +16,7 @@ from advisor.sources.harvest import Buffer, Harvest
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
 _FEW_LINES = 64 << 10
-_OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|[{"'])""")
+_OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|\{(?!\}|(?!u['"])\w)|["'])""")
 
 
 def marks_events(buffer: Buffer, begin: int) -> bool:
