@@ -21,7 +21,8 @@ from advisor.bench.run import SMALLER_STATE, Bounds, Run, Runner
 from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.bench.steps import Candidate
 from advisor.comparison import Effect, Kept, Trial, order
-from advisor.comparison.interleaved import FEWEST_RUNS, SAME_SHARE
+from advisor.comparison.effect import SAME_SHARE
+from advisor.comparison.interleaved import FEWEST_RUNS
 from advisor.comparison.levels import FEWEST
 from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
@@ -291,7 +292,7 @@ class _Result:
 
 def _undecided(total: Trial, words: str) -> tuple[TrialVerdict, str]:
     """What to say where the interval holds 0."""
-    if total.same:
+    if total.effect.same:
         return "no difference", f"No difference of {SAME_SHARE:.0%} or more: {words}"
     enough = f"; about {total.runs_needed} runs would tell" if total.runs_needed else ""
     return "cannot say", f"Cannot say after {total.runs} runs{enough}: {words}"

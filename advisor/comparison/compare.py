@@ -110,7 +110,9 @@ def _verdict(total: Effect, weighed: Load) -> Verdict:
     # More rows never make a batch faster, nor fewer make it slower: such a difference stands at any load.
     if not comparable and not (weighed.kind == "differs" and total.told and slower != weighed.grown):
         return "not comparable"
-    return ("slower" if slower else "faster") if total.told else "no difference"
+    if total.told:
+        return "slower" if slower else "faster"
+    return "no difference" if total.same else "cannot say"
 
 
 def _says(verdict: Verdict, total: Effect, weighed: Load) -> str:
@@ -120,7 +122,14 @@ def _says(verdict: Verdict, total: Effect, weighed: Load) -> str:
     if verdict == "not comparable":
         return f"Not comparable: a typical batch went {went} {weighed.says}."
     if verdict == "no difference":
-        return f"No difference that can be told: a typical batch went {went}{percent}, {weighed.says}."
+        at_most = milliseconds(total.at_most)
+        return f"No difference, or at most {at_most} either way: a typical batch went {went}{percent}, {weighed.says}."
+    if verdict == "cannot say":
+        ends = f"{milliseconds(total.difference.low)} to {milliseconds(total.difference.high)}"
+        return (
+            f"Cannot say whether a typical batch is faster or slower: it went {went}, and the 95 % interval of the "
+            f"difference, {ends}{percent}, holds 0; {weighed.says}. More batches make it narrower."
+        )
     by = abs(total.difference.value or 0.0)
     ends = sorted((abs(total.difference.low), abs(total.difference.high)))
     words = f"{milliseconds(by)} {verdict} ({milliseconds(ends[0])} to {milliseconds(ends[1])})"

@@ -9,6 +9,8 @@ from advisor import contract
 from advisor.comparison.bootstrap import Level
 from advisor.metrics import Estimate
 
+SAME_SHARE = 0.05  # of BEFORE: two sides whose whole interval lies closer than this do not differ
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -28,6 +30,16 @@ class Effect:
     def told(self) -> bool:
         """Whether there is a difference that can be told from noise."""
         return self.difference.low > 0 or self.difference.high < 0
+
+    @property
+    def at_most(self) -> float:
+        """The largest difference in ms, either way, that the interval allows."""
+        return max(abs(self.difference.low), abs(self.difference.high))
+
+    @property
+    def same(self) -> bool:
+        """Whether the two sides are sure to differ by less than 5 %."""
+        return self.at_most < SAME_SHARE * self.before
 
     def entry(self) -> contract.Effect:
         """As it is told: ms to a hundredth, shares to a tenth of a percent."""

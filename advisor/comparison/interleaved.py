@@ -10,14 +10,13 @@ from typing import Literal
 import numpy as np
 
 from advisor.comparison.bootstrap import CONFIDENCE
-from advisor.comparison.effect import Effect
+from advisor.comparison.effect import SAME_SHARE, Effect
 from advisor.comparison.students import students_t
 from advisor.errors import UsageError
 from advisor.metrics import Estimate
 
 Arm = Literal["A", "B"]
 FEWEST_RUNS = 4
-SAME_SHARE = 0.05  # of A's mean: two sides whose whole interval lies closer than this do not differ
 _NUISANCES = 3  # level, effect, drift
 
 
@@ -30,15 +29,9 @@ class Trial:
     drift_ms: float
 
     @property
-    def same(self) -> bool:
-        """Whether the two sides are sure to differ by less than 5 %."""
-        ends = self.effect.difference.low, self.effect.difference.high
-        return max(map(abs, ends)) < SAME_SHARE * self.effect.before
-
-    @property
     def decided(self) -> bool:
         """Whether there is a difference that can be told, or none of 5 %."""
-        return self.effect.told or self.same
+        return self.effect.told or self.effect.same
 
     @property
     def runs_needed(self) -> int:

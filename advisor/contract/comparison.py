@@ -7,7 +7,7 @@ from typing import Literal
 from advisor.contract.advice import FactEntry, Promise
 from advisor.contract.base import Entry
 
-Verdict = Literal["slower", "faster", "no difference", "not comparable", "too few batches"]
+Verdict = Literal["slower", "faster", "no difference", "cannot say", "not comparable", "too few batches"]
 LoadKind = Literal["same", "adjusted", "differs", "unknown"]
 Outcome = Literal["kept", "broken", "cannot say yet"]
 Of = Literal["batch", "record"]

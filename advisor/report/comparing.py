@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from advisor.catalogue import Catalogue
 from advisor.comparison import Comparison, compare
 from advisor.contract import Advice, ComparedRun, plain
 from advisor.errors import TRACEBACK, InputError, UsageError
+from advisor.facts import Run
 from advisor.report.assemble import Asked, judged_runs
 from advisor.report.budget import moment
 from advisor.report.judged import Judged
@@ -85,10 +86,26 @@ def compare_readings(
     if not pairs:
         raise InputError("compare", "there are no two windows of one query", _would_do(after is None))
     on_the_mean = _on_the_mean(catalogue)
-    found = tuple(compare(one.window, other.window, _advised(one), on_the_mean) for one, other in pairs)
+    found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
     entries = tuple(_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True))
     told = contract.Comparisons(schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries)
     return Compared(told, found)
+
+
+def _compared(one: _Side, other: _Side, on_the_mean: set[str]) -> Comparison:
+    found = compare(one.window, other.window, _advised(one), on_the_mean)
+    return replace(found, says=f"{_two_queries(one.judged.run, other.judged.run)}{found.says}")
+
+
+def _two_queries(before: Run, after: Run) -> str:
+    """That the two sides are not, or may not be, the same query; empty where they are."""
+    if before.id == after.id:
+        return ""
+    if before.name and after.name and before.name != after.name:
+        return f"Two different queries: {before.name} before, {after.name} after. "
+    if before.name and before.name == after.name:
+        return ""
+    return "The query ids differ: these are two queries, or one query with a new checkpoint. "
 
 
 def _would_do(alone: bool) -> str:

@@ -66,8 +66,18 @@ def test_a_faster_run_is_told_with_its_phases_and_its_latency() -> None:
 def test_the_same_settings_give_no_difference() -> None:
     found = compare(run(SYNC, **LEGAL), run(SYNC, seed=7, **LEGAL))
     assert found.verdict == "no difference"
+    assert found.says.startswith("No difference, or at most ")
     assert not found.slower_by_more_than(0)
     assert found.changed == ()
+
+
+def test_an_interval_that_is_too_wide_cannot_say() -> None:
+    found = compare(run(SYNC, count=12, noise=0.5, **LEGAL), run(SYNC, count=12, noise=0.5, seed=7, **LEGAL))
+    total = effect(found, "triggerExecution")
+    assert total.difference.low < 0 < total.difference.high and not total.same
+    assert found.verdict == "cannot say"
+    assert found.says.startswith("Cannot say whether a typical batch is faster or slower")
+    assert not found.slower_by_more_than(0)
 
 
 def test_two_comparisons_of_the_same_windows_are_equal() -> None:
@@ -105,7 +115,7 @@ def test_more_rows_are_taken_off_by_the_fitted_cost() -> None:
     found = compare(loaded(1000, **known), loaded(1400, seed=1, **known))
     assert found.load is not None and found.load.kind == "adjusted"
     assert found.load.shift_ms == pytest.approx(40, rel=0.1)
-    assert found.verdict == "no difference"
+    assert found.verdict == "cannot say"  # the fit is no surer than that
     assert abs(found.effects[0].difference.value or 0) < 3
 
 

@@ -61,9 +61,9 @@ def levels_of(effect: float, spread: float, runs: int = 8) -> list[tuple[str, fl
 
 def test_no_difference_is_said_only_where_the_whole_interval_is_close() -> None:
     close, wide, faster = (interleaved(levels_of(*given)) for given in ((0, 1), (0, 20), (-30, 1)))  # type: ignore[arg-type]
-    assert (close.effect.told, close.same, close.decided) == (False, True, True)
-    assert (wide.effect.told, wide.same, wide.decided) == (False, False, False)
-    assert (faster.effect.told, faster.same, faster.decided) == (True, False, True)
+    assert (close.effect.told, close.effect.same, close.decided) == (False, True, True)
+    assert (wide.effect.told, wide.effect.same, wide.decided) == (False, False, False)
+    assert (faster.effect.told, faster.effect.same, faster.decided) == (True, False, True)
 
 
 def test_the_runs_that_would_tell_grow_with_the_square_of_the_spread() -> None:
