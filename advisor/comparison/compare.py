@@ -125,10 +125,10 @@ def _says(verdict: Verdict, total: Effect, weighed: Load) -> str:
         at_most = milliseconds(total.at_most)
         return f"No difference, or at most {at_most} either way: a typical batch went {went}{percent}, {weighed.says}."
     if verdict == "cannot say":
-        ends = f"{milliseconds(total.difference.low)} to {milliseconds(total.difference.high)}"
+        width = f"{milliseconds(total.difference.low)} to {milliseconds(total.difference.high)}"
         return (
             f"Cannot say whether a typical batch is faster or slower: it went {went}, and the 95 % interval of the "
-            f"difference, {ends}{percent}, holds 0; {weighed.says}. More batches make it narrower."
+            f"difference, {width}{percent}, holds 0; {weighed.says}. More batches make it narrower."
         )
     by = abs(total.difference.value or 0.0)
     ends = sorted((abs(total.difference.low), abs(total.difference.high)))
