@@ -68,7 +68,12 @@ def _parts(window: Window) -> dict[str, np.ndarray]:
     assert isinstance(rest, np.ndarray)
     parts = {**phases, REST[0]: window.batches["other_phases_ms"], REST[1]: rest}
     parts |= _inside(window)
-    return {TOTAL: window.batches["trigger_execution_ms"]} | {name: ms for name, ms in parts.items() if ms.any()}
+    return {TOTAL: window.batches["trigger_execution_ms"]} | {name: ms for name, ms in parts.items() if _known(ms)}
+
+
+def _known(ms: np.ndarray) -> bool:
+    """Whether a part takes any time, and every batch tells how much."""
+    return bool(ms.any()) and not np.isnan(ms).any()
 
 
 def _inside(window: Window) -> dict[str, np.ndarray]:
