@@ -252,20 +252,31 @@ def test_record_latency_of_even_batches(batch: dict[str, int], p50: float, p99: 
     assert value(measure(made, "record_latency_ms", "p99")) == pytest.approx(p99, abs=0.5)
 
 
+COMMITS = {"commitTimeMs": 40, "numShufflePartitions": 2}
+
+
 @pytest.mark.parametrize(
     ("sink", "operators", "p50"),
     [
         # 100 of the batch until its end, half of latestOffset and the commit log apart, and half the gap of 100
         ("KafkaTable", [], 100 - 5 - 30 + 50 - 12),
         ("KafkaTable", [{"operatorName": "dedupe", "numRowsTotal": 1}], 100 - 5 - 30 + 50),
+        ("KafkaTable", [COMMITS | {"operatorName": "dedupe"}], 100 - 5 - 30 - 20 + 50),
+        ("KafkaTable", [COMMITS | {"operatorName": "stateStoreSave"}], 100 - 5 - 30 + 50),
         ("NoopTable", [], 100 - 5 - 30 + 50),
     ],
-    ids=["written while the tasks run", "state comes before", "not known of other sinks"],
+    ids=[
+        "written while the tasks run",
+        "state comes before",
+        "handed on before the state's commit",
+        "counted first",
+        "not known of other sinks",
+    ],
 )
 def test_records_are_visible_when_the_sink_has_written_them(sink: str, operators: list[Any], p50: float) -> None:
     batch = {"triggerExecution": 100, "latestOffset": 10, "addBatch": 36, "commitOffsets": 30}
     rows = [batch | {"sink": sink, "operators": operators}] * 20
-    facts = {"sink": "kafka" if sink == "KafkaTable" else "noop", "stateful": bool(operators)}
+    facts = {"sink": "kafka" if sink == "KafkaTable" else "noop", "stateful": bool(operators), "task_slots": 2}
     found = measure(window(rows, trigger="unspecified", **facts), "record_latency_ms", "p50")
     assert value(found) == pytest.approx(p50, abs=0.5)
 

@@ -11,7 +11,7 @@ from advisor.metrics.numbers import fact_number, median, zero_filled
 from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles, Windowed, remembered, window_metric
 from advisor.metrics.spikes import rhythm
-from advisor.metrics.state import ARBITRARY, partitions, state_waves_excess_ms
+from advisor.metrics.state import ARBITRARY, partitions, state_commit_per_task_ms, state_waves_excess_ms
 from advisor.metrics.words import milliseconds
 from advisor.window import Window
 
@@ -35,7 +35,8 @@ def record_latency_ms(window: Window) -> Windowed:
     g to the trigger before, and are visible when the sink has written them: latencies are uniform over [v, v + g], v =
     triggerExecution - latestOffset / 2 - commitOffsets, mixed over the batches by rows. Without state, rows reach Kafka
     while the tasks run, by measurement a third of addBatch before its end; with state they reach it as their task ends,
-    so that several waves of tasks spread them over addBatch x (1 - 1 / waves). A backlog comes on top: rows that wait
+    of deduplication and joins before the task's state is committed, so that several waves of tasks spread them over
+    addBatch x (1 - 1 / waves). A backlog comes on top: rows that wait
     over the pace at which the query takes them. With a backlog this is the latency of records that come now, not of
     those that become visible now. Records are taken to reach the source at once.
     """
@@ -148,7 +149,14 @@ def _not_waited(window: Window) -> np.ndarray:
     """What of each trigger lies before its last record came, or after the typical record was visible."""
     asking, after = summed(window, DISCOVERY), summed(window, ("commit_offsets_ms",))
     spared: np.ndarray = asking / 2 + after + _while_written(window) * summed(window, ("add_batch_ms",))
-    return spared
+    return spared + _committed_after(window)
+
+
+def _committed_after(window: Window) -> np.ndarray:
+    """The commit of one task's state, before which deduplication and joins have given their rows to Kafka."""
+    commit = state_commit_per_task_ms(window)
+    first_out = _fact(window, "sink") == "kafka" and (names := operators(window)) and names <= AT_ONCE
+    return zero_filled(commit) if first_out and isinstance(commit, np.ndarray) else np.zeros(len(window))
 
 
 def _while_written(window: Window) -> float:

@@ -27,6 +27,8 @@ from advisor.savings.record import OF_RECORDS
 
 MEASURED = Path(__file__).with_name("measured.json")
 COVERAGE = 0.9
+LEAST = 0.02
+"""Of the batch or latency: no rule speaks of less, and what is saved of it is noise."""
 OF_MODEL = "estimated_per_record"
 """What a case that measured records calls what the latency model said before it was calibrated."""
 Known = Mapping[str, dict[str, Any]]
@@ -57,8 +59,8 @@ def calibration(known: Known, without: str | None = None) -> Calibration:
 
 
 def of(one: Mapping[str, Any]) -> Saves | None:
-    """The promise that a case tries; None for what failed or stands on another metric."""
-    if "failed" in one or not one["metric_ms"] or not one["metric_ms"]["value"] > 0:
+    """The promise that a case tries; None for what failed, stands on another metric, or is too little for a rule."""
+    if "failed" in one or not one["metric_ms"] or one["metric_ms"]["value"] <= LEAST * one["before_ms"]:
         return None
     if one["metric_ms"]["name"] == OF_MODEL:
         return OF_RECORDS

@@ -212,7 +212,7 @@ def _other_kinds_of_kafka(servers: Servers) -> Iterator[Case]:
 
 def _sparse(servers: Servers) -> Iterator[Case]:
     """Few records per partition and batch, whose fetches Kafka holds back; and as many that none is."""
-    for rate, partitions in ((4, 4), (50, 4), (20, 1), (200, 8), (10_000, 8)):
+    for rate, partitions in ((4, 4), (50, 4), (20, 1), (100, 6), (200, 8), (10_000, 8)):
         settings = f"{rate:,} records a second, {partitions} topic partitions"
         yield _of_kafka("Kafka to Kafka", Kafka(rate, servers.kafka, partitions), FETCHES, settings)
     for workload, query in SPARSE.items():
