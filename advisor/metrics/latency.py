@@ -148,8 +148,9 @@ def mixture_quantiles(
 def _not_waited(window: Window) -> np.ndarray:
     """What of each trigger lies before its last record came, or after the typical record was visible."""
     asking, after = summed(window, DISCOVERY), summed(window, ("commit_offsets_ms",))
-    spared: np.ndarray = asking / 2 + after + _while_written(window) * summed(window, ("add_batch_ms",))
-    return spared + _committed_after(window)
+    written = _while_written(window) * summed(window, ("add_batch_ms",)) + _committed_after(window)
+    spared: np.ndarray = asking / 2 + after + written
+    return spared
 
 
 def _committed_after(window: Window) -> np.ndarray:

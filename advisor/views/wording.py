@@ -498,7 +498,7 @@ def together(query: QueryEntry) -> str:
         return ""
     does = {step.id: step.do for finding in query.findings for step in finding.steps}
     steps = "; ".join(does[named.step] for named in query.together.steps)
-    return f"{_gain(query.together.saves_ms, 'batch')}, computed, not measured: {steps}"
+    return f"{_gain(query.together.saves_ms, 'batch')}: {steps}"
 
 
 def refused(one: Refused) -> str:
