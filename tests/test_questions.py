@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import advisor
+from advisor.views.selection import selections
 from tests.made import event
 from tests.sources.variants import KAFKA, STATE, pretty
 
@@ -220,7 +221,8 @@ def durations(ms: int, *more: str) -> str:
 def test_pieces_that_nothing_joins_are_not_one_run(tmp_path: Path) -> None:
     data = told(tmp_path, "Untuned:", "```", durations(10_400), "```", "With fewer partitions:", "```", durations(680))
     assert sorted(query["window"]["batches"] for query in data["queries"]) == [1, 1]
-    assert {query["name"] for query in data["queries"]} == {"record at line 3", "record at line 10"}
+    places = {f"record at byte {record['offset']}" for record in data["input"]["partial"]}
+    assert {query["name"] for query in data["queries"]} == places
     assert not any("slow batch" in query["verdict"] for query in data["queries"])
 
 
@@ -263,3 +265,89 @@ def test_rows_that_an_operator_does_not_tell_are_not_none(tmp_path: Path) -> Non
     silent = {"operatorName": "stateStoreSave", "commitTimeMs": 3_186_626, "numShufflePartitions": 200}
     query = only(told(tmp_path, pretty(batch(7, operators=[silent]))))
     assert "ST012" not in [finding["rule"] for finding in query["findings"]]
+
+
+ROW_BY_ROW = {
+    "triggerExecution": 372_000, "addBatch": 371_800, "latestOffset": 1, "walCommit": 40, "commitOffsets": 40,
+    "numInputRows": 191, "sink": "ForeachWriterTable(org.apache.spark.sql.execution.python.PythonForeachWriter@1)",
+}  # fmt: skip
+
+
+def test_a_foreach_writer_is_named_and_gets_code_of_its_own(tmp_path: Path) -> None:
+    made = event(7, 0, 17_000, ROW_BY_ROW)
+    query = only(told(tmp_path, pretty(made)))
+    assert "a ForeachWriter gets them one by one" in query["screen"]["loss"]["says"]
+    code = query["best_step"]["advice"]["change"]["code"]
+    assert ("process(row)" in code, "foreachBatch" in code) == (True, False)
+
+
+def keeping_up(**source: Any) -> dict[str, Any]:
+    """One event of a trigger of five seconds, at one of its multiples."""
+    row = {
+        "triggerExecution": 3700, "addBatch": 3500, "latestOffset": 20, "queryPlanning": 4, "walCommit": 67,
+        "commitOffsets": 80, "numInputRows": 500, "sink": "ForeachBatchSink",
+        "sources": [{"description": "KafkaV2[Subscribe[a]]", "numInputRows": 500} | source],
+    }  # fmt: skip
+    return event(12, 0, 5000, row)
+
+
+def offsets(behind: int, partitions: int = 6) -> dict[str, Any]:
+    """Offsets of a batch of 500 rows that leaves so many behind in its last partition."""
+    start = {str(number): 1000 for number in range(partitions)}
+    end = start | {"0": 1500}
+    return {
+        "startOffset": {"a": start},
+        "endOffset": {"a": end},
+        "latestOffset": {"a": end | {str(partitions - 1): 1000 + behind}},
+    }
+
+
+def test_a_query_that_keeps_up_is_told_so(tmp_path: Path) -> None:
+    query = only(told(tmp_path, pretty(keeping_up(**offsets(0)))))
+    assert "It keeps up: 1.3 s of the trigger's 5.0 s are left, and no rows wait." in query["screen"]["loss"]["says"]
+    assert "no more than 6 tasks read each batch, unless minPartitions is set" in " ".join(query["screen"]["troubles"])
+
+
+def test_nobody_keeps_up_while_rows_wait_or_may_wait(tmp_path: Path) -> None:
+    behind = only(told(tmp_path, pretty(keeping_up(**offsets(300)))))
+    unknown = only(told(tmp_path, pretty(keeping_up())))
+    assert "keeps up" not in behind["verdict"] + unknown["verdict"]
+    assert "1.3 s of the trigger's 5.0 s are left." in unknown["screen"]["loss"]["says"]
+
+
+def test_rows_that_a_batch_of_kafka_leaves_are_left_by_a_limit(tmp_path: Path) -> None:
+    query = only(told(tmp_path, pretty(keeping_up(**offsets(300)))))
+    (found,) = [finding for finding in query["findings"] if finding["rule"] == "TR010"]
+    assert "a limit (maxOffsetsPerTrigger) lets a batch take 500 rows, and 300 rows wait" in found["says"]
+    assert found["steps"][0]["change"]["reader_option"] == {"maxOffsetsPerTrigger": "1000"}
+
+
+def test_files_that_wait_for_auto_loader_are_told(tmp_path: Path) -> None:
+    source = {"description": "CloudFilesSource[s3://a/b]", "metrics": {"numFilesOutstanding": "1287"}}
+    query = only(told(tmp_path, pretty(keeping_up(**source))))
+    assert query["screen"]["troubles"][0].startswith("1,287 files still wait, says Auto Loader")
+    assert "keeps up" not in query["verdict"]
+
+
+def test_a_record_with_rows_and_without_add_batch_is_not_idle(tmp_path: Path) -> None:
+    query = only(told(tmp_path, pretty(event(7, 0, 5000, {"triggerExecution": 4200, "numInputRows": 900}))))
+    assert query["verdict"].endswith("A trigger took 4.2 s for 900 rows; its durations name no addBatch.")
+    assert "idle" not in query["verdict"]
+
+
+def test_an_idle_record_without_a_run_is_no_earlier_run(tmp_path: Path) -> None:
+    short = {key: value for key, value in batch(6, triggerExecution=2).items() if key != "runId"}
+    del short["durationMs"]["addBatch"]
+    found = report(tmp_path, pretty(short | {"numInputRows": 0}), pretty(batch(7)))
+    assert [chosen.earlier for chosen in selections(found.typed) if chosen.query.batches] == [0]
+
+
+def test_a_batch_hardly_longer_than_its_interval_is_told_in_percent(tmp_path: Path) -> None:
+    (entry,) = told(tmp_path, BEHIND.format("5000 ms", "5098 ms"))["input"]["falling_behind"]
+    assert "That is 2 % more than the interval" in entry["says"]
+
+
+def test_a_range_in_one_line_is_more_than_one_batch(tmp_path: Path) -> None:
+    line = BEHIND.format("500 ms", "8000–18000 ms")
+    (entry,) = told(tmp_path, line, "Each batch writes to s3a://bucket/table.")["input"]["falling_behind"]
+    assert ("One line is no pattern" in entry["says"], "The text names S3" in entry["says"]) == (False, True)

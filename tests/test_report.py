@@ -103,7 +103,9 @@ def test_the_budget_of_a_healthy_query_is_shown_with_nothing_to_do(catalogue: Ca
 
 
 def test_only_idle_triggers_are_no_batches(catalogue: Catalogue) -> None:
-    report = reported(catalogue, events([{"triggerExecution": 3, "latestOffset": 2, "operators": [STATE]}] * 20))
+    report = reported(
+        catalogue, events([{"triggerExecution": 3, "latestOffset": 2, "numInputRows": 0, "operators": [STATE]}] * 20)
+    )
     (query,) = report.queries
     assert (report.data["input"]["idle"], query["batches"], query["findings"]) == (20, 0, [])
     assert "idle" in query["verdict"]

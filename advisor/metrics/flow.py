@@ -196,6 +196,40 @@ def backlog_batches(window: Window) -> Windowed:
 
 
 @window_metric("share", "count")
+def left_waiting_share(window: Window) -> Windowed:
+    """Share of the batches after which rows wait on that were there when the batch was made: a limit left them."""
+    backlog = backlog_rows(window)
+    told = known(backlog) if isinstance(backlog, np.ndarray) else np.array([])
+    if not len(told):
+        return NO_BACKLOG
+    left = float((told > 0).mean())
+    return Estimate(left, left, left)
+
+
+@window_metric("rows", "count")
+def rows_taken_per_batch(window: Window) -> Windowed:
+    """Rows that a batch takes from its sources (median)."""
+    taken = median(rows_taken(window))
+    return Estimate(taken, taken, taken) if np.isfinite(taken) else Missing("the rows of a batch are not known")
+
+
+@window_metric("rows", "count")
+def doubled_rows_per_batch(window: Window) -> Windowed:
+    """Twice the rows that a batch takes, two digits, rounded up."""
+    taken = median(rows_taken(window))
+    if not taken > 0:
+        return Missing("the rows of a batch are not known")
+    doubled = _rounded_up(2 * taken)
+    return Estimate(doubled, doubled, doubled)
+
+
+def _rounded_up(rows: float) -> float:
+    """The number with two digits, rounded up."""
+    digit = 10 ** max(0, math.floor(math.log10(rows)) - 1)
+    return float(math.ceil(rows / digit) * digit)
+
+
+@window_metric("share", "count")
 def full_batches_share(window: Window) -> Windowed:
     """Share of the batches as large as the largest after which rows wait on: a limit of the source holds them."""
     rows, backlog = rows_taken(window), backlog_rows(window)
@@ -218,8 +252,7 @@ def advised_rows_per_batch(window: Window) -> Windowed:
         return NO_BACKLOG if len(window) > 1 else Missing("one batch does not tell how many rows arrive")
     if not arriving > 0:
         return Missing("the rows that arrive between two triggers are not known")
-    digit = 10 ** max(0, math.floor(math.log10(2 * arriving)) - 1)
-    advised = float(math.ceil(2 * arriving / digit) * digit)
+    advised = _rounded_up(2 * arriving)
     return Estimate(advised, advised, advised)
 
 

@@ -23,6 +23,7 @@ LABELS: Final[dict[str, str]] = {
     "driver_gaps_share": "the share of the driver working alone",
     "falling_behind_share": "the share of late batches",
     "fixed_cost_share": "the fixed cost's share of the batch",
+    "left_waiting_share": "the share of batches that leave rows waiting",
     "full_batches_share": "the share of batches filled to the source's limit",
     "gc_ms": "garbage collection",
     "gc_share": "the share of garbage collection",

@@ -15,9 +15,16 @@ PROGRESS_NEEDS_INFO = (
     "Spark writes progress at level INFO, which the console of pip's PySpark 4 does not show: let the driver write it "
     "to a file, with the settings that `latency-advisor log4j` prints, or set spark.eventLog.enabled=true"
 )
+_AT_ONCE = "the next batch begins at once: no rows are lost by it, and its length decides the latency."
+_LITTLE = 1.2
+"""Times the interval: what is less is told in percent."""
 _CLUES = {
     "jdbc": (
         "The text names JDBC: what each batch reads or writes there counts into the batch, a whole table above all."
+    ),
+    "s3a": (
+        "The text names S3: each batch writes its checkpoint's logs and its files there, one request after the other, "
+        "however few its rows."
     ),
     "shuffle_partitions": (
         "The text names spark.sql.shuffle.partitions: 200 by default, and where state is kept or rows are shuffled "
@@ -57,12 +64,18 @@ def _sentences(interval: int, spent: list[int], clocks: list[str], lines: Sequen
     since = since or (f" (at {clocks[0]} by the log's clock)" if clocks else "")
     yield f"{often} that batches fall behind: {work} of work in an interval of {milliseconds(interval)}{since}."
     if interval:
-        times = _range(min(spent) / interval, max(spent) / interval, lambda ratio: f"{ratio:,.1f}")
-        yield f"That is {times} times the interval; the next batch begins at once, so its length decides the latency."
-    if len(lines) == 1:
+        yield f"That is {_longer(min(spent) / interval, max(spent) / interval)}; {_AT_ONCE}"
+    if len(lines) == 1 and len(set(spent)) == 1:
         yield "One line is no pattern: the first batch after a start often works off what had piled up until then."
     clues = {clue for one in lines for clue in one.clues}
     yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
+
+
+def _longer(low: float, high: float) -> str:
+    """How much longer than the interval: in percent where that is little."""
+    if high < _LITTLE:
+        return f"{_range(100 * (low - 1), 100 * (high - 1), lambda percent: f'{percent:.0f}')} % more than the interval"
+    return f"{_range(low, high, lambda ratio: f'{ratio:,.1f}')} times the interval"
 
 
 def _range(low: float, high: float, words: Callable[[float], str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from advisor.contract import Changed, Finding, Loss, LossKind, Part
@@ -26,6 +27,7 @@ LEAST_WAIT = 1000.0  # ms for which rows wait in the source: less is no backlog 
 SLOW_FACTOR = 3.0  # times the median: a slow batch
 LEAST_SPIKES = 0.05  # of all time
 NO_CAUSE = ("add_batch", "unaccounted", "other")  # losses that name a phase, and not what it does
+NEARLY_FULL = 0.8  # of the trigger interval
 IN_GENERAL = 0.5  # what counts of them
 LEAST_NAMED = 0.2  # of addBatch: a part that takes less is not named beside it
 
@@ -58,7 +60,26 @@ def largest_loss(window: Window, findings: Sequence[Finding], changed: Changed |
         return None
     behind = next(_behind(window), None)
     found = list(_losses(window, findings, changed))
-    return behind or max(found, key=_weight, default=None)
+    return behind or _with_what_is_left(max(found, key=_weight, default=None), window)
+
+
+def _with_what_is_left(loss: Loss | None, window: Window) -> Loss | None:
+    """The loss; where it only names a phase, with what the batch leaves of its trigger's interval."""
+    interval, batch = _interval(window), _value(window, "trigger_execution_ms")
+    slowest = measure(window, "trigger_execution_ms", "p99")
+    if loss is None or loss.kind not in NO_CAUSE or not interval or not isinstance(slowest, Estimate):
+        return loss
+    if slowest.safe > NEARLY_FULL * interval:
+        return loss
+    left = f"{milliseconds(interval - batch)} of the trigger's {milliseconds(interval)} are left"
+    return msgspec.structs.replace(loss, says=f"{loss.says} {_keeps_up(window).format(left=left)}")
+
+
+def _keeps_up(window: Window) -> str:
+    """That the query keeps up, where the sources say that nothing waits; else only what is left."""
+    waits, over = measure(window, "backlog_rows", "p99"), _value(window, "over_interval_share")
+    nothing = isinstance(waits, Estimate) and waits.high == 0 and not over and not window.facts.value("falling_behind")
+    return "It keeps up: {left}, and no rows wait." if nothing else "{left}."
 
 
 def _weight(loss: Loss) -> float:
@@ -111,17 +132,23 @@ def _behind(window: Window) -> Iterator[Loss]:
     if share >= MOSTLY_BEHIND and slope > 0:
         yield _falling(f"The backlog grows: with each minute records wait {milliseconds(slope)} longer.")
     busy, of_a_row = _value(window, "utilisation"), milliseconds(_value(window, "add_batch_per_row_ms"))
+    one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
     if busy >= OUTPACED and batch >= 1000:
         yield _falling(
             f"Rows come {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its rows "
-            f"came in {milliseconds(batch / busy)}; addBatch takes {of_a_row} a row."
+            f"came in {milliseconds(batch / busy)}; addBatch{one_by_one} takes {of_a_row} a row."
         )
     wait = _value(window, "backlog_wait_ms")
     if wait >= batch and wait >= LEAST_WAIT:
         yield _falling(
             f"{number(_value(window, 'backlog_rows'), 'rows')} wait in the source, {milliseconds(wait)} of work at the "
-            f"pace of these batches; a batch takes {number(median(rows_taken(window)), 'rows')}."
+            f"pace of these batches; a batch takes {number(median(rows_taken(window)), 'rows')}{_by_a_limit(window)}."
         )
+
+
+def _by_a_limit(window: Window) -> str:
+    """That a limit holds the batches, where the source takes all that is there but for one."""
+    return ", as a limit of the source has it" if window.facts.value("source") == "kafka" else ""
 
 
 def _nothing_waits(window: Window) -> str:

@@ -52,6 +52,8 @@ def _parts(batch: Columns, whole: float) -> Iterator[str]:
 def idle(triggers: Batches) -> str:
     """What idle triggers tell: how long each takes, and what state the query keeps; never the state's timings."""
     rows = triggers.rows
+    if any_above_zero(rows["input_rows"]):
+        return _without_add_batch(rows)
     discovery = [
         phase for phase in ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms") if any_above_zero(rows[phase])
     ]
@@ -59,6 +61,13 @@ def idle(triggers: Batches) -> str:
     triggers_word = "An idle trigger takes" if len(triggers) == 1 else f"{len(triggers):,} idle triggers take"
     took = _range(rows["trigger_execution_ms"])
     return f"{triggers_word} {took}{asks}.{_on_the_minute(rows['timestamp'])}{_state(triggers.operators)}"
+
+
+def _without_add_batch(rows: Columns) -> str:
+    """Of records that count rows and name no addBatch: somebody shortened them, for a batch took the rows."""
+    last = np.flatnonzero(rows["input_rows"] > 0)[-1]
+    took = _range(rows["trigger_execution_ms"][last : last + 1])
+    return f"A trigger took {took} for {number(rows['input_rows'][last], 'rows')}; its durations name no addBatch."
 
 
 def _on_the_minute(starts: np.ndarray) -> str:

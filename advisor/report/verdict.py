@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from advisor.batches import Batches
 from advisor.contract import Advice, BestStep, Changed, Finding, Loss, LossKind, Promise
+from advisor.facts import version_at_least
 from advisor.metrics import Estimate, measure
-from advisor.metrics.numbers import fact_number
+from advisor.metrics.numbers import any_above_zero, fact_number
 from advisor.metrics.words import milliseconds
 from advisor.report.change import slower
 from advisor.report.judged import Judged
-from advisor.report.loss import NO_CAUSE
+from advisor.report.loss import NEARLY_FULL, NO_CAUSE
 from advisor.report.unjudged import first_batch, idle
 from advisor.window import Window
 
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
 UNEVEN = 3.0  # p99 of the batches over p50
 LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the batch
-NEARLY_FULL = 0.8  # of the trigger interval
+OUTPACED = 1.1  # times as fast as they are processed: rows of a batch that leaves more to the next one
+_FILES_THAT_WAIT = "metrics:numFilesOutstanding"
+_TOLD_IN_SHORT = ("TR007",)
+"""Rules whose findings have a shorter sentence here."""
+FEW_PARTITIONS = 16  # of Kafka: more are seldom what bounds a query
 
 
 def best_step(findings: Sequence[Finding]) -> BestStep | None:
@@ -133,7 +139,7 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
 def _in_general_words(findings: Sequence[Finding], loss: Loss | None) -> list[str]:
     """What the gravest finding says, where the loss is but the name of a phase."""
     graver = [finding for finding in findings if finding.explained_by is None and finding.level != "low"]
-    if not graver or loss is None or loss.kind not in NO_CAUSE or graver[0].rule == loss.rule:
+    if not graver or loss is None or loss.kind not in NO_CAUSE or graver[0].rule in (loss.rule, *_TOLD_IN_SHORT):
         return []
     return [graver[0].says]
 
@@ -148,7 +154,9 @@ def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[L
         yield (), f"The p99 of the record latency lies {milliseconds(excess.safe)} over its target."
     yield from ((("falling_behind",), words) for words in _nearly_full(window))
     yield from ((("spikes", "slow_batches"), words) for words in _uneven(window))
-    yield from (((), words) for words in _one_partition(window))
+    yield from ((("falling_behind",), words) for words in _outpaced(window))
+    yield from (((), words) for words in _files_that_wait(window))
+    yield from (((), words) for words in _readers(window))
     if changed is not None and slower(changed):
         yield ("slower_than_before",), f"{changed.says.partition(';')[0].rstrip('.')}."
 
@@ -165,14 +173,48 @@ def _nearly_full(window: Window) -> Iterator[str]:
         )
 
 
-def _one_partition(window: Window) -> Iterator[str]:
-    """That one task reads each batch, where the batch is long."""
+def _readers(window: Window) -> Iterator[str]:
+    """How few tasks read each batch, where the batch is long."""
     add_batch, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
     if not isinstance(add_batch, Estimate) or not isinstance(share, Estimate):
         return
-    one = window.facts.value("kafka_partitions") == 1 and window.facts.value("trigger") != "real_time"
-    if one and add_batch.safe >= LONG_MS and share.safe >= MOST:
-        yield "One partition of Kafka is read: one task reads each batch, unless minPartitions is set."
+    count, slots = fact_number(window, "kafka_partitions"), fact_number(window, "task_slots")
+    few = count is not None and count <= FEW_PARTITIONS and (slots is None or count < slots)
+    one_source = window.facts.value("source") == "kafka" and window.facts.value("trigger") != "real_time"
+    if count is None or not few or not one_source or add_batch.safe < LONG_MS or share.safe < MOST:
+        return
+    unless = "" if _before_min_partitions(window) else ", unless minPartitions is set"
+    if count == 1:
+        yield f"One partition of Kafka is read: one task reads each batch{unless}."
+    else:
+        yield f"{count:.0f} partitions of Kafka are read: no more than {count:.0f} tasks read each batch{unless}."
+
+
+def _before_min_partitions(window: Window) -> bool:
+    """Whether this Spark is older than 3.0, for which minPartitions was not tried."""
+    version, below = window.facts.value("spark_version"), window.facts.value("spark_version_below")
+    return not version_at_least(str(version), "3.0") if version else bool(below and version_at_least("3.0", str(below)))
+
+
+def _outpaced(window: Window) -> Iterator[str]:
+    """That rows came faster than a few batches process them: many would show whether it lasts."""
+    busy, batch = measure(window, "utilisation"), measure(window, "trigger_execution_ms")
+    if len(window) >= FEWEST_BATCHES or not isinstance(busy, Estimate) or not isinstance(batch, Estimate):
+        return
+    if busy.safe >= OUTPACED and batch.safe >= LONG_MS:
+        yield f"Rows came {busy.safe:.2g} times as fast as they were processed: if that lasts, the query falls behind."
+
+
+def _files_that_wait(window: Window) -> Iterator[str]:
+    """The files that Auto Loader says it has not taken yet."""
+    if window.facts.value("source") != "auto_loader" or _FILES_THAT_WAIT not in window.sources:
+        return
+    files = [int(text) for text in window.sources[_FILES_THAT_WAIT] if text and text.isdigit()]
+    if files and files[-1]:
+        yield (
+            f"{files[-1]:,} files still wait, says Auto Loader: a batch takes no more than "
+            "cloudFiles.maxFilesPerTrigger and maxBytesPerTrigger let it."
+        )
 
 
 def _uneven(window: Window) -> Iterator[str]:
@@ -188,6 +230,11 @@ def _of_the_interval(window: Window) -> str:
     return f" within the {milliseconds(interval)} between two triggers" if interval else ""
 
 
+def _took_rows(triggers: Batches) -> bool:
+    """Whether triggers without addBatch count rows: they ran, and their records were shortened."""
+    return any_above_zero(triggers.rows["input_rows"])
+
+
 def _nothing_to_judge(judged: Judged) -> str:
     executed = judged.window.executed
     if judged.window.facts.value("trigger") == "continuous":
@@ -197,7 +244,8 @@ def _nothing_to_judge(judged: Judged) -> str:
     if not len(executed):
         if not judged.run.batches or judged.idle is None or not len(judged.idle):
             return "Nothing to judge: no progress event."
-        return f"Nothing to judge: idle, no whole record of a batch. {idle(judged.idle)}"
+        quiet = "no whole record of a batch" if _took_rows(judged.idle) else "idle, no whole record of a batch"
+        return f"Nothing to judge: {quiet}. {idle(judged.idle)}"
     if bool(executed["cold"].all()):
         quiet = f" {idle(judged.idle)}" if judged.idle is not None and len(judged.idle) else ""
         return f"{first_batch(judged.window)}{quiet}"

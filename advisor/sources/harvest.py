@@ -115,10 +115,10 @@ class Harvest:
 
     def _name(self, event: Progress, start: int) -> None:
         """Name a record without an id by its place; without a batch or a time nothing joins it to another's run."""
-        line = self._lines.number(self._window, start)
-        event.name = event.name or f"record at line {line}"
+        place = f"at byte {start + self._window.base:,}"
+        event.name = event.name or f"record {place}"
         if event.batch_id is None and not event.timestamp:
-            event.id = event.run_id = f"{UNNAMED} at line {line}"
+            event.id = event.run_id = f"{UNNAMED} {place}"
 
     def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""

@@ -39,11 +39,17 @@ def selections(report: Report, *, everything: bool = False) -> list[Selection]:
     runs: dict[str, list[QueryEntry]] = {}
     for query in report.queries:
         runs.setdefault(query.id or query.run_id, []).append(query)
-    before = {id(query): nth for group in runs.values() for nth, query in enumerate(sorted(group, key=_ended))}
+    ordered = [sorted(group, key=_ended) for group in runs.values()]
+    before = {id(query): sum(map(_ran, group[:nth])) for group in ordered for nth, query in enumerate(group)}
     latest = {id(max(group, key=_ended)) for group in runs.values()}
     return [
         selection(query, before[id(query)], everything) for query in report.queries if everything or id(query) in latest
     ]
+
+
+def _ran(query: QueryEntry) -> bool:
+    """Whether the run is more than idle triggers: short forms of those name no run."""
+    return bool(query.batches) or query.state in ("dead", "restarting")
 
 
 def _ended(query: QueryEntry) -> str:

@@ -20,6 +20,7 @@ _UNITS = {b"s": 1000, b"second": 1000, b"seconds": 1000, b"min": 60_000, b"minut
 _CLUES = {
     "jdbc": re.compile(rb"\bjdbc\b", re.IGNORECASE),
     "foreach_batch": re.compile(rb"foreach_?batch", re.IGNORECASE),
+    "s3a": re.compile(rb"\bs3a?(?:://|\b)", re.IGNORECASE),
     "shuffle_partitions": re.compile(rb"spark\.sql\.shuffle\.partitions|\+ \d+\) / 200\]"),
 }
 
