@@ -7,6 +7,10 @@ from typing import Final
 from advisor.redaction.rules import NOT_YET, Rule, applied, rule
 
 _SECRET_QUERY: Final = r"key|code|x-(?:amz|goog)-(?:credential|security-token)|awsaccesskeyid"
+_ACCOUNT: Final = r"root|admin(?:istrator)?|sa|sys(?:tem|dba)?|user|guest|postgres|mysql|oracle|mongo|redis"
+_PASSWORD: Final = r"[^\s\"'@/<>(){}\[\]:,;]{4,200}"
+_DRAWN: Final = r"(?=[^\d@]{0,100}\d)(?=[^a-z@]{0,100}[a-z])(?=[^A-Z@]{0,100}[A-Z])"
+_HOST: Final = r"@(?=[a-zA-Z])(?!sha\d)"
 _RULES: Final[tuple[Rule, ...]] = (
     # up to the host; a port is no password
     rule("@", rf"(://){NOT_YET}[^\s\"'/@:<>]*:(?!\d{{1,5}}(?:[/?#,\s\"']|$))"
@@ -17,8 +21,14 @@ _RULES: Final[tuple[Rule, ...]] = (
          r"[^\s\"'<>]{1,300}@", "@"),
     # the service/host@REALM of Kerberos is no password
     rule("@", r"(?<![\w/.:@~-])[\w$#]{1,64}/(?!_HOST@|(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}@[A-Z])"
-         r"[^\s\"'@/<>]{2,200}@(?=[\w/(])", "@"),
-    rule("@", r"(?<![\w/.@-])[\w.-]{1,64}:[^\s\"'@/<>(){}\[\]]{2,200}@(?=[\w-]{1,63}(?:\.[a-zA-Z]|:\d))", "@"),
+         r"[^\s\"'@/<>]{2,200}@(?!sha256:)(?=[\w/(])", "@"),
+    rule("@", r"(?<![\w/.@-])[\w.-]{1,64}:[^\s\"'@/<>(){}\[\]]{2,200}@(?!sha256:)"
+         r"(?=[\w-]{1,63}(?:\.[a-zA-Z]|:\d))", "@"),
+    # a host without a dot: of an account that everybody knows, on this machine, or a password drawn by chance
+    rule("@", rf"((?<![\w/.@-])(?i:{_ACCOUNT}):){NOT_YET}{_PASSWORD}{_HOST}", "@"),
+    rule("@", rf"((?<![\w/.@-])[a-zA-Z][\w.-]{{0,63}}:){NOT_YET}{_PASSWORD}"
+         r"@(?=localhost\b|(?:\d{1,3}\.){3}\d)", "@"),
+    rule("@", rf"((?<![\w/.@-])[a-zA-Z][\w.-]{{0,63}}:){NOT_YET}{_DRAWN}{_PASSWORD}{_HOST}", "@"),
     rule("=", rf"(?i:([?&](?:{_SECRET_QUERY})=)){NOT_YET}[^&\s\"'<>]+"),
 )  # fmt: skip
 

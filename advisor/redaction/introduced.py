@@ -1,4 +1,4 @@
-"""Credentials that a word or a line introduces: private keys, JAAS, Bearer, Basic, curl -u."""
+"""Credentials that a word or a line introduces: private keys, JAAS, Bearer, Basic, curl -u, IDENTIFIED BY."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from typing import Final
 
 from advisor.redaction.rules import NOT_YET, Rule, applied, rule
 
+_CHARACTER: Final = r"[^\s\"'()\[\]{}<>,;:]"
+# Beside a word that also stands in prose: with two digits and both cases, as what was drawn by chance has.
+_DRAWN: Final = (
+    rf"{NOT_YET}(?=(?:(?!\d){_CHARACTER}){{0,100}}\d(?:(?!\d){_CHARACTER}){{0,100}}\d)(?=(?:(?![a-z]){_CHARACTER}){{0,100}}[a-z])"
+    rf"(?=(?:(?![A-Z]){_CHARACTER}){{0,100}}[A-Z])(?!/){_CHARACTER}{{8,}}"
+)
+_SECRET: Final = r"passw(?:or)?d|passphrase|secret|token|(?:api|access|account|encryption|secret)[ ._-]?key"
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
 _RULES: Final[tuple[Rule, ...]] = (
     rule("private key", r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----.*?(?:-----END [A-Z ]{0,60}-----|$)"),
@@ -13,8 +20,19 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("loginmodule", r"(?<![\w.$])[\w.$]{0,200}LoginModule\s{1,3}(?:required|requisite|sufficient|optional)\b"
          r"(?:\s{1,9}[\w.]{1,100}\s?=\s?(?:\"(?:[^\"\\]|\\.)*\"|\\{1,7}\"[^\"]*\"|'[^']*'|[^\s;]+))*\s?;?"),
     rule("bearer", rf"(?i:(\bBearer\s{{1,3}})(?!(?:{_OF_PROSE})\b))[\w.~+/=-]{{6,}}"),
-    rule("basic", r"(\bBasic\s{1,3})(?=[A-Za-z]{0,200}(?:[0-9=]|[a-z][A-Z]))[\w+/=-]{8,}"),
+    rule("basic", r"(\b(?:Basic\s{1,3}|[bB]asic[\"']?[:=]\s?[\"']?))"
+         r"(?=[A-Za-z]{0,200}(?:[0-9=]|[a-z][A-Z]))[\w+/=-]{8,}"),
     rule("-u", rf"((?<![\w-])(?:-u|--user|--proxy-user)[\s=]{{0,3}}[\"']?){NOT_YET}[\w.@-]{{1,100}}:[^\s\"']+"),
+    # clients of databases and registries
+    rule("-p", rf"((?<![\w-])(?:mysql|mariadb)\w*[^\n|&]{{0,300}}?\s-p)(?=\S){NOT_YET}(?:\"[^\"]*\"|'[^']*'|\S+)"),
+    rule(" -", r"((?<![\w-])(?:(?:docker|podman|az|oc|helm registry) login|sqlcmd|bcp|mongo\w*|redis-cli|sqlplus)"
+               rf"\s[^\n|&]{{0,300}}?(?<=\s)-(?:[pP]|a)\s{{1,3}}){NOT_YET}(?:\"[^\"]*\"|'[^']*'|\S+)"),
+    rule("identified", r"((?:IDENTIFIED|(?i:(?:(?:create|alter)\s{1,3}user|\bto)\s{1,3}\S{1,100}\s{1,3}identified))"
+                       r"(?:\s{1,3}(?i:with)\s{1,3}\w{1,60})?\s{1,3}(?i:by)(?:\s{1,3}(?i:password|values))?\s{1,3})"
+                       rf"{NOT_YET}(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s;,]+)"),
+    # netrc, spark-defaults.conf, a sentence
+    rule(("passw", "passphrase", "secret", "token", "key"),
+         rf"((?<![\w.-])[\w.-]{{0,200}}?(?i:{_SECRET})(?:\s(?:is|was))?:?\s{{1,9}}[\"'\[(]?){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
 )  # fmt: skip
 

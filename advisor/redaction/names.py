@@ -13,10 +13,10 @@ _KEYS: Final = (
 )
 # Spark's own pattern (spark.redaction.regex: secret, password, token, access key), and what it misses.
 _WORDS: Final = re.compile(
-    rf"secret|passw|passphrase|passcode|token|credential|(?:{_KEYS})\.?key|keystore\.key|(?:store|key)pass\b"
+    rf"secret|passw|passphrase|passcode|token|credential|(?:{_KEYS})\.?key|keystore\.key|(?:store|key|user|db)pass\b"
     r"|sasl\.?jaas|connection\.?string|signature|authorization|identified\.by|auth\.user\.?info|webhook"
 )
-_SEGMENTS: Final = re.compile(r"(?:^|\.)(?:pass|pwd|pw|sas|sig|creds?|jwt)\d?(?:\.|$)|(?:^|\.)(?:auth|cookie)$")
+_SEGMENTS: Final = re.compile(r"(?:^|\.)(?:pass|pwd|pw|sas|sig|creds?|jwt)\d?(?:\.|$)|(?:^|\.)(?:auth|cookie|bearer)$")
 """Words that are too short to count inside a longer one or in a path."""
 _SPEAKS_OF_ONE: Final = re.compile(
     r"\.(?:algorithm|class|count|dir|enabled|endpoint|expir\w+|file|format|id\.type|interval|issuer|kind|length|limit"

@@ -16,11 +16,16 @@ from advisor.redaction.rules import REDACTED
 Span = tuple[int, int]
 Opening = re.Match[str]
 
-_QUOTE: Final = r"\\{0,7}[\"']"
-_ADJECTIVE: Final = r"(?:(?:access|account|api|client|encryption|private|secret|session|shared|signing) )?"
+# As text writes it, and as JSON, a spreadsheet, HTML, an address and a word processor do.
+_OF_HTML: Final = r"&(?:quot|apos|#34|#39);"
+_OF_ADDRESS: Final = r"%(?:25)?2[27]"
+_QUOTE: Final = rf"(?:\\{{0,7}}[\"']|\"\"|''|`|[“”‘’]|{_OF_HTML}|{_OF_ADDRESS})"
+_ADJECTIVE: Final = r"(?:(?i:access|account|api|client|encryption|private|secret|session|shared|signing) )?"
 # A lookahead with a reference back to it takes the whole name or nothing: no second try from its middle.
-_NAME: Final = rf"(?<![\w.\-/])(?=(?P<name>{_ADJECTIVE}[\w.\-/]+))(?P=name)"
-_SIGN: Final = r"\s{0,9}(?P<sign>->|=>|:=|==?|:(?![/:])|%3[dDaA])\s{0,9}"
+# What an address escapes before a name is no part of it.
+_NAME: Final = rf"(?<![\w.\-/])(?:(?<=%)(?:25)?[2-7][0-9A-Fa-f])?(?=(?P<name>{_ADJECTIVE}[\w.\-/]+))(?P=name)"
+_BLANKS: Final = r"(?:\s|%20){0,9}"
+_SIGN: Final = rf"{_BLANKS}(?P<sign>->|=>|:=|==?|:(?![/:])|[＝：→⇒]|%(?:25)?3[dDaA]|\\{{1,7}}u003[dDaA]){_BLANKS}"
 _NEXT: Final = r"[\s,;&|]{1,3}[\\\"'(\[{<]{0,3}[\w.\-/]{1,100}[\\\"']{0,3}\s{0,2}"
 _CLOSING: Final = r"[)\]}>\"']{1,4}(?=[\s,;]|$)"
 _END: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>|[=:])|,\s?\(")
@@ -28,17 +33,24 @@ _END_OF_WORD: Final = re.compile(rf"\s|{_END.pattern}")
 _END_OF_ARROW: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>)|,\s?\(")
 _SCHEME: Final = re.compile(r"(?:bearer|basic|digest|negotiate|token|apikey)\s+", re.IGNORECASE)
 _TRAILING: Final = ")]}>\"',;"
-_QUOTED: Final = re.compile(r"(?P<quote>[\"'])(?P<inside>(?:[^\"'\\]|\\.|(?!(?P=quote))[\"'])*)", re.DOTALL)
-_ESCAPED: Final = re.compile(r"(?P<quote>\\{1,7}[\"'])(?P<inside>.*?)(?:(?<!\\)(?P=quote)|$)", re.DOTALL)
+# SQL doubles a quote that stands inside.
+_QUOTED: Final = re.compile(
+    r"(?P<quote>[\"'])(?P<inside>(?:[^\"'\\]|\\.|(?P=quote){2}|(?!(?P=quote))[\"'])*)", re.DOTALL
+)
+_ESCAPED: Final = re.compile(
+    rf"(?P<quote>\\{{1,7}}[\"']|{_OF_HTML}|{_OF_ADDRESS})(?P<inside>.*?)(?:(?<!\\)(?P=quote)|$)", re.DOTALL
+)
+_DOUBLED: Final = re.compile(r"(?P<quote>\"\"|'')(?P<inside>.*?)(?:(?P=quote)|$)", re.DOTALL)
 _LISTED: Final = re.compile(r"(?P<open>[\[{])(?P<inside>.*?)(?:[\]}](?=[\s,;)\]}&]|$)|$)", re.DOTALL)
 _NUMBERS: Final = re.compile(r"[\[{](?:\s|,|\\{0,7}\"\d{1,10}\\{0,7}\":|:|-?\d{1,20})*[\]}]")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
-    r"(?:true|false|null|none|nil|yes|no|on|off|string|binary|kerberos|simple|basic|bearer|USER_INFO|\**)(?=[\s,;&)\]}>\"']|$)",
+    r"(?:true|false|null|none|nil|yes|no|on|off|string|binary|kerberos|simple|basic|bearer|USER_INFO|\w{1,20}Type(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
     re.IGNORECASE,
 )
 _OF_COOKIE: Final = re.compile(r"[^\"',\]})]*")
-_OF_ELEMENT: Final = re.compile(r"[^<]*(?=</)")
+_OF_ELEMENT: Final = re.compile(r"(?:<!\[CDATA\[(?:[^\]]|\](?!\]>)){0,500}\]\]>|[^<]*)(?=</)")
+_OF_ESCAPED_ELEMENT: Final = re.compile(r"[^&<]*(?:&(?!lt;)[^&<]*)*(?=&lt;/)")
 _OF_PAIR: Final = re.compile(r".*?(?=\)(?:[\s,;)\]}]|$)|$)", re.DOTALL)
 _OF_COMMAND: Final = re.compile(r"(?!(?:and|are|cannot|is|must|needs?|not|option|or|requires?|was)\b)[^\s\"']+")
 
@@ -76,7 +88,8 @@ def _value(text: str, found: Opening) -> Span:
     at, name = found.end(), found["name"]
     if _counts(text, at, found):
         return at, at
-    for form in (_QUOTED, _ESCAPED, _LISTED):
+    doubled = (_DOUBLED,) if found["quote"] in ('""', "''") else ()
+    for form in (*doubled, _QUOTED, _ESCAPED, _LISTED):
         if enclosed := form.match(text, at):
             return enclosed.span("inside")
     if is_cookie(name):
@@ -134,12 +147,24 @@ _FORMS: Final = tuple(
         ),
         ("</", r"<name>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}</name>\s{0,9}<value>", _until(_OF_ELEMENT)),
         ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", _until(_OF_ELEMENT)),
+        ("</", r"<[\w\-]{1,50}\s(?:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", _until(_OF_ELEMENT)),
+        ("&lt;/", r"&lt;(?P<name>[\w.\-]{1,100})&gt;", _until(_OF_ESCAPED_ELEMENT)),
         ("(", rf"\({_NAME},\s?", _until(_OF_PAIR)),
-        # .option("password", "...")
-        ("(", rf"\(\s?{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE},\s{{0,3}}(?=[\"'])", _quoted),
+        # .option("password", "..."), OPTIONS ('password' '...')
+        ("(", rf"\(\s?{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE}(?:,\s{{0,3}}|\s{{1,3}})(?=[\"'])", _quoted),
+        # setPassword("...")
+        ("(", r"\b(?!get|is|has)(?P<name>\w{1,100})\(\s?(?=[\"'])", _quoted),
         ("", rf"{_NAME}(?P<quote>{_QUOTE})?{_SIGN}", _value),
         ("-", r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{0,99})\s{1,3}(?!-)", _word),
-        ("", r"(?i:\b(?P<name>password|identified by password|identified by)\s{1,3})(?=[\"'])", _quoted),
+        # PASSWORD '...', SET PASSWORD FOR me = '...', password is "..."
+        (
+            "",
+            r"(?i:\b(?P<name>password(?: for \S{1,100}\s{0,3}=)?"
+            r"|(?:password|passphrase|secret|token)(?: is| was)(?: set to)?:?)\s{1,3})(?=[\"'])",
+            _quoted,
+        ),
+        # SECRET_ACCESS_KEY '...'
+        ("_", r"\b(?P<name>[A-Z]{1,30}(?:_[A-Z]{1,30}){1,5}(?<!S))\s{1,3}(?=[\"'])", _quoted),
     )
 )
 """What a text must hold for the form to be tried, how the form begins, and where its value stands."""

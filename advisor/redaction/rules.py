@@ -18,23 +18,23 @@ NOT_YET: Final = r"(?!\*{9}\(redacted\))"
 class Rule(NamedTuple):
     """Where a credential stands: after group 1 of the pattern, if it has one, and before `then`.
 
-    The pattern is tried where a text holds `needs`, in lower case.
+    The pattern is tried where a text holds one of `needs`, in lower case.
     """
 
-    needs: str
+    needs: tuple[str, ...]
     pattern: re.Pattern[str]
     then: str = ""
 
 
-def rule(needs: str, pattern: str, then: str = "", flags: int = re.DOTALL) -> Rule:
+def rule(needs: str | tuple[str, ...], pattern: str, then: str = "") -> Rule:
     """A rule of this pattern."""
-    return Rule(needs, re.compile(pattern, flags), then)
+    return Rule((needs,) if isinstance(needs, str) else needs, re.compile(pattern, re.DOTALL), then)
 
 
 def applied(rules: Iterable[Rule], text: str) -> str:
     """`text` without the credentials that the rules know."""
     lowered = text.lower()
     for needs, pattern, then in rules:
-        if needs in lowered:
+        if any(each in lowered for each in needs):
             text = pattern.sub((r"\1" if pattern.groups else "") + REDACTED + then, text)
     return text

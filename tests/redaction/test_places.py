@@ -21,13 +21,14 @@ from advisor.sources import files
 from advisor.sources.listener.history import History
 from advisor.sources.sightings import sight, sight_event_log
 from tests.made import event
-from tests.redaction.shapes import HARMLESS, NAMED, PLACED, SECRET, TOKENS
+from tests.redaction.shapes import DRAWN, HARMLESS, NAMED, PLACED, SECRET, TOKENS
 from tests.sources.sessions import Made, ended, progress, recorder, tell
 from tests.sources.variants import pretty
 
 FORMS = {
     **{name: form.format(SECRET) for name, form in NAMED.items()},
     **{f"placed: {name}": form.format(SECRET) for name, form in PLACED.items()},
+    **{f"drawn: {name}": form.format(SECRET) for name, form in DRAWN.items()},
 }
 FORMED = {name: token for name, token in TOKENS.items() if "\n" not in token}
 CREDENTIALS = [(text, SECRET) for text in FORMS.values()] + [(token, token[-14:-2]) for token in FORMED.values()]

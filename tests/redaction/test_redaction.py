@@ -22,7 +22,7 @@ from advisor.redaction import (
     redact_lines,
     redact_setting,
 )
-from tests.redaction.shapes import HARMLESS, HOLDS_ODD, NAMED, ODD, PLACED, SECRET, TOKENS
+from tests.redaction.shapes import DRAWN, HARMLESS, HOLDS_ODD, NAMED, ODD, PLACED, SECRET, TOKENS
 
 FORMS = NAMED | {f"placed: {name}": form for name, form in PLACED.items()}
 _AROUND = ("reading with {} failed", "{}", "x={}&y=1", '"{}"', "https://h/{}/x", "({})", "a:{};b")
@@ -44,6 +44,13 @@ def test_no_form_lets_a_credential_through(form: str) -> None:
 def test_no_credential_of_any_form_comes_through(form: str, secret: str) -> None:
     marked = "7Q" + secret
     assert marked not in redact(form.format(marked))
+
+
+@pytest.mark.parametrize("form", DRAWN.values(), ids=DRAWN)
+def test_a_credential_that_only_its_look_shows(form: str) -> None:
+    assert SECRET not in redact(form.format(SECRET))
+    assert redact(form.format("orders")) == form.format("orders")
+    assert redact(redact(form.format(SECRET))) == redact(form.format(SECRET))
 
 
 @pytest.mark.parametrize("form", HOLDS_ODD.values(), ids=HOLDS_ODD)
@@ -190,6 +197,10 @@ REPEATED = {
     "placed": [form.format("x") for form in PLACED.values()],
     "nothing in its place": [form.format("") for form in (NAMED | PLACED).values()],
     "tokens": [*TOKENS.values()],
+    "drawn": [form.format(text) for form in DRAWN.values() for text in ("", "x", SECRET)],
+    "introduced": ["mysql ", "mysql -", "docker login -", "to me identified ", "%22", "&quot;", "&lt;password&gt;",
+                   "<password><![CDATA[", "<password><![CDATA[]", 'password=""', "password=''", "root:", "a.key ",
+                   "A_B "],
 }  # fmt: skip
 
 
