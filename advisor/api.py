@@ -280,23 +280,32 @@ def _refuse_absent(
     refuse_empty(limits, sum(entry.batches for entry in entries), held)
 
 
+_LENGTH = re.compile(
+    r"(?=\d)" + "".join(rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{unit}\s?)?" for unit in ("d", "h", "m", "s", "ms")), re.ASCII
+)
+_LENGTHS = "write 30s, 30m, 2h, 1d or 1h30m"
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
 def duration(text: str, option: str) -> pd.Timedelta:
-    """A length of time as `30s`, `30m`, `2h` or `1d`; UsageError, naming the option, for anything else."""
+    """A length of time as `30s`, `30m`, `2h`, `1d` or `1h30m`; UsageError, naming the option, for anything else."""
     if re.fullmatch(r"[\d.,\s]+", text):
-        raise UsageError(f"{option} {text}", f"{text.strip()} of what?", "write 30s, 30m, 2h or 1d")
+        raise UsageError(f"{option} {text}", f"{text.strip()} of what?", _LENGTHS)
     try:
-        length = pd.Timedelta(text)
-    except ValueError:
-        raise UsageError(f"{option} {text}", "is no length of time", "write 30m, 2h or 1d") from None
+        length = pd.Timedelta(text) if _LENGTH.fullmatch(text.strip()) else None
+    except ValueError:  # longer than 292 years
+        length = None
+    if length is None:
+        raise UsageError(f"{option} {text}", "is no length of time", _LENGTHS)
     if not length > pd.Timedelta(0):
-        raise UsageError(f"{option} {text}", "is not longer than nothing", "write 30m, 2h or 1d")
+        raise UsageError(f"{option} {text}", "is not longer than nothing", _LENGTHS)
     return length
 
 
 def _instant(option: str, text: str | None) -> pd.Timestamp | None:
     if text is None:
         return None
-    instant = pd.to_datetime(text, errors="coerce")
+    instant = pd.to_datetime(text, errors="coerce") if _INSTANT.match(text.strip()) else None
     if pd.isna(instant):
         raise UsageError(f"--{option} {text}", "is no point in time", "write 2026-03-01T02:30:00Z")
     return instant.tz_localize("UTC") if instant.tzinfo is None else instant.tz_convert("UTC")

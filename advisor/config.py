@@ -77,7 +77,7 @@ def _written(value: Any) -> str:
 class QueryConfig(_Model):
     """What is wanted of a query and known about it: its latency target, its levels by rule id, its facts."""
 
-    latency_target_ms: float | None = Field(None, gt=0)
+    latency_target_ms: float | None = Field(None, ge=1, le=1e12)
     levels: dict[str, Annotated[dict[Level, float], AfterValidator(_ordered)]] = Field(default_factory=dict)
     facts: Annotated[dict[str, Any], AfterValidator(_facts)] = Field(default_factory=dict)
 

@@ -10,6 +10,7 @@ from typing import Any
 from advisor import config
 from advisor.catalogue import Catalogue
 from advisor.engine import Silenced
+from advisor.errors import UsageError
 from advisor.facts import Run, parse_user_fact
 
 UserFact = tuple[str | None, str, Any]
@@ -48,7 +49,19 @@ def user_wishes(
 ) -> UserWishes:
     """Wishes from `fact=value` texts and the advisor.yaml at `place`, or else the one beside these paths."""
     found = Path(place) if place is not None else config.find(beside)
-    return UserWishes(config.load(found, catalogue.rules), [parse_user_fact(text) for text in set])
+    return UserWishes(config.load(found, catalogue.rules), _given(set))
+
+
+def _given(texts: Iterable[str]) -> list[UserFact]:
+    """The facts in these texts; UsageError where two contradict each other."""
+    given: dict[tuple[str | None, str], Any] = {}
+    for text in texts:
+        query, name, value = parse_user_fact(text)
+        if given.setdefault((query, name), value) != value:
+            raise UsageError(
+                f"--set {text}", f"{name} is given twice, as {given[query, name]} and {value}", "give it once"
+            )
+    return [(query, name, value) for (query, name), value in given.items()]
 
 
 def _names(run: Run) -> tuple[str | None, ...]:

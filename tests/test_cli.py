@@ -165,6 +165,54 @@ def test_of_several_queries_one_may_have_no_batch_in_the_time_asked_for(tmp_path
     assert set(verdicts) == {0, 20}
 
 
+@pytest.mark.parametrize(
+    ("option", "values", "said"),
+    [
+        ("--last", ["30m30m", "30m 1h", "1w", "NaN", "-5m", "٣m", "1e9d", "999999999d"], "write 30s, 30m, 2h"),
+        ("--since", ["now", "12:00", "2026", "2026-02-30", "1700000000", "NaT"], "write 2026-03-01"),
+        ("--set", [":task_slots=3"], "names no query"),
+        ("--set", ["latency_target_ms=1e308", "trigger_interval_ms=99999999999999"], "give at most 1,000,000,000,000"),
+        ("--set", ["task_slots=1e9", "task_slots=٣", "task_slots=0x10", "task_slots=nan"], "give a whole number"),
+        ("--set", ["task_slots=99999999"], "give at most 1,000,000"),
+        ("--set", ["latency_target_ms=0", "latency_target_ms=1e-300"], "give at least 1"),
+        ("--set", ["spark_version=9.9.9.9", "spark_version=3", "spark_version=3.9", "spark_version=1.6"], "no Spark"),
+        ("--rules", [""], "--rules is empty"),
+        ("--last=", ["30m"], "--last is empty"),
+    ],
+)  # fmt: skip
+def test_odd_values_of_options(option: str, values: list[str], said: str) -> None:
+    for value in values:
+        result = run("analyze", LOG, option, value)
+        assert said in one_line(result), value
+
+
+def test_one_fact_with_two_values() -> None:
+    said = one_line(run("analyze", LOG, "--set", "task_slots=3", "--set", "task_slots=4"))
+    assert "task_slots is given twice, as 3 and 4; give it once" in said
+    assert run("analyze", LOG, "--set", "task_slots=3", "--set", "task_slots=3").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["os.path:sep", "--conf", "a=1"], "cannot be called with a setup"),
+        (["os:getpid", "--conf", "a=1"], "cannot be called with a setup"),
+        (["os.path:exists", "--conf", "=1"], "has no key"),
+        (["os.path:exists", "--conf", "a=1", "--conf", "a=2"], "one key is given two values"),
+        (["os.path:exists", "--conf", "a=1", "--runs", "6"], "6 is no multiple of 4"),
+        (["os.path:exists", "--conf", "a=1", "--runs", "8", "--most-runs", "4"], "4 is less than --runs 8"),
+        (["os.path:exists", "--conf", "a=1", "--seconds", "nan"], "nan"),
+        (["os.path:exists", "--conf", "a=1", "--batches", "0"], "0 is not in the range"),
+    ],
+)
+def test_a_trial_that_cannot_be_starts_no_spark(words: list[str], said: str) -> None:
+    assert said in one_line(run("trial", *words))
+
+
+def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
+    assert "holds no rules" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
+
+
 def test_an_extra_that_is_missing_is_one_line() -> None:
     require("bench", "bench", ("json", "click"))
     with pytest.raises(UsageError, match=r"^bench: no_such, not_here are not installed; pip install '.*\[bench\]'$"):

@@ -18,7 +18,7 @@ queries:
   orders-enricher:
     latency_target_ms: 500
     levels: {LG001: {low: 0.3, high: 0.6}}
-    facts: {stateful: false, sink: kafka, task_slots: 16, spark_version: "3.10", ignored_async_setting: null}
+    facts: {stateful: false, sink: kafka, task_slots: 16, spark_version: "4.10", ignored_async_setting: null}
 """
 
 
@@ -41,7 +41,7 @@ def test_all_that_it_may_say(tmp_path: Path) -> None:
         "stateful": False,
         "sink": "kafka",
         "task_slots": 16,
-        "spark_version": "3.10",
+        "spark_version": "4.10",
         "ignored_async_setting": None,
         "latency_target_ms": 500,
     }
@@ -79,7 +79,10 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
         ("queries: {a: {facts: {statefull: true}}}", "did you mean"),
         ("queries: {a: {facts: {sink: kafak}}}", "sink cannot be 'kafak'"),
         ("queries: {a: {facts: {spark_version: 3.10}}}", "write the version in quotes"),
-        ("queries: {a: {latency_target_ms: -1}}", "queries.a.latency_target_ms: input should be greater than 0"),
+        (
+            "queries: {a: {latency_target_ms: -1}}",
+            "queries.a.latency_target_ms: input should be greater than or equal to 1",
+        ),
         ("- a list", "holds no keys"),
         ("ignore: [", "line 2: while parsing a flow node"),
         ("ignore: [{rule: LG001, reason: x, until: 2026-02-30}]", "ignore.0.until: input should be a valid date"),

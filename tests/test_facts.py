@@ -46,9 +46,9 @@ def frame(rows: list[dict[str, Any]], **asked: Any) -> pa.Table:
 
 
 def seen(
-    fact: str, value: Any, *, source: str = "log", run: str | None = None, offset: int = 0, **more: Any
+    fact: str, value: Any, *, origin: str = "log", run: str | None = None, offset: int = 0, **more: Any
 ) -> Sighting:
-    return Sighting(more.get("id", ID if run else None), run, LOG, fact, json.dumps(value), source, LOG, offset)
+    return Sighting(more.get("id", ID if run else None), run, LOG, fact, json.dumps(value), origin, LOG, offset)
 
 
 def sightings(*rows: Sighting) -> pa.Table:
@@ -391,8 +391,8 @@ class TestEvidence:
         assert told == ["A", None, "unknown"]
 
     def test_what_an_event_log_says_of_the_application_counts_for_all_its_queries(self) -> None:
-        other = seen("start_time", "x", run="3", id="another", source="event_log")
-        rows = sightings(seen("ignored_databricks_setting", None, source="event_log"), other)
+        other = seen("start_time", "x", run="3", id="another", origin="event_log")
+        rows = sightings(seen("ignored_databricks_setting", None, origin="event_log"), other)
         assert "ignored_databricks_setting" in settle(Evidence(rows, frame([BATCH])).of(RUN))
 
     def test_a_run_that_died_before_any_batch_is_a_run(self) -> None:
@@ -419,7 +419,7 @@ class TestEvidence:
         assert Evidence(sightings(), mine).around(RUN)["slots_shared"].value is False
 
     def test_executors_that_come_during_the_run_change_it(self) -> None:
-        before = seen("executor:1", 4, source="event_log")._replace(timestamp=START - timedelta(hours=1))
+        before = seen("executor:1", 4, origin="event_log")._replace(timestamp=START - timedelta(hours=1))
         during = before._replace(fact="executor:2", timestamp=START + timedelta(milliseconds=150))
         batches = frame([BATCH] * 5)
         assert Evidence(sightings(before), batches).around(RUN)["executors_changed"].value is False
@@ -445,14 +445,14 @@ class TestSettle:
         assert [conflict["fact"] for conflict in facts.conflicts] == ["stateful"]
 
     def test_progress_shows_what_is_where_settings_show_what_was_asked_for(self) -> None:
-        facts = settle([seen("changelog", value=True, source="event_log")], {"changelog": Known(False, "progress")})
+        facts = settle([seen("changelog", value=True, origin="event_log")], {"changelog": Known(False, "progress")})
         assert facts["changelog"] == Known(False, "progress")
         assert len(facts.conflicts) == 1
 
     def test_the_pinned_provider_is_used_and_the_other_is_reported(self) -> None:
-        asked = seen("state_store", "rocksdb", source="event_log")
-        pinned = seen("state_store", "hdfs", source="event_log", run=RUN)
-        for facts in (settle([asked, pinned]), settle([asked, pinned._replace(source="log", run_id=None)])):
+        asked = seen("state_store", "rocksdb", origin="event_log")
+        pinned = seen("state_store", "hdfs", origin="event_log", run=RUN)
+        for facts in (settle([asked, pinned]), settle([asked, pinned._replace(origin="log", run_id=None)])):
             assert facts["state_store"].value == "hdfs"
             assert [conflict["fact"] for conflict in facts.conflicts] == ["state_store"]
 
@@ -461,10 +461,10 @@ class TestSettle:
         assert settle([seen("spark_version", "3.4.1")], user={"spark_version": "3.5"}).conflicts != []
 
     def test_a_lower_bound_contradicts_only_from_above(self) -> None:
-        burst = seen("task_slots", 8, source="inferred")
+        burst = seen("task_slots", 8, origin="inferred")
         assert settle([burst], user={"task_slots": 32}).conflicts == []
         assert settle([burst], user={"task_slots": 4}).conflicts != []
-        assert settle([burst, seen("task_slots", 6, source="inferred")])["task_slots"] == Known(8, "inferred")
+        assert settle([burst, seen("task_slots", 6, origin="inferred")])["task_slots"] == Known(8, "inferred")
 
     def test_an_interval_that_no_batch_keeps_looks_like_none(self) -> None:
         inferred = {"trigger": Known("unspecified", "inferred")}
@@ -484,13 +484,13 @@ class TestSettle:
 
     def test_a_placebo_in_the_configuration_is_not_hidden_by_options_without_one(self) -> None:
         key = "spark.asyncProgressTrackingEnabled"
-        facts = settle([seen("ignored_async_setting", None), seen("ignored_async_setting", key, source="event_log")])
+        facts = settle([seen("ignored_async_setting", None), seen("ignored_async_setting", key, origin="event_log")])
         assert facts["ignored_async_setting"] == Known(key, "event_log")
         assert facts.conflicts == []
 
     def properties(self, **more: str) -> list[Sighting]:
         confs = {"spark.master": "local[4]"} | {key.replace("__", "."): value for key, value in more.items()}
-        return [seen(name, known.value, source="event_log") for name, known in from_confs(confs, "event_log").items()]
+        return [seen(name, known.value, origin="event_log") for name, known in from_confs(confs, "event_log").items()]
 
     def test_properties_without_databricks_are_open_source(self) -> None:
         facts = settle(self.properties())
@@ -511,7 +511,7 @@ class TestSettle:
         assert elsewhere["async_state_checkpoint"].value is False
 
     def test_the_log_purge_is_a_default_only_where_its_absence_was_seen(self) -> None:
-        version = seen("spark_version", "3.5.9", source="event_log")
+        version = seen("spark_version", "3.5.9", origin="event_log")
         assert settle([*self.properties(), version])["async_log_purge"] == Known(True, "default")
         assert "async_log_purge" not in settle(self.properties())
         assert "async_log_purge" not in settle([version])
@@ -519,8 +519,8 @@ class TestSettle:
         assert settle([*off, version])["async_log_purge"] == Known(False, "event_log")
 
     def test_slots_are_those_of_the_executors_that_are_there(self) -> None:
-        rows = [seen(f"executor:{number}", 4, source="event_log") for number in range(3)]
-        cpus = seen("conf:spark.task.cpus", "2", source="event_log")
+        rows = [seen(f"executor:{number}", 4, origin="event_log") for number in range(3)]
+        cpus = seen("conf:spark.task.cpus", "2", origin="event_log")
         assert settle(rows)["task_slots"] == Known(12, "event_log")
         assert settle([*rows, cpus])["task_slots"].value == 6
         assert settle([*rows, rows[0]._replace(value="0")])["task_slots"].value == 8

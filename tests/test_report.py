@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -17,8 +18,8 @@ from advisor.batches import SIGHTINGS, Reading
 from advisor.catalogue import Catalogue, load
 from advisor.engine import Silenced
 from advisor.facts import FACTS, Run, Sighting
-from advisor.report import Asked, Report, assemble
-from tests.made import events, table
+from advisor.report import Asked, Report, assemble, change
+from tests.made import events, table, window
 
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
 STATE = {"operatorName": "stateStoreSave", "commitTimeMs": 268, "numShufflePartitions": 8, "numRowsUpdated": 436}
@@ -128,6 +129,12 @@ def test_runs_of_one_query_are_compared(catalogue: Catalogue) -> None:
     assert latest["changed"]["because"] == "restart"
     assert latest["changed"]["before"]["metrics"]["trigger_execution_ms"]["p50"] == 100
     assert "addBatch (+200 ms)" in latest["changed"]["says"]
+
+
+def test_a_change_under_a_load_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = window([BATCH] * 20)
+    monkeypatch.setattr(change, "rows_taken", lambda _: np.array([np.nan]))
+    assert change.change(made, made, "restart").says.endswith("under a load that is not known.")
 
 
 def died(text: str) -> list[Sighting]:

@@ -77,7 +77,7 @@ def test_a_stateful_batch_of_an_event_log() -> None:
     assert list(batch["task_max_ms"]) == [129, 1075]
     assert list(batch["slots"]) == [2, 2]
     assert list(batch["input_rows"]) == [1000, 0]
-    assert set(batch["source"]) == {"event_log"}
+    assert set(batch["origin"]) == {"event_log"}
     part = parts.set_index("batch_id").loc[5]
     assert (part["jobs"], part["stages"], part["tasks"], part["reads"]) == (1, 2, 4, 1)
     assert part["add_batch_ms"] == 1825

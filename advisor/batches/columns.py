@@ -131,7 +131,7 @@ SIGHTINGS: pa.Schema = pa.schema(
         ("log", _TEXT),
         ("fact", _TEXT),
         ("value", _TEXT),
-        ("source", _TEXT),
+        ("origin", _TEXT),
         ("file", _TEXT),
         ("offset", _INT),
         ("timestamp", TIME),

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from advisor.batches.arrays import Columns, rows_of
 
-KEYS = frozenset({"id", "run_id", "batch_id", "timestamp", "add_batch_ms", "source", "log"})
+KEYS = frozenset({"id", "run_id", "batch_id", "timestamp", "add_batch_ms", "origin", "log"})
 """Columns of the table of parts that the table of batches has, too."""
 
 

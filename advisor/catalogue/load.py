@@ -62,7 +62,11 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
     for directory in dirs:
         if not directory.is_dir():
             problems.append(Problem(str(directory), "", "no such directory"))
-        for path in sorted(directory.rglob("*.y*ml")):
+            continue
+        paths = sorted(directory.rglob("*.y*ml"))
+        if not paths:
+            problems.append(Problem(str(directory), "", "holds no rules; a rule is a file *.yaml"))
+        for path in paths:
             found = read(path, (Path(directory.resolve().name) / path.relative_to(directory)).as_posix())
             if isinstance(found, Written):
                 written.append(found)

@@ -8,6 +8,7 @@ import click
 
 from advisor.cli import completing
 from advisor.cli.exits import FAILED_ON
+from advisor.cli.numbers import PERCENT
 from advisor.cli.output import check_page, output_options, put, terminal
 from advisor.errors import UsageError
 
@@ -35,7 +36,7 @@ Examples:
 @output_options("text", "json", "markdown", "html")
 @click.option(
     "--fail-if-slower",
-    type=click.FloatRange(min=0),
+    type=PERCENT,
     metavar="PERCENT",
     help="Exit with 1 if a typical batch is surely slower by more than that, and with 2 if that cannot be judged.",
 )

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import click
 
 from advisor.errors import TRACEBACK, AdvisorError
 
+_NO_VALUE = re.compile(r"--[\w-]+=\s*")
 FAILED_ON, WRONG, STOPPED, PIPE_CLOSED = 1, 2, 130, 141
 
 
 class CodedGroup(click.Group):
     """A group of commands that ends with this project's exit codes."""
 
-    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def main(self, args: Sequence[str] | None = None, *more: Any, **named: Any) -> NoReturn:
         """Run a command and leave with its exit code; nothing else is raised."""
-        kwargs["standalone_mode"] = False
-        sys.exit(_code(lambda: super(CodedGroup, self).main(*args, **kwargs)))
+        named["standalone_mode"] = False
+        sys.exit(_code(lambda: super(CodedGroup, self).main(_given(args), *more, **named)))
+
+
+def _given(args: Sequence[str] | None) -> list[str]:
+    """The words of the command line; UsageError where one is empty: a variable that is not set, most often."""
+    given = sys.argv[1:] if args is None else list(args)
+    for before, word in zip(("", *given), given, strict=False):
+        if not word.strip() or _NO_VALUE.fullmatch(word):
+            option = word.strip() or (before if before.startswith("--") else "an argument")
+            raise click.UsageError(f"{option.rstrip('=')} is empty; give a value or leave it out")
+    return given
 
 
 def _code(call: Callable[[], Any]) -> int:

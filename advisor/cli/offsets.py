@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from advisor.cli.numbers import SECONDS
 from advisor.cli.spark import pairs, require, session
 
 _HELP = """What asynchronous log purge and asynchronous progress tracking save, measured here.
@@ -44,7 +45,7 @@ def bench() -> None:
               help="How often asynchronous progress writes its logs.")  # fmt: skip
 @click.option("--batches", default=300, show_default=True, type=click.IntRange(min=10), help="Steady ones of each run.")
 @click.option("--rounds", default=2, show_default=True, type=click.IntRange(min=0), help="Runs of each configuration.")
-@click.option("--seconds", default=180.0, show_default=True, help="A run ends then, whatever it has.")
+@click.option("--seconds", default=180.0, show_default=True, type=SECONDS, help="A run ends then, whatever it has.")
 @click.option("--quick", is_flag=True, help="One rate (1000), one round, 40 batches: whether it runs, no figures.")
 @click.option("--place", metavar="DIR", help="Where local checkpoints lie: storage that the whole cluster reaches.")
 @click.option("--spark", metavar="KEY=VALUE", help="A setting with which Spark starts. Repeatable.", **_MANY)

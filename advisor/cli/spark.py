@@ -18,9 +18,13 @@ from advisor.errors import UsageError
 def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     """Settings from KEY=VALUE; UsageError where one has no value."""
     for text in texts:
-        if "=" not in text:
-            raise UsageError(option, f"{text!r} has no value", "write KEY=VALUE")
-    return dict(text.split("=", 1) for text in texts)
+        key, sign, _ = text.partition("=")
+        if not sign or not key.strip():
+            raise UsageError(option, f"{text!r} has no {'key' if sign else 'value'}", "write KEY=VALUE")
+    given = dict(text.split("=", 1) for text in texts)
+    if len(given) < len(set(texts)):
+        raise UsageError(option, "one key is given two values", "give each once")
+    return given
 
 
 def require(command: str, extra: str, modules: Sequence[str]) -> None:

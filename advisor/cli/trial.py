@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import click
 
 from advisor.cli.completing import steps as complete_steps
+from advisor.cli.numbers import SECONDS
 from advisor.cli.output import check_page, output_options
 from advisor.cli.spark import pairs, session
 from advisor.errors import UsageError
@@ -45,6 +47,7 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
     "--runs",
     default=8,
     show_default=True,
+    type=click.IntRange(min=4),
     help="How many runs: a multiple of 4. Half of them have the change.",
 )
 @click.option(
@@ -52,8 +55,16 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
     type=click.IntRange(min=4),
     help="The most runs in all, where the first ones cannot tell. Three times --runs by default.",
 )
-@click.option("--batches", default=40, show_default=True, help="How many steady batches each run needs.")
-@click.option("--seconds", default=60.0, show_default=True, help="A run ends then, however few batches it has.")
+@click.option(
+    "--batches",
+    default=40,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="How many steady batches each run needs.",
+)
+@click.option(
+    "--seconds", default=60.0, show_default=True, type=SECONDS, help="A run ends then, however few batches it has."
+)
 @click.option(
     "--place",
     metavar="DIR",
@@ -72,6 +83,7 @@ def trial(function: str, **options: Any) -> None:
     from advisor.views.trial import trial_as_text
 
     check_page(options)
+    _check_runs(options["runs"], options["most_runs"])
     build, steps = _function(function), _steps(options)
     known(steps, catalogue.load())  # before Spark is started for nothing
     names = ("runs", "batches", "seconds", "place", "most_runs", "state_rows", "safe_sink", "safe_source")
@@ -80,6 +92,15 @@ def trial(function: str, **options: Any) -> None:
         found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
     forms = {"json": lambda: found.to_json() + "\n", "html": found.to_html}
     put(forms.get(options["form"], lambda: trial_as_text(found.typed, **terminal(options)))(), options)
+
+
+def _check_runs(runs: int, most: int | None) -> None:
+    """UsageError, before Spark is started, for numbers of runs that do not go together."""
+    from advisor.comparison.interleaved import order
+
+    order(runs)
+    if most is not None and most < runs:
+        raise UsageError("--most-runs", f"{most} is less than --runs {runs}", "give as many, or leave it out")
 
 
 def _steps(options: dict[str, Any]) -> list[Any]:
@@ -104,4 +125,8 @@ def _function(named: str) -> Callable[[Any], Any]:
         raise UsageError(
             named, str(error), "name a function as MODULE:FUNCTION, from the directory of its module"
         ) from None
+    try:
+        signature(found).bind(None)
+    except (TypeError, ValueError) as error:
+        raise UsageError(named, f"cannot be called with a setup: {error}", "name a function that takes it") from None
     return found

@@ -14,7 +14,7 @@ from advisor.cluster.session import explained, ship
 from advisor.cluster.workers import sparing
 from advisor.errors import InputError
 from advisor.sources import files
-from advisor.stages import SOURCES
+from advisor.stages import ORIGINS
 
 _ROWS = 4096
 _BATCH = ("id", "run_id", "batch_id")
@@ -55,7 +55,7 @@ def _best(frame: Any) -> Any:
     """The rows of each batch that come from the source that tells most."""
     from pyspark.sql import Window, functions  # noqa: PLC0415
 
-    order = functions.array_position(functions.array(*map(functions.lit, SOURCES)), frame["source"])
+    order = functions.array_position(functions.array(*map(functions.lit, ORIGINS)), frame["origin"])
     ranked = frame.withColumn("order", functions.struct(order, functions.col("log")))
     best = functions.min("order").over(Window.partitionBy(*_BATCH))
     return ranked.withColumn("best", best).filter("order = best").drop("order", "best")

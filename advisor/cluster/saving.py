@@ -18,7 +18,7 @@ _FINDINGS = (
     "explained_by string, last string, day string"
 )
 _DAY = "date_add(date'1970-01-01', cast(floor(unix_millis({time}) / 86400000) as int))"
-_TOLD = ("log", "run_id", "fact", "value", "source", "file", "offset")
+_TOLD = ("log", "run_id", "fact", "value", "origin", "file", "offset")
 
 
 class Table(NamedTuple):

@@ -139,7 +139,7 @@ def _application_wide(row: Sighting) -> bool:
     """What an event log says without naming a run are the properties and executors that all its queries share."""
     fact = FACTS.get(row.fact)
     shared = fact is not None and fact.scope == "application"
-    return shared or row.source == "event_log" or row.fact.startswith(EXECUTOR)
+    return shared or row.origin == "event_log" or row.fact.startswith(EXECUTOR)
 
 
 def _rows(sightings: pa.Table) -> list[Sighting]:

@@ -88,7 +88,7 @@ _QUERY = (
         "only you know it",
         (),
         unit="ms",
-        minimum=0,
+        minimum=1,
         outcome=True,
         asks="What record latency do you need?",
     ),

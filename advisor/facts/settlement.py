@@ -69,14 +69,14 @@ def _seen(rows: Iterable[Sighting]) -> Candidates:
         if not _fits(row.fact, value):
             continue
         by_origin = candidates.setdefault(row.fact, {})
-        earlier, merge = by_origin.get(row.source), _merge(row.fact)
-        if merge == "largest" and row.source == "inferred" and earlier is not None:
+        earlier, merge = by_origin.get(row.origin), _merge(row.fact)
+        if merge == "largest" and row.origin == "inferred" and earlier is not None:
             value = max(value, earlier)
         if row.fact.startswith(EXECUTOR) and value is None and earlier:
             continue  # a second line about the same executor, which names no cores
         if merge == "pinned" and row.run_id and earlier not in (None, value):
             by_origin.setdefault("session", earlier)
-        by_origin[row.source] = value
+        by_origin[row.origin] = value
     return candidates
 
 

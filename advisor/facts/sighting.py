@@ -13,7 +13,7 @@ class Sighting(NamedTuple):
     log: str
     fact: str
     value: str
-    source: str
+    origin: str
     file: str
     offset: int
     timestamp: Any = None

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 from advisor.errors import UsageError, did_you_mean
 from advisor.facts.fact import Fact
 from advisor.facts.names import FACTS
-from advisor.facts.versions import same_version, version_numbers
+from advisor.facts.versions import may_be_spark, same_version, version_numbers
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 _NOTHING = ("null", "none")
+_MOST: dict[str, float] = {"ms": 1e12, "tasks": 1e6}
+"""By unit, what nothing that a person means exceeds; other numbers are Java's long at most."""
+_DIGITS = re.compile(r"[+-]?\d[\d_]{0,30}", re.ASCII)
 
 
 def parse_user_fact(text: str) -> tuple[str | None, str, Any]:
@@ -21,9 +25,11 @@ def parse_user_fact(text: str) -> tuple[str | None, str, Any]:
     QUERY may be a query's name, id or run id and may hold colons.
     """
     left, equals, value = text.partition("=")
-    query, _, name = left.rpartition(":")
+    query, colon, name = left.rpartition(":")
     if not equals or not name.strip():
         raise UsageError(f"--set {text}", "not of the form fact=value", "write --set stateful=false")
+    if colon and not query.strip():
+        raise UsageError(f"--set {text}", "names no query before the colon", f"write --set {left[1:]}={value} for all")
     fact = fact_named(name.strip(), place=f"--set {text}")
     return query.strip() or None, fact.name, read_value(fact, value.strip(), place=f"--set {text}")
 
@@ -49,6 +55,11 @@ def read_value(fact: Fact, text: str, *, place: str) -> Any:
         raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give {_WANTED[fact.kind]}")
     if fact.minimum is not None and value < fact.minimum:
         raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give at least {fact.minimum:g}")
+    most = _MOST.get(fact.unit, 2**63 - 1)
+    if isinstance(value, int | float) and value > most:
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give at most {most:,.0f}")
+    if fact.name == "spark_version" and not may_be_spark(value):
+        raise UsageError(place, f"there is no Spark {text}", f"give {_WANTED['version']}")
     return value
 
 
@@ -84,10 +95,7 @@ def _choice(fact: Fact, text: str, place: str) -> str:
 
 
 def _whole(text: str) -> int | None:
-    try:
-        return int(text.replace("_", ""))
-    except ValueError:
-        return None
+    return int(text.replace("_", "")) if _DIGITS.fullmatch(text) else None
 
 
 def _number(text: str) -> float | None:

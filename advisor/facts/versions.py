@@ -30,6 +30,12 @@ MINORS: Final = (
 """The releases of Spark that there are."""
 
 
+def may_be_spark(version: str) -> bool:
+    """Whether there is a release of Spark with these numbers, at least two, or one may still come."""
+    named, newest = version_numbers(version)[:2], version_numbers(MINORS[-1])
+    return len(named) == 2 and (newest < named < (newest[0] + 2, 0) or ".".join(map(str, named)) in MINORS)
+
+
 def version_in_words(least: str | None, below: str | None) -> str | None:
     """Two bounds as people say them: "2.4", "3.2 to 3.3", "below 3.4", "3.4 or later"; None without any."""
     if least is None or below is None:

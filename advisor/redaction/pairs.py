@@ -88,7 +88,7 @@ def _value(text: str, found: Opening) -> Span:
     at, name = found.end(), found["name"]
     if _counts(text, at, found):
         return at, at
-    doubled = (_DOUBLED,) if found["quote"] in ('""', "''") else ()
+    doubled: tuple[re.Pattern[str], ...] = (_DOUBLED,) if found["quote"] in ('""', "''") else ()
     for form in (*doubled, _QUOTED, _ESCAPED, _LISTED):
         if enclosed := form.match(text, at):
             return enclosed.span("inside")

@@ -84,6 +84,8 @@ def _says(before: Window, now: Window, because: Since) -> str:
 
 def _load(before: Window, now: Window) -> str:
     old, new = (median(rows_taken(window)) for window in (before, now))
+    if np.isnan(old) or np.isnan(new):
+        return "under a load that is not known"
     if max(old, new) <= SAME_LOAD * min(old, new):
         return f"at the same load ({number(new, 'rows')} per batch)"
     return f"while the load went from {old:,.0f} to {number(new, 'rows')} per batch"

@@ -149,7 +149,10 @@ class _Parts:
             size=self._bytes,
             overruns=self._overruns,
         )
-        return replace(reading, inside=self._opened.tables(reading.batches)) if self._opened else reading
+        if self._opened is None:
+            return reading
+        inside = self._opened.tables(reading.batches)
+        return replace(reading, inside=inside, broken=(*reading.broken, *self._opened.broken))
 
 
 def table_of(sightings: Iterable[Sighting]) -> pa.Table:

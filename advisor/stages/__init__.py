@@ -3,7 +3,7 @@
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
 from advisor.stages.kinds import kind_of
 from advisor.stages.numbers import SUMS, Numbers
-from advisor.stages.tables import LOG_CHECKPOINT, SOURCES, tables
+from advisor.stages.tables import LOG_CHECKPOINT, ORIGINS, tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
@@ -13,9 +13,9 @@ __all__ = [
     "KILLED",
     "LOCALITIES",
     "LOG_CHECKPOINT",
+    "ORIGINS",
     "PARTS",
     "PART_COLUMNS",
-    "SOURCES",
     "SPECULATIVE",
     "STAGES",
     "STAGE_COLUMNS",

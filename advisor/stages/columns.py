@@ -37,7 +37,7 @@ _BATCH = (
 )
 _WAITED_FOR = Column("waited_for", _TEXTS, "", "the other queries whose tasks held the slots, by name or id", "nested")
 _FROM = (
-    Column("source", _TEXT, "", "where it was read: event_log, driver_log or session", "text"),
+    Column("origin", _TEXT, "", "where it was read: event_log, driver_log or session", "text"),
     Column("log", _TEXT, "", "the log or application", "place"),
 )
 
@@ -101,7 +101,7 @@ STAGE_COLUMNS: tuple[Column, ...] = (
     _count("speculative", "speculative attempts"),
     *_FROM,
 )
-"""One row per stage attempt of a micro-batch. Null: the source does not say."""
+"""One row per stage attempt of a micro-batch. Null: where it was read does not say."""
 
 PARTS: tuple[Column, ...] = (
     _ms("driver_before_ms", "driver before the first job", "wall"),

@@ -18,7 +18,7 @@ from advisor.stages.tasks import Spans
 from advisor.stages.waits import Others
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
-SOURCES = ("event_log", "session", "driver_log")
+ORIGINS = ("event_log", "session", "driver_log")
 """Of two that tell of the same batch the earlier one counts."""
 _BEFORE = ("latest_offset", "get_offset", "get_end_offset", "set_offset_range", "wal_commit", "get_batch")
 _OBJECTS = "DeserializeToObject"
@@ -63,7 +63,7 @@ class Inside:
 def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table]:
     """(the table of stages, the table of batch parts) of these logs; `batches` tell how long addBatch took, and when.
 
-    A batch of which two sources tell stands there once: the event log's counts most.
+    A batch of which two origins tell stands there once: the event log's counts most.
     """
     works = list(works)
     for work in works:
@@ -95,9 +95,9 @@ def _key(id: str | None, run_id: str | None, batch_id: int | None) -> tuple[Any,
 
 
 def _chosen(works: Iterable[Work]) -> list[Inside]:
-    """The batches of all logs, in order, each from the source that tells most."""
+    """The batches of all logs, in order, each from the origin that tells most."""
     chosen: dict[tuple[Any, ...], Inside] = {}
-    for work in sorted(works, key=lambda work: SOURCES.index(work.source)):
+    for work in sorted(works, key=lambda work: ORIGINS.index(work.origin)):
         for key, inside in _batches_of(work).items():
             chosen.setdefault(key, inside)
     return list(chosen.values())
@@ -166,7 +166,7 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str]) 
         "stages": [len(inside.attempts) for inside in insides],
         "tasks": [sum(attempt.tasks or 0 for attempt in inside.attempts) for inside in insides],
         "reads": [_reads(inside.attempts) for inside in insides],
-        "source": [inside.work.source for inside in insides],
+        "origin": [inside.work.origin for inside in insides],
         "log": [inside.work.log for inside in insides],
     }
     return _table(columns, BATCH_PARTS)
@@ -174,7 +174,7 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str]) 
 
 def _noted(inside: Inside, name: str) -> float | None:
     values = [note.value for note in inside.notes if note.name == name]
-    return sum(values) if values or inside.work.source == "driver_log" else None
+    return sum(values) if values or inside.work.origin == "driver_log" else None
 
 
 def _reads(attempts: Sequence[Attempt]) -> int | None:
@@ -285,7 +285,7 @@ def _silent(inside: Inside) -> list[str]:
     """The parts that the source does not tell, if they hold nothing."""
     work, attempts = inside.work, inside.attempts
     found = ["sink_commit_ms", *(["driver_ms"] if work.clock else DRIVER)]
-    if work.source != "driver_log":
+    if work.origin != "driver_log":
         found.append("planning_ms")
     if not work.tells_waits:
         found.append("slots_wait_ms")
@@ -336,7 +336,7 @@ def _stages_table(chosen: Sequence[Inside]) -> pa.Table:
         "wall_ms": np.array([attempt.completed for attempt in attempts], float) - submitted,
         "slots_wait_ms": np.where(tells_waits, np.nan_to_num(columns["slots_wait_ms"]), np.nan),
         "first_task_ms": np.where(clock, columns["first_task_ms"], np.nan),
-        "source": [inside.work.source for inside, _ in pairs],
+        "origin": [inside.work.origin for inside, _ in pairs],
         "log": [inside.work.log for inside, _ in pairs],
     }
     return _table(columns, STAGES)

@@ -73,9 +73,9 @@ class Work:
     kept, since it may hold slots that other queries wait for.
     """
 
-    def __init__(self, log: str, source: str, *, clock: bool = True) -> None:
+    def __init__(self, log: str, origin: str, *, clock: bool = True) -> None:
         """`clock`: whether the times are those of a clock that knows milliseconds."""
-        self.log, self.source, self.clock = log, source, clock
+        self.log, self.origin, self.clock = log, origin, clock
         self.jobs: list[Job] = []
         self.attempts: list[Attempt] = []
         self.notes: list[Note] = []
@@ -91,7 +91,7 @@ class Work:
     @property
     def tells_waits(self) -> bool:
         """Whether single tasks are told, so that it is known for whom a stage waits."""
-        return self.source != "session"
+        return self.origin != "session"
 
     @property
     def slots(self) -> int | None:

@@ -59,7 +59,7 @@ def _of_log(log: str) -> dict[str, object] | None:
     executed = to_pandas(reading.batches)["add_batch_ms"].notna().sum()
     return {
         "log": str(Path(log).relative_to(SAMPLES)) if Path(log).is_relative_to(SAMPLES) else log,
-        "source": parts["source"].iloc[0],
+        "origin": parts["origin"].iloc[0],
         "batches": executed,
         "told": len(parts),
         "within 5 %": float((off <= 0.05).mean()),
@@ -97,7 +97,7 @@ def print_shares(table: pd.DataFrame) -> bool:
     """Print them and what they come to; whether the targets are met."""
     print(table.to_string(index=False, formatters=_PERCENT))
     met = True
-    for source, of_source in table.groupby("source"):
+    for source, of_source in table.groupby("origin"):
         told = of_source["told"].sum() / of_source["batches"].sum()
         within = np.average(of_source["within 5 %"], weights=of_source["told"])
         hidden = of_source["not visible, median"].max()

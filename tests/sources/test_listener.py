@@ -39,7 +39,7 @@ def test_events_become_the_table_of_batches_and_facts_become_sightings() -> None
     assert facts(reading) == {
         "task_slots": 8, "sink": "noop", "query_name": "made", "start_time": "2026-03-01T02:00:00.000Z",
     }  # fmt: skip
-    assert {row["source"] for row in reading.sightings.to_pylist()} == {"session"}
+    assert {row["origin"] for row in reading.sightings.to_pylist()} == {"session"}
 
 
 def test_a_run_whose_start_was_not_heard_is_met_at_its_first_batch() -> None:

@@ -52,7 +52,7 @@ def recorded() -> list[bytes]:
 def event(kind: str, **fields: Any) -> dict[str, Any]:
     line = json.dumps({"Event": kind} | fields).encode()
     found = sight_event_log(line, log="log", file="events", base=7)
-    assert all((each.source, each.offset) == ("event_log", 7) for each in found)
+    assert all((each.origin, each.offset) == ("event_log", 7) for each in found)
     return {each.fact: json.loads(each.value) for each in found}
 
 
@@ -184,7 +184,7 @@ class TestCheckpointManager:
     def test_silence_on_s3a_is_the_abortable_one(self) -> None:
         start = f"{AT} MicroBatchExecution: Starting {NAMED}. Use s3a://b/ck{STORE}\n"
         found = look(f"{start}{AT} MicroBatchExecution: {PINNED}\n")
-        assert [each.source for each in found if each.fact == "checkpoint_manager"] == ["inferred"]
+        assert [each.origin for each in found if each.fact == "checkpoint_manager"] == ["inferred"]
         assert "checkpoint_manager" not in told(start)
 
 
@@ -205,7 +205,7 @@ class TestPinned:
             f"{AT} OffsetSeqMetadata: Updating the value of conf 'spark.sql.shuffle.partitions' in current session "
             "from '200' to '8'.\n"
         )
-        found = {(each.fact, json.loads(each.value), each.source) for each in look(text)}
+        found = {(each.fact, json.loads(each.value), each.origin) for each in look(text)}
         assert {("shuffle_partitions", 200, "session"), ("shuffle_partitions", 8, "log")} <= found
 
     def test_gaps_in_the_offset_log_are_of_asynchronous_tracking(self) -> None:
@@ -406,7 +406,7 @@ class TestSlots:
 
     def test_they_are_told_as_inferred(self) -> None:
         found = sight(self.region(stage(2, 8, 2)), log="l", file="f", base=0)
-        told = [(each.fact, each.value, each.source) for each in found]
+        told = [(each.fact, each.value, each.origin) for each in found]
         assert told == [("task_slots", "2", "inferred"), ("task_slots_at_least", "2", "inferred")]
 
     def test_a_stage_with_no_more_tasks_than_slots_tells_how_many_there_are_at_least(self) -> None:

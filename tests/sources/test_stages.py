@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_both_logs_of_one_run_say_the_same(stateful: tuple[pd.DataFrame, pd.Data
 
 def test_of_two_logs_of_one_run_the_event_log_counts() -> None:
     stages = advisor.read_stages(BOTH)
-    assert set(stages["source"]) == {"event_log"}
+    assert set(stages["origin"]) == {"event_log"}
     assert not stages.duplicated(["run_id", "batch_id", "stage"]).any()
 
 
@@ -211,6 +212,18 @@ def test_what_a_status_store_tells() -> None:
     assert read.numbers.get("input_rows") == 100
     assert [job.job for job in work.jobs] == [3]
     assert not work.tells_waits
+
+
+@pytest.mark.parametrize("odd", [2**31, -(2**40), 10**30, "6", None])
+def test_an_odd_entry_of_a_status_store_costs_itself(odd: object) -> None:
+    def with_odd(entries: bytes, key: str) -> bytes:
+        first, *others = json.loads(entries)
+        return json.dumps([first | {key: odd}, *others, first]).encode()
+
+    jobs, stages = with_odd(JOBS, "jobId"), with_odd(STAGES, "stageId")
+    work = work_of(jobs, stages, log="app", file="session", slots=2, batches=SCHEMA.empty_table())
+    assert [attempt.stage for attempt in work.attempts] == [6, 7]
+    assert [job.job for job in work.jobs] == [3]
 
 
 # Layouts.

@@ -353,7 +353,7 @@ def test_add_batch_is_opened_by_what_the_session_still_holds(
     run = str(query.runId)
     stages, parts = (table[table["run_id"] == run] for table in (advisor.stages(), advisor.stages(parts=True)))
     assert set(stages["kind"]) == {"source_read", "state"}
-    assert set(stages["source"]) == {"session"}
+    assert set(stages["origin"]) == {"session"}
     assert list(parts["batch_id"]) == sorted(parts["batch_id"])
     assert len(parts) >= 5
     assert (parts["jobs"] == 1).all()

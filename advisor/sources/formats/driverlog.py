@@ -125,7 +125,8 @@ def _read_odd(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> i
         event, end = found
         harvest.add(event, line_start, end)
         return max(start, end)
-    if structured.is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
+    again = buffer.rfind(MARKER, line_start, position) >= 0  # the line was looked at with the marker before
+    if not again and structured.is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
         _read_structured(buffer, line_start, line_end, harvest)
         return line_end
     return _read_loose(buffer, line_start, position, limit, whole, harvest)

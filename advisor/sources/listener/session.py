@@ -207,6 +207,6 @@ def _version(spark: Any) -> list[Told]:
 def _attempt(ask: Callable[[], list[Told]]) -> list[Told]:
     """What `ask` tells, nothing where this Spark cannot say: the fact stays unknown."""
     try:
-        return [(fact, redact(value) if isinstance(value, str) else value, source) for fact, value, source in ask()]
+        return [(fact, redact(value) if isinstance(value, str) else value, origin) for fact, value, origin in ask()]
     except Exception:  # Py4J and gRPC raise what they like
         return []

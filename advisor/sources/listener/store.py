@@ -95,12 +95,12 @@ class Store:
             self.broken.append(Broken(FILE, number, number, reason))
 
     def sight(self, id: str, run_id: str, told: Iterable[tuple[str, object, str]]) -> None:
-        """Keep facts of a run: (fact, value, source)."""
+        """Keep facts of a run: (fact, value, origin)."""
         with self._lock:
             offset = self._next()
             seen = [
-                Sighting(id, run_id, self.log, fact, msgspec.json.encode(value).decode(), source, FILE, offset)
-                for fact, value, source in told
+                Sighting(id, run_id, self.log, fact, msgspec.json.encode(value).decode(), origin, FILE, offset)
+                for fact, value, origin in told
             ]
             self._query(id).sight(run_id, seen)
 

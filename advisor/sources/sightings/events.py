@@ -66,7 +66,7 @@ def sight_event_log(line: bytes, *, log: str, file: str, base: int) -> list[Sigh
         return []
     query, run = _query(event)
     return [
-        Sighting(query, run, log, redact(each.fact), _json(each.value), each.source, file, base, _time(event.time))
+        Sighting(query, run, log, redact(each.fact), _json(each.value), each.origin, file, base, _time(event.time))
         for each in _READERS[kind](event)
     ]
 
@@ -102,7 +102,7 @@ def _application(event: _Event) -> list[Told]:
 def _environment(event: _Event) -> list[Told]:
     """All Spark properties: what is not among them was not set when the application started."""
     properties = dict(event.properties or {})
-    return [Told(fact, value, source) for fact, (value, source) in from_confs(properties, "event_log").items()]
+    return [Told(fact, value, origin) for fact, (value, origin) in from_confs(properties, "event_log").items()]
 
 
 def _executor_added(event: _Event) -> list[Told]:
@@ -122,11 +122,11 @@ def _started(event: _Event) -> list[Told]:
 def _terminated(event: _Event) -> list[Told]:
     if not event.exception:
         return _ended(event)
-    return [each._replace(source="event_log") for each in error(event.exception)]
+    return [each._replace(origin="event_log") for each in error(event.exception)]
 
 
 def _ended(event: _Event) -> list[Told]:  # noqa: ARG001 - a query or the application: who it was stands beside it
-    return [Told("stopped", value=True, source="event_log")]
+    return [Told("stopped", value=True, origin="event_log")]
 
 
 def _execution(event: _Event) -> list[Told]:
@@ -135,7 +135,7 @@ def _execution(event: _Event) -> list[Told]:
         return []
     told = read_physical_plan(event.plan or "") + limits(event.plan or "")
     confs = [Told(*each) for key, text in in_order(event.confs.items()) for each in from_conf(key, text)]
-    return [each._replace(source="event_log") for each in told + confs]
+    return [each._replace(origin="event_log") for each in told + confs]
 
 
 _READERS: Final[dict[str, Callable[[_Event], list[Told]]]] = {

@@ -13,11 +13,11 @@ from advisor.sources.sightings.line import Line
 
 
 class Told(NamedTuple):
-    """A fact and its value, with the source and the query where they differ from what the line itself names."""
+    """A fact and its value, with the origin and the query where they differ from what the line itself names."""
 
     fact: str
     value: Any
-    source: str = "log"
+    origin: str = "log"
     id: str | None = None
     run_id: str | None = None
 

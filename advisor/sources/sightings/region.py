@@ -88,7 +88,7 @@ def _sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sigh
         log,
         redact(told.fact),
         text,
-        told.source,
+        told.origin,
         file,
         base + line.offset,
         line.timestamp,

@@ -14,10 +14,10 @@ class Repeats:
         self._last: dict[tuple[str, str | None, str | None, str, str], str] = {}
 
     def fresh(self, sightings: Iterable[Sighting]) -> list[Sighting]:
-        """Those that say something else than the sighting before of the same fact, run, log and source."""
+        """Those that say something else than the sighting before of the same fact, run, log and origin."""
         kept = []
         for each in sightings:
-            key = (each.log, each.id, each.run_id, each.fact, each.source)
+            key = (each.log, each.id, each.run_id, each.fact, each.origin)
             if self._last.get(key) != each.value:
                 self._last[key] = each.value
                 kept.append(each)

@@ -7,6 +7,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from advisor.batches import Broken
+from advisor.errors import fault
+from advisor.redaction import redact
 from advisor.sources.harvest import Window
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.eventlog import EventLog
@@ -28,19 +31,50 @@ READERS: Mapping[str, Callable[[str], Reads]] = {"event_log": EventLog, "text": 
 
 
 class Opened:
-    """Jobs, stages and tasks of all logs that are read."""
+    """Jobs, stages and tasks of all logs that are read; a log that cannot be opened costs its own stages alone."""
 
     def __init__(self) -> None:
-        self._logs: dict[tuple[str, str], Reads] = {}
+        self.broken: list[Broken] = []
+        """The logs that could not be opened, and why."""
+        self._logs: dict[tuple[str, str], Reads | None] = {}
 
     def read(self, format: str, log: str, file: str, window: Window, resume: int) -> None:
         """Take what has been read of a window of a file."""
         key = format, log
         if key not in self._logs:
             self._logs[key] = READERS[format](log)
-        self._logs[key].read(window, resume, file)
+        reader = self._logs[key]
+        if reader is not None:
+            try:
+                reader.read(window, resume, file)
+            except Exception as error:
+                self._logs[key] = None
+                self._lose(file, window.base, error)
 
     def tables(self, batches: pa.Table) -> dict[str, pa.Table]:
         """The tables of stages and of batch parts."""
-        stages, parts = tables([each.finish(batches) for each in self._logs.values()], batches)
+        works = [work for key in self._logs if (work := self._finished(key, batches)) is not None]
+        try:
+            stages, parts = tables(works, batches)
+        except Exception:
+            stages, parts = tables([work for work in works if self._can_be_told(work, batches)], batches)
         return {"stages": stages, "batch_parts": parts}
+
+    def _finished(self, key: tuple[str, str], batches: pa.Table) -> Work | None:
+        reader = self._logs[key]
+        try:
+            return None if reader is None else reader.finish(batches)
+        except Exception as error:
+            self._lose(key[1], 0, error)
+            return None
+
+    def _can_be_told(self, work: Work, batches: pa.Table) -> bool:
+        try:
+            tables([work], batches)
+        except Exception as error:
+            self._lose(work.log, 0, error)
+            return False
+        return True
+
+    def _lose(self, file: str, offset: int, error: Exception) -> None:
+        self.broken.append(Broken(file, offset, 0, f"its jobs, stages and tasks are left out: {redact(fault(error))}"))

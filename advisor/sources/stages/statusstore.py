@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
+from typing import Annotated, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -16,14 +18,18 @@ from advisor.sources.stages.eventlog import described
 from advisor.sources.stages.owners import settle
 from advisor.stages import Attempt, Job, Work
 
-_BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d+)")
+_BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d{1,18})\b")
 _DONE = frozenset({"COMPLETE", "FAILED"})
 _NS = 1e-6
 
 
+Whole = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+Sum = Annotated[float, msgspec.Meta(ge=-(2**63), le=2**63)]
+
+
 class _Job(msgspec.Struct, rename="camel"):
-    job_id: int
-    stage_ids: list[int] = []
+    job_id: Whole
+    stage_ids: list[Whole] = []
     description: str | None = None
     submission_time: str | None = None
     completion_time: str | None = None
@@ -31,45 +37,52 @@ class _Job(msgspec.Struct, rename="camel"):
 
 class _Stage(msgspec.Struct, rename="camel"):
     status: str
-    stage_id: int
-    attempt_id: int
-    num_tasks: int
-    num_failed_tasks: int = 0
-    num_killed_tasks: int = 0
+    stage_id: Whole
+    attempt_id: Whole
+    num_tasks: Whole
+    num_failed_tasks: Whole = 0
+    num_killed_tasks: Whole = 0
     submission_time: str | None = None
     first_task_launched_time: str | None = None
     completion_time: str | None = None
-    executor_deserialize_time: float = 0
-    executor_run_time: float = 0
-    executor_cpu_time: float = 0
-    result_serialization_time: float = 0
-    jvm_gc_time: float = 0
-    memory_bytes_spilled: float = 0
-    disk_bytes_spilled: float = 0
-    input_bytes: float = 0
-    input_records: float = 0
-    output_bytes: float = 0
-    output_records: float = 0
-    shuffle_fetch_wait_time: float = 0
-    shuffle_read_bytes: float = 0
-    shuffle_read_records: float = 0
-    shuffle_write_bytes: float = 0
-    shuffle_write_records: float = 0
-    shuffle_write_time: float = 0
+    executor_deserialize_time: Sum = 0
+    executor_run_time: Sum = 0
+    executor_cpu_time: Sum = 0
+    result_serialization_time: Sum = 0
+    jvm_gc_time: Sum = 0
+    memory_bytes_spilled: Sum = 0
+    disk_bytes_spilled: Sum = 0
+    input_bytes: Sum = 0
+    input_records: Sum = 0
+    output_bytes: Sum = 0
+    output_records: Sum = 0
+    shuffle_fetch_wait_time: Sum = 0
+    shuffle_read_bytes: Sum = 0
+    shuffle_read_records: Sum = 0
+    shuffle_write_bytes: Sum = 0
+    shuffle_write_records: Sum = 0
+    shuffle_write_time: Sum = 0
     name: str = ""
 
 
-_jobs = msgspec.json.Decoder(list[_Job]).decode
-_stages = msgspec.json.Decoder(list[_Stage]).decode
+_Entry = TypeVar("_Entry", _Job, _Stage)
+_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def _told(raw: bytes, kind: type[_Entry]) -> Iterator[_Entry]:
+    """The entries of a list; one that Spark cannot have written is left out."""
+    for entry in _entries(raw):
+        with suppress(msgspec.DecodeError):
+            yield msgspec.json.decode(entry, type=kind)
 
 
 def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | None, batches: pa.Table) -> Work:
     """What the status store tells, each job with its batch; `file`: what `batches` name as theirs."""
     work = Work(log, "session")
-    told = sorted(_jobs(jobs), key=lambda job: job.job_id)
+    told = sorted(_told(jobs, _Job), key=lambda job: job.job_id)
     begun = [one for job in told if (one := _begun(job)) is not None]
     of_stage = {stage: one for one, ids in begun for stage in ids}
-    for stage in sorted(_stages(stages), key=lambda stage: (stage.stage_id, stage.attempt_id)):
+    for stage in sorted(_told(stages, _Stage), key=lambda stage: (stage.stage_id, stage.attempt_id)):
         owner = of_stage.get(stage.stage_id)
         if stage.status in _DONE and owner is not None:
             _add(work, stage, owner, slots)
