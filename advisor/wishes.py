@@ -31,8 +31,8 @@ class UserWishes:
 
     def silenced(self, run: Run) -> list[Silenced]:
         """Rules that are not to be judged for it, with reasons."""
-        meant = {entry.rule: entry for entry in self.config.ignore if self.config.ignored(entry.rule, *_names(run))}
-        return [Silenced(rule, e.reason, e.until.isoformat() if e.until else None) for rule, e in meant.items()]
+        meant = (self.config.ignored(rule, *_names(run)) for rule in self._ignored_rules())
+        return [Silenced(e.rule, e.reason, e.until.isoformat() if e.until else None) for e in meant if e]
 
     def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
         """Levels that replace those of a rule."""
@@ -40,8 +40,12 @@ class UserWishes:
 
     def notes(self, run: Run) -> tuple[str, ...]:
         """Silences whose last day is over: they are not applied any more."""
-        over = (self.config.expired(entry.rule, *_names(run)) for entry in self.config.ignore)
+        over = (self.config.expired(rule, *_names(run)) for rule in self._ignored_rules())
         return tuple(f"Ignoring {e.rule} ended on {e.until} ({e.reason}): it is judged again." for e in over if e)
+
+    def _ignored_rules(self) -> Iterable[str]:
+        """Each once, however many entries speak of it."""
+        return dict.fromkeys(entry.rule for entry in self.config.ignore)
 
 
 def user_wishes(

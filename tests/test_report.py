@@ -16,9 +16,11 @@ import yaml
 from advisor.api import analyze
 from advisor.batches import SIGHTINGS, Reading
 from advisor.catalogue import Catalogue, load
+from advisor.config import Config, Ignore
 from advisor.engine import Silenced
 from advisor.facts import FACTS, Run, Sighting
 from advisor.report import Asked, Report, assemble, change
+from advisor.wishes import UserWishes
 from tests.made import events, table, window
 
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
@@ -164,6 +166,12 @@ def test_silenced_rules_are_listed_with_their_reason(catalogue: Catalogue) -> No
     (query,) = reported(catalogue, events([BATCH] * 60), asked=asked).queries
     assert query["suppressed"] == [{"rule": "LG001", "reason": "accepted until the move", "until": "2026-12-01"}]
     assert query["findings"] == []
+
+
+def test_of_many_silences_of_a_rule_the_one_for_the_query_gives_the_reason() -> None:
+    ignore = tuple(Ignore(rule="LG001", query=query, reason=f"for {query}") for query in ("orders", "clicks"))
+    wishes = UserWishes(Config(ignore=ignore * 20_000), ())
+    assert wishes.silenced(Run("id", "run", "orders")) == [Silenced("LG001", "for orders", None)]
 
 
 def test_a_silence_that_is_over_is_told_and_not_kept(tmp_path: Path) -> None:

@@ -67,6 +67,9 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not paths:
             problems.append(Problem(str(directory), "", "holds no rules; a rule is a file *.yaml"))
         for path in paths:
+            if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
+                problems.append(Problem(str(path), "", "is no file"))
+                continue
             found = read(path, (Path(directory.resolve().name) / path.relative_to(directory)).as_posix())
             if isinstance(found, Written):
                 written.append(found)

@@ -45,7 +45,8 @@ _LISTED: Final = re.compile(r"(?P<open>[\[{])(?P<inside>.*?)(?:[\]}](?=[\s,;)\]}
 _NUMBERS: Final = re.compile(r"[\[{](?:\s|,|\\{0,7}\"\d{1,10}\\{0,7}\":|:|-?\d{1,20})*[\]}]")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
-    r"(?:true|false|null|none|nil|yes|no|on|off|string|binary|kerberos|simple|basic|bearer|USER_INFO|\w{1,20}Type(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
+    r"(?:true|false|null|none|nil|yes|no|on|off|string|binary|kerberos|simple|basic|bearer|USER_INFO"
+    r"|(?-i:(?:String|Binary|Struct|Array|Map)Type)(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
     re.IGNORECASE,
 )
 _OF_COOKIE: Final = re.compile(r"[^\"',\]})]*")
