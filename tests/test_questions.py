@@ -351,3 +351,10 @@ def test_a_range_in_one_line_is_more_than_one_batch(tmp_path: Path) -> None:
     line = BEHIND.format("500 ms", "8000–18000 ms")
     (entry,) = told(tmp_path, line, "Each batch writes to s3a://bucket/table.")["input"]["falling_behind"]
     assert ("One line is no pattern" in entry["says"], "The text names S3" in entry["says"]) == (False, True)
+
+
+def test_operators_that_load_once_per_batch_have_the_default_too(tmp_path: Path) -> None:
+    caches = [{"loadedMapCacheHitCount": count, "loadedMapCacheMissCount": 0} for count in (6000, 800)]
+    operators = [OLD_STATE | {"customMetrics": counted} for counted in caches]
+    query = only(told(tmp_path, pretty(batch(4, operators=operators))))
+    assert query["metrics"]["state_partitions"]["p50"] == 200

@@ -66,7 +66,7 @@ def _untold(window: Window) -> np.ndarray:
 
     A partition of the default store loads its version at most twice per batch, from a query's second batch on, and the
     counts begin anew with a run: hits and misses over twice the batches that this run can have had are the least number
-    of partitions. Only multiples of the default are believed.
+    of partitions; half of them where the operator loads once. Only multiples of the default are believed.
     """
     pinned, operators = window.facts.get("shuffle_partitions"), window.operators
     if pinned is not None and pinned.origin == "log":
@@ -75,7 +75,10 @@ def _untold(window: Window) -> np.ndarray:
     loads = np.nansum(counted, axis=0) if counted else np.zeros(len(operators))
     later = _with_state_before(window)[operators["batch"]]
     least = np.divide(loads, 2 * later, out=np.full(len(loads), np.nan), where=later > 0)
-    return np.where((loads > 0) & (loads % DEFAULT_PARTITIONS == 0) & (least % 1 == 0), least, np.nan)
+    rounded = DEFAULT_PARTITIONS * np.ceil(least / DEFAULT_PARTITIONS)
+    return np.where(
+        (loads > 0) & (loads % DEFAULT_PARTITIONS == 0) & (least % (DEFAULT_PARTITIONS / 2) == 0), rounded, np.nan
+    )
 
 
 def _with_state_before(window: Window) -> np.ndarray:
