@@ -18,7 +18,7 @@ _NAMED = 5  # queries that an error lists
 
 def span(batches: pa.Table) -> Span | None:
     """From when to when there are batches, idle triggers left out; None where there is none with a time."""
-    executed = batches.filter(pc.and_(pc.invert(batches["idle"]), pc.is_valid(batches["timestamp"])))["timestamp"]
+    executed = batches["timestamp"].filter(pc.invert(batches["idle"])).drop_null()
     if not len(executed):
         return None
     ends = pc.min_max(executed.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())).as_py()

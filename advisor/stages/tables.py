@@ -78,13 +78,12 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
 
 def _rows_of(batches: pa.Table) -> dict[tuple[Any, ...], Row]:
     """The batches by (run, batch), and by (query, batch) for jobs that do not name their run: the newest one."""
-    executed = batches.filter(pc.is_valid(batches["add_batch_ms"]))
-    executed = executed.set_column(
-        executed.schema.get_field_index("timestamp"), "timestamp", executed["timestamp"].cast(pa.int64())
-    )
-    before = zip(*(executed[f"{phase}_ms"].to_pylist() for phase in (*_BEFORE, "query_planning")), strict=True)
+    before = [f"{phase}_ms" for phase in (*_BEFORE, "query_planning")]
+    executed = batches.select([*Row._fields[:-1], *before]).filter(pc.is_valid(batches["add_batch_ms"]))
+    executed = executed.set_column(Row._fields.index("timestamp"), "timestamp", executed["timestamp"].cast(pa.int64()))
+    phases = zip(*(executed[name].to_pylist() for name in before), strict=True)
     found: dict[tuple[Any, ...], Row] = {}
-    for each in zip(*(executed[name].to_pylist() for name in Row._fields[:-1]), before, strict=True):
+    for each in zip(*(executed[name].to_pylist() for name in Row._fields[:-1]), phases, strict=True):
         row = Row(*each)
         found[_key(row.id, row.run_id, row.batch_id)] = found[_key(row.id, None, row.batch_id)] = row
     return found

@@ -106,12 +106,12 @@ def settle(
 
 
 def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterable[_Event]:
-    rows = batches.filter(
+    columns = ["id", "run_id", "batch_id", "timestamp", "trigger_execution_ms", "file", "offset"]
+    rows = batches.select([*columns, "operators", "sources"]).filter(
         pc.and_(pc.is_valid(batches["add_batch_ms"]), pc.is_in(batches["file"], pa.array(list(files), pa.string())))
     )
-    columns = ("id", "run_id", "batch_id", "timestamp", "trigger_execution_ms", "file", "offset")
     states, reads = _states(rows), _reads(rows)
-    for at, row in enumerate(rows.select(list(columns)).to_pylist()):
+    for at, row in enumerate(rows.select(columns).to_pylist()):
         if row["batch_id"] is None or row["timestamp"] is None:
             continue
         end = row["timestamp"].timestamp() * 1000 + (row["trigger_execution_ms"] or 0)
