@@ -26,6 +26,8 @@ LOG_CHECKPOINT = "Delta: log checkpoint"
 """What a job says that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 _SHORT_MS = 2.0
 """Between a stage's submission and its tasks there are always some; no other need have held a slot."""
+_TOGETHER = 1024
+"""Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
 _NOTED = ("code_generated_ms", "code_too_long", "commit_retries", "files_written", "bytes_written")
 _KEYS = ("id", "run_id", "batch_id", "timestamp", "add_batch_ms")
 _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for")
@@ -71,9 +73,15 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
     chosen = _chosen(works)
     _settle_kinds(chosen)
     rows = _rows_of(batches)
-    timed = [(inside, row) for inside in chosen if (row := rows.get(_key(*inside.batch)))]
-    parts = _parts_table(timed, {row.id: row.name for row in rows.values() if row.id and row.name})
-    return _stages_table(chosen), parts
+    names = {row.id: row.name for row in rows.values() if row.id and row.name}
+    others_of: OthersOf = cache(lambda spans, query: Others(spans, query, names))
+    of_stages, of_parts = [STAGES.empty_table()], [BATCH_PARTS.empty_table()]
+    for at in range(0, len(chosen), _TOGETHER):
+        some = chosen[at : at + _TOGETHER]
+        timed = [(inside, row) for inside in some if (row := rows.get(_key(*inside.batch)))]
+        of_parts.append(_parts_table(timed, names, others_of))
+        of_stages.append(_stages_table(some))
+    return pa.concat_tables(of_stages), pa.concat_tables(of_parts)
 
 
 def _rows_of(batches: pa.Table) -> dict[tuple[Any, ...], Row]:
@@ -144,11 +152,11 @@ def _settle_checkpoints(attempts: Sequence[Attempt], tasks: int) -> None:
                 attempt.kind, attempt.what = "table_log", LOG_CHECKPOINT
 
 
-def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str]) -> pa.Table:
+def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], others_of: OthersOf) -> pa.Table:
     """The table of batch parts, a row per batch."""
     insides = [inside for inside, _ in timed]
     parts, idle = divide([_clock(inside, row) for inside, row in timed])
-    waited_for = _wait(insides, parts, idle, names)
+    waited_for = _wait(insides, parts, idle, names, others_of)
     for (inside, row), of_batch in zip(timed, parts, strict=True):
         if not inside.work.clock:
             _gather(of_batch, row.add_batch_ms)
@@ -242,10 +250,13 @@ def _during(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
 
 
 def _wait(
-    insides: Sequence[Inside], parts: np.ndarray, idle: Sequence[Idle], names: Mapping[str, str]
+    insides: Sequence[Inside],
+    parts: np.ndarray,
+    idle: Sequence[Idle],
+    names: Mapping[str, str],
+    others_of: OthersOf,
 ) -> list[set[str]]:
     """Note in the stages and in the parts what others' tasks held; the names of the others, for each batch."""
-    others_of: OthersOf = cache(lambda spans, query: Others(spans, query, names))
     found: list[set[str]] = [set() for _ in insides]
     for each in idle:
         inside, attempt = insides[each.batch], each.attempt
