@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import lru_cache
 from sys import intern
 from typing import Annotated, Any
@@ -256,8 +255,10 @@ class EventLog:
             name = start + _NAME_AT
             if found := takes.get(buffer[name : name + _WORD]):
                 decode, take = found
-                with suppress(*_UNREADABLE):
+                try:  # noqa: SIM105
                     take(decode(buffer[start:stop]))
+                except _UNREADABLE:  # contextlib.suppress takes a tenth of all the time
+                    pass
             start = stop + 1
 
     def finish(self, batches: pa.Table) -> Work:  # noqa: ARG002
