@@ -64,7 +64,7 @@ from advisor.contract.report import (
     WindowEntry,
     WorstBatch,
 )
-from advisor.contract.screen import After, Brief, Loss, LossKind, Part, Question, Refused, Screen
+from advisor.contract.screen import After, Brief, Calm, Loss, LossKind, Part, Question, Refused, Screen
 from advisor.contract.series import Mark, MarkKind, Sample, Series
 from advisor.contract.trial import OnTrial, Trial, TrialRun, TrialVerdict
 from advisor.vocabulary import (
@@ -93,6 +93,7 @@ __all__ = [
     "BestStep",
     "Brief",
     "BrokenRecord",
+    "Calm",
     "Change",
     "Changed",
     "ComparedRun",

@@ -178,10 +178,14 @@ class Skipped(Entry, frozen=True, kw_only=False):
 
 
 class Passed(Entry, frozen=True, kw_only=False):
-    """A rule that was judged and did not fire, and by how much."""
+    """A rule that was judged and did not fire, and by how much.
+
+    `left`: how far its number is from the limit, as a share of the limit; None where that cannot be told.
+    """
 
     rule: str
     margin: str
+    left: float | None = None
 
 
 class Silenced(Entry, frozen=True, kw_only=False):

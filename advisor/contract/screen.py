@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from advisor.contract.advice import StepName
+from advisor.contract.advice import Passed, StepName
 from advisor.contract.base import Entry
 
 LossKind = Literal[
@@ -80,15 +80,24 @@ class Brief(Entry, frozen=True):
     check: str
 
 
+class Calm(Entry, frozen=True):
+    """That the query keeps up and no rule found anything: the numbers, and the rules that came closest to firing."""
+
+    says: str
+    closest: tuple[Passed, ...]
+
+
 class Screen(Entry, frozen=True):
     """What is shown first. The step to take is the query's `best_step`.
 
     `goes_to`: all batch time, the largest part first; `within_add_batch`: what of a typical addBatch is a loss, which
     may overlap. `headroom`: what a typical batch leaves of the trigger interval. `span_ms`: from the first judged batch
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
+    `calm`: only where the query keeps up and nothing is wrong.
     """
 
     loss: Loss | None = None
+    calm: Calm | None = None
     goes_to: tuple[Part, ...] = ()
     within_add_batch: tuple[Part, ...] = ()
     after: After | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -34,25 +35,30 @@ def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Pass
         return NotApplicable(rule.id, "; ".join(ask_all(facts, window).because))
     if failing:
         line = failing[0]
-        return Passed(rule.id, _margin(window, line.subject, line.stat, line.operand, line.operator == "below"))
+        return _passed(rule, window, line.subject, line.stat, line.operand, line.operator == "below")
     if rule.measure is None:
         return Passed(rule.id, "nothing was seen")
-    return Passed(
-        rule.id, _margin(window, rule.measure.metric, rule.measure.stat, next(iter(levels.values())), rule.falling)
-    )
+    return _passed(rule, window, rule.measure.metric, rule.measure.stat, next(iter(levels.values())), rule.falling)
 
 
 def _excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplicable:
     if line.metric is not None:
-        return Passed(rule.id, _margin(window, line.metric, line.stat, line.operand))
+        return _passed(rule, window, line.metric, line.stat, line.operand)
     value = window.facts.value(line.subject)
     said = str(value).lower() if isinstance(value, bool) else value
     return NotApplicable(rule.id, f"{line.subject} is {said}")
 
 
-def _margin(window: Window, metric: str, stat: str | None, limit: object, below: bool = False) -> str:
+def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: object, below: bool = False) -> Passed:
+    """That the rule passed: the number beside the limit from which on it would fire."""
     value, unit = measure(window, metric, stat), METRICS[metric].unit
     if not isinstance(value, Estimate) or isinstance(limit, bool) or not isinstance(limit, int | float):
-        return f"{label(metric)}: as it should be"
+        return Passed(rule.id, f"{label(metric)}: as it should be")
     asked = f"fires below {number(limit, unit)}" if below else f"fires from {number(limit, unit)}"
-    return f"{label(metric)}: {in_words(value, unit)} ({asked})"
+    left = (value.safe - limit if below else limit - value.high) / limit if limit else None
+    return Passed(rule.id, f"{label(metric)}: {in_words(value, unit)} ({asked})", _told(left))
+
+
+def _told(left: float | None) -> float | None:
+    """The share to a thousandth; None where it is no distance, as where an interval reaches over the limit."""
+    return round(left, 3) if left is not None and left >= 0 and math.isfinite(left) else None

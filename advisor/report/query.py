@@ -25,6 +25,7 @@ from advisor.metrics.budget import budget
 from advisor.metrics.latency import operators, waits_for_watermark, watermark_behind
 from advisor.progress import PARTS
 from advisor.report.budget import moment, saved, worst
+from advisor.report.calm import calm
 from advisor.report.change import change, trends
 from advisor.report.inside import inside
 from advisor.report.judged import Judged
@@ -47,7 +48,8 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
     best, parts = best_step(findings), budget(window)
     changed = change(judged.before, window, judged.since) if judged.before is not None else None
     loss = largest_loss(window, findings, changed)
-    others = troubles(judged, changed, loss)
+    others, trend = troubles(judged, changed, loss), trends(window)
+    quiet = calm(judged, loss, others, changed, trend)
     return QueryEntry(
         id=judged.run.id,
         run_id=judged.run.run_id,
@@ -60,10 +62,10 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         first=moment(first),
         last=moment(last),
         window=_window(window),
-        verdict=verdict(judged, best, loss, others),
+        verdict=verdict(judged, best, loss, others, quiet),
         best_step=_rounded(best) if best else None,
         changed=changed,
-        trend=trends(window),
+        trend=trend,
         facts=facts_told(facts),
         conflicts=msgspec.convert(facts.conflicts, tuple[Conflict, ...]),
         metrics={name: _metric(told) for name, told in statistics(window, metrics).items()},
@@ -78,7 +80,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         worst=worst(window),
         inside=inside(window),
         limits=tuple(limits(judged)),
-        screen=screen(judged, best, loss, others),
+        screen=screen(judged, best, loss, others, quiet),
     )
 
 

@@ -11,6 +11,7 @@ from advisor.contract import (
     After,
     BestStep,
     Brief,
+    Calm,
     Finding,
     Loss,
     Question,
@@ -34,11 +35,14 @@ _ASKED_FIRST = {"trigger_interval_ms": "trigger"}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 
 
-def screen(judged: Judged, best: BestStep | None, loss: Loss | None, troubles: Sequence[str]) -> Screen:
+def screen(
+    judged: Judged, best: BestStep | None, loss: Loss | None, troubles: Sequence[str], calm: Calm | None
+) -> Screen:
     """The first screen of a run, from what was judged of it."""
     window, findings = judged.window, judged.judgement.findings
     return Screen(
         loss=loss,
+        calm=calm,
         goes_to=tuple(goes_to(window)),
         within_add_batch=tuple(within_add_batch(window, findings)),
         after=_after(window, best) if best else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from advisor.batches import Batches
-from advisor.contract import Advice, BestStep, Changed, Finding, Loss, LossKind, Promise
+from advisor.contract import Advice, BestStep, Calm, Changed, Finding, Loss, LossKind, Promise
 from advisor.facts import version_at_least
 from advisor.metrics import Estimate, measure
 from advisor.metrics.numbers import any_above_zero, fact_number
@@ -17,6 +17,7 @@ from advisor.report.unjudged import first_batch, idle
 from advisor.window import Window
 
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
+NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
 UNEVEN = 3.0  # p99 of the batches over p50
 LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the batch
 OUTPACED = 1.1  # times as fast as they are processed: rows of a batch that leaves more to the next one
@@ -61,11 +62,15 @@ def _preference(step: Advice) -> tuple[int, bool, bool, float, float]:
     return tier, step.legal != "yes", step.experimental, -promise.likely, -promise.high
 
 
-def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, others: Sequence[str]) -> str:
+def verdict(
+    judged: Judged, best: BestStep | None, loss: Loss | None, others: Sequence[str], calm: Calm | None = None
+) -> str:
     """The report on this run in one sentence or two; of a run that died first what it died of.
 
     `others`: what is not well besides the loss.
     """
+    if calm is not None:
+        return f"{calm.says} {NOTHING_TO_CHANGE}"
     error = judged.window.facts.value("terminated_error")
     died = f"The query stopped with an error: {str(error).rstrip('.')}. " if error is not None else ""
     lost = f"{loss.says} " if loss else ""

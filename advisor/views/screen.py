@@ -128,13 +128,15 @@ class _Screen:
 
 
 def _headline(query: QueryEntry) -> Text:
-    loss = query.screen.loss
+    loss, calm = query.screen.loss, query.screen.calm
+    if calm is not None:
+        return Text.assemble((f"{wording.headline_name(query).upper()}: ", "bold green"), (calm.says, "bold"))
     if loss is None:
         return Text(query.verdict, style="bold")
     error = query.terminated.error if query.terminated else None
     died = f"The query stopped with an error: {error.rstrip('.')}. " if error else ""
     color = "bold red" if query.findings or query.screen.troubles else "bold"
-    return Text.assemble((died, "bold red"), (f"{wording.loss_name(loss).upper()}: ", color), (loss.says, "bold"))
+    return Text.assemble((died, "bold red"), (f"{wording.headline_name(query).upper()}: ", color), (loss.says, "bold"))
 
 
 def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[str, Text]]:
@@ -148,6 +150,8 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
         yield "Goes to", _bars(query, width)
     if words := wording.within_add_batch(query):
         yield "", Text(words, style="dim")
+    for nth, words in enumerate(wording.closest(query)):
+        yield "" if nth else "Closest", Text(words)
     for nth, words in enumerate(proof):
         yield "" if nth else "Proof", Text(words)
     yield "Based on", Text(wording.based_on(chosen))

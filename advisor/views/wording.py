@@ -416,9 +416,23 @@ def based_on(chosen: Selection) -> str:
     return said + earlier
 
 
+def headline_name(query: QueryEntry) -> str:
+    """The word that stands before the headline: what most time is lost to, or that the query keeps up."""
+    if query.screen.calm:
+        return "keeps up"
+    return loss_name(query.screen.loss) if query.screen.loss else ""
+
+
+def closest(query: QueryEntry) -> list[str]:
+    """The rules that came closest to firing, a line each."""
+    return [f"{entry.margin} · {entry.rule}" for entry in query.screen.calm.closest] if query.screen.calm else []
+
+
 def in_a_line(query: QueryEntry) -> str:
     """`logs: Track progress asynchronously`: the loss and the step; the verdict where there is no loss."""
     loss, best = query.screen.loss, query.best_step
+    if query.screen.calm:
+        return "keeps up: no rule found anything"
     if loss is None:
         return query.verdict
     return f"{loss_name(loss)}: {best.advice.do if best else 'no rule here knows a step'}"
@@ -430,6 +444,8 @@ def no_step(query: QueryEntry) -> str:
         return "There is nothing to judge yet."
     if any(step.legal != "no" for finding in query.findings for step in finding.steps):
         return "What may help takes a new checkpoint, and no number is promised for it: --all."
+    if query.screen.calm:
+        return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
     known = "No rule here knows a step for it that Spark takes" if query.findings else "No rule here knows better"
     return f"{known}. {_looked_at(query)}".rstrip()
 
