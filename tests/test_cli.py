@@ -290,7 +290,7 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_closed_pipe_is_quiet() -> None:
-    command = f"{sys.executable} -m advisor facts | head -n 0; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m advisor facts list | head -n 0; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.returncode in (0, 141)  # 0 where the pipe took all of it before it was closed
@@ -303,7 +303,7 @@ def test_an_output_that_knows_no_unicode_gets_plain_characters() -> None:
 
 
 def test_facts_are_listed_with_their_values() -> None:
-    result = run("facts")
+    result = run("facts", "list")
     assert "stateful" in result.output and "hdfs | rocksdb" in result.output
     assert max(len(line) for line in result.output.splitlines()) <= 100
 
@@ -325,9 +325,24 @@ def test_steps_are_listed_and_shown() -> None:
 
 
 def test_metrics_are_listed() -> None:
-    rows = run("metrics", "--format", "markdown").output.splitlines()
+    rows = run("metrics", "list", "--format", "markdown").output.splitlines()
     assert rows[0] == "| metric | in reports | unit | per | meaning |"
     assert len(rows) == len(METRICS) + 2
+    assert len(run("metrics", "list").output.splitlines()) < 1.5 * len(METRICS)
+
+
+def test_one_metric_and_one_fact_are_shown() -> None:
+    page = run("metrics", "show", "offset_log_share").output
+    assert page.startswith("### offset_log_share\n") and "- Rules: LG001, LG002" in page
+    assert json.loads(run("metrics", "show", "offset_log_share", "--format", "json").output)["unit"] == "share"
+    page = run("facts", "show", "state_store").output
+    assert "- Values: hdfs | rocksdb\n" in page and "- Give it: --set state_store=VALUE\n" in page
+    for kind, name, near in (
+        ("metrics", "ofset_log_share", "offset_log_share"),
+        ("facts", "state_stor", "state_store"),
+    ):
+        wrong = run(kind, "show", name)
+        assert wrong.exit_code == 2 and f"did you mean '{near}'?" in wrong.stderr
 
 
 def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,8 +359,8 @@ def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> N
         ("compare", LOG, LOG),
         ("rules", "list"),
         ("steps", "list"),
-        ("metrics",),
-        ("facts",),
+        ("metrics", "list"),
+        ("facts", "list"),
         ("log4j",),
     ],
 )

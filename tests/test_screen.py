@@ -10,11 +10,17 @@ import msgspec
 import pytest
 
 from advisor.catalogue import load
-from advisor.contract import QueryEntry
+from advisor.contract import Calm, Passed, QueryEntry
+from advisor.engine import Judgement
+from advisor.facts import Run
 from advisor.metrics import METRICS
 from advisor.metrics.labels import LABELS, label
+from advisor.report.calm import calm
+from advisor.report.change import trends
+from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
 from advisor.report.screen import first_sentence
+from advisor.report.verdict import troubles
 from advisor.views.terminal import report_as_text
 from advisor.views.wording import LOSSES
 from tests.made import events, window
@@ -49,7 +55,8 @@ def test_the_first_screen_of_a_sample(case: Path) -> None:
     for query in report(case).typed.queries:
         if query.window.batches:
             assert query.screen.loss is not None
-            assert query.verdict.startswith(query.screen.loss.says)
+            assert query.verdict.startswith((query.screen.calm or query.screen.loss).says)
+            assert query.screen.calm is None or "healthy" in case.parts
             assert query.screen.loss.kind in LOSSES
             assert sum(part.share for part in query.screen.goes_to) <= 1.01
 
@@ -130,3 +137,44 @@ def test_a_part_of_add_batch_that_a_rule_found_is_named() -> None:
     loss = query.screen.loss
     assert loss is not None and (loss.name, loss.rule) == ("Python workers", "PY001")
     assert "Python workers" in loss.says
+
+
+QUICK = {"triggerExecution": 330, "addBatch": 304, "walCommit": 3, "commitOffsets": 3, "numInputRows": 100}
+
+
+def calm_of(rows: Iterable[dict[str, Any]], **facts: Any) -> Calm | None:
+    """What is said of a query with a trigger every 600 ms that no rule finds anything about."""
+    known = {"trigger": "processing_time", "trigger_interval_ms": 600} | facts
+    made = window(list(rows), interval_ms=600, **known)
+    run = Run("1", "2", "made")
+    judged = Judged(
+        run, 1, made, None, "start", "running", Judgement(passed=(Passed("A", "a", 0.5), Passed("B", "b", 0.1)))
+    )
+    loss = largest_loss(made, (), None)
+    return calm(judged, loss, troubles(judged, None, loss), None, trends(made))
+
+
+def test_a_query_that_keeps_up_is_said_to_with_its_numbers() -> None:
+    found = calm_of([QUICK] * 30)
+    assert found is not None
+    assert found.says == (
+        "All 30 batches ended within the trigger interval of 600 ms. A typical batch took 330 ms, p99 330 ms."
+    )
+    assert [entry.rule for entry in found.closest] == ["B", "A"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "facts"),
+    [
+        ([QUICK] * 9, {}),
+        ([QUICK] * 30, {"falling_behind": True}),
+        ([QUICK] * 30, {"trigger_interval_ms": 400}),
+        ([QUICK] * 30, {"trigger": "unspecified", "trigger_interval_ms": None}),
+        ([QUICK] * 30, {"latency_target_ms": 100}),
+        ([SPIKE if number % 10 == 0 else QUICK for number in range(30)], {}),
+        ([SPIKE if number == 17 else QUICK for number in range(30)], {}),
+    ],
+    ids=["few batches", "behind by the log", "over 80 %", "no lag known", "target missed", "spikes", "one slow batch"],
+)
+def test_nothing_is_said_to_be_well_that_is_not_shown_to_be(rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
+    assert calm_of(rows, **facts) is None

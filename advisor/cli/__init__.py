@@ -10,9 +10,9 @@ import advisor
 from advisor.cli.analyze import analyze
 from advisor.cli.comparing import compare
 from advisor.cli.exits import CodedGroup
+from advisor.cli.known import facts, metrics
 from advisor.cli.log4j import log4j
 from advisor.cli.offsets import bench
-from advisor.cli.output import output_options
 from advisor.cli.rules import rules, steps
 from advisor.cli.trial import trial
 from advisor.cli.watching import watch
@@ -52,29 +52,13 @@ def main() -> None:
 main.add_command(analyze)
 main.add_command(bench)
 main.add_command(compare)
+main.add_command(facts)
 main.add_command(log4j)
+main.add_command(metrics)
 main.add_command(rules)
 main.add_command(steps)
 main.add_command(trial)
 main.add_command(watch)
-
-
-@main.command()
-@output_options("text", "json", "markdown")
-def facts(**options: Any) -> None:
-    """List the facts that --set FACT=VALUE can give, or QUERY:FACT=VALUE for one query, with their values."""
-    from advisor.cli import listing
-
-    listing.put_table(listing.facts(), options)
-
-
-@main.command()
-@output_options("text", "json", "markdown")
-def metrics(**options: Any) -> None:
-    """List the numbers that rules and reports read, with their units and meanings."""
-    from advisor.cli import listing
-
-    listing.put_table(listing.metrics(), options)
 
 
 @main.command()

@@ -51,7 +51,7 @@ Examples:
     multiple=True,
     metavar="FACT=VALUE",
     shell_complete=completing.facts,
-    help="A fact that you know; QUERY:FACT=VALUE for one query. `latency-advisor facts` lists them. Repeatable.",
+    help="A fact that you know; QUERY:FACT=VALUE for one query. `latency-advisor facts list` names them. Repeatable.",
 )
 @click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
 @click.option(

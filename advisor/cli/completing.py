@@ -30,6 +30,13 @@ def metrics(_: click.Context, __: click.Parameter, begun: str) -> list[Completio
     return _beginning(begun, ((name, label(name)) for name in METRICS))
 
 
+def fact_names(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Names of facts, with what they mean."""
+    from advisor.facts import FACTS
+
+    return _beginning(begun, ((fact.name, fact.meaning) for fact in FACTS.values()))
+
+
 def facts(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
     """`fact=` or, of a fact with few values, each of `fact=value`; after `QUERY:` as well."""
     from advisor.facts import FACTS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from advisor.catalogue import Catalogue, reference
+from advisor.catalogue import Catalogue, Rule, Step, load, reference
 from advisor.cli.output import put, terminal
 from advisor.errors import UsageError, did_you_mean
 from advisor.facts import FACTS, Fact
@@ -14,6 +14,7 @@ from advisor.metrics import METRICS
 from advisor.metrics.labels import label
 
 Row = Mapping[str, str]
+METRICS_SHOWN = ("metric", "in reports", "unit")
 
 
 def facts() -> list[Row]:
@@ -73,17 +74,71 @@ def step_page(catalogue: Catalogue, name: str) -> tuple[str, Any]:
     return page[page.index(f"### {step.id}\n") :], step.model_dump(mode="json", exclude_none=True)
 
 
+def metric_page(name: str) -> tuple[str, Any]:
+    """One metric, as Markdown and as plain data; UsageError with a suggestion if there is none."""
+    metric = METRICS.get(name.lower())
+    if metric is None:
+        would_do = did_you_mean(name.lower(), METRICS, "`latency-advisor metrics list` names them")
+        raise UsageError("metrics show", f"no metric {name!r}", would_do)
+    return _described(
+        metric.name,
+        {
+            "meaning": metric.meaning,
+            "in reports": label(metric.name),
+            "unit": metric.unit,
+            "per": metric.per,
+            "phases": ", ".join(metric.phases),
+            "rules": ", ".join(rule.id for rule in load().rules.values() if metric.name in _read(rule, "metric")),
+        },
+    )
+
+
+def fact_page(name: str) -> tuple[str, Any]:
+    """One fact, as Markdown and as plain data; UsageError with a suggestion if there is none."""
+    fact = FACTS.get(name.lower())
+    if fact is None:
+        would_do = did_you_mean(name.lower(), FACTS, "`latency-advisor facts list` names them")
+        raise UsageError("facts show", f"no fact {name!r}", would_do)
+    catalogue = load()
+    return _described(
+        fact.name,
+        {
+            "meaning": fact.meaning,
+            "values": _values(fact),
+            "seen in": fact.where,
+            "give it": f"--set {fact.name}=VALUE" if fact.settable else "",
+            "rules": ", ".join(rule.id for rule in catalogue.rules.values() if fact.name in _read(rule, "fact")),
+            "steps": ", ".join(step.id for step in catalogue.steps.values() if fact.name in _read(step, "fact")),
+        },
+    )
+
+
+def _read(of: Rule | Step, kind: Literal["metric", "fact"]) -> set[str | None]:
+    """The metrics or facts in the conditions of a rule (without its steps) or of a step."""
+    names = {getattr(line, kind) for line in (*of.unless, *(of.requires if isinstance(of, Rule) else of.when))}
+    if isinstance(of, Rule):
+        return names | {getattr(one, kind, None) for one in (of.measure, of.seen)}
+    return names | {getattr(line, kind) for line in of.legal}
+
+
+def _described(name: str, parts: Row) -> tuple[str, Any]:
+    """A heading and a line for each part that says something, and the same as plain data."""
+    told = {key: words for key, words in parts.items() if words}
+    lines = [f"- {key[0].upper()}{key[1:]}: {words}" for key, words in told.items()]
+    return "\n".join([f"### {name}\n", *lines]) + "\n", {"name": name, **told}
+
+
 def put_page(page: tuple[str, Any], options: Mapping[str, Any]) -> None:
-    """Print one rule or step in the form that is asked for."""
+    """Print one rule, step, metric or fact in the form that is asked for."""
     words, data = page
     put(words if options["form"] != "json" else _as_json(data), options)
 
 
-def put_table(rows: Sequence[Row], options: Mapping[str, Any]) -> None:
-    """Print the rows in the form that is asked for."""
+def put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
+    """Print the rows in the form that is asked for; as text these columns only, where some are named."""
     views = {"json": _as_json, "markdown": _as_markdown}
     view = views.get(options["form"])
-    put(view(rows) if view else _as_text(rows, options), options)
+    put(view(rows) if view else _as_text([{key: row[key] for key in shown or row} for row in rows], options), options)
 
 
 def _values(fact: Fact) -> str:

@@ -37,7 +37,9 @@ def parse_user_fact(text: str) -> tuple[str | None, str, Any]:
 def fact_named(name: str, *, place: str) -> Fact:
     """The fact of that name, which a person gives; UsageError where there is none, or where it is observed only."""
     if name not in FACTS:
-        raise UsageError(place, f"no fact {name!r}", did_you_mean(name, FACTS, "`latency-advisor facts` lists them"))
+        raise UsageError(
+            place, f"no fact {name!r}", did_you_mean(name, FACTS, "`latency-advisor facts list` names them")
+        )
     fact = FACTS[name]
     if not fact.settable:
         raise UsageError(place, f"{name} is observed, nobody can set it", f"it is found in: {fact.where}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from statistics import median
 
 from advisor.batches import Overrun
@@ -38,10 +38,14 @@ def falling_behind(overruns: Iterable[Overrun]) -> tuple[FallingBehind, ...]:
     """One entry for each file and trigger interval: how often batches took longer, by how much, since when."""
     ordered = sorted(overruns, key=lambda one: (one.file, one.interval_ms, one.offset))
     groups = groupby(ordered, key=lambda one: (one.file, one.interval_ms))
-    return tuple(_entry(file, interval, list(lines)) for (file, interval), lines in groups)
+    entries: list[FallingBehind] = []
+    for (file, interval), lines in groups:
+        brief = any(entry.file == hide(file) for entry in entries)  # what it means is explained once a file
+        entries.append(_entry(file, interval, list(lines), brief=brief))
+    return tuple(entries)
 
 
-def _entry(file: str, interval: int, lines: Sequence[Overrun]) -> FallingBehind:
+def _entry(file: str, interval: int, lines: Sequence[Overrun], *, brief: bool) -> FallingBehind:
     spent = [ms for one in lines for ms in one.spent_ms]
     clocks = [one.clock for one in lines if one.clock]
     return FallingBehind(
@@ -53,7 +57,7 @@ def _entry(file: str, interval: int, lines: Sequence[Overrun]) -> FallingBehind:
         high_ms=max(spent),
         first=clocks[0] if clocks else None,
         last=clocks[-1] if clocks else None,
-        says=" ".join(_sentences(interval, spent, clocks, lines)),
+        says=" ".join(islice(_sentences(interval, spent, clocks, lines), 1 if brief else None)),
     )
 
 

@@ -47,7 +47,7 @@ MOST_OF_ADD_BATCH = 0.5  # a part of addBatch that takes so much of it is named 
 _SAYS: dict[LossKind, str] = {
     "add_batch": "{part} of a {whole} batch ({share}) is addBatch: reading, computing, writing.",
     "logs": "{part} of a {whole} batch ({share}) goes into the offset and commit logs.",
-    "discovery": "{part} of a {whole} batch ({share}) goes into asking the source what is new.",
+    "discovery": "{part} of a {whole} batch ({share}) goes into finding new data in the source.",
     "planning": "{part} of a {whole} batch ({share}) goes into planning the query.",
     "other": "{part} of a {whole} batch ({share}) goes into phases that only this Spark has.",
     "unaccounted": "{part} of a {whole} batch ({share}) is in none of Spark's phases.",
@@ -130,19 +130,19 @@ def _behind(window: Window) -> Iterator[Loss]:
         )
     slope = _value(window, "backlog_trend_ms_per_minute")
     if share >= MOSTLY_BEHIND and slope > 0:
-        yield _falling(f"The backlog grows: with each minute records wait {milliseconds(slope)} longer.")
+        yield _falling(f"The backlog grows: every minute records wait {milliseconds(slope)} longer.")
     busy, of_a_row = _value(window, "utilisation"), milliseconds(_value(window, "add_batch_per_row_ms"))
     one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
     if busy >= OUTPACED and batch >= 1000:
         yield _falling(
-            f"Rows come {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its rows "
-            f"came in {milliseconds(batch / busy)}; addBatch{one_by_one} takes {of_a_row} a row."
+            f"Rows arrive {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its "
+            f"rows arrived in {milliseconds(batch / busy)}; addBatch{one_by_one} takes {of_a_row} per row."
         )
     wait = _value(window, "backlog_wait_ms")
     if wait >= batch and wait >= LEAST_WAIT:
         yield _falling(
             f"{number(_value(window, 'backlog_rows'), 'rows')} wait in the source, {milliseconds(wait)} of work at the "
-            f"pace of these batches; a batch takes {number(median(rows_taken(window)), 'rows')}{_by_a_limit(window)}."
+            f"current pace; a batch takes {number(median(rows_taken(window)), 'rows')}{_by_a_limit(window)}."
         )
 
 
@@ -194,7 +194,7 @@ def _slow_batches(window: Window, busy: float) -> Iterator[Loss]:
     one = "1 slow batch takes" if len(slow) == 1 else f"{len(slow):,} slow batches of {len(duration):,} take"
     yield Loss(
         kind="slow_batches",
-        says=f"{one} {milliseconds(median(slow))} instead of {milliseconds(usual)}, in no rhythm: "
+        says=f"{one} {milliseconds(median(slow))} instead of {milliseconds(usual)}, without a pattern: "
         f"{100 * slow.sum() / duration.sum():.0f} % of all batch time.",
         ms=excess / len(duration),
         share=excess / float(duration.sum()) * busy,

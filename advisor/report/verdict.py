@@ -104,7 +104,7 @@ def _saving(step: Advice, batches: int) -> str:
 
 def _without_a_step(findings: Sequence[Finding]) -> str:
     if any(step.legal != "no" for finding in findings for step in finding.steps):
-        return "What may help takes a new checkpoint, and no number is promised for it."
+        return "The steps that may help need a new checkpoint, and their gain is not known."
     return "No rule here knows a step for it that Spark takes."
 
 
@@ -156,7 +156,7 @@ def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[L
         yield ("falling_behind",), "Spark said that batches outlast the trigger interval."
     excess = measure(window, "latency_target_excess_ms")
     if isinstance(excess, Estimate) and excess.safe > 0:
-        yield (), f"The p99 of the record latency lies {milliseconds(excess.safe)} over its target."
+        yield (), f"The p99 of the record latency is {milliseconds(excess.safe)} above its target."
     yield from ((("falling_behind",), words) for words in _nearly_full(window))
     yield from ((("spikes", "slow_batches"), words) for words in _uneven(window))
     yield from ((("falling_behind",), words) for words in _outpaced(window))

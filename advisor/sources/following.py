@@ -131,8 +131,9 @@ class _Plain:
         return [sighting for scan in self._scans() for sighting in scan.sightings]
 
     def broken(self) -> list[Broken]:
-        """Records that are not whole."""
-        return [broken for scan in self._scans() for broken in scan.harvest.broken]
+        """Records that are not whole; in a file that is read as a whole, one that is cut off may still be written."""
+        found = [broken for scan in self._scans() for broken in scan.harvest.broken]
+        return [one for one in found if self.size >= HEAD or not one.reason.startswith("cut off")]
 
     def overruns(self) -> list[Overrun]:
         """What lines without progress say."""

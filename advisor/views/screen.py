@@ -136,7 +136,8 @@ def _headline(query: QueryEntry) -> Text:
     error = query.terminated.error if query.terminated else None
     died = f"The query stopped with an error: {error.rstrip('.')}. " if error else ""
     color = "bold red" if query.findings or query.screen.troubles else "bold"
-    return Text.assemble((died, "bold red"), (f"{wording.headline_name(query).upper()}: ", color), (loss.says, "bold"))
+    name = wording.headline_name(query)
+    return Text.assemble((died, "bold red"), (f"{name.upper()}: " if name else "", color), (loss.says, "bold"))
 
 
 def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[str, Text]]:

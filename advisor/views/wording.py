@@ -238,7 +238,7 @@ def fact_value(value: object) -> str:
 def conflict(entry: Conflict) -> str:
     """Two sources that say different things of one fact, and which was believed."""
     said = ", ".join(fact(value) for value in entry.values)
-    return f"{entry.fact}: {said}; taken: {fact_value(entry.taken)}"
+    return f"{entry.fact}: {said}; used: {fact_value(entry.taken)}"
 
 
 def judged(query: QueryEntry) -> str:
@@ -262,7 +262,7 @@ def suppression(entry: Silenced) -> str:
 def partial(record: PartialRecord) -> str:
     """What a partial record says, and what it lacks."""
     lacking = ", ".join(PARTS.get(part, part) for part in record.lacks)
-    return f"{record.says} ({f'{lacking} missing or cut short' if lacking else 'nothing missing but its form'})"
+    return f"{record.says} ({f'{lacking} missing or cut off' if lacking else 'complete, but not in the usual form'})"
 
 
 def place(broken: BrokenRecord | PartialRecord) -> str:
@@ -417,10 +417,11 @@ def based_on(chosen: Selection) -> str:
 
 
 def headline_name(query: QueryEntry) -> str:
-    """The word that stands before the headline: what most time is lost to, or that the query keeps up."""
+    """What stands before the headline: what most time is lost to, or that the query keeps up; may be empty."""
     if query.screen.calm:
         return "keeps up"
-    return loss_name(query.screen.loss) if query.screen.loss else ""
+    loss = query.screen.loss
+    return "" if loss is None or loss.kind == "add_batch" else loss_name(loss)  # whose sentence names it already
 
 
 def closest(query: QueryEntry) -> list[str]:
@@ -443,7 +444,7 @@ def no_step(query: QueryEntry) -> str:
     if not query.window.batches and not query.findings:
         return "There is nothing to judge yet."
     if any(step.legal != "no" for finding in query.findings for step in finding.steps):
-        return "What may help takes a new checkpoint, and no number is promised for it: --all."
+        return "The steps that may help need a new checkpoint, and their gain is not known: see --all."
     if query.screen.calm:
         return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
     known = "No rule here knows a step for it that Spark takes" if query.findings else "No rule here knows better"

@@ -66,6 +66,20 @@ def test_a_file_that_grows_gives_what_the_whole_gives(tmp_path: Path, follow: Fo
     assert followed.broken == ()
 
 
+def test_half_a_record_that_is_still_written_is_not_called_broken(tmp_path: Path, follow: Follow) -> None:
+    path = tmp_path / "progress.jsonl"
+    first, second = LINES.splitlines(keepends=True)[:2]
+    path.write_bytes(first + second[: len(second) // 2])
+    following = follow(path)
+    following.grow()
+    reading = following.reading()
+    assert (len(batches(reading)), list(reading.broken)) == (1, [])
+    append(path, second[len(second) // 2 :])
+    following.grow()
+    reading = following.reading()
+    assert (len(batches(reading)), list(reading.broken)) == (2, [])
+
+
 def test_a_file_that_is_cut_off_begins_anew_and_keeps_what_was_read(tmp_path: Path, follow: Follow) -> None:
     path = tmp_path / "driver.log"
     lines = LINES.splitlines(keepends=True)
