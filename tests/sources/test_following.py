@@ -71,11 +71,11 @@ def test_half_a_record_that_is_still_written_is_not_called_broken(tmp_path: Path
     first, second = LINES.splitlines(keepends=True)[:2]
     path.write_bytes(first + second[: len(second) // 2])
     following = follow(path)
-    following.grow()
+    following.poll()
     reading = following.reading()
     assert (len(batches(reading)), list(reading.broken)) == (1, [])
     append(path, second[len(second) // 2 :])
-    following.grow()
+    following.poll()
     reading = following.reading()
     assert (len(batches(reading)), list(reading.broken)) == (2, [])
 
