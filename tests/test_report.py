@@ -101,7 +101,7 @@ def test_the_budget_of_a_healthy_query_is_shown_with_nothing_to_do(catalogue: Ca
     calm = {"triggerExecution": 2000, "addBatch": 1900, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
     (query,) = reported(catalogue, events([calm] * 60, interval_ms=5000)).queries
     assert query["findings"] == []
-    assert "No rule here knows better" in query["verdict"]
+    assert "This log shows nothing that needs a change." in query["verdict"]
     assert query["budget"]["addBatch"] == 1900
 
 
