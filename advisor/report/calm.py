@@ -14,6 +14,7 @@ from advisor.report.verdict import FEWEST_BATCHES
 from advisor.window import Window
 
 MOST_CLOSEST = 2
+MOST_USED = 0.8  # of the trigger interval
 _WRONG: tuple[LossKind, ...] = ("falling_behind", "slower_than_before", "spikes", "slow_batches")
 
 
@@ -40,7 +41,8 @@ def _keeps_up(window: Window) -> str:
     late = measure(window, "falling_behind_share")
     if not isinstance(late, Estimate) or late.high > 0:
         return ""
-    if kind == "processing_time" and interval:
+    used = measure(window, "interval_used_share")
+    if kind == "processing_time" and interval and isinstance(used, Estimate) and used.high <= MOST_USED:
         return f"All {len(window):,} batches ended within the trigger interval of {milliseconds(interval)}."
     waits = measure(window, "backlog_rows", "p99")
     if kind == "unspecified" and isinstance(waits, Estimate) and waits.high == 0:
