@@ -48,7 +48,7 @@ def analyze(
     `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With `series`
     each query in `typed` and `data` holds its single batches, at most 2,000 of them; without it the report reads them
     again from what it keeps, when it shows itself with charts; on a cluster it has none. With `stages` jobs, stages
-    and tasks are read, too, and addBatch is opened (not on a cluster); None does so for small files. With a session as
+    and tasks are read, too, and addBatch is opened; None does so for small files, not on a cluster. With a session as
     `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
     InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
@@ -61,12 +61,12 @@ def analyze(
         report = assemble(reading, judges, asked).typed
         _refuse_absent(asked, limits, report.queries, span(reading.batches))
         return Shown(report, lambda: assemble(reading, judges, replace(asked, series=True)).typed)
-    if stages:
-        raise UsageError("stages", "a report on a cluster does not open addBatch", "use engine='local' or read_stages")
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given) as session:
-        judged = cluster.judge(session, given, judges, asked, shape=cluster.WHOLE, progress=progress)
+        judged = cluster.judge(
+            session, given, judges, asked, shape=cluster.WHOLE, progress=progress, stages=bool(stages)
+        )
     _refuse_absent(asked, limits, judged.entries, judged.span)
     return Shown(report_on(judged.reading, judged.entries, judged.by_jvm).typed)
 
@@ -121,19 +121,21 @@ def analyze_fleet(
     spark: Any = None,
     save_table: str | Path | None = None,
     incremental: bool = False,
+    stages: bool = False,
 ) -> Fleet:
     """The fleet's report (`advisor.fleet.report`): queries and changes ranked over all runs in `paths`.
 
     `advisor.contract.plain` makes plain data of it. Parameters as for `analyze`. On a cluster the driver gets a few
     kilobytes per run. `save_table` (on a cluster only) is a directory for batches and findings as Parquet by day; with
-    `incremental` what stands there is extended, and only files and ends of files are read that are new since.
+    `incremental` what stands there is extended, and only files and ends of files are read that are new since. With
+    `stages` addBatch is opened, and its tables `stages` and `batch_parts` are saved, too; logs are then read twice.
     """
     given, judges, asked = _understood(paths, set, config, rules, last, since, until)
     limits = {"last": last, "since": since, "until": until}
     if not on_cluster(engine, spark):
         if save_table is not None or incremental:
             raise UsageError("save_table", "tables are written by a cluster", "use engine='spark'")
-        reading = files.read(given, progress=progress)
+        reading = files.read(given, stages=stages, progress=progress)
         found = list(map(fleet.summary, entries_of(reading, judges, asked, metrics=fleet.METRICS)))
         _refuse_absent(asked, limits, found, span(reading.batches))
         return fleet.report(found, input_of(reading), version=advisor.__version__)
@@ -143,7 +145,15 @@ def analyze_fleet(
     short = cluster.Shape(fleet.summary, FleetQuery)
     with _session(spark, given) as session:
         judged = cluster.judge(
-            session, given, judges, asked, shape=short, metrics=fleet.METRICS, progress=progress, table=place
+            session,
+            given,
+            judges,
+            asked,
+            shape=short,
+            metrics=fleet.METRICS,
+            progress=progress,
+            table=place,
+            stages=stages,
         )
     _refuse_absent(asked, limits, judged.entries, judged.span)
     return fleet.report(judged.entries, input_of(judged.reading, judged.by_jvm), version=advisor.__version__)

@@ -11,6 +11,7 @@ KEPT: Final = 10
 
 _SETTINGS: Final = """\
 # Progress events of Spark's structured streaming, and what the advisor reads beside them, go to a file at INFO.
+# Its clock has milliseconds: they tell when in a batch the driver worked alone.
 # The console keeps what it had: PySpark's shows nothing below WARN, whatever its level.
 {used}
 rootLogger.level = info
@@ -28,7 +29,7 @@ appender.file.policies.size.size = {largest}MB
 appender.file.strategy.type = DefaultRolloverStrategy
 appender.file.strategy.max = {kept}
 appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yy/MM/dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
+appender.file.layout.pattern = %d{{yy/MM/dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
 
 appender.console.type = Console
 appender.console.name = console

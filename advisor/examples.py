@@ -19,6 +19,7 @@ from advisor.engine.conditions import ask, ask_all
 from advisor.engine.quiet import why_quiet
 from advisor.facts import Facts, computed, settle
 from advisor.metrics import METRICS, Missing, measure
+from advisor.metrics.state import CACHE_COUNTERS
 from advisor.metrics.words import in_words
 from advisor.metrics.words import number as in_unit
 from advisor.progress import decode
@@ -65,6 +66,7 @@ def inside(example: Example, batch_ids: Iterable[int]) -> Inside:
     parts = [
         {**key, "batch_id": number, "jobs": max(1, len({stage.get("job", at) for at, stage in enumerate(stages)}))}
         | short.parts
+        | (other.parts if (other := _other(example, number - short.batch_id)) else {})
         for number, stages in shown.items()
     ]
     stages = [
@@ -115,7 +117,7 @@ def _event(example: Example, number: int, row: Mapping[str, float], scale: float
         "name": "example",
         "batchId": short.batch_id + number,
         "durationMs": {name: round(ms * scale) for name, ms in row.items() if name != "numInputRows"},
-        "stateOperators": [_operator(operator, scale) for operator in short.operators],
+        "stateOperators": [_operator(operator, scale, number) for operator in short.operators],
         "sources": list(_sources(example, number, round(row.get("numInputRows", ROWS)))),
     }
     if short.event_time:
@@ -136,12 +138,17 @@ def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -
     }
 
 
-def _operator(operator: Mapping[str, Any], scale: float) -> dict[str, Any]:
-    """The operator with its times scaled as the batch's own are."""
-    return {
-        name: _operator(value, scale) if isinstance(value, dict) else round(value * scale) if _is_time(name) else value
-        for name, value in operator.items()
-    }
+def _operator(operator: Mapping[str, Any], scale: float, number: int) -> dict[str, Any]:
+    """The operator with its times scaled as the batch's own are; counts of the state's cache grow by the batch."""
+    return {name: _told(name, value, scale, number) for name, value in operator.items()}
+
+
+def _told(name: str, value: Any, scale: float, number: int) -> Any:
+    if isinstance(value, dict):
+        return _operator(value, scale, number)
+    if f"custom:{name}" in CACHE_COUNTERS:
+        return value * number
+    return round(value * scale) if _is_time(name) else value
 
 
 def _is_time(name: str) -> bool:

@@ -8,7 +8,6 @@ import pytest
 
 import advisor
 from advisor.contract import BatchPart, InsideBatch
-from advisor.errors import UsageError
 from advisor.sources.codecs import Source, blocks
 from advisor.sources.files import Input, is_small
 from advisor.views import inside, wording
@@ -111,11 +110,6 @@ def test_names_of_jobs_hide_credentials(tmp_path: Path) -> None:
         "Delta: Filtering files for jdbc:postgresql://*********(redacted)@host/db snapshot for version 3"
     }
     assert "hunter2" not in advisor.analyze(tmp_path / "events", stages=True).to_json()
-
-
-def test_a_cluster_does_not_open_batches_in_a_report() -> None:
-    with pytest.raises(UsageError, match="read_stages"):
-        advisor.analyze(DELTA, engine="spark", stages=True)
 
 
 def test_two_runs_differ_part_by_part() -> None:

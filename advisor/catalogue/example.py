@@ -15,6 +15,7 @@ class Every(Model):
 
     nth: int = Field(ge=2)
     row: dict[str, Number]
+    parts: dict[str, Number | tuple[str, ...]] = Field(default_factory=dict)
     stages: tuple[dict[str, Number | str | bool], ...] = ()
 
 

@@ -26,7 +26,11 @@ _OPTIONS = (
     ),
     click.option("--master", metavar="URL", help="The cluster: spark://host:7077, yarn, k8s://…, local[8]."),
     click.option("--fleet", is_flag=True, help="Rank all queries, and the changes that win most, a line each."),
-    click.option("--save-table", metavar="DIR", help="With spark: write batches and findings as Parquet, by day."),
+    click.option(
+        "--save-table",
+        metavar="DIR",
+        help="With spark: write batches and findings (with --stages also stages) as Parquet.",
+    ),
     click.option("--incremental", is_flag=True, help="Add only what is new to what --save-table holds."),
 )
 
@@ -44,10 +48,6 @@ def check(options: dict[str, Any]) -> None:
         options["engine"] = "spark" if options["master"] else "local"
     if options["master"] and options["engine"] == "local":
         raise click.UsageError("--master is for --engine spark")
-    if options["stages"] and (options["fleet"] or options["engine"] == "spark"):
-        raise click.UsageError(
-            "--stages opens the batches of single queries on this machine: leave --fleet and Spark out"
-        )
     if options["incremental"] and not options["save_table"]:
         raise click.UsageError("--incremental needs --save-table DIR")
     if options["save_table"] and options["engine"] == "local":
@@ -83,7 +83,8 @@ def fleet_report(paths: tuple[str, ...], options: dict[str, Any], judged: dict[s
     """The fleet's report; `judged`: what `analyze` takes besides."""
     from advisor.api import analyze_fleet
 
-    return analyze_fleet(paths, save_table=options["save_table"], incremental=options["incremental"], **judged)
+    asked = {name: options[name] for name in ("save_table", "incremental")}
+    return analyze_fleet(paths, stages=bool(options["stages"]), **asked, **judged)
 
 
 def rendered(report: Fleet, options: dict[str, Any]) -> str:

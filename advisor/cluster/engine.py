@@ -13,6 +13,7 @@ from advisor.batches import SCHEMA, Reading
 from advisor.catalogue import Catalogue
 from advisor.cluster.frames import batch_rows, batches_frame, sighting_rows
 from advisor.cluster.given import Paths, given
+from advisor.cluster.inside import refuse_by_jvm
 from advisor.cluster.jobs import SETTINGS, Jobs, Progressed, families
 from advisor.cluster.judging import Shape, T
 from advisor.cluster.jvm import read_by_jvm
@@ -59,18 +60,20 @@ def judge(
     progress: Callable[[Progressed], None] | None = None,
     split: int | None = None,
     table: Table | None = None,
+    stages: bool = False,
 ) -> Judged[T]:
     """All runs in `paths`, read and judged on the cluster.
 
     `shape` makes of each entry, which tells these `metrics`, on the worker what the driver is to get. `progress` hears
     what has been read. `table`: where the tables are saved; with an incremental one, all that stands there is judged.
+    `stages`: whether addBatch is opened; each log is then read a second time, whole, by one task.
     Raises InputError as the local engine does.
     """
     jobs = Jobs(spark, progress)
     ship(spark)
     try:
         with explained(), settings(spark, SETTINGS):
-            return _Hearing(jobs, spark, paths, asked, table).judged(catalogue, shape, tuple(metrics), split)
+            return _Hearing(jobs, spark, paths, asked, table, stages).judged(catalogue, shape, tuple(metrics), split)
     finally:
         jobs.forget()
 
@@ -93,12 +96,15 @@ def read(spark: Any, paths: Paths, split: int | None = None) -> Any:
 class _Hearing:
     """One judgement of everything in some paths."""
 
-    def __init__(self, jobs: Jobs, spark: Any, paths: Paths, asked: Asked, table: Table | None) -> None:
+    def __init__(self, jobs: Jobs, spark: Any, paths: Paths, asked: Asked, table: Table | None, stages: bool) -> None:
         self._jobs = jobs
+        self._stages = stages
         self._spark = spark
         self._paths = paths
         self._asked = asked
         self._given = given(spark, paths)
+        if stages:
+            refuse_by_jvm(self._given)
         self._saved = Saved(spark, table) if table else None
         self._known = self._saved.files() if self._saved else {}
 
@@ -116,11 +122,19 @@ class _Hearing:
         if self._saved:
             self._saved.add(rows, sightings, self._jobs.spread)
             batches, sightings = batch_rows(self._saved.batches()), sighting_rows(self._saved.sightings())
-        found = self._entries(rows, batches, sightings, catalogue, shape, metrics)
+        opened = self._opened() if self._stages else None
+        found = self._entries(rows, batches, sightings, opened, catalogue, shape, metrics)
         if self._saved:
             self._saved.add_findings(found.entries)
             self._saved.add_files((seen(file) for log in self._given.logs for file in log.files), self._known)
         return found
+
+    def _opened(self) -> Any:
+        """Rows of what ran inside addBatch, with what was saved of it."""
+        if not self._saved:
+            return self._jobs.opened(self._given.logs)
+        self._saved.add_opened(self._jobs.opened([log for log in self._given.logs if any(changed(log, self._known))]))
+        return self._saved.opened()
 
     def _units(self, size: int) -> list[Unit]:
         if not self._known:
@@ -143,7 +157,14 @@ class _Hearing:
         return units + [unit for log, files in ends for unit in grown(log, files, looks, size)]
 
     def _entries(
-        self, rows: Any, batches: Any, sightings: Any, catalogue: Catalogue, shape: Shape[T], metrics: tuple[str, ...]
+        self,
+        rows: Any,
+        batches: Any,
+        sightings: Any,
+        opened: Any,
+        catalogue: Catalogue,
+        shape: Shape[T],
+        metrics: tuple[str, ...],
     ) -> Judged[T]:
         runs = self._jobs.runs(batches, self._asked)
         summaries = [_summary(row.note) for row in runs.filter("kind = 'run'").select("note").collect()]
@@ -155,9 +176,10 @@ class _Hearing:
         if not summaries and not told:
             return Judged(reading, [], by_jvm)
         kin = families(summaries, told)
-        entries = self._jobs.judged(runs.union(sightings), kin, catalogue, self._asked, shape, metrics)
-        told_of = _in_order(entries.select("start", "note", "payload").collect(), shape.type)
-        return Judged(reading, told_of, by_jvm, whole(one.span for one in summaries))
+        told_of = runs.union(sightings) if opened is None else runs.union(sightings).union(opened)
+        entries = self._jobs.judged(told_of, kin, catalogue, self._asked, shape, metrics)
+        in_order = _in_order(entries.select("start", "note", "payload").collect(), shape.type)
+        return Judged(reading, in_order, by_jvm, whole(one.span for one in summaries))
 
 
 def _size(total: int, parallel: int) -> int:

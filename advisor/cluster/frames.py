@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches import SIGHTINGS, deduplicate
+from advisor.batches import SIGHTINGS, TABLES, deduplicate
 from advisor.cluster.part import named_pairs
 from advisor.cluster.rows import DDL, Row, as_plain, batches_of, packed, plain_schema, rows_of, unpacked
 from advisor.cluster.workers import sparing
@@ -58,12 +58,17 @@ def _in_portions(rows: Iterable[Row]) -> Iterator[pa.Table]:
 
 def sightings_frame(rows: Any) -> Any:
     """The table of sightings of rows of sightings."""
+    return table_frame(rows, TOLD)
+
+
+def table_frame(rows: Any, schema: pa.Schema) -> Any:
+    """The table of this schema that these rows hold."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for row in rows_of(batches):
-            yield from unpacked(row.payload).cast(TOLD).to_batches(_ROWS)
+            yield from unpacked(row.payload).cast(schema).to_batches(_ROWS)
 
-    return rows.mapInArrow(sparing(run), struct(TOLD))
+    return rows.mapInArrow(sparing(run), struct(schema))
 
 
 def batch_rows(frame: Any) -> Any:
@@ -76,9 +81,14 @@ def sighting_rows(frame: Any) -> Any:
     return _packed(frame, "sightings", "log", SIGHTINGS)
 
 
+def opened_rows(frame: Any, name: str) -> Any:
+    """Rows of one of the tables that open addBatch again, by run."""
+    return _packed(frame, name, "run_id", TABLES[name])
+
+
 def _packed(frame: Any, kind: str, key: str, schema: pa.Schema) -> Any:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches_of(row for table in _gathered(batches, schema) for row in _by_key(table, kind, key))
+        yield from batches_of(row for table in _gathered(batches, schema) for row in by_key(table, kind, key))
 
     return frame.select(*schema.names).repartition(key).mapInArrow(sparing(run), DDL)
 
@@ -97,7 +107,8 @@ def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[
         yield pa.Table.from_batches(held).cast(schema)
 
 
-def _by_key(table: pa.Table, kind: str, key: str) -> Iterator[Row]:
+def by_key(table: pa.Table, kind: str, key: str) -> Iterator[Row]:
+    """A row for each value of that column, with the table's rows that have it."""
     for value in table[key].unique().to_pylist():
         part = table.filter(pc.equal(table[key], value))
         note = named_pairs(zip(part["id"].to_pylist(), part["run_id"].to_pylist(), strict=True))

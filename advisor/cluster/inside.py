@@ -1,21 +1,25 @@
-"""The tables that open addBatch on the cluster: each log is read whole by one task."""
+"""The tables that open addBatch on the cluster: each log is read whole by one task, beside its progress."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from advisor.batches import TABLES
-from advisor.cluster.frames import for_spark, struct
-from advisor.cluster.given import Paths, given
+from advisor.batches import TABLES, Inside
+from advisor.cluster.frames import by_key, for_spark, struct
+from advisor.cluster.given import Given, Paths, given
+from advisor.cluster.rows import Row, unpacked
 from advisor.cluster.session import explained, ship
 from advisor.cluster.workers import sparing
 from advisor.errors import InputError
 from advisor.sources import files
 from advisor.stages import ORIGINS
 
+KEYS = {"stages": ("run_id", "batch_id", "job", "stage", "attempt"), "batch_parts": ("run_id", "batch_id")}
+"""The tables, and what makes two rows of one the same stage or batch."""
 _ROWS = 4096
 _BATCH = ("id", "run_id", "batch_id")
 
@@ -29,9 +33,7 @@ def read_stages(spark: Any, paths: Paths, table: str) -> Any:
     ship(spark)
     with explained():
         found = given(spark, paths)
-        if found.by_jvm:
-            where = found.by_jvm[0].files[0].path
-            raise InputError(where, "only the cluster's JVM reaches it", "copy the log to where Python reads it")
+        refuse_by_jvm(found)
         logs = [([file.path for file in log.files],) for log in found.logs]
         frame = spark.createDataFrame(logs, "paths array<string>").repartition(max(1, len(logs)))
         schema = for_spark(TABLES[table])
@@ -41,17 +43,61 @@ def read_stages(spark: Any, paths: Paths, table: str) -> Any:
                 for log in batch["paths"].to_pylist():
                     yield from _table(log, table).cast(schema).to_batches(_ROWS)
 
-        return _best(frame.mapInArrow(sparing(run), struct(schema)))
+        return best(frame.mapInArrow(sparing(run), struct(schema)))
+
+
+def refuse_by_jvm(found: Given) -> None:
+    """InputError where only the JVM reaches a file."""
+    if found.by_jvm:
+        where = found.by_jvm[0].files[0].path
+        raise InputError(where, "only the cluster's JVM reaches it", "copy the log to where Python reads it")
+
+
+def opened(log: Sequence[str]) -> Iterator[Row]:
+    """Rows of both tables of a log, by run; none of a log that cannot be read, which its batches' rows tell."""
+    tables = _tables(log)
+    for name in KEYS:
+        named = tables[name].filter(pc.is_valid(tables[name]["run_id"]))
+        yield from by_key(named, name, "run_id")
+
+
+def inside_of(rows: Iterable[Row]) -> Inside | None:
+    """What such rows tell of their runs, each batch by the source that tells most; None without rows."""
+    told = {name: [TABLES[name].empty_table()] for name in KEYS}
+    for row in rows:
+        if row.kind in told:
+            told[row.kind].append(unpacked(row.payload))
+    parts, stages = (_best_of(pa.concat_tables(told[name])) for name in ("batch_parts", "stages"))
+    return Inside(parts, stages) if len(parts) or len(stages) else None
+
+
+def _tables(log: Sequence[str]) -> dict[str, pa.Table]:
+    try:
+        return dict(files.read(log, sightings=False, stages=True).tables)
+    except InputError:
+        return {name: TABLES[name].empty_table() for name in KEYS}
 
 
 def _table(log: list[str], table: str) -> pa.Table:
-    try:
-        return files.read(log, sightings=False, stages=True).tables[table]
-    except InputError:
-        return TABLES[table].empty_table()
+    return _tables(log)[table]
 
 
-def _best(frame: Any) -> Any:
+def _best_of(table: pa.Table) -> pa.Table:
+    """The rows of each batch that come from the source that tells most, of several logs the first."""
+    ranks = [(ORIGINS.index(origin), log) for origin, log in zip(*_listed(table, "origin", "log"), strict=True)]
+    batches = list(zip(*_listed(table, "run_id", "batch_id"), strict=True))
+    chosen: dict[tuple[Any, ...], tuple[int, str]] = {}
+    for batch, rank in zip(batches, ranks, strict=True):
+        chosen[batch] = min(chosen.get(batch, rank), rank)
+    kept = [chosen[batch] == rank for batch, rank in zip(batches, ranks, strict=True)]
+    return table.filter(pa.array(kept, pa.bool_()))
+
+
+def _listed(table: pa.Table, *names: str) -> list[list[Any]]:
+    return [table[name].to_pylist() for name in names]
+
+
+def best(frame: Any) -> Any:
     """The rows of each batch that come from the source that tells most."""
     from pyspark.sql import Window, functions  # noqa: PLC0415
 

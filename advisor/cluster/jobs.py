@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from advisor.catalogue import Catalogue
 from advisor.cluster import kinship
+from advisor.cluster.inside import opened
 from advisor.cluster.judging import Shape, judge_groups
 from advisor.cluster.looking import look
 from advisor.cluster.part import read_unit
@@ -97,6 +98,14 @@ class Jobs:
                     yield row
 
         return self._over([msgspec.msgpack.encode(list(task)) for task in tasks], work)
+
+    def opened(self, logs: Sequence[Log]) -> Any:
+        """Rows of the tables that open addBatch, by run; each log is read whole."""
+
+        def work(task: bytes) -> Iterator[Row]:
+            yield from opened(msgspec.msgpack.decode(task, type=list[str]))
+
+        return self._keep(self._over([msgspec.msgpack.encode([f.path for f in log.files]) for log in logs], work))
 
     def looked_again(self, rows: Any) -> Any:
         """Rows of sightings from the rows of marks and plans."""

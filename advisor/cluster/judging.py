@@ -10,8 +10,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, SIGHTINGS, Batches, deduplicate
+from advisor.batches import SCHEMA, SIGHTINGS, Batches, Inside, deduplicate
 from advisor.catalogue import Catalogue
+from advisor.cluster.inside import inside_of
 from advisor.cluster.rows import Row, unpacked
 from advisor.cluster.trimming import Summary, as_text
 from advisor.contract import FleetQuery, QueryEntry, encoded
@@ -54,7 +55,7 @@ def _entries(
     sightings = [unpacked(row.payload) for row in rows if row.kind == "sightings"]
     told = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
     firsts = _firsts(places)
-    for entry in judge_runs(_Batches(rows), places, told, catalogue, asked, metrics=metrics):
+    for entry in judge_runs(_Batches(rows, inside_of(rows)), places, told, catalogue, asked, metrics=metrics):
         yield firsts.get(entry.run_id, _LAST), entry
 
 
@@ -71,14 +72,16 @@ def _firsts(places: pa.Table) -> dict[str, int]:
 
 
 class _Batches(Mapping[str, Batches]):
-    """The last batches of each run, unpacked when they are asked for."""
+    """The last batches of each run, unpacked when they are asked for, and opened where their jobs were read."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], inside: Inside | None) -> None:
+        self._inside = inside
         runs = [row for row in rows if row.kind == "run"]
         self._packed = {msgspec.json.decode(row.note, type=Summary).run_id: row.payload for row in runs}
 
     def __getitem__(self, run_id: str) -> Batches:
-        return Batches.of(unpacked(self._packed[run_id]))
+        batches = Batches.of(unpacked(self._packed[run_id]))
+        return batches.opened(run_id, self._inside) if self._inside else batches
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._packed)

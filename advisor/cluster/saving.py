@@ -1,4 +1,4 @@
-"""Both tables and the findings as Parquet in a directory, which later runs extend."""
+"""The tables and the findings as Parquet in a directory, which later runs extend."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from advisor.cluster.frames import KEY, batches_frame, sightings_frame
+from advisor.batches import TABLES
+from advisor.cluster.frames import KEY, batches_frame, for_spark, opened_rows, sightings_frame, table_frame
+from advisor.cluster.inside import KEYS, best
 from advisor.cluster.units import File, Log
 from advisor.contract import FleetQuery, QueryEntry
 from advisor.errors import InputError
@@ -88,6 +90,17 @@ class Saved:
         frame = batches_frame(batches, partitions).selectExpr("*", f"{_DAY.format(time='timestamp')} as day")
         self._append("batches", frame, KEY)
         self._append("sightings", sightings_frame(sightings), _TOLD)
+
+    def add_opened(self, rows: Any) -> None:
+        """Save what rows of the tables that open addBatch hold that is not there yet."""
+        for name, key in KEYS.items():
+            table = table_frame(rows.filter(f"kind = '{name}'"), for_spark(TABLES[name]))
+            self._append(name, best(table), key)
+
+    def opened(self) -> Any:
+        """Rows of both saved tables."""
+        stages, parts = (opened_rows(self._read(name), name) for name in KEYS)
+        return stages.union(parts)
 
     def batches(self) -> Any:
         """The saved table of batches."""

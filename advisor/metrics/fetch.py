@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 
 from advisor.metrics.flow import backlog_rows, reread_factor, rows_taken
-from advisor.metrics.numbers import fact_number
+from advisor.metrics.inside import of_jobs
+from advisor.metrics.numbers import fact_number, zero_filled
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
 from advisor.metrics.state import slots
@@ -79,6 +80,7 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     fetch.max.wait.ms (500 by default). Per task min(limit, interval x partitions / rows), times the waves of tasks,
     times the reads of the source, at most addBatch; 0 for a batch that left rows behind, since its consumers had more
     to read. Slots unknown: from one wave to as many as the slots that were seen leave, else one by one.
+    Where the consumers' own lines are there, no more than they polled.
     """
     if window.facts.value("source") != "kafka":
         return Missing("the query does not read Kafka")
@@ -90,10 +92,30 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     each = np.minimum(until_next, _limit(window)) * _reads(window) * _at_end(window)
     free, most = slots(window), window.batches["add_batch_ms"]
     waves = np.ceil(tasks / (free or fact_number(window, "task_slots_at_least") or 1.0))
+    most = np.fmin(most, _polled(window))
     at_most: np.ndarray = np.minimum(each * waves, most)
     if free is not None or (waves[~np.isnan(waves)] <= 1).all():
         return at_most
     return Bounds(np.minimum(each, most), at_most)
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def kafka_polled_ms(window: Window) -> Batchwise:
+    """What Kafka's consumers polled, by their own lines, as wall time: their share of the reading tasks' time."""
+    polled, read = of_jobs(window, "kafka_poll_ms"), of_jobs(window, "source_read_ms")
+    if isinstance(polled, Missing) or isinstance(read, Missing):
+        return polled if isinstance(polled, Missing) else read
+    reads = window.stages["kind"].astype(str) == "source_read"
+    tasks = np.bincount(window.stages["batch"][reads], zero_filled(window.stages["task_ms"][reads]), len(window))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wall: np.ndarray = read * np.fmin(np.where(tasks > 0, polled / tasks, np.nan), 1.0)
+    return wall
+
+
+def _polled(window: Window) -> np.ndarray:
+    """The same; NaN where no line tells."""
+    told = kafka_polled_ms(window)
+    return told if isinstance(told, np.ndarray) else np.full(len(window), np.nan)
 
 
 def _limit(window: Window) -> float:

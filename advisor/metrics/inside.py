@@ -9,9 +9,12 @@ from advisor.metrics.registry import (
     BatchMetric,
     Batchwise,
     Bounds,
+    Estimate,
     Metric,
     Missing,
+    Windowed,
     batch_metric,
+    window_metric,
 )
 from advisor.window import Window
 
@@ -47,7 +50,6 @@ python_wall_ms = _wall("python_wall_ms", "python_ms", "Python workers, as wall t
 static_side_ms = _wall("static_side_ms", "other_ms", "jobs that read no stream (a static side, say), inside addBatch")
 state_load_wall_ms = _wall("state_load_wall_ms", "state_load_ms", "loading state, as wall time inside addBatch")
 jobs_per_batch = _counted("jobs_per_batch", "jobs", "Spark jobs of the batch")
-commit_retries = _counted("commit_retries", "commit_retries", "commits of the sink that were tried again")
 files_per_batch = _counted("files_per_batch", "files_written", "files that the sink wrote, as it says")
 
 
@@ -97,6 +99,17 @@ def driver_gaps_ms(window: Window) -> Batchwise:
     known = [part for part in parts if isinstance(part, np.ndarray)]
     total: np.ndarray | Missing = np.sum(known, axis=0) if known else NOT_SEEN
     return total
+
+
+@window_metric("count", "count")
+def methods_too_long(window: Window) -> Windowed:
+    """Generated methods that are too long for the just-in-time compiler, as the run's batches tell it, cold ones too.
+
+    Compiled code is kept, so that later batches run it without a further line.
+    """
+    told = window.executed["code_too_long"] if "code_too_long" in window.executed else np.full(1, np.nan)
+    total = float(np.nansum(told))
+    return NOT_SEEN if np.isnan(told).all() else Estimate(total, total, total)
 
 
 @batch_metric("bytes", "bytes")

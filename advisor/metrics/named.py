@@ -7,12 +7,42 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from advisor.errors import did_you_mean, fault
-from advisor.metrics import cost, fetch, flow, headroom, inside, latency, phases, quality, spikes, state, tasks, writes
+from advisor.metrics import (
+    commits,
+    cost,
+    fetch,
+    flow,
+    headroom,
+    inside,
+    latency,
+    parallel,
+    phases,
+    quality,
+    spikes,
+    state,
+    tasks,
+    writes,
+)
 from advisor.metrics import measure as measuring
 from advisor.metrics.registry import AnyMetric, Batchwise, Estimate, Metric, Missing, Windowed
 from advisor.window import Window
 
-_MODULES = (state, flow, phases, latency, cost, headroom, fetch, spikes, quality, writes, inside, tasks)
+_MODULES = (
+    state,
+    flow,
+    phases,
+    latency,
+    cost,
+    headroom,
+    fetch,
+    spikes,
+    quality,
+    writes,
+    inside,
+    tasks,
+    commits,
+    parallel,
+)
 """Every module that defines metrics."""
 
 

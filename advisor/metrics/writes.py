@@ -1,4 +1,4 @@
-"""What a batch waits for that lies in files: the checkpoint, and the snapshot of a Delta table."""
+"""What a batch waits for that lies in files: the checkpoint, state read from it, the snapshot of a Delta table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from advisor.metrics.measure import measure
-from advisor.metrics.numbers import fact_number
+from advisor.metrics.numbers import fact_number, known
 from advisor.metrics.phases import OFFSET_LOG, commit_offsets_ms, offset_log_ms, share_of
 from advisor.metrics.registry import (
     Batchwise,
@@ -18,7 +18,10 @@ from advisor.metrics.registry import (
     batch_metric,
     window_metric,
 )
-from advisor.metrics.state import slots, state_commit_wall_ms
+from advisor.metrics.state import CACHE_COUNTERS, per_batch, slots, state_commit_wall_ms
+from advisor.metrics.tasks import per_batch as stages_per_batch
+from advisor.metrics.tasks import spread
+from advisor.stages import LOG_CHECKPOINT
 from advisor.window import Window
 
 
@@ -51,7 +54,13 @@ def async_progress_saving_ms(window: Window) -> Windowed:
 
 @batch_metric("ms", phases=("add_batch_ms",))
 def delta_snapshot_ms(window: Window) -> Batchwise:
-    """addBatch x (1 - 1 / waves) of the stage that rebuilds a Delta table's snapshot: the most that its waves take."""
+    """What the waves after the first take of the stages that rebuild a Delta table's snapshot, as the jobs show it.
+
+    Where they do not: addBatch x (1 - 1 / waves), the most that it can be.
+    """
+    shown = _snapshot_waves(window)
+    if shown is not None:
+        return shown
     tasks, free = fact_number(window, "delta_snapshot_tasks"), slots(window)
     if "delta_snapshot_tasks" not in window.facts:
         return Missing("no stage that rebuilds a Delta snapshot was seen", "delta_snapshot_tasks")
@@ -60,6 +69,70 @@ def delta_snapshot_ms(window: Window) -> Batchwise:
     if free is None:
         return Missing("the number of task slots is not known", "task_slots")
     return window.batches["add_batch_ms"] * (1 - 1 / max(1, math.ceil(tasks / free)))
+
+
+def _snapshot_waves(window: Window) -> np.ndarray | None:
+    """The time of stages on a table's log beyond their first wave; None where none was seen, or slots are not known.
+
+    Not those that write the log's checkpoint, in every tenth batch.
+    """
+    snapshot = _of_snapshot(window)
+    if not snapshot.any():
+        return None
+    of = spread(window)
+    if np.isnan(of.rounds[snapshot]).any():
+        return None
+    waves = stages_per_batch(window, of.wall * (1 - 1 / np.maximum(of.rounds, 1)), snapshot)
+    return waves if isinstance(waves, np.ndarray) else None
+
+
+def _of_snapshot(window: Window) -> np.ndarray:
+    stages = window.stages
+    if not len(stages):
+        return np.zeros(0, dtype=bool)
+    found: np.ndarray = (stages["kind"].astype(str) == "table_log") & (stages["what"].astype(str) != LOG_CHECKPOINT)
+    return found
+
+
+@batch_metric("count", "count")
+def snapshot_tasks(window: Window) -> Batchwise:
+    """Tasks of the largest stage that rebuilds a Delta table's snapshot, as the jobs show it; else as a log told."""
+    snapshot = _of_snapshot(window)
+    if snapshot.any():
+        most = np.zeros(len(window))
+        np.fmax.at(most, window.stages["batch"], np.where(snapshot, window.stages["tasks"], 0.0))
+        return most
+    if "delta_snapshot_tasks" not in window.facts:
+        return Missing("no stage that rebuilds a Delta snapshot was seen", "delta_snapshot_tasks")
+    return np.full(len(window), fact_number(window, "delta_snapshot_tasks") or 0.0)
+
+
+@window_metric("share")
+def state_reload_share(window: Window) -> Windowed:
+    """Loads of state that the default store did not find in memory, of all: they read the checkpoint's files again."""
+    missed, found = (_risen(window, name) for name in CACHE_COUNTERS[::-1])
+    if np.isnan(missed + found):
+        return Missing("the state store does not tell how often it reads its state again")
+    share = missed / (missed + found) if missed + found else 0.0
+    return Estimate(share, share, share)
+
+
+@window_metric("count", "count")
+def state_reloads(window: Window) -> Windowed:
+    """How often a batch reads state again from the checkpoint's files: each partition loads it up to twice."""
+    missed, ids = _risen(window, CACHE_COUNTERS[1]), window.batches["batch_id"]
+    if np.isnan(missed) or len(ids) < 2 or not ids[-1] > ids[0]:
+        return Missing("the state store does not tell how often it reads its state again")
+    each = missed / (ids[-1] - ids[0])
+    return Estimate(each, each, each)
+
+
+def _risen(window: Window, name: str) -> float:
+    """By how much a count of the state stores rises in the window; where it falls, stores began anew."""
+    if name not in window.operators:
+        return math.nan
+    counts = per_batch(window, window.operators[name])
+    return float(np.diff(known(counts)).clip(min=0).sum()) if not np.isnan(counts).all() else math.nan
 
 
 checkpoint_write_share = share_of(

@@ -141,6 +141,9 @@ PART_COLUMNS: tuple[Column, ...] = (
     _count("commit_retries", "commits of the sink that were tried again"),
     _count("files_written", "files that the sink wrote, as it says"),
     Column("bytes_written", _INT, "bytes", "what the sink wrote, as it says", "bytes"),
+    _ms("log_compaction_ms", "a file sink writing the list of all its files again, as far as the clock tells", "wall"),
+    _count("kafka_polls", "polls of Kafka's consumers"),
+    _ms("kafka_poll_ms", "Kafka's consumers polling, summed over tasks", "task"),
     *_FROM,
 )
 """One row per micro-batch whose jobs were seen."""

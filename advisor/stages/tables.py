@@ -29,6 +29,9 @@ _SHORT_MS = 2.0
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
 _NOTED = ("code_generated_ms", "code_too_long", "commit_retries", "files_written", "bytes_written")
+"""What a driver's log tells of each batch: 0 without a line."""
+_SELDOM = ("log_compaction_ms", "kafka_polls", "kafka_poll_ms")
+"""What is not known without a line: consumers may write to the executors' logs."""
 _KEYS = ("id", "run_id", "batch_id", "timestamp", "add_batch_ms")
 _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for")
 
@@ -165,7 +168,7 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], 
                 _move(of_batch, note.name, note.value, _homes(inside, note))
     columns: dict[str, Any] = {name: [getattr(row, name) for _, row in timed] for name in _KEYS}
     columns.update(zip(NAMES, _told(insides, parts).T, strict=True))
-    columns.update({name: [_noted(inside, name) for inside in insides] for name in _NOTED})
+    columns.update({name: [_noted(inside, name) for inside in insides] for name in (*_NOTED, *_SELDOM)})
     columns |= {
         "together": [_together(inside) for inside in insides],
         "waited_for": list(map(sorted, waited_for)),
@@ -181,7 +184,8 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], 
 
 def _noted(inside: Inside, name: str) -> float | None:
     values = [note.value for note in inside.notes if note.name == name]
-    return sum(values) if values or inside.work.origin == "driver_log" else None
+    by_lines = name in _NOTED and inside.work.origin == "driver_log"
+    return sum(values) if values or by_lines else None
 
 
 def _reads(attempts: Sequence[Attempt]) -> int | None:

@@ -58,9 +58,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    """A query and what is kept of it; `keep` names appenders (text, structured, again), eventlog, progress.
+    """A query and what is kept of it; `keep` names appenders (text, millis, structured, again), eventlog, progress.
 
-    `beside`: what differs in a second query of the same application, which runs as long.
+    `beside`: what differs in a second query of the same application, which runs as long. `other_writer`: SQL that
+    another application runs on the query's table again and again.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Case:
     keep: tuple[str, ...] = ("text",)
     runs: tuple[Run, ...] = (Run(),)
     beside: Made = field(default_factory=dict)
+    other_writer: str = ""
     needs: tuple[str, ...] = ()
     rotated_into: int = 0
     submitted: bool = False
@@ -407,6 +409,7 @@ SETTINGS = (
 )
 
 BOTH = ("text", "eventlog")
+FINE = ("millis", "eventlog")
 EVENTS = ("eventlog",)
 ICEBERG = {
     "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
@@ -457,9 +460,71 @@ CAUSES = (
         sparks=(FOUR,),
         sink={"format": "iceberg"},
         conf=ICEBERG,
-        keep=EVENTS,
+        expect=("SK005",),
+        keep=FINE,
         runs=until(25),
         needs=("iceberg",),
+    ),
+    Case(
+        "SK008/iceberg-other-writer",
+        "rows to an Iceberg table on which another application commits several times a second",
+        sparks=(FOUR,),
+        expect=("SK008",),
+        sink={"format": "iceberg"},
+        conf=ICEBERG,
+        other_writer="ALTER TABLE lake.db.events SET TBLPROPERTIES ('turn' = '{turn}')",
+        keep=("millis",),
+        runs=until(15),
+        needs=("iceberg",),
+    ),
+    Case(
+        "SK008/delta-other-writer",
+        "rows to a Delta table to which another application appends, too",
+        sparks=(FOUR,),
+        expect=("SK008",),
+        sink={"format": "delta"},
+        conf={**DELTA, "spark.databricks.delta.snapshotPartitions": "2"},
+        other_writer="INSERT INTO delta.`{work}/table` SELECT current_timestamp(), {turn}L",
+        keep=("millis",),
+        runs=until(15),
+        needs=("delta",),
+    ),
+    Case(
+        "SK009/file-sink-compaction",
+        "a file sink with 80 files a batch, which writes the list of all its files again in every tenth batch",
+        shape={"name": "in_folders", "folders": 40},
+        sink={"format": "json", "partitionBy": "folder"},
+        keep=("millis",),
+        runs=until(31),
+    ),
+    Case(
+        "CL001/2-tasks-on-8-slots",
+        "a source read in two tasks by an executor with eight slots",
+        shape=naps(20, "value % 100 = 0"),
+        conf={"spark.master": "local[8]"},
+        expect=("CL001",),
+        keep=EVENTS,
+        runs=until(12),
+    ),
+    Case(
+        "CG002/300-branches",
+        "a choice among 300 cases, whose generated method is too long to be compiled",
+        source={**RATE, "rowsPerBatch": "500"},
+        shape={"name": "many_branches", "branches": 300},
+        expect=("CG002",),
+        keep=("millis",),
+        runs=until(15),
+    ),
+    Case(
+        "ST006/one-partition-on-4-slots",
+        "a count over 200,000 keys in one state partition, where four tasks run at once",
+        source={**RATE, "rowsPerBatch": "100000"},
+        shape={"name": "count_by_key", "keys": 200000},
+        output_mode="update",
+        conf={"spark.sql.shuffle.partitions": "1", "spark.master": "local[4]"},
+        expect=("ST006",),
+        keep=EVENTS,
+        runs=until(12),
     ),
     Case(
         "SK006/delta-small-files",
@@ -598,6 +663,7 @@ CAUSES = (
         shape={"name": "count_by_key", "keys": 20000},
         output_mode="update",
         conf={"spark.sql.streaming.maxBatchesToRetainInMemory": "0"},
+        expect=("ST009",),
         keep=BOTH,
         runs=until(25),
     ),

@@ -109,6 +109,17 @@ def sleeping(frame: DataFrame, shape: Made) -> DataFrame:
     return frame.withColumn("slept", functions.expr(f"IF({shape['when']}, {nap}, '')"))
 
 
+def in_folders(frame: DataFrame, shape: Made) -> DataFrame:
+    """Rows with the number of one of so many folders."""
+    return frame.withColumn("folder", functions.col("value") % shape["folders"])
+
+
+def many_branches(frame: DataFrame, shape: Made) -> DataFrame:
+    """A choice among so many cases, which Spark generates as one method."""
+    branches = " ".join(f"WHEN value % 997 = {n} THEN value * {n + 3} + {n}" for n in range(shape["branches"]))
+    return frame.selectExpr(f"CASE {branches} ELSE value END AS chosen").where("chosen > 5")
+
+
 def shuffled(frame: DataFrame, _: Made) -> DataFrame:
     """Rows scattered over spark.sql.shuffle.partitions, without state."""
     return frame.repartition("value")
@@ -118,7 +129,7 @@ SHAPES: dict[str, Callable[[DataFrame, Made], DataFrame]] = {
     shape.__name__: shape
     for shape in (
         plain, work_on_rows, to_kafka, count_by_key, without_duplicates, joined,
-        wide, with_ages, in_python, beside_static_side, sleeping, shuffled,
+        wide, with_ages, in_python, beside_static_side, sleeping, in_folders, many_branches, shuffled,
     )
 }  # fmt: skip
 
@@ -254,6 +265,9 @@ def write(frame: DataFrame, sink: Made, work: Path) -> DataStreamWriter:
         options = {"path": "lake.db.events", **options}
     if sink["format"] == "kafka":
         options = {"topic": "outgoing", **options}
-    if sink["format"] in ("delta", "parquet"):
+    if sink["format"] in ("delta", "parquet", "json"):
         options = {"path": table, **options}
-    return frame.writeStream.format(sink["format"]).options(**options)
+    writer = frame.writeStream.format(sink["format"])
+    if "partitionBy" in options:
+        writer = writer.partitionBy(options.pop("partitionBy"))
+    return writer.options(**options)

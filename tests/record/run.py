@@ -78,6 +78,8 @@ def record(case: Case, spark: str, lab: Lab, out: Path) -> None:
     with contextlib.ExitStack() as stack:
         plan = case.plain() | started(case, spark, lab, work, stack)
         (work / "case.json").write_text(json.dumps(plan))
+        if case.other_writer:
+            stack.enter_context(servers.application(python, HERE / "writer.py", work))
         for number in range(len(case.runs)):
             stream(python, work, number)
     choose(case, work / "raw")

@@ -1,8 +1,10 @@
-"""The servers that a case may need: a Kafka broker and an S3 server, each on a free port of the loopback."""
+"""What a case may need beside its query: a Kafka broker, an S3 server, both on the loopback; another application."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 import subprocess
 import time
@@ -55,6 +57,19 @@ def s3(python: Path, work: Path) -> Iterator[str]:
         address = f"http://127.0.0.1:{port}"
         urllib.request.urlopen(urllib.request.Request(f"{address}/bucket", method="PUT")).close()
         yield address
+
+
+@contextlib.contextmanager
+def application(python: Path, script: Path, work: Path) -> Iterator[None]:
+    """Run a script on the case in `work` until the block ends."""
+    with (work / f"{script.stem}.txt").open("w") as log:
+        command = [str(python), str(script), str(work)]
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=work, start_new_session=True)
+        try:
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(30)
 
 
 @contextlib.contextmanager

@@ -28,6 +28,12 @@ appender.again.fileName = {raw}/driver.log
 appender.again.layout.type = PatternLayout
 appender.again.layout.pattern = %d{{yy/MM/dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
 """
+MILLIS = """appender.millis.type = File
+appender.millis.name = millis
+appender.millis.fileName = {raw}/driver-ms.log
+appender.millis.layout.type = PatternLayout
+appender.millis.layout.pattern = %d{{yy/MM/dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+"""
 STRUCTURED = """appender.structured.type = File
 appender.structured.name = structured
 appender.structured.fileName = {raw}/structured.log
@@ -35,7 +41,7 @@ appender.structured.layout.type = JsonTemplateLayout
 appender.structured.layout.eventTemplateUri = classpath:org/apache/spark/SparkLayout.json
 """
 SUBMITTED = "LATENCY_ADVISOR_RECORDER_SUBMITTED"
-LAYOUTS = {"text": LOG4J, "again": AGAIN, "structured": STRUCTURED}
+LAYOUTS = {"text": LOG4J, "again": AGAIN, "millis": MILLIS, "structured": STRUCTURED}
 
 
 def main() -> None:

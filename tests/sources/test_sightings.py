@@ -59,6 +59,7 @@ def event(kind: str, **fields: Any) -> dict[str, Any]:
 class TestStart:
     LAYOUTS: ClassVar[dict[str, str]] = {
         "log4j2": f"{AT} {{}}: ",
+        "log4j2, milliseconds": "26/11/21 08:57:03.112 INFO {}: ",
         "log4j1": "2026-11-21 08:57:03 INFO  {}:54 - ",
         "two parts": f"{AT} streaming.{{}}: ",
         "braces": "[26-11-21 08:57:03] {{{}}} INFO: ",

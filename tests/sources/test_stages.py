@@ -12,9 +12,10 @@ import pytest
 
 import advisor
 from advisor.batches import SCHEMA
+from advisor.sources.harvest import Window
 from advisor.sources.stages import work_of
 from advisor.sources.stages.clock import Clock
-from advisor.sources.stages.driverlog import _packed
+from advisor.sources.stages.driverlog import DriverLog, _packed
 from advisor.sources.stages.layout import Layout
 from advisor.stages import PARTS
 
@@ -279,6 +280,42 @@ def test_the_time_of_a_line(line: bytes, ms: float) -> None:
     assert clock.fine
     assert clock.time(line) == ms
     assert clock.utc == (b"Z" in line)
+
+
+def test_icebergs_commits_tell_their_tries_and_files() -> None:
+    parts = parts_of(SAMPLES / "SK008" / "iceberg-other-writer-4.0.0")
+    assert sorted(parts["commit_retries"])[-3:] == [0, 1, 1]
+    assert set(parts["files_written"]) == {2}
+    assert parts["sink_commit_ms"].min() > 200
+
+
+def test_a_pattern_with_milliseconds_tells_when_the_driver_worked(tmp_path: Path) -> None:
+    place = SAMPLES / "SK005" / "iceberg-sink-4.0.0"
+    ours, theirs = (parts_of(next(place.glob(name))) for name in ("driver-ms.log", "eventlog_*"))
+    assert ours["driver_ms"].isna().all()
+    off = (ours["source_read_ms"] + ours["scheduling_ms"] - theirs["source_read_ms"] - theirs["scheduling_ms"]).abs()
+    assert (off / theirs["add_batch_ms"]).median() < 0.03
+
+
+def test_kafkas_consumers_tell_how_long_they_polled() -> None:
+    parts = parts_of(SAMPLES / "SR005" / "sparse-kafka-4.3.0")
+    assert parts["kafka_polls"].min() >= 1
+    assert (parts["kafka_poll_ms"] > 0).all()
+
+
+COMPACTION = b"""\
+26/11/22 22:02:01.100 INFO DAGScheduler: Got job 1 (start at x) with 1 output partitions
+26/11/22 22:02:01.200 INFO CheckpointFileManager: Writing atomically to file:/t/_spark_metadata/9.compact using temp \
+file file:/t/_spark_metadata/.9.compact.7a.tmp
+26/11/22 22:02:01.550 INFO CheckpointFileManager: Renamed temp file file:/t/_spark_metadata/.9.compact.7a.tmp to \
+file:/t/_spark_metadata/9.compact
+"""
+
+
+def test_a_file_sink_compacts_its_log_between_two_lines() -> None:
+    log = DriverLog("log")
+    log.read(Window(COMPACTION, 0, 0, True), len(COMPACTION), "driver.log")
+    assert [(note.name, note.value) for _, note in log._notes] == [("log_compaction_ms", 350.0)]
 
 
 def test_a_clock_of_seconds_tells_nothing() -> None:

@@ -221,6 +221,7 @@ VARIANTS: dict[str, bytes] = {
     "1 Spark 2.1": log("26/03/01 02:00:01 INFO StreamExecution: "),
     "2 Spark 3": log(),
     "3 Spark 4": log("26/03/01 02:00:01 INFO ProgressReporter: "),
+    "3 Spark 4, milliseconds": log("26/03/01 02:00:01.123 INFO ProgressReporter: "),
     "4 docker log4j1": log("2026-03-01 02:00:01 INFO  MicroBatchExecution:54 - "),
     "5 CDH": log("26/03/01 02:00:01 INFO streaming.StreamExecution: "),
     "6 Bitnami": bitnami(),

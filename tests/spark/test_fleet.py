@@ -203,6 +203,19 @@ class TestSavedTable:
         assert [path.name for path in (tmp_path / "table" / "batches").glob("day=*")] == ["day=2026-03-01"]
 
 
+def test_saved_stages_open_batches_as_those_of_the_logs_do(spark: Any, tmp_path: Path) -> None:
+    place, table = SAMPLES / "CF001", tmp_path / "table"
+    local = api.analyze_fleet(place, stages=True)
+    for _ in range(2):
+        report = api.analyze_fleet(place, spark=spark, save_table=table, incremental=True, stages=True)
+        assert report.queries == local.queries
+        for name, parts in (("stages", False), ("batch_parts", True)):
+            saved = spark.read.parquet(f"{table}/{name}")
+            assert saved.count() == len(api.read_stages(place, parts=parts)) > 0
+    whole, opened = (api.analyze(place, spark=each, stages=True) for each in (None, spark))
+    assert plain(whole)["queries"] == plain(opened)["queries"]
+
+
 def test_the_fleet_is_ranked_alike(spark: Any) -> None:
     one, other = (api.analyze_fleet(SAMPLES / "LG001", spark=each) for each in (spark, None))
     assert one == other

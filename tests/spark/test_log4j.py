@@ -49,3 +49,6 @@ def test_the_driver_writes_progress_to_the_file(
     done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(advisor.read_progress(log)) >= 1
+    parts = advisor.read_stages(log, parts=True)
+    assert parts["driver_before_ms"].notna().all()
+    assert len(parts)

@@ -40,6 +40,13 @@ _DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
 _WROTE = re.compile(rb"Wrote (\d{1,15}) files, with total size (\d{1,15})")
 _COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d{1,15}) ms")
 _CONFLICT = re.compile(rb"\[attempt (\d{1,15})\] Checking for conflicts")
+_ICEBERG = re.compile(
+    rb"CommitReport\{.*? attempts=\w+\{unit=COUNT, value=(\d{1,15})\}"
+    rb"(?:, addedDataFiles=\w+\{unit=COUNT, value=(\d{1,15})\})?"
+    rb"(?:.*? addedFilesSizeInBytes=\w+\{unit=BYTES, value=(\d{1,15})\})?"
+)
+_POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
+_COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
 _CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d{1,15})","(?i:query_id)":"([^"]+)"')
 _PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
@@ -98,6 +105,9 @@ class DriverLog:
                 "OptimisticTransaction": self._transaction,
                 "DeltaSink": self._sink,
                 "SparkWrite": self._sink,
+                "LoggingMetricsReporter": self._iceberg,
+                "KafkaDataConsumer": self._consumer,
+                "CheckpointFileManager": self._compaction,
             },
             {"DAGScheduler": ("Got ", "Fina", "Pare", "Subm", "Resu", "Shuf", "Job ")},
         )
@@ -113,6 +123,7 @@ class DriverLog:
         self._snapshot_of = ""
         self._snapshot_tasks = 0
         self._committed = False
+        self._compacting: float | None = None
         self._written = 0
         """Jobs before the sink's last commit began."""
 
@@ -266,7 +277,7 @@ class DriverLog:
             self._note("code_generated_ms", ms)
             if not self._open:
                 self._note("planning_ms", ms)
-        elif b"too long to be JIT compiled" in line:
+        elif b"too long to be JIT compiled" in line and b"object_doConsume" not in line:  # of Delta's own snapshot
             self._note("code_too_long", 1)
 
     def _snapshot(self, line: bytes, message: int) -> None:
@@ -285,11 +296,33 @@ class DriverLog:
             self._note("files_written", int(wrote[1]))
             self._note("bytes_written", int(wrote[2]))
             self._written, self._committed = len(self._jobs), False
+        elif line.startswith(b"Committing epoch", message):  # of Iceberg, behind the jobs that write
+            self._written = len(self._jobs)
         elif committed := _COMMITTED.match(line, message):
             jobs = (begun.job for begun in self._jobs[self._written :])
             inside = sum(job.end - job.start for job in jobs if job.end is not None)
             self._note("sink_commit_ms", max(0.0, float(committed[1]) - inside))
             self._written, self._committed = len(self._jobs), False
+
+    def _iceberg(self, line: bytes, message: int) -> None:
+        if report := _ICEBERG.search(line, message):
+            for name, number in zip(("commit_retries", "files_written", "bytes_written"), report.groups(), strict=True):
+                self._note(name, int(number or 0) - (name == "commit_retries"))
+
+    def _consumer(self, line: bytes, message: int) -> None:
+        if polled := _POLLED.match(line, message):
+            self._note("kafka_polls", int(polled[1]))
+            self._note("kafka_poll_ms", float(polled[2]))
+
+    def _compaction(self, line: bytes, message: int) -> None:
+        """A file sink writes the list of all its files again, from the first of these lines to the second."""
+        if not self._clock.fine or b".compact" not in line or not (compacted := _COMPACTED.match(line, message)):
+            return
+        if compacted[1]:
+            self._compacting = self._now
+        elif self._compacting is not None:
+            self._note("log_compaction_ms", self._now - self._compacting)
+            self._compacting = None
 
     def _note(self, name: str, value: float) -> None:
         self._notes.append((self._place, Note(None, name, value, self._now)))

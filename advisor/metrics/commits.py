@@ -1,0 +1,56 @@
+"""What the sink's commit does again: commits that another writer was before, the list of a file sink's files."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advisor.metrics.inside import of_jobs
+from advisor.metrics.numbers import known, mean
+from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
+from advisor.window import Window
+
+
+def _known(window: Window, column: str) -> np.ndarray | Missing:
+    values = of_jobs(window, column)
+    return values if isinstance(values, Missing) else known(values)
+
+
+@window_metric("share")
+def commit_retry_share(window: Window) -> Windowed:
+    """Batches whose commit was tried more than once, of those whose commits were seen."""
+    retries = _known(window, "commit_retries")
+    return retries if isinstance(retries, Missing) else _plain(float((retries > 0).mean()))
+
+
+@window_metric("count", "count")
+def most_commit_retries(window: Window) -> Windowed:
+    """The most times that a commit of one batch was tried again."""
+    retries = _known(window, "commit_retries")
+    return retries if isinstance(retries, Missing) else _plain(float(retries.max()))
+
+
+@window_metric("ms", phases=("add_batch_ms",))
+def log_compaction_ms(window: Window) -> Windowed:
+    """Writing the list of all files of a file sink again, in the batches that do so; 0 where none does."""
+    told = _known(window, "log_compaction_ms")
+    if isinstance(told, Missing):
+        return told
+    return _plain(mean(told[told > 0]) if (told > 0).any() else 0.0)
+
+
+@window_metric("ms", phases=("add_batch_ms",))
+def log_compaction_spread_ms(window: Window) -> Windowed:
+    """The same, spread over all batches."""
+    told = _known(window, "log_compaction_ms")
+    return told if isinstance(told, Missing) else _plain(mean(told))
+
+
+@window_metric("share", phases=("add_batch_ms",))
+def log_compaction_share(window: Window) -> Windowed:
+    """The same over the time of all batches."""
+    each = log_compaction_spread_ms(window)
+    return _plain(each.safe / mean(window.batches["trigger_execution_ms"])) if isinstance(each, Estimate) else each
+
+
+def _plain(value: float) -> Estimate:
+    return Estimate(value, value, value)
