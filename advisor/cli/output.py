@@ -57,5 +57,8 @@ def put(words: str, options: Mapping[str, Any]) -> None:
         return
     # What was there stays until the new text is whole; but a device or a pipe must not be replaced by a file.
     atomic = Path(options["output"]).is_file()
-    with click.open_file(options["output"], "w", encoding="utf-8", atomic=atomic) as file:
-        file.write(words)
+    try:
+        with click.open_file(options["output"], "w", encoding="utf-8", atomic=atomic) as file:
+            file.write(words)
+    except OSError as error:  # a full device does not say its name
+        raise OSError(error.errno, error.strerror, options["output"]) from None
