@@ -23,8 +23,8 @@ _CLUES = {
         "The text names JDBC: what each batch reads or writes there counts into the batch, a whole table above all."
     ),
     "s3a": (
-        "The text names S3: each batch writes its checkpoint's logs and its files there, one request after the other, "
-        "however few its rows."
+        "The text names S3: if the checkpoint is there, each batch writes its logs and files there, one request after "
+        "the other, however few its rows."
     ),
     "shuffle_partitions": (
         "The text names spark.sql.shuffle.partitions: 200 by default, and where state is kept or rows are shuffled "

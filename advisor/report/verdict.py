@@ -134,11 +134,13 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     if not len(window):  # what needs no steady batch
         return [finding.says for finding in findings if finding.explained_by is None]
     seen = [finding.says for finding in findings if finding.measure is None or not finding.steps]
-    seen = [*dict.fromkeys([*_in_general_words(findings, loss), *seen])]
+    causes = _in_general_words(findings, loss)
+    seen = [*dict.fromkeys([*causes, *seen])]
     if window.facts.value("trigger") == "real_time":
         return seen
     said = loss.kind if loss else None
-    return [*(words for kinds, words in _troubles(window, changed) if said not in kinds), *seen]
+    readers = [] if causes else _readers(window)  # few readers are a guess beside a cause that was found
+    return [*(words for kinds, words in _troubles(window, changed) if said not in kinds), *readers, *seen]
 
 
 def _in_general_words(findings: Sequence[Finding], loss: Loss | None) -> list[str]:
@@ -161,7 +163,6 @@ def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[L
     yield from ((("spikes", "slow_batches"), words) for words in _uneven(window))
     yield from ((("falling_behind",), words) for words in _outpaced(window))
     yield from (((), words) for words in _files_that_wait(window))
-    yield from (((), words) for words in _readers(window))
     if changed is not None and slower(changed):
         yield ("slower_than_before",), f"{changed.says.partition(';')[0].rstrip('.')}."
 
