@@ -45,7 +45,8 @@ def test_nothing_is_found_on_a_healthy_query(case: Path) -> None:
     assert sample(case)["expect"] == []
     assert fired(case) == set()
     verdicts = [query["verdict"] for query in report(case).queries]
-    assert all("o rule here knows" in words or words.startswith("Nothing to judge") for words in verdicts)
+    well = ("o rule here knows", "Nothing to judge", "nothing that needs a change")
+    assert all(any(each in words for each in well) for words in verdicts)
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
