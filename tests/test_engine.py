@@ -74,7 +74,8 @@ def test_a_step_that_loses_the_state_is_not_offered_on_a_guess(catalogue: Catalo
 
 def test_steps_stand_in_the_order_of_what_they_save(catalogue: Catalogue) -> None:
     operator = {"operatorName": "stateStoreSave", "commitTimeMs": 638, "numShufflePartitions": 8}
-    batch = {"triggerExecution": 621, "addBatch": 540, "operators": [operator | {"allUpdatesTimeMs": 90}]}
+    batch: dict[str, Any] = {"triggerExecution": 621, "addBatch": 540}
+    batch["operators"] = [operator | {"allUpdatesTimeMs": 90, "numRowsUpdated": 500}]
     known = {"stateful": True, "state_store": "rocksdb", "changelog": False, "task_slots": 2, "sink": "kafka"}
     finding = judged(catalogue, [batch] * 60, "ST001", spark_version="4.3.0", platform="open_source", **known)
     legal = [step.id for step in finding.steps if step.legal == "yes"]
@@ -281,7 +282,11 @@ def test_what_holds_for_every_trigger_that_is_left_is_yes(catalogue: Catalogue) 
 @pytest.mark.parametrize(
     ("bounds", "legal", "because"),
     [
-        ({"spark_version_below": "3.4", "platform": "open_source"}, "no", "It came with Spark 3.4; this is below 3.4"),
+        (
+            {"spark_version_below": "3.4", "platform": "open_source"},
+            "no",
+            "It needs Spark 3.4 or later; this is below 3.4",
+        ),
         ({"spark_version_below": "3.4", "databricks_runtime_below": "11.0"}, "no", "this is below 3.4"),
         ({"spark_version_at_least": "3.4", "spark_version_below": "4.0", "platform": "open_source"}, "yes", None),
         ({"spark_version_below": "4.0", "platform": "open_source"}, "if", "spark_version is not known"),
