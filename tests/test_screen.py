@@ -21,8 +21,8 @@ from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
 from advisor.report.screen import first_sentence
 from advisor.report.verdict import troubles
+from advisor.views.in_short import LOSSES
 from advisor.views.terminal import report_as_text
-from advisor.views.wording import LOSSES
 from tests.made import events, window
 from tests.test_report import reported
 from tests.test_samples import CASES, NAMES, report

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.contract import Advice, QueryEntry
-from advisor.views import wording
+from advisor.views import in_short, wording
 from advisor.views.paste import parts
 from advisor.views.selection import Selection, unknown_facts
 
@@ -70,9 +70,9 @@ class _Screen:
 
     def print(self) -> None:
         query = self.query
-        title = Text.assemble((wording.name(query), "bold"), "   ", (wording.kind_of_query(query), "dim"))
+        title = Text.assemble((wording.name(query), "bold"), "   ", (in_short.kind_of_query(query), "dim"))
         self.console.print(title)
-        if words := wording.state_if_news(query):
+        if words := in_short.state_if_news(query):
             self.console.print(Text(words, style=_STATE_STYLES.get(query.state, "")))
         self.console.print(_headline(query))
         for words in query.screen.troubles[: self.room.troubles]:
@@ -85,15 +85,15 @@ class _Screen:
 
     def _do(self) -> None:
         if self.chosen.best is None:
-            self._labelled("DO", Text(wording.no_step(self.query)), style="bold")
+            self._labelled("DO", Text(in_short.no_step(self.query)), style="bold")
             return
         step = self.chosen.best.advice
         title = Text.assemble(
-            (step.do, "bold green"), (f"   ({wording.takes_in_short(step)} · {self.chosen.best.rule})", "dim")
+            (step.do, "bold green"), (f"   ({in_short.takes_in_short(step)} · {self.chosen.best.rule})", "dim")
         )
         self._labelled("DO", title, style="bold green")
         if step.stages:
-            self.console.print(Padding(Text(wording.stages(step), "dim"), (0, 0, 0, 5)))
+            self.console.print(Padding(Text(in_short.stages(step), "dim"), (0, 0, 0, 5)))
         for line in _code(step):
             # Not wrapped: a line broken in the middle could not be pasted.
             self.console.print(line, soft_wrap=True)
@@ -101,12 +101,12 @@ class _Screen:
 
     def _others(self) -> None:
         screen = self.query.screen
-        rows = [("ALSO", wording.also(step)) for step in self.chosen.also[: self.room.also]]
-        if self.room.also and (words := wording.together(self.query)):
+        rows = [("ALSO", in_short.also(step)) for step in self.chosen.also[: self.room.also]]
+        if self.room.also and (words := in_short.together(self.query)):
             rows.append(("TOGETHER", words))
-        rows += [("NOT FOR THIS QUERY", wording.refused(one)) for one in screen.refused[: self.room.refused]]
+        rows += [("NOT FOR THIS QUERY", in_short.refused(one)) for one in screen.refused[: self.room.refused]]
         if screen.unsure and self.room.unsure:
-            rows.append(("UNSURE", wording.question(screen.unsure)))
+            rows.append(("UNSURE", in_short.question(screen.unsure)))
         if rows:
             self.console.print()
             self._rows(_once(rows), indent=0)
@@ -130,39 +130,39 @@ class _Screen:
 def _headline(query: QueryEntry) -> Text:
     loss, calm = query.screen.loss, query.screen.calm
     if calm is not None:
-        return Text.assemble((f"{wording.headline_name(query).upper()}: ", "bold green"), (calm.says, "bold"))
+        return Text.assemble((f"{in_short.headline_name(query).upper()}: ", "bold green"), (calm.says, "bold"))
     if loss is None:
         return Text(query.verdict, style="bold")
     error = query.terminated.error if query.terminated else None
     died = f"The query stopped with an error: {error.rstrip('.')}. " if error else ""
     color = "bold red" if query.findings or query.screen.troubles else "bold"
-    name = wording.headline_name(query)
+    name = in_short.headline_name(query)
     return Text.assemble((died, "bold red"), (f"{name.upper()}: " if name else "", color), (loss.says, "bold"))
 
 
 def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[str, Text]]:
     query = chosen.query
     if not query.window.batches:
-        yield "Based on", Text(wording.based_on(chosen))
+        yield "Based on", Text(in_short.based_on(chosen))
         return
-    yield "Latency", Text(wording.latency_now_and_then(query))
-    yield "Batch", Text(wording.batch_headroom_lag(query))
+    yield "Latency", Text(in_short.latency_now_and_then(query))
+    yield "Batch", Text(in_short.batch_headroom_lag(query))
     if query.screen.goes_to:
         yield "Goes to", _bars(query, width)
-    if words := wording.within_add_batch(query):
+    if words := in_short.within_add_batch(query):
         yield "", Text(words, style="dim")
-    for nth, words in enumerate(wording.closest(query)):
+    for nth, words in enumerate(in_short.closest(query)):
         yield "" if nth else "Closest", Text(words)
     for nth, words in enumerate(proof):
         yield "" if nth else "Proof", Text(words)
-    yield "Based on", Text(wording.based_on(chosen))
+    yield "Based on", Text(in_short.based_on(chosen))
 
 
 def _bars(query: QueryEntry, width: int) -> Text:
     """The parts of all batch time with their bars, as many as stand in a line."""
     told = Text()
     for part in query.screen.goes_to:
-        words = f"{wording.loss_name(part)} {100 * part.share:.0f} % "
+        words = f"{in_short.loss_name(part)} {100 * part.share:.0f} % "
         bar = "█" * max(1, round(_BAR * part.share))
         if told and len(told) + len(words) + len(bar) > width - 14:
             break
@@ -181,11 +181,11 @@ def _code(step: Advice) -> Iterator[Text]:
 
 def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, Text]]:
     brief = query.screen.do
-    yield "gain", Text(wording.gain(query, step))
+    yield "gain", Text(in_short.gain(query, step))
     asked = query.screen.unsure.fact if query.screen.unsure else None
     for name in unknown_facts(step)[:1]:
         if name != asked:
-            yield "if", Text(wording.once_known(name))
+            yield "if", Text(in_short.once_known(name))
     if brief is None:
         return
     if brief.risk != _HARMLESS:

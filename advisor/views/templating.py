@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from advisor.views import inside, text, wording
+from advisor.views import in_short, inside, text, wording
 from advisor.views.paste import parts
 from advisor.views.selection import by_reason, setting, unknown_facts
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _WORDS: Final[Mapping[str, object]] = {
+    "in_short": in_short,
     "wording": wording,
     "inside": inside,
     "parts": parts,

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.contract import Input, QueryEntry, Report, Session
-from advisor.views import inside, text, wording
+from advisor.views import in_short, inside, text, wording
 from advisor.views.advice import AdvicePage
 from advisor.views.clean import clean_all
 from advisor.views.console import console, heading, written
@@ -85,7 +85,7 @@ class _Page:
         for query in (chosen.query for chosen in shown):
             latencies = (wording.percentile(query, "p50"), wording.percentile(query, "p99"))
             cells = (Text(wording.name(query)), _state(query, short=True), _level(query))
-            table.add_row(*cells, *latencies, Text(wording.in_a_line(query) if in_a_line else query.verdict))
+            table.add_row(*cells, *latencies, Text(in_short.in_a_line(query) if in_a_line else query.verdict))
         self.console.print()
         self.console.print(table)
 

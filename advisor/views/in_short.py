@@ -1,0 +1,271 @@
+"""What the first screen says of a query, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from advisor.contract import Advice, Loss, LossKind, Metric, Part, Promise, QueryEntry, Question, Refused, Trend
+from advisor.views import text
+from advisor.views.inside import sentence
+from advisor.views.wording import not_known, state, trend, version
+
+if TYPE_CHECKING:
+    from advisor.views.selection import Selection
+
+_NONE = Metric()
+
+
+LOSSES: dict[LossKind, str] = {
+    "falling_behind": "falling behind",
+    "slower_than_before": "slower than before",
+    "spikes": "spikes",
+    "slow_batches": "slow batches",
+    "interval": "waiting for the trigger",
+    "within_add_batch": "in addBatch",
+    "logs": "logs",
+    "discovery": "source",
+    "planning": "planning",
+    "add_batch": "addBatch",
+    "unaccounted": "no phase",
+    "other": "other phases",
+}
+"""What time is lost to, in a word or two."""
+
+
+def loss_name(of: Loss | Part) -> str:
+    """What to call what time is lost to."""
+    return of.name or LOSSES[of.kind]
+
+
+_TRIGGERS = {
+    "unspecified": "default trigger",
+    "once": "trigger once",
+    "available_now": "trigger AvailableNow",
+    "continuous": "continuous",
+    "real_time": "real-time mode",
+}
+
+
+_ENDS = {
+    "foreach_batch": "foreachBatch",
+    "rate_micro_batch": "rate",
+    "event_hubs": "Event Hubs",
+    "auto_loader": "Auto Loader",
+}
+
+
+def kind_of_query(query: QueryEntry) -> str:
+    """`kafka, 6 partitions → delta · Spark 4.0.0 · stateless · default trigger`; what is not known is left out."""
+    ends = [_ENDS.get(str(query.value(end)), str(query.value(end))) for end in ("source", "sink") if query.value(end)]
+    if ends and query.value("source") and (partitions := query.value("kafka_partitions")):
+        ends[0] += f", {text.plural(partitions, 'partition')}"
+    if ends and not query.value("source"):
+        ends.insert(0, "")
+    return " · ".join(filter(None, (" → ".join(ends).lstrip(), version(query), _state_kept(query), _trigger(query))))
+
+
+def _state_kept(query: QueryEntry) -> str:
+    stateful, partitions = query.value("stateful"), query.metrics.get("state_partitions", _NONE).p50
+    if stateful is None:
+        return ""
+    kept = f", {text.plural(round(partitions), 'state partition')}" if partitions else ""
+    return f"stateful{kept}" if stateful else "stateless"
+
+
+def _trigger(query: QueryEntry) -> str:
+    kind, interval = query.value("trigger"), query.value("trigger_interval_ms")
+    if kind == "processing_time":
+        return f"trigger every {text.ms(interval)}" if interval else "trigger with an interval"
+    return _TRIGGERS.get(str(kind), "trigger not known")
+
+
+def state_if_news(query: QueryEntry) -> str:
+    """That a query is idle or started again and again; empty for what the headline says, and for what is as usual."""
+    if isinstance(query.idle_since, str):
+        return state(query)
+    return query.state if query.state == "restarting" else ""
+
+
+def latency_now_and_then(query: QueryEntry) -> str:
+    """`p50 218 ms   p99 536 ms   → about 160 ms (p50) with the step`, or why there is none."""
+    found, after = query.metrics.get("record_latency_ms", _NONE), query.screen.after
+    if found.p50 is None:
+        return not_known(found)
+    now = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}{_target(query, found.p99)}"
+    now += _moving(query.trend.record_latency_ms, text.ms)
+    if after is None:
+        return now
+    if after.without_spikes:
+        return f"{now}   → without the spikes about {text.ms(after.p50)} / {text.ms(after.p99)}"
+    return f"{now}   → {'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
+
+
+def _moving(found: Trend, words: Callable[[float], str]) -> str:
+    """The trend of what rises or falls."""
+    return trend(found, words) if found.direction in ("rising", "falling") else ""
+
+
+def _target(query: QueryEntry, p99: float | None) -> str:
+    target = query.value("latency_target_ms")
+    if not isinstance(target, int | float) or p99 is None:
+        return ""
+    return f" (target {text.ms(target)}: {'missed' if p99 > target else 'reached'})"
+
+
+def batch_headroom_lag(query: QueryEntry) -> str:
+    """`typical 0.33 s   p99 6.0 s   Headroom 12 %   Lag 0 rows`."""
+    batch, lag = query.metrics.get("trigger_execution_ms", _NONE), query.metrics.get("backlog_rows", _NONE)
+    headroom = query.screen.headroom
+    rows = "not known" if lag.p50 is None else f"{text.count(lag.p50)} rows"
+    if lag.p50 is not None:
+        rows += _moving(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
+    took = "not known" if batch.typical is None else f"typical {text.ms(batch.typical)}   p99 {text.ms(batch.p99)}"
+    return f"{took}   Headroom {'-' if headroom is None else f'{100 * headroom:.0f} %'}   Lag {rows}"
+
+
+def within_add_batch(query: QueryEntry) -> str:
+    """`of addBatch: state commit 36 %, ...`, or all its parts where jobs were seen; empty where nothing is known."""
+    if query.inside:
+        return sentence(query)
+    found = query.screen.within_add_batch
+    said = ", ".join(f"{loss_name(part)} {100 * part.share:.0f} %" for part in found)
+    return f"of addBatch: {said}" if said else ""
+
+
+SHORT_SPAN_MS = 600_000.0
+
+
+def based_on(chosen: Selection) -> str:
+    """`49 batches, 31 s (short: confirm on 10 min)`."""
+    query, span = chosen.query, chosen.query.screen.span_ms
+    found = query.window.batches
+    if not found:
+        return f"no steady batch, of {text.plural(query.batches, 'batch', 'batches')}" if query.batches else "no batch"
+    said = text.plural(found, "batch", "batches")
+    said += f", {text.ms(span)}" if span else ""
+    short = found == 1 or span is None or span < SHORT_SPAN_MS
+    said += " (it may be an outlier)" if found == 1 else " (short: confirm on 10 min)" if short else ""
+    earlier = f"; {text.plural(chosen.earlier, 'earlier run')} of this query" if chosen.earlier else ""
+    return said + earlier
+
+
+def headline_name(query: QueryEntry) -> str:
+    """What stands before the headline: what most time is lost to, or that the query keeps up; may be empty."""
+    if query.screen.calm:
+        return "keeps up"
+    loss = query.screen.loss
+    return "" if loss is None or loss.kind == "add_batch" else loss_name(loss)  # whose sentence names it already
+
+
+def closest(query: QueryEntry) -> list[str]:
+    """The rules that came closest to firing, a line each."""
+    return [f"{entry.margin} · {entry.rule}" for entry in query.screen.calm.closest] if query.screen.calm else []
+
+
+def in_a_line(query: QueryEntry) -> str:
+    """`logs: Track progress asynchronously`: the loss and the step; the verdict where there is no loss."""
+    loss, best = query.screen.loss, query.best_step
+    if query.screen.calm:
+        return "keeps up: no rule found anything"
+    if loss is None:
+        return query.verdict
+    return f"{loss_name(loss)}: {best.advice.do if best else 'no rule here knows a step'}"
+
+
+def no_step(query: QueryEntry) -> str:
+    """That no step is known, and what was looked at."""
+    if not query.window.batches and not query.findings:
+        return "There is nothing to judge yet."
+    if any(step.legal != "no" for finding in query.findings for step in finding.steps):
+        return "The steps that may help need a new checkpoint, and their gain is not known: see --all."
+    if query.screen.calm:
+        return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
+    known = "No rule here knows a step for it that Spark takes" if query.findings else "No rule here knows better"
+    return f"{known}. {_looked_at(query)}".rstrip()
+
+
+def _looked_at(query: QueryEntry) -> str:
+    """How many rules were looked at, and what came of them."""
+    counts = {
+        "found something": query.findings,
+        "passed": query.passed,
+        "do not apply": query.not_applicable,
+        "could not be judged": query.skipped,
+        "are silenced": query.suppressed,
+    }
+    said = ", ".join(f"{len(rules)} {words}" for words, rules in counts.items() if rules)
+    return f"Looked at: {text.plural(sum(map(len, counts.values())), 'rule')} ({said})." if said else ""
+
+
+_TAKES_SHORT = {
+    "nothing": "no restart",
+    "restart": "restart",
+    "new_checkpoint": "new checkpoint",
+    "stages": "several restarts",
+}
+
+
+def takes_in_short(step: Advice) -> str:
+    """What it takes to make the change, in a word or two."""
+    return _TAKES_SHORT[step.takes]
+
+
+def stages(step: Advice) -> str:
+    """How many stages the step has, and how it begins."""
+    first = step.stages[0].do
+    begins = f" First {first}." if first else ""
+    return f"In {text.plural(len(step.stages), 'stage')}, their code with --all.{begins}"
+
+
+def gain(query: QueryEntry, step: Advice) -> str:
+    """What the step promises, in one line; of the query's best step that ends spikes also the p99 after it."""
+    after, p99 = query.screen.after, query.metrics.get("record_latency_ms", _NONE).p99
+    if after is not None and after.without_spikes and p99 is not None:
+        return f"p99 of the record latency {text.ms(p99)} → about {text.ms(after.p99)}"
+    said = (_gain(step.saves_latency_ms, "record"), _gain(step.saves_ms, "batch"))
+    return next(filter(None, said), "no number is promised")
+
+
+def _gain(promise: Promise | None, of: str) -> str:
+    if promise is None or promise.high < 1:
+        return ""
+    if promise.expected is None:
+        return f"at most {text.ms(promise.high)} less per {of}, not measured yet"
+    return f"about {text.ms(promise.expected)} less per {of} ({text.ms(promise.low)} to {text.ms(promise.high)})"
+
+
+def also(step: Advice) -> str:
+    """Another step that helps: what to do, how much it saves, what it takes."""
+    promise, of = (step.saves_latency_ms, "record") if step.saves_latency_ms else (step.saves_ms, "batch")
+    saved = _gain(promise, of).partition(" (")[0]
+    sure = f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
+    return f"{step.do}: {saved} ({takes_in_short(step)}){sure}"
+
+
+def together(query: QueryEntry) -> str:
+    """What the steps save that can be taken beside each other; empty where fewer than two can."""
+    if query.together is None:
+        return ""
+    does = {step.id: step.do for finding in query.findings for step in finding.steps}
+    steps = "; ".join(does[named.step] for named in query.together.steps)
+    return f"{_gain(query.together.saves_ms, 'batch')}: {steps}"
+
+
+def refused(one: Refused) -> str:
+    """A step that is not for this query, and why not."""
+    return f"{one.do}: {one.because}"
+
+
+def question(asked: Question) -> str:
+    """The question that would settle most, how to answer it, and what waits for the answer."""
+    counts = [(asked.rules, "rule"), (asked.steps, "step")]
+    waiting = " and ".join(text.plural(len(names), words) for names, words in counts if names)
+    verb = "waits" if len(asked.rules) + len(asked.steps) == 1 else "wait"
+    with_interval = "; with an interval: --set trigger_interval_ms=N" if asked.fact == "trigger" else ""
+    return f"{asked.asks} --set {asked.give}{with_interval} ({waiting} {verb} for it)"
+
+
+def once_known(fact: str) -> str:
+    """How to tell a fact that a step waits for."""
+    return f"{fact} is not known for sure: --set {fact}=..."
