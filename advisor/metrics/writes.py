@@ -129,10 +129,10 @@ def state_reloads(window: Window) -> Windowed:
 
 def _risen(window: Window, name: str) -> float:
     """By how much a count of the state stores rises in the window; where it falls, stores began anew."""
-    if name not in window.operators:
+    if name not in window.operators or np.isnan(window.operators[name]).all():  # another run's may have the column
         return math.nan
     counts = per_batch(window, window.operators[name])
-    return float(np.diff(known(counts)).clip(min=0).sum()) if not np.isnan(counts).all() else math.nan
+    return float(np.diff(known(counts)).clip(min=0).sum())
 
 
 checkpoint_write_share = share_of(

@@ -71,7 +71,7 @@ def _side(window: Window) -> Regime:
 def _says(before: Window, now: Window, because: Since) -> str:
     old, new = (median(window.batches["trigger_execution_ms"]) for window in (before, now))
     then, today = budget(before), budget(now)
-    grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in {*then, *today}}
+    grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in dict.fromkeys([*then, *today])}
     phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name])
     since = "Since the restart" if because == "restart" else "Since then"
     if now.facts.value("trigger") == "real_time":

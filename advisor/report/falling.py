@@ -12,8 +12,9 @@ from advisor.metrics.words import milliseconds
 from advisor.redaction import hide
 
 PROGRESS_NEEDS_INFO = (
-    "Spark writes progress at level INFO, which the console of pip's PySpark 4 does not show: let the driver write it "
-    "to a file, with the settings that `latency-advisor log4j` prints, or set spark.eventLog.enabled=true"
+    "Spark writes progress at level INFO, which many consoles do not show (that of pip's PySpark 4 never does): let "
+    "the driver write it to a file, with the settings that `latency-advisor log4j` prints, or set "
+    "spark.eventLog.enabled=true"
 )
 _AT_ONCE = "the next batch begins at once: no rows are lost by it, and its length decides the latency."
 _LITTLE = 1.2

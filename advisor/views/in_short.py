@@ -92,13 +92,20 @@ def latency_now_and_then(query: QueryEntry) -> str:
     found, after = query.metrics.get("record_latency_ms", _NONE), query.screen.after
     if found.p50 is None:
         return not_known(found)
-    now = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}{_target(query, found.p99)}"
+    now = f"{_spread(query, 'p50', found.p50, found.p99)}{_target(query, found.p99)}"
     now += _moving(query.trend.record_latency_ms, text.ms)
     if after is None:
         return now
     if after.without_spikes:
         return f"{now}   → without the spikes about {text.ms(after.p50)} / {text.ms(after.p99)}"
     return f"{now}   → {'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
+
+
+def _spread(query: QueryEntry, name: str, usual: float | None, high: float | None) -> str:
+    """`p50 218 ms   p99 536 ms`; of one batch the one number, since it has no p99."""
+    if query.window.batches == 1:
+        return f"{text.ms(usual)} (one batch)"
+    return f"{name} {text.ms(usual)}   p99 {text.ms(high)}"
 
 
 def _moving(found: Trend, words: Callable[[float], str]) -> str:
@@ -120,7 +127,7 @@ def batch_headroom_lag(query: QueryEntry) -> str:
     rows = "not known" if lag.p50 is None else f"{text.count(lag.p50)} rows"
     if lag.p50 is not None:
         rows += _moving(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
-    took = "not known" if batch.typical is None else f"typical {text.ms(batch.typical)}   p99 {text.ms(batch.p99)}"
+    took = "not known" if batch.typical is None else _spread(query, "typical", batch.typical, batch.p99)
     return f"{took}   Headroom {'-' if headroom is None else f'{100 * headroom:.0f} %'}   Lag {rows}"
 
 
@@ -177,8 +184,9 @@ def no_step(query: QueryEntry) -> str:
     """That no step is known, and what was looked at."""
     if not query.window.batches and not query.findings:
         return "There is nothing to judge yet."
-    if any(step.legal != "no" for finding in query.findings for step in finding.steps):
-        return "The steps that may help need a new checkpoint, and their gain is not known: see --all."
+    taken = [step for finding in query.findings for step in finding.steps if step.legal != "no"]
+    if taken:
+        return f"{taken[0].do}: this may help, but it needs a new checkpoint, and its gain is not known. See --all."
     if query.screen.calm:
         return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
     known = "No rule here knows a step for it that Spark takes" if query.findings else "No rule here knows better"
