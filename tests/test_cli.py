@@ -289,6 +289,13 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("analyze", LOG).exit_code == 130
 
 
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("<&-", 2)])
+def test_what_the_shell_closed_is_no_fault(closed: str, code: int) -> None:
+    command = f"{sys.executable} -m advisor analyze {LOG if code == 0 else '-'} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, "unexpected" in done.stderr) == (code, False)
+
+
 def test_a_closed_pipe_is_quiet() -> None:
     command = f"{sys.executable} -m advisor facts list | head -n 0; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

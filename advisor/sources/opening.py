@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +32,8 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
     compressed file is damaged or ends too early; OSError as open() does.
     """
     if path == STDIN:
+        if sys.stdin is None:  # Python has none where the shell closed it
+            raise OSError(errno.EBADF, "standard input is closed", "-")
         return _feed_blocks(Source(sys.stdin.buffer), feed, history)
     if is_url(path):
         system, place = file_system(path)
