@@ -92,13 +92,20 @@ def latency_now_and_then(query: QueryEntry) -> str:
     found, after = query.metrics.get("record_latency_ms", _NONE), query.screen.after
     if found.p50 is None:
         return not_known(found)
-    now = f"{_spread(query, 'p50', found.p50, found.p99)}{_target(query, found.p99)}"
+    least = "at least " if _backlog_is_hidden(query) else ""
+    now = f"{least}{_spread(query, 'p50', found.p50, found.p99)}{_target(query, found.p99)}"
     now += _moving(query.trend.record_latency_ms, text.ms)
     if after is None:
         return now
     if after.without_spikes:
         return f"{now}   → without the spikes about {text.ms(after.p50)} / {text.ms(after.p99)}"
     return f"{now}   → {'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
+
+
+def _backlog_is_hidden(query: QueryEntry) -> bool:
+    """Whether the query falls behind, and its sources do not tell what waits: then records wait longer than is told."""
+    loss = query.screen.loss
+    return loss is not None and loss.kind == "falling_behind" and query.metrics.get("backlog_rows", _NONE).p50 is None
 
 
 def _spread(query: QueryEntry, name: str, usual: float | None, high: float | None) -> str:
