@@ -21,7 +21,7 @@ from advisor.sources import formats
 from advisor.sources.codecs import Torn
 from advisor.sources.files import table_of
 from advisor.sources.formats import loose
-from advisor.sources.harvest import Buffer, Harvest, Lines, Window
+from advisor.sources.harvest import Buffer, Harvest, Lines, Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.places import Place, opened
 from advisor.sources.runs import Runs
@@ -128,7 +128,7 @@ class _RangeHarvest(Harvest):
         self._kept = kept
         self._at = 0
 
-    def move(self, window: Window) -> None:
+    def move(self, window: Stretch) -> None:
         super().move(window)  # hands over what was found in the window before
         self._at = window.base
 
@@ -192,7 +192,7 @@ class _Part:
         begin = self._format.begins(buffer, start - base)
         self.piece = -1 if start else loose.piece(buffer)
         while True:
-            window = Window(buffer, base, begin, final=high >= size)
+            window = Stretch(buffer, base, begin, final=high >= size)
             kept, resume = self._mention(window), self._feed(window, end - base)
             if window.final or (base + resume >= end and high >= end + SLACK):
                 return
@@ -202,7 +202,7 @@ class _Part:
             base, begin = base + kept, resume - kept
             buffer = place.read(base, high)
 
-    def _feed(self, window: Window, end: int) -> int:
+    def _feed(self, window: Stretch, end: int) -> int:
         self.harvest.move(window)
         self.position = window.base + len(window.buffer)
         resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
@@ -213,19 +213,19 @@ class _Part:
         """Read a file that lies in the range as a whole, as it is read where there is no cluster."""
         scan = Scan(self.harvest.file, self.harvest.log)
         scan.harvest = self.harvest
-        window = Window(buffer, 0, 0, final=True)
+        window = Stretch(buffer, 0, 0, final=True)
         scan.feed(window)
         self._mention(window)
         self._tell(window, len(buffer), len(buffer))
         return len(buffer)
 
-    def _mention(self, window: Window) -> int:
+    def _mention(self, window: Stretch) -> int:
         """Note where lines name a run; from where on the window is needed for that once more."""
         if not self._sightings or self._format.tells:
             return len(window.buffer)
         return self._mentions.look(window.buffer, window.base, window.final)
 
-    def _tell(self, window: Window, resume: int, end: int) -> None:
+    def _tell(self, window: Stretch, resume: int, end: int) -> None:
         """Note what the telling lines say that have been read and begin before `end`."""
         if not self._sightings or not self._format.tells:
             return

@@ -12,7 +12,7 @@ from advisor.cluster.part import sightings_row
 from advisor.cluster.rows import Row, unpacked_bytes
 from advisor.errors import InputError
 from advisor.facts.sighting import Sighting
-from advisor.sources.harvest import Window
+from advisor.sources.harvest import Stretch
 from advisor.sources.places import Distant, opened
 from advisor.sources.secondlook import Memory, SecondLook, around
 
@@ -50,7 +50,7 @@ def _of_log(log: str, parts: list[Marks], memory: Memory) -> list[Sighting]:
     try:
         with opened(parts[0].path) as place:
             size = min(place.size, parts[0].size)
-            look.at_log(Window(Distant(place, size), 0, 0, final=True), _mentions(parts, memory))
+            look.at_log(Stretch(Distant(place, size), 0, 0, final=True), _mentions(parts, memory))
     except (OSError, InputError):
         return look.sightings  # its ranges have told why it cannot be read
     return look.sightings

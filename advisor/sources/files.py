@@ -18,7 +18,7 @@ from advisor.errors import InputError
 from advisor.facts.sighting import Sighting
 from advisor.report.falling import PROGRESS_NEEDS_INFO
 from advisor.sources.codecs import Torn
-from advisor.sources.harvest import Window
+from advisor.sources.harvest import Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.paths import Input, expand, shown
 from advisor.sources.scan import Scan
@@ -128,10 +128,10 @@ class _Parts:
             self._told.append(table_of(self._sightings))
             self._sightings = []
 
-    def _reporting(self, scan: Scan) -> Callable[[Window], int]:
+    def _reporting(self, scan: Scan) -> Callable[[Stretch], int]:
         before = self._bytes
 
-        def feed(window: Window) -> int:
+        def feed(window: Stretch) -> int:
             resume = scan.feed(window)
             if self._progress:
                 self._progress(before + window.base + len(window.buffer))

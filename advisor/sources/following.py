@@ -16,7 +16,7 @@ from advisor.facts.sighting import Sighting
 from advisor.sources.codecs import is_packed
 from advisor.sources.files import read, table_of
 from advisor.sources.formats import HEAD
-from advisor.sources.harvest import Window
+from advisor.sources.harvest import Stretch
 from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
 from advisor.sources.paths import STDIN, Input, expand, is_url, shown
 from advisor.sources.scan import Scan
@@ -161,13 +161,13 @@ class _Plain:
         self.size += len(block)
         if self.size < HEAD:  # too short to tell its format for good: read as a whole, and once more when it has grown
             self._scan_anew()
-            self._scan.feed(Window(self._buffer, 0, 0, final=True))
+            self._scan.feed(Stretch(self._buffer, 0, 0, final=True))
             self._short = self._chunks.take()
             return
         if self._short:
             self._short = []
             self._scan_anew()
-        window = Window(self._buffer, self._base, self._begin, final=False)
+        window = Stretch(self._buffer, self._base, self._begin, final=False)
         resume = self._scan.feed(window)
         self._scan.look_at_end(window)
         self._keep()

@@ -35,7 +35,7 @@ class Buffer(Protocol):
     def __len__(self) -> int: ...
 
 
-class Window(NamedTuple):
+class Stretch(NamedTuple):
     """A stretch of a file: `buffer` begins at byte `base` of it, bytes before `begin` have been read, `final` ends it.
 
     `whole` is the file, where any part of it can be read again.
@@ -63,7 +63,7 @@ class Harvest:
         self.spans: list[tuple[int, int]] | None = None
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
-        self._window = Window(b"", 0, 0, False)
+        self._window = Stretch(b"", 0, 0, False)
         self._lines = Lines()
 
     @property
@@ -71,7 +71,7 @@ class Harvest:
         """Whether anything was found, broken or not."""
         return bool(self.found or self._fresh or self.broken)
 
-    def move(self, window: Window) -> None:
+    def move(self, window: Stretch) -> None:
         """From now on positions are those in `window`."""
         self.flush()
         if window.whole is None:
@@ -180,7 +180,7 @@ class Lines:
         """Count what is about to be dropped: the bytes of `buffer` before `until` of the file."""
         self._count(buffer, base, until)
 
-    def number(self, window: Window, start: int) -> int:
+    def number(self, window: Stretch, start: int) -> int:
         """The line, from 1, of position `start` in the window; 0 where the file no longer reaches as far as it did."""
         buffer, base, whole = window.buffer, window.base, window.whole
         position = base + start

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
-from advisor.sources.harvest import Window
+from advisor.sources.harvest import Stretch
 from advisor.sources.paths import STDIN, file_system, is_url
 from advisor.sources.places import Distant, OnDisk, Place
 
@@ -22,7 +22,7 @@ IN_CACHE = 1 << 20
 LONGEST_RECORD = 40 << 20
 """Bytes of one record that are kept while its end is looked for."""
 
-Feed = Callable[[Window], int]
+Feed = Callable[[Stretch], int]
 
 
 def read_windows(path: str, feed: Feed, *, history: bool) -> int:
@@ -56,9 +56,9 @@ def _feed_place(place: Place, feed: Feed) -> int:
         high = min(place.size, high + step)
         buffer = place.read(base, high)
         if len(buffer) < high - base:
-            feed(Window(buffer, base, min(begin, len(buffer)), final=True, whole=whole))
+            feed(Stretch(buffer, base, min(begin, len(buffer)), final=True, whole=whole))
             raise Torn(f"cut off while it was read: of {place.size:,} bytes {base + len(buffer):,} were there")
-        resume = feed(Window(buffer, base, begin, final=high == place.size, whole=whole))
+        resume = feed(Stretch(buffer, base, begin, final=high == place.size, whole=whole))
         if len(buffer) - resume > LONGEST_RECORD:
             resume = len(buffer)
         step = max(min(place.step, IN_CACHE), len(buffer) - resume)  # an open record is not looked through too often
@@ -72,7 +72,7 @@ def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
     buffer, base, begin = b"", 0, 0
     while (block := coming.take()) is not None:
         buffer += block
-        resume = feed(Window(buffer, base, begin, final=coming.ended))
+        resume = feed(Stretch(buffer, base, begin, final=coming.ended))
         if len(buffer) - resume > LONGEST_RECORD:
             resume = len(buffer)
         kept = max(0, resume - HISTORY) if history else resume

@@ -5,7 +5,7 @@ from __future__ import annotations
 from advisor.batches import Chunks
 from advisor.facts.sighting import Sighting
 from advisor.sources.formats import HEAD, Format, format_of, loose
-from advisor.sources.harvest import Harvest, Window
+from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.stages import Opened
 
@@ -39,7 +39,7 @@ class Scan:
         """What the file revealed besides progress, so far."""
         return self._look.sightings if self._look else []
 
-    def feed(self, window: Window) -> int:
+    def feed(self, window: Stretch) -> int:
         """Read a window; the position in it from which on nothing has been read, so that the next must repeat it."""
         self.harvest.move(window)
         self.position = window.base + len(window.buffer)
@@ -55,12 +55,12 @@ class Scan:
             self._finish(window)
         return resume
 
-    def look_at_end(self, window: Window) -> None:
+    def look_at_end(self, window: Stretch) -> None:
         """What stands at the end of a file that still grows; it is looked at again when more has come."""
         if self._look and self._format and not self._format.tells:
             self._look.at_log(window._replace(final=True), ())
 
-    def _finish(self, window: Window) -> None:
+    def _finish(self, window: Stretch) -> None:
         if not self.harvest.anything:
             piece = loose.piece(window.buffer)
             if piece >= 0:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from advisor.facts.sighting import Sighting
 from advisor.sources.formats import Tells
 from advisor.sources.formats.wrapped import unwrapped
-from advisor.sources.harvest import Buffer, Window
+from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log
 
@@ -56,7 +56,7 @@ class SecondLook:
         self._looked_at = 0
         memory.runs.next_file()
 
-    def at(self, window: Window, resume: int, tells: Tells | None) -> None:
+    def at(self, window: Stretch, resume: int, tells: Tells | None) -> None:
         """Look at what has been read of a window; where any part of the file can be read again, at its end."""
         if tells:
             self._at_lines(window, resume, tells)
@@ -65,9 +65,9 @@ class SecondLook:
         else:
             self._note(window)
             if window.final:
-                self.at_log(Window(window.whole, 0, 0, final=True), self._named)
+                self.at_log(Stretch(window.whole, 0, 0, final=True), self._named)
 
-    def at_log(self, window: Window, mentions: Iterable[tuple[int, int]]) -> None:
+    def at_log(self, window: Stretch, mentions: Iterable[tuple[int, int]]) -> None:
         """Look at the marked stretches of a driver's log, around what names a run, and at the end."""
         stretches = [(start - window.base, end - window.base) for start, end in self._memory.runs.take()]
         stretches += mentions
@@ -77,7 +77,7 @@ class SecondLook:
             region_start, region = _whole_lines(window, start, end)
             self._keep(self._sighted(region, window.base + region_start))
 
-    def _note(self, window: Window) -> None:
+    def _note(self, window: Stretch) -> None:
         """Note where in the file lines name a run, as far as what stands behind a name is there."""
         base = window.base
         stop = len(window.buffer) - (0 if window.final else AFTER_A_NAME)
@@ -93,12 +93,12 @@ class SecondLook:
         found = sight(lines.text, log=self._log, file=self._file, base=0)
         return [each._replace(offset=base + lines.origin(each.offset)) for each in found]
 
-    def _at_lines(self, window: Window, resume: int, tells: Tells) -> None:
+    def _at_lines(self, window: Stretch, resume: int, tells: Tells) -> None:
         self._memory.runs.take()
         for start, line, _ in self.telling(window, resume, tells):
             self._keep(sight_event_log(line, log=self._log, file=self._file, base=window.base + start))
 
-    def telling(self, window: Window, resume: int, tells: Tells) -> Iterator[tuple[int, bytes, bytes]]:
+    def telling(self, window: Stretch, resume: int, tells: Tells) -> Iterator[tuple[int, bytes, bytes]]:
         """What `tells` finds; plans are long and the same in each batch: the first few of a run are enough."""
         for start, line, run in tells(window.buffer, window.begin, resume):
             if not run or self._memory.is_new_plan(run):
@@ -107,7 +107,7 @@ class SecondLook:
     def _keep(self, sightings: Iterable[Sighting]) -> None:
         self.sightings += self._memory.repeats.fresh(sightings)
 
-    def _mentions(self, window: Window, begin: int, stop: int) -> Iterator[tuple[int, int]]:
+    def _mentions(self, window: Stretch, begin: int, stop: int) -> Iterator[tuple[int, int]]:
         """Stretches around names of runs in [begin, stop): the first of each, and all that tell of a turn."""
         buffer, end = window.buffer, stop + len(NAMED) - 1
         position = buffer.find(NAMED, begin, end)
@@ -116,7 +116,7 @@ class SecondLook:
                 yield around(position)
             position = buffer.find(NAMED, position + 1, end)
 
-    def _ends(self, window: Window) -> list[tuple[int, int]]:
+    def _ends(self, window: Stretch) -> list[tuple[int, int]]:
         """What follows the last event; of a file without events its beginning and its end."""
         size, last = len(window.buffer), self._memory.runs.last_end - window.base
         if self._memory.runs.last_end:
@@ -135,7 +135,7 @@ def around(position: int) -> tuple[int, int]:
     return position - _AROUND_A_NAME, position + _AROUND_A_NAME
 
 
-def _whole_lines(window: Window, start: int, end: int) -> tuple[int, bytes]:
+def _whole_lines(window: Stretch, start: int, end: int) -> tuple[int, bytes]:
     """(where it begins, the whole lines that touch [start, end) of the window, as far as the window holds them)."""
     buffer = window.buffer
     start, end = max(0, start), min(len(buffer), max(0, end))

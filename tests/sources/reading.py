@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Broken
-from advisor.sources.harvest import Window
+from advisor.sources.harvest import Stretch
 from advisor.sources.scan import Scan
 
 
@@ -42,7 +42,7 @@ def scanned(raw: bytes, step: int | None = None) -> Scanned:
     for at in range(0, len(raw) or 1, step or len(raw) or 1):
         block = raw[at : at + (step or len(raw))]
         buffer += block
-        resume = scan.feed(Window(buffer, base, begin, final=at + len(block) >= len(raw)))
+        resume = scan.feed(Stretch(buffer, base, begin, final=at + len(block) >= len(raw)))
         buffer, base, begin = buffer[resume:], base + resume, 0
     table = pa.Table.from_batches(scan.harvest.chunks.take(), SCHEMA)
     return Scanned(table.sort_by("offset"), scan.harvest.broken)

@@ -19,7 +19,7 @@ from advisor.errors import InputError
 from advisor.sources import codecs, files, opening, paths, places
 from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.formats import driverlog
-from advisor.sources.harvest import Harvest, Window
+from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.paths import log_of
 from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty
 
@@ -533,7 +533,7 @@ def test_markers_without_events_are_searched_once() -> None:
         raw = _Counted(f"{LOGGER}Streaming query made progress: {{\n".encode() * lines)
         _Counted.searched = 0
         harvest = Harvest("some.log", "some.log")
-        harvest.move(Window(raw, 0, 0, final=True))
+        harvest.move(Stretch(raw, 0, 0, final=True))
         driverlog.read(raw, 0, True, harvest)
         assert len(harvest.broken) == lines
         assert _Counted.searched < 20 * len(raw)

@@ -12,7 +12,7 @@ import pytest
 
 import advisor
 from advisor.batches import SCHEMA
-from advisor.sources.harvest import Window
+from advisor.sources.harvest import Stretch
 from advisor.sources.stages import work_of
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.driverlog import DriverLog, _packed
@@ -314,7 +314,7 @@ file:/t/_spark_metadata/9.compact
 
 def test_a_file_sink_compacts_its_log_between_two_lines() -> None:
     log = DriverLog("log")
-    log.read(Window(COMPACTION, 0, 0, True), len(COMPACTION), "driver.log")
+    log.read(Stretch(COMPACTION, 0, 0, True), len(COMPACTION), "driver.log")
     assert [(note.name, note.value) for _, note in log._notes] == [("log_compaction_ms", 350.0)]
 
 

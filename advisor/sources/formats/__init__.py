@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from advisor.sources.formats import driverlog, eventlog, lines, text
-from advisor.sources.harvest import Buffer, Harvest, Window
+from advisor.sources.harvest import Buffer, Harvest, Stretch
 
 HEAD = 64 << 10
 """Bytes at the beginning of a file by which its format is told."""
@@ -32,14 +32,14 @@ class Format(NamedTuple):
     reads: Reads
     begins: Callable[[Buffer, int], int]
     by_line: bool = True
-    whole: Callable[[], Callable[[Window, Harvest], int]] | None = None
+    whole: Callable[[], Callable[[Stretch, Harvest], int]] | None = None
     tells: Tells | None = None
 
-    def reader(self) -> Callable[[Window, Harvest], int]:
+    def reader(self) -> Callable[[Stretch, Harvest], int]:
         """What reads one file, window by window; it returns where to go on, as `reads` does."""
         return self.whole() if self.whole else self._read
 
-    def _read(self, window: Window, harvest: Harvest) -> int:
+    def _read(self, window: Stretch, harvest: Harvest) -> int:
         return self.reads(window.buffer, window.begin, window.final, harvest)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from advisor.sources.formats import driverlog, loose
 from advisor.sources.formats.overruns import overruns
 from advisor.sources.formats.repair import table_cells
-from advisor.sources.harvest import Buffer, Harvest, Window
+from advisor.sources.harvest import Buffer, Harvest, Stretch
 
 MIXED = 16 << 20
 """Bytes of a text that is searched for events without marker even though it has some with it."""
@@ -24,7 +24,7 @@ class Text:
     def __init__(self) -> None:
         self._marked = False
 
-    def __call__(self, window: Window, harvest: Harvest) -> int:
+    def __call__(self, window: Stretch, harvest: Harvest) -> int:
         """Where to go on once more of the file is there."""
         buffer, begin, final = table_cells(window.buffer), window.begin, window.final
         self._marked = self._marked or driverlog.marks_events(buffer, begin)

@@ -20,7 +20,7 @@ from advisor.stages import FAILED, LOCALITIES, LOG_CHECKPOINT, Attempt, Job, Not
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from advisor.sources.harvest import Window
+    from advisor.sources.harvest import Stretch
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((.*?)\) with \d+ output partitions")
 _FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
@@ -127,7 +127,7 @@ class DriverLog:
         self._written = 0
         """Jobs before the sink's last commit began."""
 
-    def read(self, window: Window, resume: int, file: str) -> None:
+    def read(self, window: Stretch, resume: int, file: str) -> None:
         """Take what has been read of a window of this file."""
         number = self._files.setdefault(file, len(self._files))
         known = bool(self._layout.first)

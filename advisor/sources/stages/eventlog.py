@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from advisor.redaction import redact
-from advisor.sources.harvest import Window
+from advisor.sources.harvest import Stretch
 from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Batch, Job, Work, kind_of
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
@@ -245,7 +245,7 @@ class EventLog:
             b"Executor": (_decoder(_Executor), self._executor),
         }
 
-    def read(self, window: Window, resume: int, file: str) -> None:  # noqa: ARG002 - jobs name their batches
+    def read(self, window: Stretch, resume: int, file: str) -> None:  # noqa: ARG002 - jobs name their batches
         """Take what has been read of a window; a line that is broken is passed over."""
         buffer, start, takes = window.buffer, window.begin, self._takes
         find = buffer.find

@@ -10,7 +10,7 @@ import pyarrow as pa
 from advisor.batches import Broken
 from advisor.errors import fault
 from advisor.redaction import redact
-from advisor.sources.harvest import Window
+from advisor.sources.harvest import Stretch
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.eventlog import EventLog
 from advisor.stages import Work, tables
@@ -19,7 +19,7 @@ from advisor.stages import Work, tables
 class Reads(Protocol):
     """Reads one log, file by file."""
 
-    def read(self, window: Window, resume: int, file: str) -> None:
+    def read(self, window: Stretch, resume: int, file: str) -> None:
         """Take what has been read of a window of a file, from its `begin` to `resume`."""
 
     def finish(self, batches: pa.Table) -> Work:
@@ -38,7 +38,7 @@ class Opened:
         """The logs that could not be opened, and why."""
         self._logs: dict[tuple[str, str], Reads | None] = {}
 
-    def read(self, format: str, log: str, file: str, window: Window, resume: int) -> None:
+    def read(self, format: str, log: str, file: str, window: Stretch, resume: int) -> None:
         """Take what has been read of a window of a file."""
         key = format, log
         if key not in self._logs:
