@@ -168,7 +168,7 @@ def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[L
 
 
 def _nearly_full(window: Window) -> Iterator[str]:
-    interval, batch = fact_number(window, "trigger_interval_ms"), measure(window, "trigger_execution_ms", "p50")
+    interval, batch = fact_number(window, "trigger_interval_ms"), measure(window, "trigger_execution_ms")
     if window.facts.value("trigger") != "processing_time" or not interval or not isinstance(batch, Estimate):
         return
     if batch.safe > NEARLY_FULL * interval:
