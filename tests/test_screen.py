@@ -18,7 +18,7 @@ from advisor.metrics.labels import LABELS, label
 from advisor.report.calm import calm
 from advisor.report.change import trends
 from advisor.report.judged import Judged
-from advisor.report.loss import largest_loss
+from advisor.report.loss import goes_to, largest_loss
 from advisor.report.screen import first_sentence
 from advisor.report.verdict import troubles
 from advisor.views.in_short import LOSSES
@@ -178,3 +178,9 @@ def test_a_query_that_keeps_up_is_said_to_with_its_numbers() -> None:
 )
 def test_nothing_is_said_to_be_well_that_is_not_shown_to_be(rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
     assert calm_of(rows, **facts) is None
+
+
+def test_a_phase_longer_than_its_batch_is_no_part_of_where_time_goes() -> None:
+    batch = {"triggerExecution": 300, "addBatch": 120, "walCommit": 100, "commitOffsets": 60}
+    found = goes_to(window([batch] * 30 + [batch | {"addBatch": 3_600_000}] + [batch] * 29, trigger="unspecified"))
+    assert max(part.share for part in found) == pytest.approx(160 / 300, abs=0.01)

@@ -33,10 +33,10 @@ def inside(window: Window) -> InsideBatch | None:
     """The parts of a typical batch's addBatch; None where nothing shows its jobs."""
     if "jobs" not in window.batches or not len(window):
         return None
-    shown = window.middle & ~np.isnan(window.batches["jobs"])
+    columns = _columns(window)
+    shown = window.middle & ~np.isnan(window.batches["jobs"]) & ~_longer_than_the_batch(window, columns)
     if not shown.any():
         return None
-    columns = _columns(window)
     parts = {name: float(np.nanmean(np.where(shown, values, np.nan))) for name, values in columns.items()}
     told = tuple(_part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS)
     return InsideBatch(
@@ -47,6 +47,13 @@ def inside(window: Window) -> InsideBatch | None:
         waited_for=_names(window.batches["waited_for"][shown]),
         timeline=_timeline(window, shown),
     )
+
+
+def _longer_than_the_batch(window: Window, columns: dict[str, np.ndarray]) -> np.ndarray:
+    """Which batches have parts that cannot be right: longer together than the batch was."""
+    parts = np.nansum([*columns.values()], axis=0) if columns else np.zeros(len(window))
+    longer: np.ndarray = parts > window.batches["trigger_execution_ms"] + 1
+    return longer
 
 
 def slow_inside(window: Window, at: int) -> tuple[BatchPart, ...]:

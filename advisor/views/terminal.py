@@ -131,7 +131,7 @@ class _Page:
             cells = (Text(text.phase(key)), text.ms(ms), text.share(share), Text(bar, "blue"))
             grid.add_row(*cells, text.phase_meaning(key))
             for part, part_ms, of_batch, meaning in inside.rows(query) if key == "addBatch" else ():
-                bar = "▒" * round(longest * of_batch / budget[0][2]) or "▏"
+                bar = "▒" * round(longest * min(1.0, of_batch / budget[0][2])) or "▏"
                 cells = (Text(f"  {part}", "dim"), text.ms(part_ms), text.share(of_batch), Text(bar, "blue"))
                 grid.add_row(*cells, meaning)
         self.console.print(Padding(grid, (0, 0, 0, 2)))
