@@ -9,7 +9,14 @@ from advisor.facts.names import CONF, EXECUTOR, FACTS
 from advisor.facts.settlement import Facts, settle
 from advisor.facts.sighting import Sighting
 from advisor.facts.values import check_value, fact_named, parse_user_fact, read_value
-from advisor.facts.versions import platform_of, same_version, version_at_least, version_in_words, version_numbers
+from advisor.facts.versions import (
+    is_older,
+    platform_of,
+    same_version,
+    version_at_least,
+    version_in_words,
+    version_numbers,
+)
 
 if TYPE_CHECKING:
     from advisor.facts.evidence import Evidence, Run
@@ -34,6 +41,7 @@ __all__ = [
     "from_reader_options",
     "from_writer_options",
     "in_order",
+    "is_older",
     "parse_user_fact",
     "platform_of",
     "read_value",

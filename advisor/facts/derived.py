@@ -9,7 +9,7 @@ from advisor.facts.bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, local_slots
 from advisor.facts.fact import ORIGINS
 from advisor.facts.names import CONF, EXECUTOR
-from advisor.facts.versions import platform_of, version_at_least
+from advisor.facts.versions import is_older, platform_of, version_at_least
 
 Candidates = dict[str, dict[str, Any]]
 
@@ -120,10 +120,7 @@ def _async_since(candidates: Candidates) -> str:
 
 def _before(candidates: Candidates, floor: str) -> bool:
     """Whether this Spark is older than `floor`."""
-    version, below = _best(candidates, "spark_version"), _best(candidates, "spark_version_below")
-    if version:
-        return not version_at_least(str(version), floor)
-    return bool(below) and version_at_least(floor, str(below))
+    return is_older(_best(candidates, "spark_version"), _best(candidates, "spark_version_below"), floor)
 
 
 def _delta(candidates: Candidates) -> None:

@@ -24,6 +24,13 @@ def version_at_least(version: str, floor: str) -> bool:
     return (found + (0,) * len(wanted))[: len(wanted)] >= wanted
 
 
+def is_older(version: str | None, below: str | None, floor: str) -> bool:
+    """Whether a Spark is surely older than `floor`, by its version, else by a bound below which it lies."""
+    if version:
+        return not version_at_least(version, floor)
+    return bool(below) and version_at_least(floor, str(below))
+
+
 MINORS: Final = (
     "2.0", "2.1", "2.2", "2.3", "2.4", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "4.0", "4.1", "4.2", "4.3",
 )  # fmt: skip

@@ -19,14 +19,14 @@ def _known(window: Window, column: str) -> np.ndarray | Missing:
 def commit_retry_share(window: Window) -> Windowed:
     """Batches whose commit was tried more than once, of those whose commits were seen."""
     retries = _known(window, "commit_retries")
-    return retries if isinstance(retries, Missing) else _plain(float((retries > 0).mean()))
+    return retries if isinstance(retries, Missing) else Estimate.exactly(float((retries > 0).mean()))
 
 
 @window_metric("count", "count")
 def most_commit_retries(window: Window) -> Windowed:
     """The most times that a commit of one batch was tried again."""
     retries = _known(window, "commit_retries")
-    return retries if isinstance(retries, Missing) else _plain(float(retries.max()))
+    return retries if isinstance(retries, Missing) else Estimate.exactly(float(retries.max()))
 
 
 @window_metric("ms", phases=("add_batch_ms",))
@@ -35,22 +35,20 @@ def log_compaction_ms(window: Window) -> Windowed:
     told = _known(window, "log_compaction_ms")
     if isinstance(told, Missing):
         return told
-    return _plain(mean(told[told > 0]) if (told > 0).any() else 0.0)
+    return Estimate.exactly(mean(told[told > 0]) if (told > 0).any() else 0.0)
 
 
 @window_metric("ms", phases=("add_batch_ms",))
 def log_compaction_spread_ms(window: Window) -> Windowed:
     """The same, spread over all batches."""
     told = _known(window, "log_compaction_ms")
-    return told if isinstance(told, Missing) else _plain(mean(told))
+    return told if isinstance(told, Missing) else Estimate.exactly(mean(told))
 
 
 @window_metric("share", phases=("add_batch_ms",))
 def log_compaction_share(window: Window) -> Windowed:
     """The same over the time of all batches."""
     each = log_compaction_spread_ms(window)
-    return _plain(each.safe / mean(window.batches["trigger_execution_ms"])) if isinstance(each, Estimate) else each
-
-
-def _plain(value: float) -> Estimate:
-    return Estimate(value, value, value)
+    if not isinstance(each, Estimate):
+        return each
+    return Estimate.exactly(each.safe / mean(window.batches["trigger_execution_ms"]))

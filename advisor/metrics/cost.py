@@ -123,7 +123,7 @@ def advised_interval_ms(window: Window) -> Windowed:
         return Missing("no batch tells how long it took")
     # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
     advised = rounded_up(max(1.0, SAFETY * (shortest.safe if isinstance(shortest, Estimate) else p95)))
-    return Estimate(advised, advised, advised)
+    return Estimate.exactly(advised)
 
 
 @window_metric("ms", time="latency")
@@ -136,7 +136,7 @@ def interval_wait_ms(window: Window) -> Windowed:
     if not isinstance(advised, Estimate):
         return advised
     wait = max(0.0, interval - advised.safe) / 2
-    return Estimate(wait, wait, wait)
+    return Estimate.exactly(wait)
 
 
 @window_metric("ratio")
@@ -185,7 +185,7 @@ def _log_interval(window: Window, least: int, at: float) -> Windowed:
     logs = offset_log_ms(window)
     slow = quantile(logs, at) if isinstance(logs, np.ndarray) and len(logs) else 0.0
     advised = max(float(least), math.ceil(3 * slow / 1000) * 1000.0)
-    return Estimate(advised, advised, advised)
+    return Estimate.exactly(advised)
 
 
 @window_metric("ms", time="latency")
@@ -199,7 +199,7 @@ def advised_real_time_interval_ms(window: Window) -> Windowed:
     target, repeated = fact_number(window, "latency_target_ms"), fact_number(window, "repeated_at_most_ms")
     usual = SHORTEST_REAL_TIME_MS if target is not None and target >= REAL_TIME_PAUSE_MS else USUAL_REAL_TIME_MS
     advised = max(SHORTEST_REAL_TIME_MS, min(usual, repeated if repeated is not None else usual))
-    return Estimate(advised, advised, advised)
+    return Estimate.exactly(advised)
 
 
 @window_metric("count", "count")
@@ -210,7 +210,7 @@ def advised_state_partitions(window: Window) -> Windowed:
         return Missing("the number of task slots is not known", "task_slots")
     shown = known(partitions(window))
     advised = min(free, float(shown.max())) if len(shown) else free
-    return Estimate(advised, advised, advised)
+    return Estimate.exactly(advised)
 
 
 def rounded_up(ms: float) -> float:
@@ -236,4 +236,4 @@ def _scaled(estimate: Estimate, factor: float) -> Estimate:
 
 def _scaled_of(number: float, estimate: Estimate) -> Estimate:
     ratio = number / estimate.safe
-    return Estimate(ratio, ratio, ratio)
+    return Estimate.exactly(ratio)

@@ -151,7 +151,7 @@ def over_interval_share(window: Window) -> Windowed:
     if not len(window):
         return Missing("there are no steady batches")
     over = float((window.batches["trigger_execution_ms"] > interval).mean())
-    return Estimate(over, over, over)
+    return Estimate.exactly(over)
 
 
 @window_metric("share", "count")
@@ -180,7 +180,7 @@ def backlog_wait_ms(window: Window) -> Windowed:
     if not isinstance(age, np.ndarray):
         return age if isinstance(age, Missing) else NO_BACKLOG
     wait = median(age)
-    return Estimate(wait, wait, wait)
+    return Estimate.exactly(wait)
 
 
 @window_metric("ratio", "count")
@@ -192,7 +192,7 @@ def backlog_batches(window: Window) -> Windowed:
     if not interval > 0:
         return Missing("the time between batches is not known")
     behind = wait.safe / interval
-    return Estimate(behind, behind, behind)
+    return Estimate.exactly(behind)
 
 
 @window_metric("share", "count")
@@ -203,14 +203,14 @@ def left_waiting_share(window: Window) -> Windowed:
     if not len(told):
         return NO_BACKLOG
     left = float((told > 0).mean())
-    return Estimate(left, left, left)
+    return Estimate.exactly(left)
 
 
 @window_metric("rows", "count")
 def rows_taken_per_batch(window: Window) -> Windowed:
     """Rows that a batch takes from its sources (median)."""
     taken = median(rows_taken(window))
-    return Estimate(taken, taken, taken) if np.isfinite(taken) else Missing("the rows of a batch are not known")
+    return Estimate.exactly(taken) if np.isfinite(taken) else Missing("the rows of a batch are not known")
 
 
 @window_metric("rows", "count")
@@ -220,7 +220,7 @@ def doubled_rows_per_batch(window: Window) -> Windowed:
     if not taken > 0:
         return Missing("the rows of a batch are not known")
     doubled = _rounded_up(2 * taken)
-    return Estimate(doubled, doubled, doubled)
+    return Estimate.exactly(doubled)
 
 
 def _rounded_up(rows: float) -> float:
@@ -241,7 +241,7 @@ def full_batches_share(window: Window) -> Windowed:
     if not isinstance(backlog, np.ndarray):
         return NO_BACKLOG
     full = float((alike & (backlog > 0)).mean())
-    return Estimate(full, full, full)
+    return Estimate.exactly(full)
 
 
 @window_metric("rows", "count")
@@ -253,7 +253,7 @@ def advised_rows_per_batch(window: Window) -> Windowed:
     if not arriving > 0:
         return Missing("the rows that arrive between two triggers are not known")
     advised = _rounded_up(2 * arriving)
-    return Estimate(advised, advised, advised)
+    return Estimate.exactly(advised)
 
 
 def _arriving(window: Window) -> float | None:

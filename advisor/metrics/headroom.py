@@ -29,35 +29,35 @@ def _interval_and_batch(window: Window) -> tuple[float, float] | Missing:
 def interval_used_share(window: Window) -> Windowed:
     """The typical batch over the trigger interval."""
     known = _interval_and_batch(window)
-    return known if isinstance(known, Missing) else _exactly(known[1] / known[0])
+    return known if isinstance(known, Missing) else Estimate.exactly(known[1] / known[0])
 
 
 @window_metric("ms")
 def headroom_ms(window: Window) -> Windowed:
     """What the typical batch leaves of the trigger interval; 0 when it takes longer."""
     known = _interval_and_batch(window)
-    return known if isinstance(known, Missing) else _exactly(max(0.0, known[0] - known[1]))
+    return known if isinstance(known, Missing) else Estimate.exactly(max(0.0, known[0] - known[1]))
 
 
 @window_metric("share")
 def headroom_share(window: Window) -> Windowed:
     """How much more the typical batch may take before it outlasts the interval."""
     known = _interval_and_batch(window)
-    return known if isinstance(known, Missing) else _exactly(max(0.0, known[0] / max(known[1], 1.0) - 1))
+    return known if isinstance(known, Missing) else Estimate.exactly(max(0.0, known[0] / max(known[1], 1.0) - 1))
 
 
 @window_metric("ratio", "count")
 def commits_by_default(window: Window) -> Windowed:
     """How many times as many batches, and commits, the default trigger would make: interval / typical batch."""
     known = _interval_and_batch(window)
-    return known if isinstance(known, Missing) else _exactly(known[0] / max(known[1], 1.0))
+    return known if isinstance(known, Missing) else Estimate.exactly(known[0] / max(known[1], 1.0))
 
 
 @window_metric("ms", time="latency")
 def latency_by_default_ms(window: Window) -> Windowed:
     """Median record latency by the default trigger: 1.5 x the typical batch, at most, as its batches are smaller."""
     known = _interval_and_batch(window)
-    return known if isinstance(known, Missing) else _exactly(BY_DEFAULT * known[1])
+    return known if isinstance(known, Missing) else Estimate.exactly(BY_DEFAULT * known[1])
 
 
 @window_metric("ms", time="latency")
@@ -68,11 +68,7 @@ def unwanted_interval_wait_ms(window: Window) -> Windowed:
     """
     excess, ratio = latency_target_excess_ms(window), interval_over_advised(window)
     if isinstance(excess, Estimate) and excess.safe <= 0:
-        return _exactly(0.0)
+        return Estimate.exactly(0.0)
     if "latency_target_ms" not in window.facts and isinstance(ratio, Estimate) and ratio.safe < LONG_INTERVAL:
-        return _exactly(0.0)
+        return Estimate.exactly(0.0)
     return interval_wait_ms(window)
-
-
-def _exactly(number: float) -> Estimate:
-    return Estimate(number, number, number)

@@ -109,7 +109,7 @@ def methods_too_long(window: Window) -> Windowed:
     """
     told = window.executed["code_too_long"] if "code_too_long" in window.executed else np.full(1, np.nan)
     total = float(np.nansum(told))
-    return NOT_SEEN if np.isnan(told).all() else Estimate(total, total, total)
+    return NOT_SEEN if np.isnan(told).all() else Estimate.exactly(total)
 
 
 @batch_metric("bytes", "bytes")

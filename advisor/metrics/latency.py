@@ -240,7 +240,7 @@ def latency_target_excess_ms(window: Window) -> Windowed:
     if not isinstance(latency, Quantiles):
         return latency
     excess = latency.p99 - target
-    return Estimate(excess, excess, excess)
+    return Estimate.exactly(excess)
 
 
 @window_metric("share", time="latency")
@@ -251,4 +251,4 @@ def latency_over_target_share(window: Window) -> Windowed:
     if not isinstance(excess, Estimate) or not isinstance(latency, Quantiles):
         return excess
     share = max(0.0, excess.safe / latency.p99) if latency.p99 > 0 else 0.0
-    return Estimate(share, share, share)
+    return Estimate.exactly(share)

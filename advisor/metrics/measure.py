@@ -32,7 +32,7 @@ def measure(window: Window, metric: AnyMetric, stat: str | None = None) -> Estim
         return value
     if isinstance(value, Quantiles):
         chosen = value.p99 if stat == "p99" else value.p50
-        return Estimate(chosen, chosen, chosen)
+        return Estimate.exactly(chosen)
     if isinstance(value, Bounds):
         low, high = (_statistic(window, end, metric, stat) for end in (value.low, value.high))
         return _interval(low, high, value.fact)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.batches import PHASES as COLUMNS
-from advisor.facts import version_at_least
+from advisor.facts import is_older
 from advisor.facts.bounds import shortened
 from advisor.metrics.numbers import zero_filled
 from advisor.metrics.registry import BatchMetric, Batchwise, Bounds, Metric, Missing, batch_metric
@@ -73,10 +73,7 @@ def hides_commit_log(window: Window) -> bool:
     """Whether this Spark writes a commit log without timing it as commitOffsets: any before 3.4."""
     if not len(window) or not np.isnan(window.batches["commit_offsets_ms"]).all():
         return False
-    version, below = window.facts.value("spark_version"), window.facts.value("spark_version_below")
-    if version:
-        return not version_at_least(str(version), "3.4")
-    return bool(below) and version_at_least("3.4", str(below))
+    return is_older(window.facts.value("spark_version"), window.facts.value("spark_version_below"), "3.4")
 
 
 @batch_metric("ms", phases=("wal_commit_ms",))

@@ -14,7 +14,7 @@ _COMPARED = ("add_batch_ms", "wal_commit_ms", "commit_offsets_ms", "latest_offse
 
 
 def _count(number: float) -> Estimate:
-    return Estimate(float(number), float(number), float(number))
+    return Estimate.exactly(float(number))
 
 
 @window_metric("count", "count")

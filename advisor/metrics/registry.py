@@ -36,6 +36,11 @@ class Estimate(msgspec.Struct, frozen=True):
     high: float
     fact: str | None = None
 
+    @classmethod
+    def exactly(cls, number: float) -> Estimate:
+        """A number without an interval."""
+        return cls(number, number, number)
+
     @property
     def safe(self) -> float:
         """What may be relied on: the value, else the low end."""

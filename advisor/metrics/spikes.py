@@ -103,7 +103,7 @@ def _of_rhythm(window: Window, number: float | None) -> Windowed:
     found = rhythm(window)
     if isinstance(found, Missing):
         return found
-    return NO_RHYTHM if number is None else Estimate(number, number, number)
+    return NO_RHYTHM if number is None else Estimate.exactly(number)
 
 
 def _parted(window: Window) -> tuple[np.ndarray, np.ndarray] | None:
@@ -160,7 +160,7 @@ def spike_excess_share(window: Window) -> Windowed:
     if parts is None:
         return NONE
     share = float((parts[0] - median(parts[1])).clip(min=0).sum() / (parts[0].sum() + parts[1].sum()))
-    return Estimate(share, share, share)
+    return Estimate.exactly(share)
 
 
 @window_metric("ms")
@@ -181,4 +181,4 @@ def batch_p99_without_spikes_ms(window: Window) -> Windowed:
 def batch_p99_ms(window: Window) -> Windowed:
     """p99 of triggerExecution."""
     p99 = quantile(window.batches["trigger_execution_ms"], 0.99)
-    return Missing("there are no steady batches") if np.isnan(p99) else Estimate(p99, p99, p99)
+    return Missing("there are no steady batches") if np.isnan(p99) else Estimate.exactly(p99)

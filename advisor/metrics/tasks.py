@@ -156,7 +156,7 @@ def too_few_readers_ms(window: Window) -> Batchwise:
 def advised_shuffle_partitions(window: Window) -> Windowed:
     """As many partitions as there are task slots."""
     slots = median(spread(window).slots) if len(window.stages) else fact_number(window, "task_slots")
-    return NO_SLOTS if slots is None or np.isnan(slots) else Estimate(slots, slots, slots)
+    return NO_SLOTS if slots is None or np.isnan(slots) else Estimate.exactly(slots)
 
 
 @window_metric("count", "count")
@@ -170,7 +170,7 @@ def advised_source_tasks(window: Window) -> Windowed:
         return reads if isinstance(reads, Missing) else slots
     tasks = median(reads)
     advised = slots.safe if not tasks >= slots.safe else 2 * tasks
-    return Estimate(advised, advised, advised)
+    return Estimate.exactly(advised)
 
 
 @batch_metric("ms", phases=("add_batch_ms",))
@@ -303,7 +303,7 @@ def table_log_spike_ms(window: Window) -> Windowed:
     if not isinstance(told, np.ndarray):
         return told if isinstance(told, Missing) else NOT_TOLD
     more = max(0.0, mean(told[found.slow]) - mean(told[~found.slow]))
-    return NOT_TOLD if np.isnan(more) else Estimate(more, more, more)
+    return NOT_TOLD if np.isnan(more) else Estimate.exactly(more)
 
 
 @window_metric("share", phases=("add_batch_ms",))
@@ -313,7 +313,7 @@ def table_log_spike_share(window: Window) -> Windowed:
     if isinstance(found, Missing) or not isinstance(more, Estimate):
         return more
     share = more.safe * float(found.slow.sum()) / float(np.nansum(duration))
-    return Estimate(share, share, share)
+    return Estimate.exactly(share)
 
 
 straggler_share = share_of(straggler_ms, "straggler_share", "waiting for one slow task of a stage / triggerExecution")

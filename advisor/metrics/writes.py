@@ -114,7 +114,7 @@ def state_reload_share(window: Window) -> Windowed:
     if np.isnan(missed + found):
         return Missing("the state store does not tell how often it reads its state again")
     share = missed / (missed + found) if missed + found else 0.0
-    return Estimate(share, share, share)
+    return Estimate.exactly(share)
 
 
 @window_metric("count", "count")
@@ -124,7 +124,7 @@ def state_reloads(window: Window) -> Windowed:
     if np.isnan(missed) or len(ids) < 2 or not ids[-1] > ids[0]:
         return Missing("the state store does not tell how often it reads its state again")
     each = missed / (ids[-1] - ids[0])
-    return Estimate(each, each, each)
+    return Estimate.exactly(each)
 
 
 def _risen(window: Window, name: str) -> float:

@@ -10,11 +10,11 @@ from advisor.metrics.numbers import fact_number
 from advisor.metrics.words import milliseconds
 from advisor.report.change import slower
 from advisor.report.judged import Judged
+from advisor.report.loss import NEARLY_FULL, nothing_waits
 from advisor.report.verdict import FEWEST_BATCHES
 from advisor.window import Window
 
 MOST_CLOSEST = 2
-MOST_USED = 0.8  # of the trigger interval
 _WRONG: tuple[LossKind, ...] = ("falling_behind", "slower_than_before", "spikes", "slow_batches")
 
 
@@ -42,10 +42,9 @@ def _keeps_up(window: Window) -> str:
     if not isinstance(late, Estimate) or late.high > 0:
         return ""
     used = measure(window, "interval_used_share")
-    if kind == "processing_time" and interval and isinstance(used, Estimate) and used.high <= MOST_USED:
+    if kind == "processing_time" and interval and isinstance(used, Estimate) and used.high <= NEARLY_FULL:
         return f"All {len(window):,} batches ended within the trigger interval of {milliseconds(interval)}."
-    waits = measure(window, "backlog_rows", "p99")
-    if kind == "unspecified" and isinstance(waits, Estimate) and waits.high == 0:
+    if kind == "unspecified" and nothing_waits(window):
         return f"After each of {len(window):,} batches no rows were left in the source."
     return ""
 

@@ -77,9 +77,8 @@ def _with_what_is_left(loss: Loss | None, window: Window) -> Loss | None:
 
 def _keeps_up(window: Window) -> str:
     """That the query keeps up, where the sources say that nothing waits; else only what is left."""
-    waits, over = measure(window, "backlog_rows", "p99"), _value(window, "over_interval_share")
-    nothing = isinstance(waits, Estimate) and waits.high == 0 and not over and not window.facts.value("falling_behind")
-    return "It keeps up: {left}, and no rows wait." if nothing else "{left}."
+    late = _value(window, "over_interval_share") or window.facts.value("falling_behind")
+    return "It keeps up: {left}, and no rows wait." if nothing_waits(window) and not late else "{left}."
 
 
 def _weight(loss: Loss) -> float:
@@ -151,10 +150,15 @@ def _by_a_limit(window: Window) -> str:
     return ", as a limit of the source has it" if window.facts.value("source") == "kafka" else ""
 
 
+def nothing_waits(window: Window) -> bool:
+    """Whether the sources say that no batch left rows behind."""
+    waits = measure(window, "backlog_rows", "p99")
+    return isinstance(waits, Estimate) and waits.high == 0
+
+
 def _nothing_waits(window: Window) -> str:
     """That late batches leave no rows behind, where the sources say so."""
-    waits = measure(window, "backlog_rows", "p99")
-    return " No rows pile up in the source." if isinstance(waits, Estimate) and waits.high == 0 else ""
+    return " No rows pile up in the source." if nothing_waits(window) else ""
 
 
 def _falling(says: str) -> Loss:

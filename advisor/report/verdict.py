@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from advisor.batches import Batches
 from advisor.contract import Advice, BestStep, Calm, Changed, Finding, Loss, LossKind, Promise
-from advisor.facts import version_at_least
+from advisor.facts import is_older
 from advisor.metrics import Estimate, measure
 from advisor.metrics.numbers import any_above_zero, fact_number
 from advisor.metrics.words import milliseconds
@@ -198,8 +198,7 @@ def _readers(window: Window) -> Iterator[str]:
 
 def _before_min_partitions(window: Window) -> bool:
     """Whether this Spark is older than 3.0, for which minPartitions was not tried."""
-    version, below = window.facts.value("spark_version"), window.facts.value("spark_version_below")
-    return not version_at_least(str(version), "3.0") if version else bool(below and version_at_least("3.0", str(below)))
+    return is_older(window.facts.value("spark_version"), window.facts.value("spark_version_below"), "3.0")
 
 
 def _outpaced(window: Window) -> Iterator[str]:
