@@ -31,7 +31,8 @@ class _Room(NamedTuple):
     refused: int
     troubles: int
     proof: int
-    unsure: int = 1
+    together: bool = True
+    unsure: bool = True
 
 
 _ROOMS = (
@@ -39,11 +40,13 @@ _ROOMS = (
     _Room(2, 2, 2, 2),
     _Room(2, 1, 1, 1),
     _Room(1, 1, 1, 1),
-    _Room(1, 0, 1, 0),
-    _Room(0, 0, 1, 0),
-    _Room(0, 0, 1, 0, 0),
-    _Room(0, 0, 0, 0),
-    _Room(0, 0, 0, 0, 0),
+    _Room(1, 1, 1, 1, together=False),
+    _Room(1, 0, 1, 1, together=False),
+    _Room(1, 0, 1, 0, together=False),
+    _Room(1, 0, 1, 0, together=False, unsure=False),
+    _Room(0, 0, 1, 0, together=False),
+    _Room(0, 0, 1, 0, together=False, unsure=False),
+    _Room(0, 0, 0, 0, together=False, unsure=False),
 )
 """From much to little; the first that fits is taken."""
 
@@ -102,7 +105,7 @@ class _Screen:
     def _others(self) -> None:
         screen = self.query.screen
         rows = [("ALSO", in_short.also(step)) for step in self.chosen.also[: self.room.also]]
-        if self.room.also and (words := in_short.together(self.query)):
+        if self.room.together and (words := in_short.together(self.query)):
             rows.append(("TOGETHER", words))
         rows += [("NOT FOR THIS QUERY", in_short.refused(one)) for one in screen.refused[: self.room.refused]]
         if screen.unsure and self.room.unsure:
