@@ -17,6 +17,7 @@ from advisor.facts.trigger import AT_ONCE_MS
 if TYPE_CHECKING:
     from advisor.facts import Facts
 
+LONGEST_PHASES, LONGEST_PHASES_MS = 1.05, 50.0  # times the trigger that holds them, and more by this: a mistake
 LONGEST_WARM_UP = 50  # batches after a start that can still be cold
 CALM_BATCHES = 5  # this many fast batches in a row end the warm-up
 WARM_UP_FACTOR = 1.5  # a batch is cold until it stays under this times the later median
@@ -38,12 +39,12 @@ PHASES: dict[str, str] = {column.name: column.spark for column in tables.PHASES 
 class Window:
     """Steady batches of one run.
 
-    `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus
-    `interval_ms` (this trigger's start less the start of the trigger before), `between_batches_ms`,
-    `other_phases_ms`, `cold` and `odd`. `operators`, `sources`: one row per batch and operator or source; column
-    `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold and no-data ones
-    too. `stages`: one row per stage inside addBatch with its `batch`, where something shows them; then `batches` has
-    the parts of addBatch, too. `because`: why these batches. `cold`: those right after the start, where no other ran:
+    `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus `interval_ms`
+    (this trigger's start less the start of the trigger before), `between_batches_ms`, `other_phases_ms`, `cold`,
+    `odd` and `impossible`. `operators`, `sources`: one row per batch and operator or source; column `batch` is the
+    position of its row in `batches`. `executed`: every executed batch of the run, cold and no-data ones too.
+    `stages`: one row per stage inside addBatch with its `batch`, where something shows them; then `batches` has the
+    parts of addBatch, too. `because`: why these batches. `cold`: those right after the start, where no other ran:
     they tell how the query is laid out, and nothing of its milliseconds. `memo`: what was computed of this window, by
     the function that did.
     """
@@ -120,7 +121,7 @@ def run_window(table: pa.Table | Batches, facts: Facts) -> Window:
     `table`: rows of one run by `batches.SCHEMA`, in order of time, idle ones included. May come back empty.
     """
     whole = executed_window(table, facts)
-    steady = ~whole.executed["cold"] & (whole.executed["input_rows"] != 0)
+    steady = ~whole.executed["cold"] & (whole.executed["input_rows"] != 0) & ~whole.executed["impossible"]
     window = whole.only(steady & _last(steady, MOST_BATCHES), "all steady batches of the run")
     if len(window) or not len(whole):
         return window
@@ -165,7 +166,15 @@ def _timed(executed: Columns) -> Columns:
         interval_ms=np.where(_follows_the_start(executed, gap), np.nan, interval),
         between_batches_ms=np.maximum(np.where(told, gap, np.nan), 0),
         cold=cold(executed),
+        impossible=_impossible(executed),
     )
+
+
+def _impossible(executed: Columns) -> np.ndarray:
+    """Which batches have phases that together outlast their trigger, which holds them: their units are mixed."""
+    phases = np.nansum([executed[phase] for phase in PHASES], axis=0)
+    longer: np.ndarray = phases > executed["trigger_execution_ms"] * LONGEST_PHASES + LONGEST_PHASES_MS
+    return longer
 
 
 def _follows_the_start(executed: Columns, gap: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from advisor.catalogue import load
 from advisor.engine import Skipped, judge, judge_rule
 from advisor.errors import InputError
 from advisor.facts import FACTS, Evidence, Facts, Known
-from advisor.metrics import METRICS, STATS, Metric, Missing, measure, statistics
+from advisor.metrics import METRICS, STATS, Estimate, Metric, Missing, measure, statistics
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded
 from advisor.metrics.quality import data_problem
@@ -130,7 +130,36 @@ def test_one_odd_batch_is_left_out_and_said() -> None:
     assert measure(made, "wal_commit_ms", "max") == measure(even, "wal_commit_ms", "max")
     said = data_problem(made)
     assert said is not None
-    assert "1 batches have a time, a duration or a number of rows that cannot be right" in said
+    assert "a time, a duration or a number of rows cannot be right in 1 batch" in said
+
+
+def test_batches_whose_phases_outlast_their_trigger_are_left_out() -> None:
+    wrong = {"triggerExecution": 10, "addBatch": 60_000}
+    made = run_window(odd_table([{}] * 20 + [wrong] + [{}] * 20), settled({}))
+    assert wrong["addBatch"] not in made.batches["add_batch_ms"]
+    assert "in 1 batch: units are mixed, these were left out" in str(data_problem(made))
+
+
+def test_a_run_of_impossible_times_promises_nothing() -> None:
+    report = assemble(Reading.of(odd_table([{"triggerExecution": 10, "addBatch": 60_000}] * 40)), CATALOGUE)
+    (query,) = report.queries
+    assert "the phases of each batch outlast its trigger" in query["verdict"]
+    assert query["best_step"] is None
+    assert "goes_to" not in query["screen"]
+
+
+@pytest.mark.parametrize("instants", ["2026-03-01T02:00:00.000Z", "falling"])
+def test_a_clock_that_stands_or_runs_backwards_is_told(instants: str) -> None:
+    each = [f"2026-03-01T02:{59 - at:02}:00.000Z" if instants == "falling" else instants for at in range(41)]
+    made = run_window(odd_table([{"timestamp": instant} for instant in each]), settled({}))
+    assert "a clock was set back" in str(data_problem(made))
+
+
+def test_a_damaged_number_of_a_batch_is_no_gap_in_the_log() -> None:
+    made = run_window(odd_table([{}] * 20 + [{"batchId": 10**12}] + [{}] * 20), settled({}))
+    assert measure(made, "missing_batches") == Estimate.exactly(1)
+    gap = odd_table([{"batchId": number} for number in (*range(10), *range(14, 24))])
+    assert measure(run_window(gap, settled({})), "missing_batches") == Estimate.exactly(4)
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])

@@ -49,7 +49,8 @@ def test_a_rule_of_a_family_lands_in_its_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("queryPlanning: 20,", "queryPlanning: 220,", "expected quiet, got fires, because query_planning_share is 55"),
+        ("queryPlanning: 20, addBatch: 360", "queryPlanning: 220, addBatch: 160",
+         "expected quiet, got fires, because query_planning_share is 55"),
         ("queryPlanning: 200,", "queryPlanning: 20,", "expected fires, got quiet, because "),
         ("facts: {stateful: false, trigger: unspecified, spark", "facts: {stateful: true, trigger: unspecified, spark",
          "expected fires, got quiet, because stateful is true"),

@@ -163,8 +163,9 @@ def _reached(pauses: Millis, starts: Millis, interval: int) -> bool:
 
 
 def _at_once(durations: Millis, pauses: Millis) -> bool:
-    """Whether every batch started as soon as the one before was done."""
+    """Whether every batch started as soon as the one before was done, and not before: that clock stands."""
     if len(pauses) < 2 * _WAITS:
         return False
     allowed = max(AT_ONCE_MS, 0.15 * float(np.median(durations)))
-    return bool(np.quantile(pauses, 0.9) <= allowed)
+    soonest, latest = np.quantile(pauses, (0.1, 0.9))
+    return bool(-allowed <= soonest and latest <= allowed)

@@ -10,7 +10,8 @@ from advisor.metrics.state import least_shown
 from advisor.window import Window
 
 FEWEST_OF_A_LOG = 10
-_COMPARED = ("add_batch_ms", "wal_commit_ms", "commit_offsets_ms", "latest_offset_ms")
+OVERLAP_MS = 50.0
+"""Of two batches of one run by one clock: in no recorded run they overlap by more than 2 ms."""
 
 
 def _count(number: float) -> Estimate:
@@ -24,7 +25,9 @@ def missing_batches(window: Window) -> Windowed:
         return _count(0)  # batch ids jump by design after a restart with asynchronous tracking
     if len(window.executed) < FEWEST_OF_A_LOG:
         return _count(0)  # a few pasted events are no log with a gap
-    steps = np.diff(known(window.executed["batch_id"]))
+    ids = known(window.executed["batch_id"])
+    in_line = ids[ids <= np.minimum.accumulate(ids[::-1])[::-1]]  # one that later ones fall below is damaged
+    steps = np.diff(in_line)[:-1]  # nothing stands behind the last that would bear it out
     return _count((steps[steps > 1] - 1).sum())
 
 
@@ -37,18 +40,17 @@ def inflated_partitions(window: Window) -> Windowed:
 
 @window_metric("count", "count")
 def clock_steps(window: Window) -> Windowed:
-    """Batches that start before the batch before them ended by more than a second: the driver's clock was set back."""
-    starts = window.executed["timestamp"]
-    ended = starts + window.executed["trigger_execution_ms"]
-    return _count((ended[:-1] - starts[1:] > 1000).sum())
+    """Batches that start before the one before them ended, or have a lower number: a clock that stands or goes back."""
+    executed = window.executed
+    ended = executed["timestamp"] + executed["trigger_execution_ms"]
+    early = ended[:-1] - executed["timestamp"][1:] > OVERLAP_MS
+    return _count((early | (np.diff(executed["batch_id"]) < 0)).sum())
 
 
 @window_metric("count", "count")
 def impossible_times(window: Window) -> Windowed:
-    """Batches with a phase that is longer than the whole trigger, by more than 50 ms and 5 %: mixed units."""
-    allowed = window.executed["trigger_execution_ms"] * 1.05 + 50
-    longer = [window.executed[phase] > allowed for phase in _COMPARED]
-    return _count(np.logical_or.reduce(longer).sum())
+    """Batches whose phases together outlast their trigger, by more than 50 ms and 5 %: mixed units."""
+    return _count(window.executed["impossible"].sum())
 
 
 def odd_batches(window: Window) -> Estimate:
@@ -57,16 +59,20 @@ def odd_batches(window: Window) -> Estimate:
 
 
 _PROBLEMS = (
-    (missing_batches, "{n} batches between the first and the last are missing from the log"),
-    (inflated_partitions, "numShufflePartitions counts retried tasks in {n} batches (before SPARK-45084)"),
-    (clock_steps, "the driver's clock was set back {n} times"),
-    (impossible_times, "{n} batches have a phase longer than the whole trigger: units are mixed"),
-    (odd_batches, "{n} batches have a time, a duration or a number of rows that cannot be right; these were left out"),
+    (missing_batches, "the log lacks {n} between the first and the last"),
+    (inflated_partitions, "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"),
+    (clock_steps, "{n} began before the batch before had ended: a clock was set back, or times are damaged"),
+    (impossible_times, "phases outlast the whole trigger in {n}: units are mixed, these were left out"),
+    (odd_batches, "a time, a duration or a number of rows cannot be right in {n}; these were left out"),
 )
 
 
 def data_problem(window: Window) -> str | None:
     """What is wrong with the numbers of a run that has executed batches, in words; None where nothing is."""
     counts = [(count(window), words) for count, words in _PROBLEMS]
-    said = [words.format(n=f"{n.low:.0f}") for n, words in counts if isinstance(n, Estimate) and n.low > 0]
+    said = [words.format(n=_batches(n.low)) for n, words in counts if isinstance(n, Estimate) and n.low > 0]
     return "; ".join(said) or None
+
+
+def _batches(count: float) -> str:
+    return f"{count:,.0f} batch{'' if count == 1 else 'es'}"

@@ -279,7 +279,6 @@ def goes_to(window: Window) -> list[Part]:
     others = ~found.slow if isinstance(found, Rhythm) else ~np.isnan(duration)
     if not isinstance(found, Rhythm):
         others &= window.middle
-    others &= ~(window.batches["add_batch_ms"] > duration + 1)  # a part longer than the whole cannot be right
     whole = float(np.nansum(duration if isinstance(found, Rhythm) else duration[others]))
     count = len(window) if isinstance(found, Rhythm) else max(1, int(others.sum()))
     parts = {kind: float(np.nansum(summed(window, columns)[others])) for kind, columns in _GROUPS.items()}

@@ -96,9 +96,13 @@ def _window(window: Window) -> WindowEntry:
 
 def _left_out(window: Window) -> str:
     """Why executed batches were not judged: `; left out: 2 cold after a start, 23 without rows`."""
-    cold = window.executed["cold"]
+    cold, wrong = window.executed["cold"], window.executed["impossible"]
     empty = ~cold & (window.executed["input_rows"] == 0)
-    reasons = {"cold after a start": int(cold.sum()), "without rows": int(empty.sum())}
+    reasons = {
+        "cold after a start": int(cold.sum()),
+        "without rows": int(empty.sum()),
+        "with impossible times": int((wrong & ~cold & ~empty).sum()),
+    }
     reasons["earlier"] = len(window.executed) - len(window) - sum(reasons.values())
     said = ", ".join(f"{count:,} {why}" for why, count in reasons.items() if count > 0)
     return f"; left out: {said}" if said and len(window) else ""

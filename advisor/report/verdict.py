@@ -83,6 +83,8 @@ def _advice(judged: Judged, best: BestStep | None, others: Sequence[str], died: 
         return f"This run could not be judged, by a fault of the advisor: {judged.fault}."
     if not findings:
         return "" if died else _nothing_found(judged, others)
+    if best is None and not len(judged.window):
+        return _nothing_to_judge(judged)
     if best is None:
         return f"{findings[0].title}. {_without_a_step(findings)}"
     step = best.advice
@@ -254,4 +256,5 @@ def _nothing_to_judge(judged: Judged) -> str:
     if bool(executed["cold"].all()):
         quiet = f" {idle(judged.idle)}" if judged.idle is not None and len(judged.idle) else ""
         return f"{first_batch(judged.window)}{quiet}"
-    return "Nothing to judge: no batch with rows after the start."
+    wrong = "the phases of each batch outlast its trigger, so the numbers cannot be right"
+    return f"Nothing to judge: {wrong if executed['impossible'].any() else 'no batch with rows after the start'}."
