@@ -184,3 +184,16 @@ def test_a_phase_longer_than_its_batch_is_no_part_of_where_time_goes() -> None:
     batch = {"triggerExecution": 300, "addBatch": 120, "walCommit": 100, "commitOffsets": 60}
     found = goes_to(window([batch] * 30 + [batch | {"addBatch": 3_600_000}] + [batch] * 29, trigger="unspecified"))
     assert max(part.share for part in found) == pytest.approx(160 / 300, abs=0.01)
+
+
+def screen_of(sample: str) -> str:
+    (case,) = (case for case, name in zip(CASES, NAMES, strict=True) if sample in name)
+    return " ".join(report_as_text(report(case).typed).split())
+
+
+def test_a_slow_batch_tells_what_it_spent_its_time_on() -> None:
+    assert "Slowest batch 10, 35.3 s: Delta: Compute snapshot 19.8 s in 154 tasks" in screen_of("foreachbatch-to-delta")
+
+
+def test_a_step_that_leaves_the_largest_loss_as_it_is_says_so() -> None:
+    assert screen_of("CL005/beside-a-heavy-query").count("but It leaves addBatch as it is: the gain of") == 1

@@ -10,8 +10,6 @@ from advisor.metrics.phases import trigger_execution_ms
 from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
 from advisor.window import Window
 
-BY_DEFAULT = 1.5
-"""Median record latency over the batch by default trigger: a record waits half a batch on average, then for its own."""
 LONG_INTERVAL = 3.0  # times the advised interval: from there on it is said though nobody named a target
 
 
@@ -51,13 +49,6 @@ def commits_by_default(window: Window) -> Windowed:
     """How many times as many batches, and commits, the default trigger would make: interval / typical batch."""
     known = _interval_and_batch(window)
     return known if isinstance(known, Missing) else Estimate.exactly(known[0] / max(known[1], 1.0))
-
-
-@window_metric("ms", time="latency")
-def latency_by_default_ms(window: Window) -> Windowed:
-    """Median record latency by the default trigger: 1.5 x the typical batch, at most, as its batches are smaller."""
-    known = _interval_and_batch(window)
-    return known if isinstance(known, Missing) else Estimate.exactly(BY_DEFAULT * known[1])
 
 
 @window_metric("ms", time="latency")

@@ -107,7 +107,7 @@ def _saving(step: Advice, batches: int) -> str:
 def _without_a_step(findings: Sequence[Finding]) -> str:
     if any(step.legal != "no" for finding in findings for step in finding.steps):
         return "The steps that may help need a new checkpoint, and their gain is not known."
-    return "No rule here knows a step for it that Spark takes."
+    return "No rule knows a step for this that Spark takes."
 
 
 def _condition(step: Advice) -> str:
@@ -122,12 +122,12 @@ def _nothing_found(judged: Judged, others: Sequence[str]) -> str:
     if not len(judged.window):
         return _nothing_to_judge(judged)
     if judged.window.facts.value("trigger") == "real_time":
-        return "No rule here knows better: in real-time mode a batch lasts as long as its trigger."
+        return "No rule found a step that would help. In real-time mode a batch lasts as long as its trigger."
     if others:
         silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
         hidden = f" (silenced: {silenced})" if silenced else ""
-        return f"{' '.join(others)} No rule here knows a step for it{hidden}."
-    return f"No rule here knows better{_of_the_interval(judged.window)}."
+        return f"{' '.join(others)} No rule knows a step for this{hidden}."
+    return f"No rule found a step that would help{_of_the_interval(judged.window)}."
 
 
 def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list[str]:

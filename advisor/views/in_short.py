@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from advisor.contract import Advice, Loss, LossKind, Metric, Part, Promise, QueryEntry, Question, Refused, Trend
 from advisor.views import text
-from advisor.views.inside import sentence
+from advisor.views.inside import sentence, slow
 from advisor.views.wording import not_known, state, trend, version
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def in_a_line(query: QueryEntry) -> str:
         return "keeps up: no rule found anything"
     if loss is None:
         return query.verdict
-    return f"{loss_name(loss)}: {best.advice.do if best else 'no rule here knows a step'}"
+    return f"{loss_name(loss)}: {best.advice.do if best else 'no rule knows a step'}"
 
 
 def no_step(query: QueryEntry) -> str:
@@ -196,7 +196,7 @@ def no_step(query: QueryEntry) -> str:
         return f"{taken[0].do}: this may help, but it needs a new checkpoint, and its gain is not known. See --all."
     if query.screen.calm:
         return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
-    known = "No rule here knows a step for it that Spark takes" if query.findings else "No rule here knows better"
+    known = "No rule knows a step for this that Spark takes" if query.findings else "No rule found a step that would help"
     return f"{known}. {_looked_at(query)}".rstrip()
 
 
@@ -239,7 +239,7 @@ def gain(query: QueryEntry, step: Advice) -> str:
     if after is not None and after.without_spikes and p99 is not None:
         return f"p99 of the record latency {text.ms(p99)} → about {text.ms(after.p99)}"
     said = (_gain(step.saves_latency_ms, "record"), _gain(step.saves_ms, "batch"))
-    return next(filter(None, said), "no number is promised")
+    return next(filter(None, said), "no number is promised") + _waits_for_two(query, step)
 
 
 def _gain(promise: Promise | None, of: str) -> str:
@@ -248,6 +248,45 @@ def _gain(promise: Promise | None, of: str) -> str:
     if promise.expected is None:
         return f"at most {text.ms(promise.high)} less per {of}, not measured yet"
     return f"about {text.ms(promise.expected)} less per {of} ({text.ms(promise.low)} to {text.ms(promise.high)})"
+
+
+def _waits_for_two(query: QueryEntry, step: Advice) -> str:
+    """Why a record gains more than a batch loses; empty where it does not."""
+    loss, promise = query.screen.loss, step.saves_latency_ms
+    more = loss is not None and loss.ms and promise is not None and step.saves_ms and promise.likely > loss.ms
+    return "; a record waits for the batch before its own, too" if more else ""
+
+
+_PHASES: dict[LossKind, frozenset[str]] = {
+    "within_add_batch": frozenset({"addBatch"}),
+    "add_batch": frozenset({"addBatch"}),
+    "logs": frozenset({"walCommit", "commitOffsets", "commitLog"}),
+    "discovery": frozenset({"latestOffset", "getOffset", "getEndOffset", "setOffsetRange", "getBatch"}),
+    "planning": frozenset({"queryPlanning"}),
+}
+"""The phases that a loss lies in, where it lies in some."""
+
+
+def beside_the_loss(query: QueryEntry) -> str:
+    """That the best step leaves the largest loss as it is, and why it is the best all the same; else empty."""
+    loss = query.screen.loss
+    lies_in = _PHASES.get(loss.kind) if loss else None
+    if loss is None or not lies_in or not query.saved or lies_in & query.saved.keys():
+        return ""
+    against = [step for finding in query.findings if finding.rule == loss.rule for step in finding.steps]
+    taken = next((step.do for step in against if step.legal != "no"), None)
+    why = f'the gain of "{taken}" is not known' if taken else "no rule knows a step against that"
+    return f"It leaves {LOSSES['add_batch' if 'addBatch' in lies_in else loss.kind]} as it is: {why}"
+
+
+def slowest(query: QueryEntry) -> str:
+    """`batch 10: Delta: Compute snapshot 19.8 s in 154 tasks`, where slow batches are the loss; empty if not known."""
+    loss = query.screen.loss
+    if loss is None or loss.kind not in ("spikes", "slow_batches") or not query.worst:
+        return ""
+    longest = query.worst[0]
+    number = "" if longest.batch_id is None else f"batch {longest.batch_id}, "
+    return f"{number}{text.ms(longest.trigger_execution_ms)}: {slow(longest.inside)}" if longest.inside else ""
 
 
 def also(step: Advice) -> str:

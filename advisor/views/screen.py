@@ -154,6 +154,8 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
         yield "Goes to", _bars(query, width)
     if words := in_short.within_add_batch(query):
         yield "", Text(words, style="dim")
+    if words := in_short.slowest(query):
+        yield "Slowest", Text(words)
     for nth, words in enumerate(in_short.closest(query)):
         yield "" if nth else "Closest", Text(words)
     for nth, words in enumerate(proof):
@@ -185,6 +187,8 @@ def _code(step: Advice) -> Iterator[Text]:
 def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, Text]]:
     brief = query.screen.do
     yield "gain", Text(in_short.gain(query, step))
+    if words := in_short.beside_the_loss(query):
+        yield "but", Text(words)
     asked = query.screen.unsure.fact if query.screen.unsure else None
     for name in unknown_facts(step)[:1]:
         if name != asked:

@@ -94,7 +94,7 @@ def lag(query: QueryEntry) -> str:
     if rows.p50 is None:
         return not_known(rows)
     wait = query.metrics.get("backlog_ms", _NONE).p50
-    words = f"{text.count(rows.p50)} rows wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
+    words = f"{text.amount(rows.p50, 'rows')} wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
     gone = catch_up(query)
     return words + trend(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows") + (gone and f"; {gone}")
 
@@ -272,6 +272,6 @@ def batch(found: WorstBatch) -> tuple[str, str, str, str, str]:
         "a batch" if found.batch_id is None else f"batch {found.batch_id}",
         text.moment(found.timestamp),
         text.ms(found.trigger_execution_ms),
-        f"{text.count(found.input_rows)} rows",
+        text.amount(found.input_rows, "rows"),
         f"{text.phase(found.phase)} {text.ms(found.phase_ms)}" + (f": {slow(found.inside)}" if found.inside else ""),
     )

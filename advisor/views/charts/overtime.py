@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from advisor.contract import QueryEntry, Series
+from advisor.contract import Metric, QueryEntry, Series
 from advisor.views import text, wording
 from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layered
 
@@ -85,12 +85,13 @@ def _said(spikes: int) -> str:
 
 
 def _latency(query: QueryEntry, series: Series) -> Chart | None:
-    lines = {"record latency, estimated": series.record_latency_ms, "batch": series.trigger_execution_ms}
-    target = query.value("latency_target_ms")
+    lines = {"a typical record, estimated": series.record_latency_ms, "batch": series.trigger_execution_ms}
+    target, high = query.value("latency_target_ms"), query.metrics.get("record_latency_ms", Metric()).p99
+    said = "" if high is None else f" The p99 of all records, {text.ms(high)}, counts the slow records of a batch too."
     if not isinstance(target, int | float):
-        return _line("latency", "Record latency and length of a batch", "ms", lines, series)
+        return _line("latency", "Record latency and length of a batch", "ms", lines, series, said=said)
     seen = float(target) <= 1.05 * (_highest(list(lines.values()), series) or 0.0)
-    said = f" The target is {text.ms(float(target))}{'' if seen else ', above all that is drawn'}."
+    said += f" The target is {text.ms(float(target))}{'' if seen else ', above all that is drawn'}."
     over = [_level(float(target))] if seen else []
     return _line("latency", "Record latency and length of a batch", "ms", lines, series, over, said)
 
