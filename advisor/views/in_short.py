@@ -196,8 +196,8 @@ def no_step(query: QueryEntry) -> str:
         return f"{taken[0].do}: this may help, but it needs a new checkpoint, and its gain is not known. See --all."
     if query.screen.calm:
         return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
-    known = "No rule knows a step for this that Spark takes" if query.findings else "No rule found a step that would help"
-    return f"{known}. {_looked_at(query)}".rstrip()
+    found = "knows a step for this that Spark takes" if query.findings else "found a step that would help"
+    return f"No rule {found}. {_looked_at(query)}".rstrip()
 
 
 def _looked_at(query: QueryEntry) -> str:

@@ -319,7 +319,8 @@ def healthy() -> dict[str, Any]:
             "backlog_rows": {"direction": "unknown", "per_hour": None},
         },
         "worst": [],
-        "verdict": "22 ms of a 29 ms batch (76 %) is addBatch: reading, computing, writing. No rule found a step that would help.",
+        "verdict": "22 ms of a 29 ms batch (76 %) is addBatch: reading, computing, writing. "
+        "No rule found a step that would help.",
         "best_step": None,
         "screen": {
             "loss": {
