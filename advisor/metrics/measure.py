@@ -42,7 +42,7 @@ def measure(window: Window, metric: AnyMetric, stat: str | None = None) -> Estim
 
 def computed(window: Window, metric: AnyMetric) -> Batchwise | Windowed:
     """The metric over this window."""
-    return Missing("there are no steady batches") if not len(window) and metric.per == "batch" else metric(window)
+    return Missing("there are no steady batches") if metric.per == "batch" and not len(window) else metric(window)
 
 
 def quantiles(values: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:

@@ -65,13 +65,15 @@ def named(name: str) -> AnyMetric:
 
 def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Missing:
     """One number of the window, with its interval, or why there is none; statistics as in `measure.measure`."""
-    asked, metric = (name, stat or "typical"), named(name)
-    if asked not in window.memo:
+    found = window.memo.get((name, stat))
+    if found is None:
+        metric = named(name)
         try:
-            window.memo[asked] = measuring.measure(window, metric, stat)
+            found = measuring.measure(window, metric, stat)
         except Exception as error:  # costs this number, never the report
-            window.memo[asked] = Missing(f"{name} could not be computed ({fault(error)})")
-    return window.memo[asked]  # type: ignore[return-value]
+            found = Missing(f"{name} could not be computed ({fault(error)})")
+        window.memo[name, stat] = found
+    return found  # type: ignore[return-value]
 
 
 def measured(window: Window, name: str) -> Batchwise | Windowed:

@@ -114,9 +114,10 @@ def remembered(compute: Callable[[Window], T]) -> Callable[[Window], T]:
 
 
 def _once(compute: Callable[[Window], T], window: Window) -> T:
-    if compute not in window.memo:
-        window.memo[compute] = compute(window)
-    return window.memo[compute]  # type: ignore[return-value]
+    found = window.memo.get(compute, window)  # the window itself stands for nothing yet
+    if found is window:
+        window.memo[compute] = found = compute(window)
+    return found  # type: ignore[return-value]
 
 
 def batch_metric(
