@@ -12,7 +12,21 @@ _DRAWN: Final = (
     rf"{NOT_YET}(?=(?:(?!\d){_CHARACTER}){{0,100}}\d(?:(?!\d){_CHARACTER}){{0,100}}\d)(?=(?:(?![a-z]){_CHARACTER}){{0,100}}[a-z])"
     rf"(?=(?:(?![A-Z]){_CHARACTER}){{0,100}}[A-Z])(?!/){_CHARACTER}{{8,}}"
 )
-_SECRET: Final = r"passw(?:or)?d|passphrase|secret|token|(?:api|access|account|encryption|secret)[ ._-]?key"
+_SECRET: Final = (
+    r"pass(?:w(?:or)?[dt]|phrase)|\bpwd?|secret(?:[ ._-]?key)?|token|(?:a(?:pi|ccess|ccount)|encryption)[ ._-]?key"
+)
+# What may stand between such a word and its credential: " for me is ", " ~ ", "', '".
+_BETWEEN: Final = (
+    r"(?:(?:\s(?:for|of)(?:\suser)?\s[^\s:]{1,60}(?=\sis\b|\swas\b|:))?(?:\s(?:is|was|provided))?:?\s{1,9}"
+    r"|\s{0,9}(?:~>?|>>|<-|[|;])\s{0,9}|\\{0,7}[\"'],\s?(?=\\{0,7}[\"']))"
+)
+# Calls that take a credential as a later argument: new PasswordAuthentication("me", "...").
+_CALL: Final = (
+    r"Credentials?|Password\w{0,20}Auth|BasicAuth|Plain(?:Text)?Auth|SaslPlain|AuthTokens|getConnection|\blogin"
+    r"|\bauthenticate"
+)
+_TEXT: Final = r"(?:\"(?:[^\"\\]|\\.){0,300}\"|'(?:[^'\\]|\\.){0,300}')"
+_ARGUMENT: Final = rf"(?:{_TEXT}|[^\s\"'(),]{{1,200}})"
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
 _RULES: Final[tuple[Rule, ...]] = (
     rule("private key", r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----.*?(?:-----END [A-Z ]{0,60}-----|$)"),
@@ -30,9 +44,12 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("identified", r"((?:IDENTIFIED|(?i:(?:(?:create|alter)\s{1,3}user|\bto)\s{1,3}\S{1,100}\s{1,3}identified))"
                        r"(?:\s{1,3}(?i:with)\s{1,3}\w{1,60})?\s{1,3}(?i:by)(?:\s{1,3}(?i:password|values))?\s{1,3})"
                        rf"{NOT_YET}(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s;,]+)"),
-    # netrc, spark-defaults.conf, a sentence
-    rule(("passw", "passphrase", "secret", "token", "key"),
-         rf"((?<![\w.-])[\w.-]{{0,200}}?(?i:{_SECRET})(?:\s(?:is|was))?:?\s{{1,9}}[\"'\[(]?){_DRAWN}"),
+    rule(("credential", "auth", "saslplain", "getconnection", "login"),
+         rf"((?i:{_CALL})\w{{0,30}}(?:\.\w{{1,30}})?\(\s?(?:{_ARGUMENT},\s?){{1,4}}?)"
+         rf"(?:{_TEXT}(?:,\s?{_ARGUMENT})*|{_DRAWN})"),
+    # netrc, spark-defaults.conf, a sentence, a list
+    rule(("passw", "passphrase", "secret", "token", "key", "pw"),
+         rf"((?i:{_SECRET}){_BETWEEN}\\{{0,7}}[\"'\[(]?){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
 )  # fmt: skip
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from advisor.redaction.names import is_cookie, is_secret_name, may_hold_blanks
-from advisor.redaction.rules import REDACTED
+from advisor.redaction.names import is_cookie, is_secret_name, may_hold_blanks, may_name_a_secret
+from advisor.redaction.rules import REDACTED, tried
 
 Span = tuple[int, int]
 Opening = re.Match[str]
@@ -20,13 +20,16 @@ Opening = re.Match[str]
 _OF_HTML: Final = r"&(?:quot|apos|#34|#39);"
 _OF_ADDRESS: Final = r"%(?:25)?2[27]"
 _QUOTE: Final = rf"(?:\\{{0,7}}[\"']|\"\"|''|`|[“”‘’]|{_OF_HTML}|{_OF_ADDRESS})"
-_ADJECTIVE: Final = r"(?:(?i:access|account|api|client|encryption|private|secret|session|shared|signing) )?"
+_ADJECTIVE: Final = r"(?:(?i:access|account|api|client|encryption|mot de|private|secret|session|shared|signing) )?"
 # A lookahead with a reference back to it takes the whole name or nothing: no second try from its middle.
 # What an address escapes before a name is no part of it.
 _NAME: Final = rf"(?<![\w.\-/])(?:(?<=%)(?:25)?[2-7][0-9A-Fa-f])?(?=(?P<name>{_ADJECTIVE}[\w.\-/]+))(?P=name)"
 _BLANKS: Final = r"(?:\s|%20){0,9}"
-_SIGN: Final = rf"{_BLANKS}(?P<sign>->|=>|:=|==?|:(?![/:])|[＝：→⇒]|%(?:25)?3[dDaA]|\\{{1,7}}u003[dDaA]){_BLANKS}"
-_NEXT: Final = r"[\s,;&|]{1,3}[\\\"'(\[{<]{0,3}[\w.\-/]{1,100}[\\\"']{0,3}\s{0,2}"
+_SIGNS: Final = r"->|=>|:=|==?|:(?![/:])|[＝：→⇒]|%(?:25)?3[dDaA]|\\{1,7}(?:u00|x)3[dDaA]|&(?:#61|equals);"
+_SIGN: Final = rf"{_BLANKS}(?P<sign>{_SIGNS}){_BLANKS}(?:[|>][-+]?\s{{1,9}})?"
+_NEXT: Final = (
+    r"[\s,;&|]{1,3}[\\\"'(\[{<]{0,3}[\w.\-/]{1,100}(?:\[[\\\"']{0,3}[\w.\-]{1,100}[\\\"']{0,3}\])?[\\\"']{0,3}\s{0,2}"
+)
 _CLOSING: Final = r"[)\]}>\"']{1,4}(?=[\s,;]|$)"
 _END: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>|[=:])|,\s?\(")
 _END_OF_WORD: Final = re.compile(rf"\s|{_END.pattern}")
@@ -42,6 +45,7 @@ _ESCAPED: Final = re.compile(
 )
 _DOUBLED: Final = re.compile(r"(?P<quote>\"\"|'')(?P<inside>.*?)(?:(?P=quote)|$)", re.DOTALL)
 _LISTED: Final = re.compile(r"(?P<open>[\[{])(?P<inside>.*?)(?:[\]}](?=[\s,;)\]}&]|$)|$)", re.DOTALL)
+_TUPLE: Final = re.compile(r"\((?P<inside>\*{9}\(redacted\)|\s?[\"'][^()]{1,300})(?=\)|$)")  # auth=("me", "...")
 _NUMBERS: Final = re.compile(r"[\[{](?:\s|,|\\{0,7}\"\d{1,10}\\{0,7}\":|:|-?\d{1,20})*[\]}]")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
@@ -58,8 +62,8 @@ _OF_COMMAND: Final = re.compile(r"(?!(?:and|are|cannot|is|must|needs?|not|option
 
 def hide_named(text: str) -> str:
     """`text` without the credentials that follow their name."""
-    for needs, opening, value in _FORMS:
-        if needs in text:
+    if may_name_a_secret(text):
+        for _, opening, value in tried(_FORMS, text):
             text = _hidden(text, opening, value)
     return text
 
@@ -90,7 +94,7 @@ def _value(text: str, found: Opening) -> Span:
     if _counts(text, at, found):
         return at, at
     doubled: tuple[re.Pattern[str], ...] = (_DOUBLED,) if found["quote"] in ('""', "''") else ()
-    for form in (*doubled, _QUOTED, _ESCAPED, _LISTED):
+    for form in (*doubled, _QUOTED, _ESCAPED, _LISTED, _TUPLE):
         if enclosed := form.match(text, at):
             return enclosed.span("inside")
     if is_cookie(name):
@@ -137,15 +141,16 @@ def _span(form: re.Pattern[str], text: str, at: int) -> Span:
 
 
 _FORMS: Final = tuple(
-    (needs, re.compile(opening), value)
+    ((needs,) if isinstance(needs, str) else needs, re.compile(opening), value)
     for needs, opening, value in (
         # {"name": "DB_PASSWORD", "value": "..."}, <property name="password" value="..."/>
         (
             "value",
-            rf"\b(?:name|key)(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE},?\s{{0,3}}"
-            rf"(?P<quote>{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}",
+            rf"\b(?:name|key)(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?(?P<name>[\w.\-/]{{1,200}})(?:{_QUOTE})?"
+            rf",?\s{{0,9}}(?P<quote>{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}",
             _value,
         ),
+        ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?value\s?=\s?(?=[\"'])", _quoted),
         ("</", r"<name>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}</name>\s{0,9}<value>", _until(_OF_ELEMENT)),
         ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", _until(_OF_ELEMENT)),
         ("</", r"<[\w\-]{1,50}\s(?:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", _until(_OF_ELEMENT)),
@@ -156,10 +161,12 @@ _FORMS: Final = tuple(
         # setPassword("...")
         ("(", r"\b(?!get|is|has)(?P<name>\w{1,100})\(\s?(?=[\"'])", _quoted),
         ("", rf"{_NAME}(?P<quote>{_QUOTE})?{_SIGN}", _value),
+        # os.environ["DB_PASSWORD"] = "..."
+        ("]", rf"\[(?P<quote>{_QUOTE})?(?P<name>[\w.\-/]{{1,200}})(?:{_QUOTE})?\]{_SIGN}", _value),
         ("-", r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{0,99})\s{1,3}(?!-)", _word),
         # PASSWORD '...', SET PASSWORD FOR me = '...', password is "..."
         (
-            "",
+            ("password", "passphrase", "secret", "token"),
             r"(?i:\b(?P<name>password(?: for \S{1,100}\s{0,3}=)?"
             r"|(?:password|passphrase|secret|token)(?: is| was)(?: set to)?:?)\s{1,3})(?=[\"'])",
             _quoted,

@@ -37,10 +37,12 @@ _PREFIXED: Final = (
     r"lin_api_[A-Za-z0-9]{30,}",
     r"key-[0-9a-f]{32}\b",  # Mailgun
 )
+_HOOKS: Final = (
+    r"hooks\.slack\.com/\w+/|discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/\w+/|api\.telegram\.org/bot"
+)
 _RULES: Final[tuple[Rule, ...]] = (
     rule("", rf"(?<![\w~-])(?=[\w~./:-]{{16}})(?:{'|'.join(_PREFIXED)})"),
-    rule("hook", rf"(?i:((?:hooks\.slack\.com/\w+|discord(?:app)?\.com/api/webhooks|webhook\.office\.com/\w+)/))"
-         rf"{NOT_YET}[^\s\"'<>]+"),
+    rule(("hook", "telegram"), rf"(?i:({_HOOKS})){NOT_YET}[^\s\"'<>]+"),
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from advisor.redaction import (
     redact_lines,
     redact_setting,
 )
-from tests.redaction.shapes import DRAWN, HARMLESS, HOLDS_ODD, NAMED, ODD, PLACED, SECRET, TOKENS
+from tests.redaction.shapes import DRAWN, HARMLESS, HOLDS_ODD, NAMED, ODD, OVER_LINES, PLACED, SECRET, TOKENS
 
 FORMS = NAMED | {f"placed: {name}": form for name, form in PLACED.items()}
 _AROUND = ("reading with {} failed", "{}", "x={}&y=1", '"{}"', "https://h/{}/x", "({})", "a:{};b")
@@ -44,6 +44,12 @@ def test_no_form_lets_a_credential_through(form: str) -> None:
 def test_no_credential_of_any_form_comes_through(form: str, secret: str) -> None:
     marked = "7Q" + secret
     assert marked not in redact(form.format(marked))
+
+
+@pytest.mark.parametrize("form", OVER_LINES.values(), ids=OVER_LINES)
+@pytest.mark.parametrize("take", [redact, hide])
+def test_a_name_may_stand_a_line_above(form: str, take: Callable[[str], str]) -> None:
+    assert SECRET not in take(form.format(SECRET))
 
 
 @pytest.mark.parametrize("form", DRAWN.values(), ids=DRAWN)
@@ -200,7 +206,9 @@ REPEATED = {
     "drawn": [form.format(text) for form in DRAWN.values() for text in ("", "x", SECRET)],
     "introduced": ["mysql ", "mysql -", "docker login -", "to me identified ", "%22", "&quot;", "&lt;password&gt;",
                    "<password><![CDATA[", "<password><![CDATA[]", 'password=""', "password=''", "root:", "a.key ",
-                   "A_B "],
+                   "A_B ", "Credentials(", "Credentials('a',", 'getConnection("', "login(a,", "password for a",
+                   "token is ", 'auth=("', "[password]", "<password a value", "key: | ", "password['a']=b ",
+                   "a['b']='c';"],
 }  # fmt: skip
 
 
