@@ -77,6 +77,7 @@ SLUGS: Final = {
     "CL006": "garbage-collection",
     "CG001": "code-generated-anew",
     "CG002": "code-too-long-for-jit",
+    "CG003": "code-refused-in-every-batch",
     "SH001": "spill",
     "SH002": "shuffle-partitions-without-state",
     "PY001": "python-takes-most",

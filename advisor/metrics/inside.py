@@ -112,6 +112,24 @@ def methods_too_long(window: Window) -> Windowed:
     return NOT_SEEN if np.isnan(told).all() else Estimate.exactly(total)
 
 
+@window_metric("share")
+def code_refused_share(window: Window) -> Windowed:
+    """Batches in which Spark made code that it could not use, of those whose jobs were seen."""
+    refused = of_jobs(window, "code_refused")
+    return refused if isinstance(refused, Missing) else Estimate.exactly(float(np.nanmean(refused > 0)))
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def code_refused_ms(window: Window) -> Batchwise:
+    """The driver before the first job, planning included, where Spark makes code that it cannot use; else 0."""
+    refused, before = of_jobs(window, "code_refused"), of_jobs(window, "driver_before_ms")
+    if isinstance(refused, Missing):
+        return refused
+    if isinstance(before, Missing):
+        return Missing("the log's clock has seconds only") if before is NOT_TOLD else before
+    return np.where(refused > 0, before, 0.0)
+
+
 @batch_metric("bytes", "bytes")
 def bytes_per_file(window: Window) -> Batchwise:
     """Bytes that the sink wrote over its files, as it says."""

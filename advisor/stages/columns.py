@@ -138,6 +138,7 @@ PART_COLUMNS: tuple[Column, ...] = (
     _count("reads", "stages that read the source; null where it is not told which of several do"),
     _ms("code_generated_ms", "generating code, on the driver and in tasks", "task"),
     _count("code_too_long", "methods that are too long for the just-in-time compiler"),
+    _count("code_refused", "plans that run without whole-stage code generation, since their code is too long"),
     _count("commit_retries", "commits of the sink that were tried again"),
     _count("files_written", "files that the sink wrote, as it says"),
     Column("bytes_written", _INT, "bytes", "what the sink wrote, as it says", "bytes"),

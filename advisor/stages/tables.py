@@ -28,7 +28,7 @@ _SHORT_MS = 2.0
 """Between a stage's submission and its tasks there are always some; no other need have held a slot."""
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
-_NOTED = ("code_generated_ms", "code_too_long", "commit_retries", "files_written", "bytes_written")
+_NOTED = ("code_generated_ms", "code_too_long", "code_refused", "commit_retries", "files_written", "bytes_written")
 """What a driver's log tells of each batch: 0 without a line."""
 _SELDOM = ("log_compaction_ms", "kafka_polls", "kafka_poll_ms")
 """What is not known without a line: consumers may write to the executors' logs."""

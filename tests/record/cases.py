@@ -411,6 +411,15 @@ SETTINGS = (
 BOTH = ("text", "eventlog")
 FINE = ("millis", "eventlog")
 EVENTS = ("eventlog",)
+HUDI = {
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+}
+PAIMON = {
+    "spark.sql.catalog.lake": "org.apache.paimon.spark.SparkCatalog",
+    "spark.sql.catalog.lake.warehouse": "file:{work}/lake",
+}
 ICEBERG = {
     "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
     "spark.sql.catalog.lake.type": "hadoop",
@@ -478,6 +487,26 @@ CAUSES = (
         needs=("iceberg",),
     ),
     Case(
+        "SK005/hudi-sink",
+        "rows to a Hudi table by its sink",
+        sparks=(THREE,),
+        sink={"format": "hudi"},
+        conf=HUDI,
+        keep=("millis",),
+        runs=until(15),
+        needs=("hudi",),
+    ),
+    Case(
+        "SK005/paimon-sink",
+        "rows to a Paimon table by its sink",
+        sparks=(THREE,),
+        sink={"format": "paimon"},
+        conf=PAIMON,
+        keep=("millis",),
+        runs=until(15),
+        needs=("paimon",),
+    ),
+    Case(
         "SK008/delta-other-writer",
         "rows to a Delta table to which another application appends, too",
         sparks=(FOUR,),
@@ -498,6 +527,17 @@ CAUSES = (
         runs=until(31),
     ),
     Case(
+        "SK009/long-file-list",
+        "a file sink with 300 files a batch, which writes the list of all its files again in every fifth batch",
+        source={**RATE, "numPartitions": "1"},
+        shape={"name": "in_folders", "folders": 300},
+        sink={"format": "json", "partitionBy": "folder"},
+        conf={"spark.sql.streaming.fileSink.log.compactInterval": "5"},
+        expect=("SK009",),
+        keep=("millis",),
+        runs=until(31),
+    ),
+    Case(
         "CL001/2-tasks-on-8-slots",
         "a source read in two tasks by an executor with eight slots",
         shape=naps(20, "value % 100 = 0"),
@@ -507,13 +547,21 @@ CAUSES = (
         runs=until(12),
     ),
     Case(
-        "CG002/300-branches",
-        "a choice among 300 cases, whose generated method is too long to be compiled",
+        "CG003/300-branches",
+        "a choice among 300 cases, whose code is too long to be compiled: made and thrown away in every batch",
         source={**RATE, "rowsPerBatch": "500"},
         shape={"name": "many_branches", "branches": 300},
-        expect=("CG002",),
+        expect=("CG003",),
         keep=("millis",),
         runs=until(15),
+    ),
+    Case(
+        "CG002/600-branches",
+        "a choice among 600 cases, in which single methods are too long for the just-in-time compiler",
+        shape={"name": "many_branches", "branches": 600},
+        expect=("CG002", "CG003"),
+        keep=("millis",),
+        runs=until(5),
     ),
     Case(
         "ST006/one-partition-on-4-slots",

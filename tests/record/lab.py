@@ -25,6 +25,9 @@ KAFKA_VERSIONS = {
 }
 DELTA_JARS = ("io.delta:delta-spark_2.13:4.0.0", "io.delta:delta-storage:4.0.0", "org.antlr:antlr4-runtime:4.13.1")
 ICEBERG_JARS = ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",)
+HUDI_JARS = ("org.apache.hudi:hudi-spark3.5-bundle_2.12:0.15.0",)
+PAIMON_JARS = ("org.apache.paimon:paimon-spark-3.5:0.9.0",)
+TABLE_JARS = {"delta": DELTA_JARS, "iceberg": ICEBERG_JARS, "hudi": HUDI_JARS, "paimon": PAIMON_JARS}
 AWS = "software.amazon.awssdk"
 S3A_JARS = ("org.apache.hadoop:hadoop-aws:3.4.1", "org.apache.spark:spark-hadoop-cloud_2.13:4.0.0")
 S3A_JARS_WITH_ALL = tuple(f"{AWS}:{module}:2.25.53" for module in ("s3", "s3-transfer-manager", "sts", "kms"))
@@ -61,14 +64,12 @@ class Lab:
         return self._environment("moto", TOOLS)
 
     def jars(self, kind: str, version: str) -> list[Path]:
-        """The jar files of `kind` (kafka, delta, iceberg, s3a) for this Spark."""
+        """The jar files of `kind` (kafka, delta, iceberg, hudi, paimon, s3a) for this Spark."""
         if kind == "kafka":
             numbers = KAFKA_VERSIONS[version[:3]]
             return self._fetch(f"kafka-{version}", [jar.format(**numbers) for jar in KAFKA_JARS], [], version)
-        if kind == "delta":
-            return self._fetch("delta", DELTA_JARS, [], version)
-        if kind == "iceberg":
-            return self._fetch("iceberg", ICEBERG_JARS, [], version)
+        if kind in TABLE_JARS:
+            return self._fetch(kind, TABLE_JARS[kind], [], version)
         return self._fetch("s3a", S3A_JARS, S3A_JARS_WITH_ALL, version)
 
     def broker_class_path(self) -> str:

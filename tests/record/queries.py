@@ -250,6 +250,13 @@ def register_slow_commit(spark: SparkSession, milliseconds: int) -> None:
     spark.dataSource.register(Sink)
 
 
+HUDI_TABLE = {
+    "hoodie.table.name": "events",
+    "hoodie.datasource.write.recordkey.field": "value",
+    "hoodie.datasource.write.precombine.field": "timestamp",
+}
+
+
 def write(frame: DataFrame, sink: Made, work: Path) -> DataStreamWriter:
     """A writer for a sink such as {"format": "noop"} or {"foreach_batch": "append_once"}."""
     table = str(work / "table")
@@ -263,6 +270,12 @@ def write(frame: DataFrame, sink: Made, work: Path) -> DataStreamWriter:
             "CREATE TABLE IF NOT EXISTS lake.db.events (timestamp TIMESTAMP, value BIGINT) USING iceberg"
         )
         options = {"path": "lake.db.events", **options}
+    if sink["format"] == "paimon":
+        frame.sparkSession.sql("CREATE DATABASE IF NOT EXISTS lake.db")
+        frame.sparkSession.sql("CREATE TABLE IF NOT EXISTS lake.db.events (timestamp TIMESTAMP, value BIGINT)")
+        options = {"path": str(work / "lake/db.db/events"), **options}
+    if sink["format"] == "hudi":
+        options = {"path": table, **HUDI_TABLE, **options}
     if sink["format"] == "kafka":
         options = {"topic": "outgoing", **options}
     if sink["format"] in ("delta", "parquet", "json"):

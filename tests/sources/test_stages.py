@@ -318,6 +318,11 @@ def test_a_file_sink_compacts_its_log_between_two_lines() -> None:
     assert [(note.name, note.value) for _, note in log._notes] == [("log_compaction_ms", 350.0)]
 
 
+def test_code_that_spark_gave_up_is_counted_by_its_plan() -> None:
+    parts = parts_of(SAMPLES / "CG003/300-branches-4.3.0")
+    assert (parts["code_refused"] == 1).all() and (parts["code_too_long"] == 0).all()
+
+
 def test_a_clock_of_seconds_tells_nothing() -> None:
     assert not Clock(b"26/11/21 10:02:32 INFO DAGScheduler: Got").fine
 

@@ -36,6 +36,7 @@ _TASK = re.compile(
     rb"|Lost task [\d.]+ in stage (\d{1,15})\.)"
 )
 _GENERATED = re.compile(rb"Code generated in (\d{1,12}(?:[.,]\d{1,12})?) ms")
+_REFUSED = re.compile(rb"Whole-stage codegen disabled for plan|Found too long generated codes")
 _DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
 _WROTE = re.compile(rb"Wrote (\d{1,15}) files, with total size (\d{1,15})")
 _COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d{1,15}) ms")
@@ -101,6 +102,7 @@ class DriverLog:
                 "DAGScheduler": self._scheduler,
                 "TaskSetManager": self._task,
                 "CodeGenerator": self._code,
+                "WholeStageCodegenExec": self._code_refused,
                 "Snapshot": self._snapshot,
                 "OptimisticTransaction": self._transaction,
                 "DeltaSink": self._sink,
@@ -279,6 +281,10 @@ class DriverLog:
                 self._note("planning_ms", ms)
         elif b"too long to be JIT compiled" in line and b"object_doConsume" not in line:  # of Delta's own snapshot
             self._note("code_too_long", 1)
+
+    def _code_refused(self, line: bytes, message: int) -> None:
+        if _REFUSED.match(line, message):
+            self._note("code_refused", 1)
 
     def _snapshot(self, line: bytes, message: int) -> None:
         if b"DELTA: " in line and (said := _DELTA.search(line, message)):
