@@ -14,7 +14,7 @@ TIME = pa.timestamp("ms", "UTC")
 class Column(NamedTuple):
     """One column of a table. `basis`: what kind of quantity it is (wall: the driver's clock; task: summed over tasks).
 
-    `spark`: of a phase, Spark's own name of it.
+    Of a phase, `spark` is Spark's own name of it, and `does` what Spark does in it, in the few words of a view.
     """
 
     name: str
@@ -23,3 +23,4 @@ class Column(NamedTuple):
     meaning: str
     basis: Basis
     spark: str = ""
+    does: str = ""

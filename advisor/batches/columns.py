@@ -48,9 +48,9 @@ SOURCE = pa.struct(
 """One source of one batch; offsets as compact JSON, rows between offsets where offsets count rows."""
 
 
-def _phase(spark: str, meaning: str) -> Column:
+def _phase(spark: str, does: str, meaning: str) -> Column:
     name = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", spark) + "_ms"
-    return Column(name, _INT, "ms", meaning, "wall", spark)
+    return Column(name, _INT, "ms", meaning, "wall", spark, does)
 
 
 def _instant(name: str, meaning: str) -> Column:
@@ -58,20 +58,28 @@ def _instant(name: str, meaning: str) -> Column:
 
 
 PHASES: tuple[Column, ...] = (
-    _phase("triggerExecution", "the whole trigger, from its start to after both logs"),
-    _phase("latestOffset", "asking the sources how far they reach (Spark 3.0 and later), summed over sources"),
-    _phase("getOffset", "the same for sources of the old interface"),
-    _phase("getEndOffset", "the same in Spark 2.4"),
-    _phase("setOffsetRange", "fixing the range of offsets in Spark 2.4"),
-    _phase("walCommit", "writing the offset log, source commits, and the purge of the logs"),
-    _phase("getBatch", "making the source's data frame; near zero for the new interface"),
-    _phase("queryPlanning", "planning the batch"),
-    _phase("addBatch", "the batch's own Spark jobs; null in a trigger that ran no batch"),
-    _phase("commitOffsets", "writing the commit log (Spark 3.4 and Databricks Runtime 11 and later)"),
-    _phase("commitBatch", "Databricks: committing the batch"),
-    _phase("collectSourceMetrics", "Databricks: collecting the sources' metrics"),
-    _phase("postAddBatchCallback", "Databricks: work after the batch's jobs"),
-    _phase("postCommitBatchCallback", "Databricks: work after the commit"),
+    _phase("triggerExecution", "", "the whole trigger, from its start to after both logs"),
+    _phase(
+        "latestOffset",
+        "asks the source what is new",
+        "asking the sources how far they reach (Spark 3.0 and later), summed over sources",
+    ),
+    _phase("getOffset", "asks the source what is new", "the same for sources of the old interface"),
+    _phase("getEndOffset", "asks the source what is new", "the same in Spark 2.4"),
+    _phase("setOffsetRange", "tells the source what to read", "fixing the range of offsets in Spark 2.4"),
+    _phase("walCommit", "writes the offset log", "writing the offset log, source commits, and the purge of the logs"),
+    _phase("getBatch", "prepares the source's data", "making the source's data frame; near zero for the new interface"),
+    _phase("queryPlanning", "plans the batch", "planning the batch"),
+    _phase("addBatch", "reads, computes, writes", "the batch's own Spark jobs; null in a trigger that ran no batch"),
+    _phase(
+        "commitOffsets",
+        "writes the commit log",
+        "writing the commit log (Spark 3.4 and Databricks Runtime 11 and later)",
+    ),
+    _phase("commitBatch", "tells source and sink that the batch is done", "Databricks: committing the batch"),
+    _phase("collectSourceMetrics", "asks the source for its metrics", "Databricks: collecting the sources' metrics"),
+    _phase("postAddBatchCallback", "callbacks after the batch", "Databricks: work after the batch's jobs"),
+    _phase("postCommitBatchCallback", "callbacks after the commit", "Databricks: work after the commit"),
 )
 """The whole trigger and its phases, in the order of a batch's life. Null: the event has no such key."""
 

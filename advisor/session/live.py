@@ -28,7 +28,7 @@ from advisor.sources.listener.history import History
 from advisor.sources.listener.recorder import Recorder
 from advisor.sources.listener.session import Classic, Connect, Session, is_connect
 from advisor.sources.listener.store import FILE
-from advisor.sources.stages import work_of
+from advisor.sources.stages.statusstore import work_of
 from advisor.stages import tables
 from advisor.views.notebook import Shown, ShownComparison
 from advisor.wishes import UserWishes, user_wishes

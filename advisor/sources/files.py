@@ -23,7 +23,7 @@ from advisor.sources.opening import read_windows
 from advisor.sources.paths import Input, expand, shown
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
-from advisor.sources.stages import Opened
+from advisor.sources.stages.opened import Opened
 
 __all__ = ["Input", "expand", "read"]
 

@@ -7,7 +7,7 @@ from advisor.facts.sighting import Sighting
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
-from advisor.sources.stages import Opened
+from advisor.sources.stages.opened import Opened
 
 A_PIECE = "a piece of an event: it holds no durations"
 
@@ -50,7 +50,7 @@ class Scan:
         if self._look:
             self._look.at(window, resume, self._format.tells)
         if self._opened:
-            self._opened.read(self._format.name, self._log, self.harvest.file, window, resume)
+            self._opened.read(self._format, self._log, self.harvest.file, window, resume)
         if window.final:
             self._finish(window)
         return resume

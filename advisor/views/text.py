@@ -5,31 +5,18 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
+from advisor.batches import PHASES
 from advisor.contract import Promise
 from advisor.metrics.labels import label
 from advisor.metrics.words import number
 
 UNKNOWN = "unknown"
 
-PHASES: dict[str, str] = {
-    "addBatch": "reads, computes, writes",
-    "walCommit": "writes the offset log",
-    "commitOffsets": "writes the commit log",
-    "queryPlanning": "plans the batch",
-    "latestOffset": "asks the source what is new",
-    "getOffset": "asks the source what is new",
-    "getEndOffset": "asks the source what is new",
-    "setOffsetRange": "tells the source what to read",
-    "getBatch": "prepares the source's data",
-    "commitBatch": "tells source and sink that the batch is done",
-    "collectSourceMetrics": "asks the source for its metrics",
-    "postAddBatchCallback": "callbacks after the batch",
-    "postCommitBatchCallback": "callbacks after the commit",
+_DOES = {column.spark: column.does for column in PHASES} | {
     "other": "phases that only this Spark has",
     "commitLog": "in no phase: mostly writing the commit log",
     "unaccounted": "Spark names no phase for this time",
 }
-"""What Spark does in each phase, in a few words."""
 
 
 def ms(value: float | None) -> str:
@@ -87,7 +74,7 @@ def phase(key: str | None) -> str:
 
 def phase_meaning(key: str) -> str:
     """What Spark does in a phase, in a few words; empty for one that this project has no words for."""
-    return PHASES.get(phase(key), "")
+    return _DOES.get(phase(key), "")
 
 
 def metric(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from advisor.cli import main
 from advisor.errors import InputError, UsageError
 from advisor.facts import from_confs
 from advisor.progress import Broken, decode
+from advisor.redaction import REDACTED
 from advisor.sources import files
 from advisor.sources.listener.history import History
 from advisor.sources.sightings import sight, sight_event_log
@@ -25,6 +28,7 @@ from tests.redaction.shapes import DRAWN, HARMLESS, NAMED, PLACED, SECRET, TOKEN
 from tests.sources.sessions import Made, ended, progress, recorder, tell
 from tests.sources.variants import pretty
 
+EVENT_LOG = Path(__file__).parents[2] / "sample_progress/ST002/event-log-3.5.9/local-1795256726743.gz"
 FORMS = {
     **{name: form.format(SECRET) for name, form in NAMED.items()},
     **{f"placed: {name}": form.format(SECRET) for name, form in PLACED.items()},
@@ -170,6 +174,30 @@ def test_what_a_notebook_gets(one_log_of_all: Path) -> None:
     frames = [advisor.read_progress(one_log_of_all), advisor.read_sightings(one_log_of_all)]
     said += [frame.drop(columns=["file", "log"]).to_csv() for frame in frames]  # where they were read is what was asked
     assert lines_with_credentials("\n".join(said)) == []
+
+
+def test_the_page(one_log_of_all: Path) -> None:
+    assert lines_with_credentials(advisor.analyze(one_log_of_all).to_html()) == []
+
+
+def test_the_tables_that_open_add_batch(tmp_path: Path) -> None:
+    """Jobs' descriptions, stages' names and the operators of their data sets, as an event log of Spark tells them."""
+    lines = gzip.decompress(EVENT_LOG.read_bytes()).decode().splitlines()
+    texts = itertools.cycle(text for text, _ in CREDENTIALS)
+    (tmp_path / "events").write_text("\n".join(_with_text(line, texts) for line in lines))
+    frames = [advisor.read_stages(tmp_path, parts=parts) for parts in (False, True)]
+    assert f"password={REDACTED}" in set(frames[0]["what"])
+    assert lines_with_credentials("\n".join(frame.to_csv() for frame in frames)) == []
+
+
+def _with_text(line: str, texts: Iterator[str]) -> str:
+    event = json.loads(line)
+    if described := event.get("Properties", {}).get("spark.job.description"):
+        event["Properties"]["spark.job.description"] = f"{described}\n{next(texts)}"
+    for stage in (event.get("Stage Info"), *event.get("Stage Infos", [])):
+        if stage:
+            stage["Stage Name"] = next(texts)
+    return json.dumps(event, separators=(",", ":"))
 
 
 def test_the_path_of_a_file_in_messages(tmp_path: Path) -> None:

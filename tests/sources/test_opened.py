@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import advisor
-from advisor.sources import files
-from advisor.sources.stages import opened
+from advisor.sources import files, formats
 from advisor.sources.stages.driverlog import DriverLog
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -43,7 +42,8 @@ def test_a_fault_in_one_log_costs_its_own_stages(tmp_path: Path, monkeypatch: py
     (tmp_path / "other.log.gz").write_bytes(log)
     alone = files.read([tmp_path / "other.log.gz"], stages=True)
     (tmp_path / FAULTY).write_bytes((SAMPLES / "LG001/rate-to-noop-4.3.0/driver.log.gz").read_bytes())
-    monkeypatch.setattr(opened, "READERS", {"text": lambda name: FaultyIn(place, name)})
+    *others, text = formats.FORMATS
+    monkeypatch.setattr(formats, "FORMATS", (*others, text._replace(stages=lambda name: FaultyIn(place, name))))
     reading = files.read([tmp_path], stages=True)
     assert reading.events > alone.events
     assert reading.tables["stages"].num_rows == alone.tables["stages"].num_rows > 0

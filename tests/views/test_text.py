@@ -7,6 +7,7 @@ import json
 import msgspec
 import pytest
 
+from advisor.batches import PHASES
 from advisor.contract import Change, Promise
 from advisor.metrics.words import interval
 from advisor.views import text
@@ -66,6 +67,7 @@ def test_phases_have_the_names_that_spark_prints() -> None:
     assert text.phase("commit_offsets_ms") == text.phase("commitOffsets") == "commitOffsets"
     assert text.phase_meaning("wal_commit_ms") == "writes the offset log"
     assert text.phase_meaning("brandNewPhase") == ""
+    assert [column.spark for column in PHASES if not column.does] == ["triggerExecution"]
 
 
 def test_savings() -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
 
 from advisor.sources.formats import driverlog, eventlog, lines, text
 from advisor.sources.harvest import Buffer, Harvest, Stretch
+from advisor.sources.stages.driverlog import DriverLog
+from advisor.sources.stages.eventlog import EventLog
+from advisor.stages import Work
 
 HEAD = 64 << 10
 """Bytes at the beginning of a file by which its format is told."""
@@ -18,19 +23,31 @@ Tells = Callable[[Buffer, int, int], Iterator[tuple[int, bytes, bytes]]]
 """(buffer, begin, end) to (where it begins, the line, the run whose plan it is or nothing) of each line that tells."""
 
 
+class OfStages(Protocol):
+    """Reads the jobs, stages and tasks of one log, file by file."""
+
+    def read(self, window: Stretch, resume: int, file: str) -> None:
+        """Take what has been read of a window of a file, from its `begin` to `resume`."""
+
+    def finish(self, batches: pa.Table) -> Work:
+        """What the log told; `batches` are those of all logs."""
+
+
 class Format(NamedTuple):
-    """How progress stands in a file, and where in it the second look finds what else the file reveals.
+    """How progress stands in a file, and where in it stands what else the file reveals.
 
     `matches` a file by its first HEAD bytes. `reads` what lies in one window, or in a range of a file; `whole` makes
     what reads a file from its beginning, where that needs to remember something. `begins` tells where to begin so that
     each event is read that begins at a position or later. `by_line`: each line is an event or none, wherever it stands.
     `tells` finds the lines that reveal something else; without it the second look is at stretches around events.
+    `stages` makes what reads the stages of a log of this name.
     """
 
     name: str
     matches: Callable[[bytes], bool]
     reads: Reads
     begins: Callable[[Buffer, int], int]
+    stages: Callable[[str], OfStages]
     by_line: bool = True
     whole: Callable[[], Callable[[Stretch, Harvest], int]] | None = None
     tells: Tells | None = None
@@ -44,9 +61,9 @@ class Format(NamedTuple):
 
 
 FORMATS = (
-    Format("event_log", eventlog.matches, eventlog.read, lines.begins, tells=eventlog.telling_lines),
-    Format("json_lines", lines.matches, lines.read, lines.begins),
-    Format("text", lambda _: True, text.read, driverlog.begins, by_line=False, whole=text.Text),
+    Format("event_log", eventlog.matches, eventlog.read, lines.begins, EventLog, tells=eventlog.telling_lines),
+    Format("json_lines", lines.matches, lines.read, lines.begins, DriverLog),
+    Format("text", lambda _: True, text.read, driverlog.begins, DriverLog, by_line=False, whole=text.Text),
 )
 """In the order in which they are tried; the last one takes any file."""
 

@@ -196,7 +196,7 @@ class DriverLog:
         if tasks is None:
             return
         if query and tasks.begun and tasks.begun.named is None:
-            tasks.begun.named = query.decode(), int(batch)
+            tasks.begun.named = redact(query.decode()), int(batch)
         if started:
             tasks.started += 1
             tasks.places.append(_PLACES.get(locality, -1))
@@ -271,7 +271,7 @@ class DriverLog:
         else:
             begun.job.end = self._now = max(begun.job.start + ms, self._now)
         if self._layout.structured and (context := _CONTEXT.search(line)):
-            begun.named = context[2].decode(), int(context[1])
+            begun.named = redact(context[2].decode()), int(context[1])
 
     def _code(self, line: bytes, message: int) -> None:
         if generated := _GENERATED.match(line, message):

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
-
 import pyarrow as pa
 
 from advisor.batches import Broken
 from advisor.errors import fault
 from advisor.redaction import redact
+from advisor.sources.formats import Format, OfStages
 from advisor.sources.harvest import Stretch
-from advisor.sources.stages.driverlog import DriverLog
-from advisor.sources.stages.eventlog import EventLog
 from advisor.stages import Work, tables
-
-
-class Reads(Protocol):
-    """Reads one log, file by file."""
-
-    def read(self, window: Stretch, resume: int, file: str) -> None:
-        """Take what has been read of a window of a file, from its `begin` to `resume`."""
-
-    def finish(self, batches: pa.Table) -> Work:
-        """What the log told; `batches` are those of all logs."""
-
-
-READERS: Mapping[str, Callable[[str], Reads]] = {"event_log": EventLog, "text": DriverLog, "json_lines": DriverLog}
-"""What reads the stages of a log, by the name of its format."""
 
 
 class Opened:
@@ -36,13 +18,13 @@ class Opened:
     def __init__(self) -> None:
         self.broken: list[Broken] = []
         """The logs that could not be opened, and why."""
-        self._logs: dict[tuple[str, str], Reads | None] = {}
+        self._logs: dict[tuple[str, str], OfStages | None] = {}
 
-    def read(self, format: str, log: str, file: str, window: Stretch, resume: int) -> None:
+    def read(self, format: Format, log: str, file: str, window: Stretch, resume: int) -> None:
         """Take what has been read of a window of a file."""
-        key = format, log
+        key = format.name, log
         if key not in self._logs:
-            self._logs[key] = READERS[format](log)
+            self._logs[key] = format.stages(log)
         reader = self._logs[key]
         if reader is not None:
             try:
