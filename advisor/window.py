@@ -249,7 +249,8 @@ def _last_of_warm_up(slow: np.ndarray) -> int:
 
 def _is_start(executed: Columns) -> bool:
     number, rows, rate = (executed[name][0] for name in ("batch_id", "input_rows", "input_rows_per_second"))
-    return bool(number == 0 or (rows != 0 and (np.isnan(rate) or rate == 0)))
+    nameless = np.isnan(number) and np.isnan(executed["timestamp"][0])  # figures alone: their rate may be left out
+    return bool(number == 0 or (rows != 0 and not nameless and (np.isnan(rate) or rate == 0)))
 
 
 def latest_regime(window: Window) -> tuple[Window, Window | None]:

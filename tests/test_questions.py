@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import advisor
+from advisor.batches import Reading
+from advisor.sources import files
 from advisor.views.selection import selections
+from tests.cluster.apart import read_apart
 from tests.made import event
-from tests.sources.variants import KAFKA, STATE, pretty
+from tests.sources.variants import KAFKA, STATE, compact, pretty
 
 OLD_STATE = {"numRowsTotal": 60, "numRowsUpdated": 60, "memoryUsedBytes": 1000}
 PINNED = (
@@ -101,6 +105,7 @@ def test_partial_records_are_left_out_beside_enough_whole_ones(tmp_path: Path) -
         ("1000 milliseconds", "10581 milliseconds", (1000, 10581, 10581)),
         ("30000 ms", "43341 ms", (30000, 43341, 43341)),
         ("500} milliseconds", "2200 milliseconds", (500, 2200, 2200)),
+        ("{500} milliseconds", "{2200} milliseconds", (500, 2200, 2200)),
         ("2 s", "8000–18000 ms", (2000, 8000, 18000)),
         ("\n# 10000 milliseconds", "26676\n# milliseconds", (10000, 26676, 26676)),
     ],
@@ -113,6 +118,21 @@ def test_a_line_about_falling_behind_speaks(
     assert (entry["interval_ms"], entry["low_ms"], entry["high_ms"], entry["first"]) == (*ms, "26/03/01 02:00:01")
     assert "latency-advisor log4j" in data["input"]["progress_needs"]
     assert "shuffle" not in entry["says"]
+
+
+@pytest.mark.parametrize("split", [61, 1 << 20])
+def test_ranges_tell_of_falling_behind_as_the_file_does(tmp_path: Path, split: int) -> None:
+    line = f"26/03/01 02:00:01 {BEHIND.format('1000 ms', '5000 ms')}"
+    for name, lines in {"warn": [line] * 4, "marked": [line, MARK + compact(batch(7)), line]}.items():
+        (tmp_path / f"{name}.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    paths = [str(tmp_path / f"{name}.log") for name in ("marked", "warn")]
+    told = [[(one.file, one.offset, one.spent_ms) for one in found.overruns] for found in _both(paths, split)]
+    assert told[0] == told[1]
+    assert [file for file, *_ in told[0]] == [paths[1]] * 4
+
+
+def _both(paths: list[str], split: int) -> tuple[Reading, Reading]:
+    return read_apart(paths, split), files.read(paths)
 
 
 def test_lines_about_falling_behind_are_counted(tmp_path: Path) -> None:
@@ -358,3 +378,67 @@ def test_operators_that_load_once_per_batch_have_the_default_too(tmp_path: Path)
     operators = [OLD_STATE | {"customMetrics": counted} for counted in caches]
     query = only(told(tmp_path, pretty(batch(4, operators=operators))))
     assert query["metrics"]["state_partitions"]["p50"] == 200
+
+
+def backlog(number: int, waits: int) -> dict[str, Any]:
+    """A batch of 10,000 rows of Kafka after which so many wait."""
+    ends = [{"orders": {"0": 10_000 * at}} for at in (number, number + 1)]
+    newest = {"orders": {"0": 10_000 * (number + 1) + waits}}
+    source = KAFKA | {"startOffset": ends[0], "endOffset": ends[1], "latestOffset": newest, "numInputRows": 10_000}
+    usual = {"triggerExecution": 2000, "addBatch": 1900, "latestOffset": 3, "commitOffsets": 30}
+    return event(number, 2000 * number, 2000, usual | {"numInputRows": 10_000, "sources": [source]})
+
+
+def test_a_backlog_that_shrinks_is_no_falling_behind(tmp_path: Path) -> None:
+    shrinks = only(told(tmp_path, *(MARK + pretty(backlog(n, 100_000 - 4000 * n)) for n in range(5, 20))))
+    assert shrinks["screen"]["loss"]["kind"] == "backlog"
+    assert shrinks["screen"]["loss"]["says"].startswith("24,000 rows still wait in the source; a batch takes 10,000")
+    grows = only(told(tmp_path, *(MARK + pretty(backlog(n, 20_000 + 4000 * n)) for n in range(5, 20))))
+    assert grows["screen"]["loss"]["kind"] == "falling_behind"
+
+
+def test_kafka_that_is_not_asked_for_its_latest_offset_is_real_time(tmp_path: Path) -> None:
+    source = KAFKA | {"latestOffset": None}
+    row = {"triggerExecution": 300_000, "addBatch": 299_000, "commitOffsets": 40, "sources": [source]}
+    lines = [MARK + pretty(event(n, 300_200 * n, 300_200, row)) for n in range(5, 12)]
+    query = only(told(tmp_path, *lines))
+    assert value(query, "trigger") == "real_time"
+    asked = only(
+        told(tmp_path, *(line.replace('"latestOffset" : null', '"latestOffset" : {"a":{"0":1}}') for line in lines))
+    )
+    assert value(asked, "trigger") != "real_time"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "took {triggerExecution=5122, latestOffset=12, addBatch=4900, walCommit=80}",
+        "durationMs:\n  addBatch: 4900\n  triggerExecution: 5122\n",
+        "Input Rows 1200\nBatch Duration 5122 ms\nOperation Duration addBatch: 4900, walCommit: 80",
+    ],
+)
+def test_durations_alone_are_a_partial_record(tmp_path: Path, text: str) -> None:
+    data = told(tmp_path, text)
+    assert (data["input"]["events"], len(data["input"]["partial"])) == (0, 1)
+    query = only(data)
+    assert query["verdict"].startswith("4.9 s of a 5.1 s batch (96 %) is addBatch")
+    assert (value(query, "stateful"), value(query, "spark_version_below")) == (None, None)
+
+
+def test_a_cold_batch_of_an_old_spark_has_no_asynchronous_progress(tmp_path: Path) -> None:
+    old = "Asynchronous progress tracking is no option: it needs Spark 3.4."
+    assert old in only(told(tmp_path, MARK + pretty(batch(0, **FIRST))))["verdict"]
+    assert old not in only(told(tmp_path, MARK + pretty(batch(0, commitOffsets=20, **FIRST))))["verdict"]
+
+
+def test_the_largest_partition_is_told(tmp_path: Path) -> None:
+    ends = [{"orders": {"0": 900 * at, "1": 50 * at, "2": 50 * at}} for at in (7, 8)]
+    source = KAFKA | {"startOffset": ends[0], "endOffset": ends[1], "latestOffset": ends[1]}
+    troubles = only(told(tmp_path, MARK + pretty(batch(7, sources=[source]))))["screen"]["troubles"]
+    assert "The largest partition of Kafka holds 18 times the rows of the others, and one task reads it." in troubles
+
+
+def test_what_a_collector_wrapped_is_not_broken_as_well(tmp_path: Path) -> None:
+    hits = [{"_source": {"message": MARK + compact(batch(number))}} for number in range(5, 9)]
+    found = told(tmp_path, json.dumps({"hits": {"hits": hits}}, indent=1))["input"]
+    assert (found["events"], found["broken"]) == (4, [])

@@ -170,7 +170,8 @@ class _Hearing:
         summaries = [_summary(row.note) for row in runs.filter("kind = 'run'").select("note").collect()]
         told = [(row.key, row.note) for row in sightings.select("key", "note").collect()]
         reading = _counts(rows, self._given.inputs, summaries)
-        if not reading.events and not reading.broken and not any(_names_a_run(note) for _, note in told):
+        named = any(_names_a_run(note) for _, note in told)
+        if not (reading.events or reading.broken or reading.overruns or named):
             raise InputError(*nothing_found(self._paths, reading))
         by_jvm = sum(len(log.files) for log in self._given.by_jvm)
         if not summaries and not told:
@@ -196,7 +197,7 @@ def _names_a_run(note: str) -> bool:
 
 def _counts(rows: Any, inputs: Sequence[Input], summaries: Iterable[Summary]) -> Reading:
     """A reading without its tables."""
-    told = rows.filter("kind in ('read', 'broken')").collect()
+    told = rows.filter("kind in ('read', 'broken', 'overruns')").collect()
     came_to = outcome([Row(*row) for row in told], inputs)
     summaries = list(summaries)
     return Reading(
@@ -208,6 +209,7 @@ def _counts(rows: Any, inputs: Sequence[Input], summaries: Iterable[Summary]) ->
         sum(one.events for one in summaries),
         sum(one.idle for one in summaries),
         sum(one.duplicates for one in summaries),
+        came_to.overruns,
     )
 
 

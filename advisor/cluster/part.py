@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Broken
 from advisor.cluster.marks import Marks, Mentions, Plans, Seen
-from advisor.cluster.rows import Done, Row, broken_row, done_row, packed, packed_object
+from advisor.cluster.rows import Done, Row, broken_row, done_row, overruns_row, packed, packed_object
 from advisor.cluster.units import File, Unit
 from advisor.errors import InputError
 from advisor.facts.sighting import Sighting
@@ -20,7 +20,8 @@ from advisor.progress import Partial, Progress
 from advisor.sources import formats
 from advisor.sources.codecs import Torn
 from advisor.sources.files import table_of
-from advisor.sources.formats import loose
+from advisor.sources.formats import driverlog, loose
+from advisor.sources.formats.overruns import overruns
 from advisor.sources.harvest import Buffer, Harvest, Lines, Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.places import Place, opened
@@ -63,6 +64,8 @@ def _whole(unit: Unit, sightings: bool) -> Iterator[Row]:
             yield sightings_row(unit.log, file.number, scan.sightings)
         if row := broken_row([*failed, *scan.harvest.broken], file.number, 0):
             yield row
+        if row := overruns_row(scan.harvest.overruns, file.number, 0):
+            yield row
         done.files += 1
         done.events += scan.harvest.found
     yield done_row(done)
@@ -97,9 +100,12 @@ def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
         failed = [Broken(file.path, 0, 0, _words(error))]
     part.harvest.flush()
     done.events, done.anything, done.piece = part.harvest.found, part.harvest.anything, part.piece
+    done.marked = part.marked
     yield from chunks(part.harvest, file, unit.start)
     yield from part.looked()
     if row := broken_row([*failed, *part.harvest.broken], file.number, unit.start):
+        yield row
+    if row := overruns_row(part.harvest.overruns, file.number, unit.start):
         yield row
     yield done_row(done)
 
@@ -168,6 +174,7 @@ class _Part:
         self._mentions = Mentions(self._marks, unit.start, unit.end)
         self.position = 0
         self.piece = -1
+        self.marked = False
 
     def read_stream(self) -> int:
         """Read a compressed event log; how many bytes it held."""
@@ -206,8 +213,15 @@ class _Part:
         self.harvest.move(window)
         self.position = window.base + len(window.buffer)
         resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
+        self._note_overruns(window, min(resume, end))
         self._tell(window, resume, end)
         return resume
+
+    def _note_overruns(self, window: Stretch, end: int) -> None:
+        """Note what lines say of batches that took too long, as long as no event stands behind the marker."""
+        self.marked = self.marked or self._format.by_line or driverlog.marks_events(window.buffer, window.begin)
+        if not self.marked:
+            self.harvest.add_overruns(overruns(window.buffer, window.begin, end, self.harvest.file, window.base))
 
     def _read_file(self, buffer: bytes) -> int:
         """Read a file that lies in the range as a whole, as it is read where there is no cluster."""

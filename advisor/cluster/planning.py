@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from advisor.batches import Broken
+from advisor.batches import Broken, Overrun
 from advisor.cluster.part import LINE_UNKNOWN
-from advisor.cluster.rows import Row, broken_of, done_of
+from advisor.cluster.rows import Row, broken_of, done_of, overruns_of
 from advisor.cluster.units import Log, Look, Unit, ranges, units
 from advisor.redaction import redact
 from advisor.sources.formats.loose import LONGEST_PIECE, early_piece
@@ -43,10 +43,11 @@ class Outcome(NamedTuple):
     files: int
     bytes: int
     broken: tuple[Broken, ...]
+    overruns: tuple[Overrun, ...]
 
 
 def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Outcome:
-    """The counts and the broken records in the rows `read` and `broken`, in the order of the files."""
+    """What the rows `read`, `broken` and `overruns` say, in the order of the files."""
     rows = list(rows)
     done = [done_of(row) for row in rows if row.kind == "read"]
     something = {one.number for one in done if one.anything}
@@ -57,7 +58,10 @@ def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Outcome:
         if one.piece >= 0 and one.number not in something:
             by_file.setdefault(one.number, []).append(_piece(inputs[one.number].path, one.piece))
     broken = [entry for number in sorted(by_file) for entry in _in_lines(by_file[number])]
-    return Outcome(sum(one.files for one in done), sum(one.bytes for one in done), tuple(broken))
+    marked = {one.number for one in done if one.marked}
+    told = (row for row in rows if row.kind == "overruns" and row.number not in marked)
+    overruns = [one for row in sorted(told, key=lambda row: (row.number, row.start)) for one in overruns_of(row)]
+    return Outcome(sum(one.files for one in done), sum(one.bytes for one in done), tuple(broken), tuple(overruns))
 
 
 def _piece(path: str, start: int) -> Broken:

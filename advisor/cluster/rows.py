@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches import CUSTOM, OPERATOR, SCHEMA, Broken
+from advisor.batches import CUSTOM, OPERATOR, SCHEMA, Broken, Overrun
 
 _CODEC = "zstd"
 
@@ -17,7 +17,8 @@ _CODEC = "zstd"
 class Row(NamedTuple):
     """One row. `key`: what it belongs to (a run, a log, a component); `number`, `start`: its file and place, for order.
 
-    `kind`: batches, sightings, marks, plans, broken, read, run, entry. `note` is JSON text; of batches their stretch.
+    `kind`: batches, sightings, marks, plans, broken, overruns, read, run, entry. `note` is JSON text; of batches their
+    stretch.
     """
 
     kind: str
@@ -47,7 +48,10 @@ _Entry = tuple[str, int, int, str, tuple[str, ...] | None]
 
 
 class Done(msgspec.Struct):
-    """What a unit's reading came to; of a range also its file and whether it holds `anything`, or only a `piece`."""
+    """What a unit's reading came to; of a range also its file and what it holds.
+
+    That is `anything`, only a `piece`, or events with the marker of a driver's log.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -55,6 +59,7 @@ class Done(msgspec.Struct):
     number: int = -1
     anything: bool = False
     piece: int = -1
+    marked: bool = False
 
 
 def batches_of(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
@@ -122,6 +127,16 @@ def broken_row(broken: Iterable[Broken], number: int, start: int) -> Row | None:
 def broken_of(row: Row) -> list[Broken]:
     """The records in a row of `broken_row`."""
     return [Broken(*entry) for entry in msgspec.json.decode(row.note, type=list[_Entry])]
+
+
+def overruns_row(overruns: Sequence[Overrun], number: int, start: int) -> Row | None:
+    """What the lines of one file say of batches that took too long, as one row; None when there are none."""
+    return Row("overruns", "", number, start, len(overruns), _text(overruns)) if overruns else None
+
+
+def overruns_of(row: Row) -> list[Overrun]:
+    """What the lines in a row of `overruns_row` say."""
+    return msgspec.json.decode(row.note, type=list[Overrun])
 
 
 def _text(thing: object) -> str:

@@ -22,6 +22,8 @@ _FIRST_METRICS: Final = {
     "rocksdbCommitFlushLatency": "3.2",
 }
 """State metrics and the first version of open-source Spark that reports them."""
+_FIRST_OPERATORS: Final = {"transformWithState": "4.0", "dedupeWithinWatermark": "3.5"}
+"""How the names of state operators begin, and the first version of open-source Spark that has them."""
 _ALWAYS: Final = ("trigger_execution_ms", "query_planning_ms", "wal_commit_ms", "add_batch_ms")
 """Phases of every batch in every version: an event that lacks one was shortened, and lacks others for that reason."""
 _ASKING: Final = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms")
@@ -51,6 +53,8 @@ def version_bounds(executed: Columns, operators: Columns, keys: Iterable[str]) -
 def _present(executed: Columns, operators: Columns, keys: set[str]) -> Iterator[str]:
     yield from (version for key, version in _FIRST_METRICS.items() if key in keys)
     yield from (version for phase, version in _FIRST_PHASES.items() if not np.isnan(executed[phase]).all())
+    names = [str(name) for name in operators["name"] if name]
+    yield from (since for mark, since in _FIRST_OPERATORS.items() if any(name.startswith(mark) for name in names))
     if not np.isnan(operators["commit_ms"]).all() or any(operators["name"]):
         yield "3.2"
     if not np.isnan(operators["rows_dropped_by_watermark"]).all():

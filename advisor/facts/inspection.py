@@ -13,7 +13,7 @@ import pyarrow as pa
 from advisor.batches import Batches, Columns, lacking
 from advisor.facts.bounds import version_bounds
 from advisor.facts.fact import Known
-from advisor.facts.trigger import infer_trigger, possible_triggers
+from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
 
 _CHANGELOG_BATCHES: Final = 5
 _SNAPSHOT_LATENCIES: Final = ("custom:rocksdbCommitCheckpointLatency", "custom:rocksdbCommitFlushLatency")
@@ -64,6 +64,7 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
     ran = ~events["idle"]
     executed, shown = events.where(ran), ran if ran.any() else ~ran
     operators, keys = _of_rows(batches.operators, shown), batches.state_metrics(shown)
+    sources = _of_rows(batches.sources, ran)
     told = {
         **_sink_and_source(batches),
         **_state(executed, operators, keys),
@@ -71,12 +72,12 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         "changelog": _changelog(operators),
         "watermarked": _has_any(executed, ("watermark",)) or _unless_lacking(executed, "eventTime"),
         "platform": "databricks" if _has_any(executed, _DATABRICKS_PHASES) or _databricks_words(batches) else None,
-        "trigger": "real_time" if events["real_time"].any() else None,
+        "trigger": "real_time" if events["real_time"].any() or real_time(executed, sources) else None,
     }
     found = {name: Known(value, "progress") for name, value in told.items() if value is not None}
     if held_by := _slots_held_by(executed):
         found["slots_held_by"] = Known(held_by, "computed")
-    left = possible_triggers(executed, _of_rows(batches.sources, ran), str(told["source"]))
+    left = possible_triggers(executed, sources, str(told["source"]))
     return {**infer_trigger(executed), "trigger_one_of": Known(left, "computed"), **found}
 
 

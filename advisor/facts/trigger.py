@@ -40,6 +40,8 @@ _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "
 """All but continuous processing, which reports no progress at all."""
 _SHORTEST_REAL_TIME_MS: Final = 5000
 """Spark refuses a shorter interval of real-time mode, and each of its batches lasts that long."""
+_ALIKE, _ALIKE_SHARE = 3, 0.1
+"""Batches that must last as long, and by how much of it they may differ: a checkpoint interval and its end."""
 _PAUSE_MS: Final = 1000
 """AvailableNow starts each batch as soon as the one before is done."""
 _PAUSES: Final = 2
@@ -68,6 +70,22 @@ def possible_triggers(executed: Columns, sources: Columns, source: str) -> tuple
         "real_time": (executed["trigger_execution_ms"][data] < _SHORTEST_REAL_TIME_MS).any(),
     }
     return tuple(kind for kind in _TRIGGERS if not excluded.get(kind))
+
+
+def real_time(executed: Columns, sources: Columns) -> bool:
+    """Whether these are batches of real-time mode: Kafka is not asked for its latest offset, and all last as long.
+
+    Spark 3.4 and later name the latest offset of Kafka in every other batch. A single record may have been shortened.
+    """
+    durations, kafka = (
+        executed["trigger_execution_ms"],
+        [(text or "").startswith("Kafka") for text in sources["description"]],
+    )
+    asked = any(offset is not None for offset in sources["latest_offset"])
+    if len(durations) < _ALIKE or asked or not kafka or not all(kafka) or np.isnan(executed["commit_offsets_ms"]).any():
+        return False
+    shortest, longest = durations.min(), durations.max()
+    return bool(shortest >= _SHORTEST_REAL_TIME_MS and longest <= (1 + _ALIKE_SHARE) * shortest)
 
 
 def _grows(sources: Columns) -> bool:

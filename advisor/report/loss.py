@@ -27,6 +27,7 @@ LEAST_WAIT = 1000.0  # ms for which rows wait in the source: less is no backlog 
 SLOW_FACTOR = 3.0  # times the median: a slow batch
 LEAST_SPIKES = 0.05  # of all time
 NO_CAUSE = ("add_batch", "unaccounted", "other")  # losses that name a phase, and not what it does
+COMPACTED_EVERY = 10  # batches, by default: the log of a file sink, and Delta's checkpoint
 NEARLY_FULL = 0.8  # of the trigger interval
 IN_GENERAL = 0.5  # what counts of them
 LEAST_NAMED = 0.2  # of addBatch: a part that takes less is not named beside it
@@ -139,10 +140,20 @@ def _behind(window: Window) -> Iterator[Loss]:
         )
     wait = _value(window, "backlog_wait_ms")
     if wait >= batch and wait >= LEAST_WAIT:
-        yield _falling(
-            f"{number(_value(window, 'backlog_rows'), 'rows')} wait in the source, {milliseconds(wait)} of work at the "
-            f"current pace; a batch takes {number(median(rows_taken(window)), 'rows')}{_by_a_limit(window)}."
-        )
+        takes = f"a batch takes {number(median(rows_taken(window)), 'rows')}{_by_a_limit(window)}."
+        left = measure(window, "catch_up_ms")
+        if isinstance(left, Estimate):
+            yield _worked_off(window, takes, left)
+        else:
+            rows = number(_value(window, "backlog_rows"), "rows")
+            yield _falling(f"{rows} wait in the source, {milliseconds(wait)} of work at the current pace; {takes}")
+
+
+def _worked_off(window: Window, takes: str, left: Estimate) -> Loss:
+    """A backlog that shrinks: what waits at the end, and for how long it will."""
+    waits = window.sources["backlog_rows"][window.sources["batch"] == len(window) - 1].sum()
+    says = f"{number(waits, 'rows')} still wait in the source; {takes} They will be gone in about "
+    return Loss(kind="backlog", says=f"{says}{milliseconds(left.safe)}, if no more come than came until now.")
 
 
 def _by_a_limit(window: Window) -> str:
@@ -177,10 +188,19 @@ def _spikes(window: Window, busy: float) -> Iterator[Loss]:
         kind="spikes",
         says=f"Every {found.every}{_ending(found.every)} batch takes {takes} instead of "
         f"{milliseconds(_value(window, 'spike_rest_ms'))}: {100 * _value(window, 'spike_time_share'):.0f} % of all "
-        "batch time.",
+        f"batch time.{_due(found.every, window)}",
         ms=_value(window, "spike_excess_ms"),
         share=_value(window, "spike_time_share") * busy,
     )
+
+
+def _due(every: int, window: Window) -> str:
+    """What is due in every tenth batch, by what the query writes; nobody saw it at work."""
+    if every != COMPACTED_EVERY:
+        return ""
+    if window.facts.value("writes_delta"):
+        return " Delta writes a checkpoint of its log after every 10th commit."
+    return " A file sink compacts its log in every 10th batch." if window.facts.value("sink") == "file" else ""
 
 
 def _ending(ordinal: int) -> str:
@@ -213,10 +233,17 @@ def _interval_wait(window: Window, batch: float) -> Iterator[Loss]:
     yield Loss(
         kind="interval",
         says=f"A batch takes {milliseconds(batch)}, and the trigger starts one only every {milliseconds(interval)}: "
-        "records wait for the trigger.",
+        f"records wait for the trigger.{_otherwise(window, interval)}",
         ms=interval - batch,
         share=(interval - batch) / interval,
     )
+
+
+def _otherwise(window: Window, interval: float) -> str:
+    """That nothing else is wrong, where no batch comes near the interval and nothing is known to wait."""
+    slowest, waits = measure(window, "trigger_execution_ms", "p99"), _value(window, "backlog_rows")
+    short = isinstance(slowest, Estimate) and slowest.safe <= NEARLY_FULL * interval
+    return " Otherwise it keeps up." if short and not waits and not window.facts.value("falling_behind") else ""
 
 
 def _slower(window: Window, changed: Changed | None, busy: float) -> Iterator[Loss]:

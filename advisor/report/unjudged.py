@@ -8,11 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from advisor.batches import Batches, Columns
+from advisor.facts import is_older
 from advisor.facts.trigger import LATE_MS
 from advisor.metrics.numbers import any_above_zero, known
 from advisor.metrics.words import milliseconds, number
 from advisor.window import PHASES, Window
 
+ASYNC_SINCE = "3.4"
+"""Open-source Spark that can track progress asynchronously."""
 _WORTH_TELLING = 0.01
 _MINUTE_MS = 60_000
 _MANY_PARTITIONS, _FEW_ROWS = 50, 10
@@ -37,8 +40,15 @@ def first_batch(window: Window) -> str:
     others = f" (and {count - 1:,} more cold ones)" if count > 1 else ""
     return (
         f"First batch after a start{others}: {milliseconds(whole)}{of_rows}{': ' if parts else ''}{parts}. "
-        "It is cold: judge later ones."
+        f"It is cold: judge later ones.{_too_old(window)}"
     )
+
+
+def _too_old(window: Window) -> str:
+    """That this Spark is too old for what readers of a slow batch ask for first."""
+    if not is_older(window.facts.value("spark_version"), window.facts.value("spark_version_below"), ASYNC_SINCE):
+        return ""
+    return f" Asynchronous progress tracking is no option: it needs Spark {ASYNC_SINCE}."
 
 
 def _parts(batch: Columns, whole: float) -> Iterator[str]:

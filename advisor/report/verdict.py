@@ -8,7 +8,8 @@ from advisor.batches import Batches
 from advisor.contract import Advice, BestStep, Calm, Changed, Finding, Loss, LossKind, Promise
 from advisor.facts import is_older
 from advisor.metrics import Estimate, measure
-from advisor.metrics.numbers import any_above_zero, fact_number
+from advisor.metrics.fetch import rows_per_partition
+from advisor.metrics.numbers import any_above_zero, fact_number, median
 from advisor.metrics.words import milliseconds
 from advisor.report.change import slower
 from advisor.report.judged import Judged
@@ -22,8 +23,11 @@ UNEVEN = 3.0  # p99 of the batches over p50
 LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the batch
 OUTPACED = 1.1  # times as fast as they are processed: rows of a batch that leaves more to the next one
 _FILES_THAT_WAIT = "metrics:numFilesOutstanding"
+_WAIT_IN = {"auto_loader": ("Auto Loader", "cloudFiles."), "delta": ("Delta's source", "")}
+"""Sources of Databricks that tell the files that wait, and how their limits are called."""
 _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
+LOPSIDED = 5.0  # times the rows of the others: one task then decides how long the stage takes
 FEW_PARTITIONS = 16  # of Kafka: more are seldom what bounds a query
 
 
@@ -141,7 +145,9 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     if window.facts.value("trigger") == "real_time":
         return seen
     said = loss.kind if loss else None
-    readers = [] if causes else _readers(window)  # few readers are a guess beside a cause that was found
+    readers = (
+        [] if causes else [*_largest_partition(window), *_readers(window)]
+    )  # few readers are a guess beside a cause that was found
     return [*(words for kinds, words in _troubles(window, changed) if said not in kinds), *readers, *seen]
 
 
@@ -198,6 +204,13 @@ def _readers(window: Window) -> Iterator[str]:
         yield f"{count:.0f} partitions of Kafka are read: no more than {count:.0f} tasks read each batch{unless}."
 
 
+def _largest_partition(window: Window) -> Iterator[str]:
+    """That one partition of Kafka holds most rows, where the batch is long."""
+    add_batch, ratio = measure(window, "add_batch_ms"), median(rows_per_partition(window))
+    if isinstance(add_batch, Estimate) and add_batch.safe >= LONG_MS and ratio >= LOPSIDED:
+        yield f"The largest partition of Kafka holds {ratio:.0f} times the rows of the others, and one task reads it."
+
+
 def _before_min_partitions(window: Window) -> bool:
     """Whether this Spark is older than 3.0, for which minPartitions was not tried."""
     return is_older(window.facts.value("spark_version"), window.facts.value("spark_version_below"), "3.0")
@@ -213,15 +226,22 @@ def _outpaced(window: Window) -> Iterator[str]:
 
 
 def _files_that_wait(window: Window) -> Iterator[str]:
-    """The files that Auto Loader says it has not taken yet."""
-    if window.facts.value("source") != "auto_loader" or _FILES_THAT_WAIT not in window.sources:
+    """The files that a source says it has not taken yet."""
+    says, prefix = _WAIT_IN.get(str(window.facts.value("source")), ("", ""))
+    if not says or _FILES_THAT_WAIT not in window.sources:
         return
     files = [int(text) for text in window.sources[_FILES_THAT_WAIT] if text and text.isdigit()]
     if files and files[-1]:
         yield (
-            f"{files[-1]:,} files still wait, says Auto Loader: a batch takes no more than "
-            "cloudFiles.maxFilesPerTrigger and maxBytesPerTrigger let it."
+            f"{files[-1]:,} files still wait, says {says}{_more_than(files)}: a batch takes no more than "
+            f"{prefix}maxFilesPerTrigger and maxBytesPerTrigger let it."
         )
+
+
+def _more_than(files: Sequence[int]) -> str:
+    """That they become more, where each of many batches left no fewer than the one before."""
+    grows = len(files) >= FEWEST_BATCHES and files[0] < files[-1] and sorted(files) == list(files)
+    return f" ({files[0]:,} waited before)" if grows else ""
 
 
 def _uneven(window: Window) -> Iterator[str]:

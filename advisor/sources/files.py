@@ -170,4 +170,5 @@ def nothing_found(paths: Sequence[str | os.PathLike[str]], reading: Reading) -> 
     where = ", ".join(os.fspath(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
     files = "1 file" if reading.files == 1 else f"{reading.files} files"
     found = f"no streaming progress in {files} ({reading.bytes:,} bytes)"
-    return where, found, f"give a driver log, an event log, or lines of progress JSON. {PROGRESS_NEEDS_INFO}"
+    give = "give a driver log, an event log, or lines of progress JSON (query.lastProgress, not query.status)"
+    return where, found, f"{give}. {PROGRESS_NEEDS_INFO}"

@@ -126,6 +126,16 @@ class Harvest:
             line = self._lines.number(self._window, start)
             self.broken.append(Broken(self.file, start + self._window.base, line, reason, lacks))
 
+    def read_after_all(self, spans: Sequence[tuple[int, int]]) -> None:
+        """These [start, end) of the window, in order, were read another way: nothing that begins there is broken."""
+        starts, base = [start for start, _ in spans], self._window.base
+        ends = [0, *(end for _, end in spans)]
+        self.broken = [
+            one
+            for one in self.broken
+            if one.partial or one.offset - base >= ends[bisect.bisect(starts, one.offset - base)]
+        ]
+
     def add_overruns(self, overruns: Iterable[Overrun]) -> None:
         """Keep what lines without progress say about batches that took too long."""
         self.overruns += islice(overruns, MOST_BROKEN - len(self.overruns))

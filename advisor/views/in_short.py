@@ -18,6 +18,7 @@ _NONE = Metric()
 
 LOSSES: dict[LossKind, str] = {
     "falling_behind": "falling behind",
+    "backlog": "working off a backlog",
     "slower_than_before": "slower than before",
     "spikes": "spikes",
     "slow_batches": "slow batches",

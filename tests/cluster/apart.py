@@ -37,6 +37,7 @@ def read_apart(paths: list[str], split: int) -> Reading:
         broken=came_to.broken,
         files=came_to.files,
         size=came_to.bytes,
+        overruns=came_to.overruns,
     )
 
 

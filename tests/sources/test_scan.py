@@ -169,8 +169,14 @@ def test_a_lone_fragment_is_broken(piece: str) -> None:
     assert len(found.broken) == 1
 
 
-def test_durations_alone_are_nothing() -> None:
+def test_durations_alone_are_a_partial_record() -> None:
     found = scanned(b"{triggerExecution=122, addBatch=36}\n")
+    assert found.table["add_batch_ms"].to_pylist() == [36]
+    assert ["durationMs" in one.lacks for one in found.broken if one.lacks] == [True]
+
+
+def test_durations_without_the_whole_are_nothing() -> None:
+    found = scanned(b"{queryPlanning=12, addBatch=36}\n")
     assert not len(found.table)
     assert not found.broken
 

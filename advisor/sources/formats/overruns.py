@@ -11,7 +11,7 @@ from advisor.sources.harvest import Buffer
 MARK = b" spent"
 _BEFORE, _AFTER, _AROUND = 300, 60, 4096
 _BETWEEN = rb"[\s#/*|>]+"
-_TIME = rb"(\d+)\}?[\s#/*|>]*(?:(?:-|\xe2\x80\x93|to)\s*(\d+)\s*)?(milliseconds?|ms|seconds?|s|minutes?|min)?\b"
+_TIME = rb"\{?(\d+)\}?[\s#/*|>]*(?:(?:-|\xe2\x80\x93|to)\s*(\d+)\s*)?(milliseconds?|ms|seconds?|s|minutes?|min)?\b"
 _SAYS = re.compile(_BETWEEN.join([rb"trigger", rb"interval", rb"is", _TIME + rb",?", rb"but", rb"spent", _TIME]))
 _CLOCK = re.compile(
     rb"(\d\d/\d\d/\d\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\b\d\d:\d\d:\d\d)(?=\D)[^\n]{0,200}\Z"

@@ -32,6 +32,7 @@ class Text:
             resume = loose.read(buffer, begin, final, harvest)
             harvest.add_overruns(overruns(buffer, begin, resume, harvest.file, window.base))
             return resume
+        harvest.overruns.clear()  # the progress itself says it
         if window.base or begin or not final or len(buffer) > MIXED:
             return driverlog.read(buffer, begin, final, harvest)
         return _read_mixed(buffer, harvest)
@@ -43,12 +44,15 @@ def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
     harvest.spans = spans
     resume = driverlog.read(buffer, 0, True, harvest)
     harvest.spans = None
+    read: list[tuple[int, int]] = []
     for begin, end in _between(spans, len(buffer)):
         for found in loose.find_events(buffer, begin, end):
             if found.event is not None:
                 harvest.add(found.event, found.start, found.end)
+                read.append((buffer.rfind(b"\n", 0, found.start) + 1, found.end))
             elif found.partial is not None and found.partial.event is not None:
                 harvest.add_partial(found.partial, found.start, found.end)
+    harvest.read_after_all(read)
     return resume
 
 

@@ -1,0 +1,171 @@
+"""Runs told as other versions of Spark, sinks, triggers and layouts write them: what must hold of each report."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import advisor
+from advisor.facts.bounds import COMMIT_OFFSETS_ON_DATABRICKS
+from advisor.facts.versions import MINORS, version_at_least
+from tests.made import events
+from tests.sources.variants import KAFKA, STATE
+
+Event = dict[str, Any]
+BATCHES = 24
+NEW_STATE = ("operatorName", "allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs", "numRowsRemoved",
+             "numShufflePartitions", "numStateStoreInstances")  # fmt: skip
+WITHOUT_ASYNC = ("file", "delta", "foreach_batch", "other", "foreach")
+ASYNC = "async-progress"
+SINKS = {
+    "kafka": "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@3b1f",
+    "console": "org.apache.spark.sql.execution.streaming.ConsoleTable$@31a",
+    "memory": "MemorySink",
+    "noop": "NoopTable",
+    "foreach_batch": "ForeachBatchSink",
+    "file": "FileSink[hdfs://nn/out]",
+    "delta": "DeltaSink[hdfs://nn/table]",
+    "other": "IcebergWrite(table=db.t, format=PARQUET)",
+}
+OF_STATE_ONLY = ("ST001", "ST002", "ST003", "ST005", "ST006", "ST009", "ST011", "ST012")
+INTERVAL_MS = {"default": None, "interval": 2000}
+
+
+def of_version(made: Event, version: str) -> Event:
+    """The event as that version would have written it, by what came when."""
+    told = copy.deepcopy(made)
+    durations, old = told["durationMs"], not version_at_least(version, "3.0")
+    if not version_at_least(version, "3.4"):
+        durations.pop("commitOffsets")
+    if old:
+        asked = durations.pop("latestOffset")
+        durations["getEndOffset" if version == "2.4" else "getOffset"] = asked
+    if version == "2.4":
+        durations["setOffsetRange"] = 2
+    if not version_at_least(version, "2.3"):
+        told.pop("batchId")
+    if version_at_least(version, "4.0"):
+        told["batchDuration"] = durations["triggerExecution"]
+    for operator in told["stateOperators"]:
+        if not version_at_least(version, "3.2"):
+            for key in NEW_STATE:
+                operator.pop(key)
+        if not version_at_least(version, "3.1"):
+            operator.pop("numRowsDroppedByWatermark")
+        if not version_at_least(version, "2.4"):
+            operator.pop("customMetrics")
+    for source in told["sources"]:
+        if not version_at_least(version, "3.2"):
+            source.pop("latestOffset")
+            source.pop("metrics")
+    return told
+
+
+def made(version: str, sink: str, trigger: str, stateful: bool) -> list[Event]:
+    """A run whose logs take a third of each batch, and whose state commits show where it keeps some."""
+    rows = [
+        {
+            "triggerExecution": 300 + 7 * (number % 3),
+            "latestOffset": 4,
+            "getBatch": 0,
+            "queryPlanning": 12,
+            "walCommit": 55,
+            "addBatch": 170 + 7 * (number % 3),
+            "commitOffsets": 52,
+            "numInputRows": 10,
+            "sources": [_read(number)],
+            "operators": [copy.deepcopy(STATE)] if stateful else [],
+            "sink": SINKS[sink],
+        }
+        for number in range(BATCHES)
+    ]
+    for row in rows:
+        for operator in row["operators"]:
+            operator["customMetrics"] = {"loadedMapCacheHitCount": 5, "loadedMapCacheMissCount": 0}
+    return [of_version(each, version) for each in events(rows, interval_ms=INTERVAL_MS[trigger])]
+
+
+def _read(number: int) -> Event:
+    """Kafka's offsets of one batch, each going on where the one before ended."""
+    source = copy.deepcopy(KAFKA)
+    offsets = [{"orders": {"0": 10 + 5 * at, "1": 20 + 5 * at}} for at in (number, number + 1)]
+    return source | {"startOffset": offsets[0], "endOffset": offsets[1], "latestOffset": offsets[1]}
+
+
+def told() -> Iterator[tuple[str, str, str, bool]]:
+    """Every version with every sink, trigger and state, in an order that mixes them."""
+    every = [*itertools.product(MINORS[1:], SINKS, INTERVAL_MS, (False, True))]
+    random.Random(14).shuffle(every)
+    return iter(every)
+
+
+CASES = [*told()]
+
+
+def queried(folder: Path, lines: str) -> dict[str, Any]:
+    path = folder / "told.log"
+    path.write_text(lines + "\n", encoding="utf-8")
+    (query,) = advisor.analyze(path).data["queries"]
+    found: dict[str, Any] = query
+    return found
+
+
+def legal(query: dict[str, Any]) -> dict[str, str]:
+    """How each step of each finding may be taken, by its id."""
+    return {step["id"]: step["legal"] for finding in query["findings"] for step in finding["steps"]}
+
+
+def value(query: dict[str, Any], fact: str) -> Any:
+    return query["facts"].get(fact, {}).get("value")
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_what_is_told_of_each_run_holds(tmp_path: Path, part: int) -> None:
+    """One report in four of all: the others differ by parts that these hold, too."""
+    for version, sink, trigger, stateful in CASES[part :: 8 * 4]:
+        run = made(version, sink, trigger, stateful)
+        query = queried(tmp_path, "\n".join(map(json.dumps, run)))
+        case = f"{version} {sink} {trigger} {stateful}"
+        assert query["window"]["batches"] >= BATCHES - 2, case
+        _within_bounds(query, version, case)
+        _by_its_trigger(query, trigger, case)
+        _legal_there(query, version, sink, stateful, case)
+        rules = {finding["rule"] for finding in query["findings"]}
+        assert stateful or not rules & set(OF_STATE_ONLY), case
+
+
+def _within_bounds(query: dict[str, Any], version: str, case: str) -> None:
+    """The bounds of the version hold it, and what bounds it from below is no newer than Databricks' own."""
+    least, below = value(query, "spark_version_at_least"), value(query, "spark_version_below")
+    assert least is None or version_at_least(version, least), f"{case}: at least {least}"
+    assert below is None or not version_at_least(version, below), f"{case}: below {below}"
+    first = COMMIT_OFFSETS_ON_DATABRICKS[0]
+    assert below is not None or version_at_least(version, first), f"{case}: no bound above"
+
+
+def _by_its_trigger(query: dict[str, Any], trigger: str, case: str) -> None:
+    kinds = {"default": ("unspecified",), "interval": ("processing_time",)}
+    assert value(query, "trigger") in (*kinds[trigger], None), case
+    assert value(query, "trigger_interval_ms") in (INTERVAL_MS[trigger], None), case
+    assert not {"once", "real_time"} & set(value(query, "trigger_one_of") or ()), case
+
+
+def _legal_there(query: dict[str, Any], version: str, sink: str, stateful: bool, case: str) -> None:
+    """Nothing that this Spark, this sink or a query with state refuses is said to be legal for sure."""
+    steps = legal(query)
+    if stateful or sink in WITHOUT_ASYNC or not version_at_least(version, "3.4"):
+        assert steps.get(ASYNC, "no") == "no", case
+        best = query["best_step"]
+        assert best is None or best["advice"]["id"] != ASYNC, case
+    elif ASYNC in steps:
+        assert steps[ASYNC] != "no", case
+    for step in ("real-time-mode", "real-time-mode-in-place", "offline-state-repartition"):
+        assert steps.get(step) != "yes" or version_at_least(version, "4.1"), f"{case}: {step}"
+    assert steps.get("changelog-checkpointing", "no") != "yes", f"{case}: the default store has none"
