@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from advisor.bench.setup import Variant
 from advisor.catalogue import Catalogue, Step
-from advisor.contract import Advice, Promise
-from advisor.engine.sentences import change_of, sentence
+from advisor.contract import Advice
+from advisor.engine.sentences import change_of
+from advisor.engine.steps import advised
 from advisor.errors import UsageError, did_you_mean
-from advisor.savings import per_batch, per_record, saves_in
 from advisor.window import Window
 
 Given = str | Mapping[str, Any]
@@ -35,7 +35,7 @@ class Candidate:
 
     def advised(self, window: Window) -> list[Advice]:
         """The catalogue's steps with what they promise of these batches."""
-        return [_advice(step, window) for step in self.steps]
+        return [advised(step, window, "if", "Spark itself says in a trial") for step in self.steps]
 
 
 def known(given: Sequence[Given], catalogue: Catalogue) -> None:
@@ -91,26 +91,3 @@ def _check_trigger(place: str, trigger: Mapping[str, Any] | None) -> None:
     if trigger and set(trigger) != {"processing_time"}:
         found = f"batches of trigger {next(iter(trigger))} cannot be compared with those of the baseline"
         raise UsageError(place, found, "a trial takes processing_time")
-
-
-def _advice(step: Step, window: Window) -> Advice:
-    saves, latency = per_batch(step.saves, window), per_record(step.saves, window)
-    return Advice(
-        id=step.id,
-        do=sentence(step.do, window),
-        legal="if",
-        because="Spark itself says in a trial",
-        unknown=(),
-        change=change_of(step.change, window),
-        stages=(),
-        takes=step.takes,
-        semantics=step.semantics,
-        status=step.status,
-        saves_ms=saves if isinstance(saves, Promise) else None,
-        saves_latency_ms=latency if isinstance(latency, Promise) else None,
-        costs=sentence(step.costs, window),
-        undo="",
-        check=sentence(step.check, window),
-        saves_in=saves_in(step.saves) if isinstance(saves, Promise) else (),
-        saves_of=step.saves.metric if step.saves else None,
-    )

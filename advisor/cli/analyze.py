@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli import completing, fleet
+from advisor.cli import fleet
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.fleet import fleet_options
+from advisor.cli.options import stages_option, wish_options
 from advisor.cli.output import check_page, output_options, put, terminal
 from advisor.errors import InputError
 from advisor.vocabulary import LEVELS
@@ -45,26 +46,11 @@ Examples:
 @click.command(help=_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @output_options("text", "json", "markdown", "html")
-@click.option(
-    "--set",
-    "given",
-    multiple=True,
-    metavar="FACT=VALUE",
-    shell_complete=completing.facts,
-    help="A fact that you know; QUERY:FACT=VALUE for one query. `latency-advisor facts list` names them. Repeatable.",
-)
-@click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
-@click.option(
-    "--rules", "rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable."
-)
+@wish_options
 @click.option("--last", metavar="TIME", help="Judge only the last 30m, 2h or 1d of each run.")
 @click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
 @click.option("--until", metavar="TIME", help="Judge batches up to this time.")
-@click.option(
-    "--stages/--no-stages",
-    default=None,
-    help="Open addBatch: jobs, stages and tasks, from INFO or event logs.  [default: up to 32 MB]",
-)
+@stages_option
 @fleet_options
 @click.option("--all", "everything", is_flag=True, help="Show everything: every finding, reason, run, rule and fact.")
 @click.option("--fail-on", type=click.Choice(LEVELS), help="Exit with 1 if a finding has this level or a higher one.")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli import completing
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.numbers import PERCENT
+from advisor.cli.options import stages_option, wish_options
 from advisor.cli.output import check_page, output_options, put, terminal
 from advisor.errors import UsageError
 
@@ -40,24 +40,11 @@ Examples:
     metavar="PERCENT",
     help="Exit with 1 if a typical batch is surely slower by more than that, and with 2 if that cannot be judged.",
 )
-@click.option(
-    "--set",
-    "given",
-    multiple=True,
-    metavar="FACT=VALUE",
-    help="A fact that you know. Repeatable.",
-    shell_complete=completing.facts,
-)
-@click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
-@click.option("--rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable.")
+@wish_options
 @click.option("--query", metavar="NAME", help="Compare only the query with that name or id.")
 @click.option("--before-run", metavar="ID", help="The run of BEFORE to take, by the beginning of its id.")
 @click.option("--after-run", metavar="ID", help="The run of AFTER to take, by the beginning of its id.")
-@click.option(
-    "--stages/--no-stages",
-    default=None,
-    help="Open addBatch: jobs, stages and tasks, from INFO or event logs.  [default: up to 32 MB]",
-)
+@stages_option
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
     check_page(options)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from advisor.cli.options import group
 from advisor.cli.spark import end_in_order
 from advisor.vocabulary import Level, worst
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from advisor.cluster.jobs import Progressed
     from advisor.contract import Fleet, Input
 
-_OPTIONS = (
+fleet_options = group(
     click.option(
         "--engine",
         type=click.Choice(["auto", "local", "spark"]),
@@ -33,13 +34,7 @@ _OPTIONS = (
     ),
     click.option("--incremental", is_flag=True, help="Add only what is new to what --save-table holds."),
 )
-
-
-def fleet_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""Adds them to a command."""
 
 
 def check(options: dict[str, Any]) -> None:

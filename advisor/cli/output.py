@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from advisor.cli.options import Command, group
+
 if TYPE_CHECKING:
     from advisor.cli.printing import Look
 
 
-def output_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def output_options(*forms: str) -> Callable[[Command], Command]:
     """Adds --format with these forms, --output and --no-color to a command, as `form`, `output` and `no_color`."""
-    options = (
+    return group(
         click.option("--format", "form", type=click.Choice(forms), default=forms[0], show_default=True),
         click.option("--output", metavar="FILE", help="Write the output into this file."),
         click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR)."),
     )
-
-    def added(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return added
 
 
 def check_page(options: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli import completing
+from advisor.cli.options import wish_options
 
 if TYPE_CHECKING:
     from advisor.contract import Report
@@ -40,16 +40,7 @@ Examples:
     help="Print a new screen below the last one, at most one in 10s or 1m, and only when something is new. "
     "Without a terminal this is 10s.",
 )
-@click.option(
-    "--set",
-    "given",
-    multiple=True,
-    metavar="FACT=VALUE",
-    shell_complete=completing.facts,
-    help="A fact that you know; QUERY:FACT=VALUE for one query. Repeatable.",
-)
-@click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs.")
-@click.option("--rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable.")
+@wish_options
 @click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
 def watch(paths: tuple[str, ...], **options: Any) -> int:
     """Follow the paths until Ctrl-C, or until nothing runs any more."""

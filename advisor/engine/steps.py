@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from advisor import contract
 from advisor.catalogue import Rule, Stage, Step
 from advisor.contract import LEGAL, TAKES, Advice, Legal, Promise
@@ -22,7 +24,7 @@ def advice(rule: Rule, window: Window) -> tuple[Advice, ...]:
 
     A step that loses the state is left out while it is not known whether it is meant for this query.
     """
-    offered = [_advised(step, window) for step in rule.steps]
+    offered = [_offered(step, window) for step in rule.steps]
     return tuple(sorted((step for step in offered if step is not None), key=_order))
 
 
@@ -31,12 +33,19 @@ def _order(step: Advice) -> tuple[int, float, bool, int]:
     return LEGAL.index(step.legal), -saving.likely if saving else 0.0, step.experimental, TAKES.index(step.takes)
 
 
-def _advised(step: Step, window: Window) -> Advice | None:
+def _offered(step: Step, window: Window) -> Advice | None:
     meant = ask_all(step.when, window)
     already = [ask_all([line], window).holds for line in step.unless]
     if meant.holds is False or True in already or (step.takes == "new_checkpoint" and meant.holds is None):
         return None
     legal, because, unknown, against = _legality(step, window, meant)
+    return advised(step, window, legal, because, unknown, against)
+
+
+def advised(
+    step: Step, window: Window, legal: Legal, because: str, unknown: Iterable[str] = (), against: Iterable[str] = ()
+) -> Advice:
+    """The step with its numbers and what it promises of these batches; whether Spark takes it is given."""
     saves, latency = per_batch(step.saves, window), per_record(step.saves, window)
     return Advice(
         id=step.id,

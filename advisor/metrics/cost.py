@@ -129,26 +129,25 @@ def advised_interval_ms(window: Window) -> Windowed:
 @window_metric("ms", time="latency")
 def interval_wait_ms(window: Window) -> Windowed:
     """Half of what the trigger interval is longer than the advised one: the mean wait that a record is spared."""
-    interval = fact_number(window, "trigger_interval_ms")
-    advised = advised_interval_ms(window)
-    if interval is None:
-        return Missing("the trigger interval is not known", "trigger_interval_ms")
-    if not isinstance(advised, Estimate):
-        return advised
-    wait = max(0.0, interval - advised.safe) / 2
-    return Estimate.exactly(wait)
+    both = _set_and_advised(window)
+    return both if isinstance(both, Missing) else Estimate.exactly(max(0.0, both[0] - both[1].safe) / 2)
 
 
 @window_metric("ratio")
 def interval_over_advised(window: Window) -> Windowed:
     """The trigger interval over the advised one."""
-    interval = fact_number(window, "trigger_interval_ms")
-    advised = advised_interval_ms(window)
+    both = _set_and_advised(window)
+    return both if isinstance(both, Missing) else _scaled_of(*both)
+
+
+def _set_and_advised(window: Window) -> tuple[float, Estimate] | Missing:
+    """The trigger interval as it is set, and the advised one."""
+    interval, advised = fact_number(window, "trigger_interval_ms"), advised_interval_ms(window)
     if interval is None:
         return Missing("the trigger interval is not known", "trigger_interval_ms")
     if not isinstance(advised, Estimate):
-        return advised
-    return _scaled_of(interval, advised)
+        return advised if isinstance(advised, Missing) else Missing("no interval can be advised")
+    return interval, advised
 
 
 @window_metric("ms", time="latency")
