@@ -60,7 +60,7 @@ def bench() -> None:
 def offsets(**options: Any) -> None:
     """Make the runs and print what they say."""
     from advisor.bench.offsets import chart
-    from advisor.bench.offsets.result import read, result, write
+    from advisor.bench.offsets.result import as_json, read, result, write
     from advisor.cli.printing import show, terminal
     from advisor.views.offsets import offsets_as_text
 
@@ -76,9 +76,7 @@ def offsets(**options: Any) -> None:
     if options["chart"]:
         chart.write(found, options["chart"])
     if options["form"] == "json":
-        import json
-
-        show(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        show(as_json(found))
     else:
         show(offsets_as_text(found, **terminal(plain=options["no_color"])))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import compress
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from advisor.contract.offsets import OffsetCell, OffsetConfiguration, OffsetResult
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.views import text
 from advisor.views.clean import clean_all
@@ -24,24 +25,24 @@ _HEADINGS: Final = ("", "batch", "p50", "p99", "estimated", "p50 by", "p99 by", 
 _LEFT: Final = ("", " ")
 
 
-def offsets_as_text(result: Mapping[str, Any], *, width: int = WIDTH, color: bool = False) -> str:
+def offsets_as_text(result: OffsetResult, *, width: int = WIDTH, color: bool = False) -> str:
     """The tables as text that ends in a line break."""
     page = console(width, color=color, narrowest=WIDTH)
     found = clean_all(result)
     for path, title in _TITLES.items():
-        cells = [cell for cell in found["cells"] if cell["path"] == path]
+        cells = [cell for cell in found.cells if cell.path == path]
         if cells:
             page.print(Text(title, style="bold"))
-            page.print(Text(found["measured"][path], style="dim"))
+            page.print(Text(found.measured[path], style="dim"))
             page.print(Padding(Group(*_tables(cells)), (0, 0, 1, 0)))
-    for words in found["limits"]:
+    for words in found.limits:
         page.print(Text(f"- {words}", style="dim"))
     return written(page)
 
 
-def _tables(cells: list[Mapping[str, Any]]) -> Iterator[RenderableType]:
+def _tables(cells: list[OffsetCell]) -> Iterator[RenderableType]:
     """The headings, then for each cell its name and its rows, in columns that stand below each other."""
-    rows = [[_row(one) for one in cell["configurations"]] for cell in cells]
+    rows = [[_row(one) for one in cell.configurations] for cell in cells]
     every = [row for of_cell in rows for row in of_cell]
     used = [any(row[at] for row in every) for at in range(len(_HEADINGS))]
     widths = [max(map(len, column)) for column in zip(_HEADINGS, *every, strict=True)]
@@ -61,29 +62,29 @@ def _table(columns: list[tuple[str, int]], rows: list[tuple[str, ...]], *, heade
     return table
 
 
-def _place(cell: Mapping[str, Any]) -> str:
-    delay = f" +{cell['delay_ms']:g} ms" if cell["delay_ms"] else ""
-    return f"{cell['checkpoint']}{delay}, {cell['rate']:,}/s{interval(cell)}"
+def _place(cell: OffsetCell) -> str:
+    delay = f" +{cell.delay_ms:g} ms" if cell.delay_ms else ""
+    return f"{cell.checkpoint}{delay}, {cell.rate:,}/s{interval(cell)}"
 
 
-def interval(cell: Mapping[str, Any]) -> str:
+def interval(cell: OffsetCell) -> str:
     """How often logs are written that are written asynchronously; nothing where that is Spark's own interval."""
-    return "" if cell["interval_ms"] == ASYNC_INTERVAL_MS else f", logs every {cell['interval_ms']:,} ms"
+    return "" if cell.interval_ms == ASYNC_INTERVAL_MS else f", logs every {cell.interval_ms:,} ms"
 
 
-def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
-    latency, change = one["latency_ms"], one["change"]
+def _row(one: OffsetConfiguration) -> tuple[str, ...]:
+    latency, change = one.latency_ms, one.change
     return (
-        f"  {one['name']}", _ms(one["trigger_ms"].get("p50")), _ms(latency.get("p50")), _ms(latency.get("p99")),
-        _estimated(one.get("estimated_ms") or {}), _share(change.get("p50")), _share(change.get("p99")),
-        _published(one["published"]), str(one["purged_files"]), _note(one),
+        f"  {one.name}", _ms(one.trigger_ms.get("p50")), _ms(latency.get("p50")), _ms(latency.get("p99")),
+        _estimated(one.estimated_ms), _share(change.get("p50")), _share(change.get("p99")),
+        _published(one.published), str(one.purged_files), _note(one),
     )  # fmt: skip
 
 
-def _note(one: Mapping[str, Any]) -> str:
-    few = f"{one['batches']} batches" if one["batches"] < FEWEST else ""
-    slow = "" if one["kept_up"] else "did not keep up"
-    return one["refused"] or ", ".join(words for words in (slow, few) if words)
+def _note(one: OffsetConfiguration) -> str:
+    few = f"{one.batches} batches" if one.batches < FEWEST else ""
+    slow = "" if one.kept_up else "did not keep up"
+    return one.refused or ", ".join(words for words in (slow, few) if words)
 
 
 def _ms(value: float | None) -> str:
@@ -98,7 +99,7 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{value * 100:+.0f} %"
 
 
-def _published(ends: list[float] | None) -> str:
+def _published(ends: tuple[float, float] | None) -> str:
     if not ends:
         return ""
     low, high = ends

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from advisor.bench.lab import jars
 from advisor.bench.offsets import chart
 from advisor.bench.offsets.cells import CONFIGURATIONS, MANAGER, Cell, Checkpoint, Planned, plan, variant
-from advisor.bench.offsets.result import entry, read, result, write
+from advisor.bench.offsets.result import as_json, entry, read, result, write
 from advisor.bench.offsets.runs import _estimated
 from advisor.cli import main
 from advisor.errors import InputError, UsageError
@@ -91,11 +91,11 @@ def test_checkpoints() -> None:
 
 def test_change_is_of_medians_against_inline() -> None:
     runs = [run("inline", p50) for p50 in (100.0, 90.0, 300.0)] + [run("both", p50) for p50 in (20.0, 30.0)]
-    (cell,) = result(runs)["cells"]
-    inline, both = cell["configurations"]
-    assert inline["latency_ms"]["p50"] == 100 and inline["p50_of_runs_ms"] == [90, 100, 300] and not inline["change"]
-    assert both["change"] == {"batch": pytest.approx(-0.75), "p50": pytest.approx(-0.75), "p99": pytest.approx(-0.75)}
-    assert both["published"] == (-0.85, -0.85) and both["runs"] == 2 and both["purged_files"] == 402
+    (cell,) = result(runs).cells
+    inline, both = cell.configurations
+    assert inline.latency_ms["p50"] == 100 and inline.p50_of_runs_ms == (90, 100, 300) and not inline.change
+    assert both.change == {"batch": pytest.approx(-0.75), "p50": pytest.approx(-0.75), "p99": pytest.approx(-0.75)}
+    assert both.published == (-0.85, -0.85) and both.runs == 2 and both.purged_files == 402
 
 
 @pytest.mark.parametrize(
@@ -109,15 +109,15 @@ def test_change_is_of_medians_against_inline() -> None:
 )
 def test_who_kept_up(measured: dict[str, float], kept: bool) -> None:
     found = result([run("inline", 100, **measured)])
-    assert found["cells"][0]["configurations"][0]["kept_up"] is kept
-    assert any("did not keep up" in words for words in found["limits"]) is not kept
+    assert found.cells[0].configurations[0].kept_up is kept
+    assert any("did not keep up" in words for words in found.limits) is not kept
     assert ("did not keep up" in offsets_as_text(found).partition("- ")[0]) is not kept
 
 
 def test_what_progress_says_stands_beside_what_was_measured() -> None:
     runs = [{**run("inline", 100), "estimated_ms": {"p50": p50, "p99": 2 * p50}} for p50 in (104.0, 110.0)]
-    (cell,) = result(runs)["cells"]
-    assert cell["configurations"][0]["estimated_ms"] == {"p50": 107, "p99": 214}
+    (cell,) = result(runs).cells
+    assert cell.configurations[0].estimated_ms == {"p50": 107, "p99": 214}
     assert "107 ms, 214 ms" in offsets_as_text(result(runs))
     assert "estimated" in offsets_as_text(result(runs)) and "estimated" not in offsets_as_text(
         result([run("inline", 100)])
@@ -134,8 +134,8 @@ def test_a_long_batch_of_steady_rows_weighs_as_long_as_it_is() -> None:
 
 
 def test_short_runs_are_said_to_be_short() -> None:
-    assert not any("fewer than 300" in words for words in result([run("inline", 100)])["limits"])
-    assert any("fewer than 300" in words for words in result([run("inline", 100, batches=299)])["limits"])
+    assert not any("fewer than 300" in words for words in result([run("inline", 100)]).limits)
+    assert any("fewer than 300" in words for words in result([run("inline", 100, batches=299)]).limits)
 
 
 def test_a_run_without_a_batch_has_no_figures() -> None:
@@ -146,7 +146,7 @@ def test_a_run_without_a_batch_has_no_figures() -> None:
         "4.3.0",
     )  # fmt: skip
     found = result([nothing])
-    assert found["cells"][0]["configurations"][0]["change"] == {} and "Spark says no" in offsets_as_text(found)
+    assert found.cells[0].configurations[0].change == {} and "Spark says no" in offsets_as_text(found)
 
 
 def test_the_table() -> None:
@@ -165,7 +165,7 @@ def test_written_and_read_again(tmp_path: Path) -> None:
     made = CliRunner().invoke(main, [*words, "--format", "json"])
     assert made.exit_code == 0, made.output
     told = json.loads(made.output)
-    assert told == json.loads(json.dumps(result([*read(first), *read(second)])))
+    assert told == json.loads(as_json(result([*read(first), *read(second)])))
     assert told["cells"][0]["configurations"][1]["change"]["p50"] == pytest.approx(-0.85)
 
 
@@ -213,7 +213,7 @@ def test_an_interval_is_set_told_and_kept_apart(tmp_path: Path) -> None:
     assert variant(planned).writer_option["asyncProgressTrackingCheckpointIntervalMs"] == "4000"
     longer = {**run("both", 15), "interval_ms": 4000}
     found = result([run("both", 30), longer])
-    assert [cell["interval_ms"] for cell in found["cells"]] == [1000, 4000]
+    assert [cell.interval_ms for cell in found.cells] == [1000, 4000]
     assert "local, 1,000/s, logs every 4,000 ms" in offsets_as_text(found)
     older = {key: value for key, value in longer.items() if key != "interval_ms"}
     (tmp_path / "older.json").write_text(json.dumps({"runs": [older]}))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from advisor.bench.offsets.cells import BASELINE, CONFIGURATIONS, LOCAL
+from advisor.contract.offsets import OffsetCell, OffsetResult
 from advisor.errors import UsageError
 from advisor.views.offsets import interval
 
 KINDS: Final = (".svg", ".png", ".html", ".json")
 _TITLES: Final = {"stat": "stat sink", "kafka": "Kafka to Kafka"}
 _COLUMNS: Final = 3
+Row = dict[str, str | float]
 
 
 def check(path: Path) -> None:
@@ -21,7 +23,7 @@ def check(path: Path) -> None:
         raise UsageError(str(path), "is no kind of chart", f"end its name in {', '.join(KINDS)}")
 
 
-def write(result: Mapping[str, Any], path: Path) -> None:
+def write(result: OffsetResult, path: Path) -> None:
     """Write p50 of each configuration, a panel for each path, checkpoint and rate.
 
     Where a storage was measured with several delays, also what each configuration saves there against inline purge.
@@ -50,38 +52,38 @@ def write(result: Mapping[str, Any], path: Path) -> None:
     chart.save(str(path))
 
 
-def _panels(alt: Any, marks: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
+def _panels(alt: Any, marks: Any, rows: Sequence[Row]) -> Any:
     # one facet, not rows by columns: where a cell of that grid is empty, Vega moves the marks of the others
     panel = alt.Facet("panel:N", sort=list(dict.fromkeys(row["panel"] for row in rows)), title=None)
     return marks.properties(width=170, height=130).facet(facet=panel, columns=_COLUMNS)
 
 
-def _rows(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for cell in result["cells"]:
-        delay = f" +{cell['delay_ms']:g} ms" if cell["checkpoint"] != LOCAL else ""
+def _rows(result: OffsetResult) -> Iterator[Row]:
+    for cell in result.cells:
+        delay = f" +{cell.delay_ms:g} ms" if cell.checkpoint != LOCAL else ""
         panel = _panel(cell, delay)
-        for one in cell["configurations"]:
-            if "p50" in one["latency_ms"]:
-                yield {"panel": panel, "configuration": one["name"], "p50": round(one["latency_ms"]["p50"], 1)}
+        for one in cell.configurations:
+            if "p50" in one.latency_ms:
+                yield {"panel": panel, "configuration": one.name, "p50": round(one.latency_ms["p50"], 1)}
 
 
-def _saved(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _saved(result: OffsetResult) -> Iterator[Row]:
     """What a configuration saves at p50 against inline purge, by the delay of the storage; of storages with several."""
     delays: dict[str, set[float]] = {}
-    for cell in result["cells"]:
-        delays.setdefault(_panel(cell), set()).add(cell["delay_ms"])
-    for cell in result["cells"]:
-        panel, p50 = _panel(cell), {one["name"]: one["latency_ms"].get("p50") for one in cell["configurations"]}
+    for cell in result.cells:
+        delays.setdefault(_panel(cell), set()).add(cell.delay_ms)
+    for cell in result.cells:
+        panel, p50 = _panel(cell), {one.name: one.latency_ms.get("p50") for one in cell.configurations}
         base = p50.pop(BASELINE, None)
         for name, value in p50.items():
             if len(delays[panel]) > 1 and base is not None and value is not None:
                 yield {
                     "panel": panel,
                     "configuration": name,
-                    "delay_ms": cell["delay_ms"],
+                    "delay_ms": cell.delay_ms,
                     "saved": round(base - value, 1),
                 }
 
 
-def _panel(cell: Mapping[str, Any], delay: str = "") -> str:
-    return f"{_TITLES[cell['path']]}, {cell['checkpoint']}{delay}, {cell['rate']:,}/s{interval(cell)}"
+def _panel(cell: OffsetCell, delay: str = "") -> str:
+    return f"{_TITLES[cell.path]}, {cell.checkpoint}{delay}, {cell.rate:,}/s{interval(cell)}"

@@ -1,16 +1,18 @@
-"""What the benchmark found, as plain data: every run, and what they say together."""
+"""What the benchmark found: every run, and what they say together."""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
 import advisor
 from advisor.bench.offsets.cells import BASELINE, CONFIGURATIONS, PUBLISHED, Planned
+from advisor.contract.base import plain
+from advisor.contract.offsets import OffsetCell, OffsetConfiguration, OffsetResult
 from advisor.errors import InputError
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.views.offsets import FEWEST
@@ -32,47 +34,54 @@ def entry(planned: Planned, told: Run, spark_version: str) -> dict[str, Any]:
     return {**where, "interval_ms": interval, "spark_version": spark_version, **told}
 
 
-def result(runs: Sequence[Run]) -> dict[str, Any]:
+def result(runs: Sequence[Run]) -> OffsetResult:
     """Runs and cells; a cell holds its configurations, with medians over the runs of each."""
     cells: dict[tuple[Any, ...], list[Run]] = {}
     for run in runs:
         cells.setdefault(tuple(run[key] for key in _CELL), []).append(run)
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "advisor_version": advisor.__version__,
-        "python_version": platform.python_version(),
-        "measured": _WHAT,
-        "cells": [{**dict(zip(_CELL, cell, strict=True)), "configurations": _all(of)} for cell, of in cells.items()],
-        "runs": [dict(run) for run in runs],
-        "limits": list(_limits(runs)),
-    }
+    return OffsetResult(
+        schema_version=SCHEMA_VERSION,
+        advisor_version=advisor.__version__,
+        python_version=platform.python_version(),
+        measured=_WHAT,
+        cells=tuple(
+            OffsetCell(**dict(zip(_CELL, cell, strict=True)), configurations=tuple(_all(of)))
+            for cell, of in cells.items()
+        ),
+        runs=tuple(dict(run) for run in runs),
+        limits=tuple(_limits(runs)),
+    )
 
 
-def _all(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    by_name = {name: [run for run in runs if run["configuration"] == name] for name in CONFIGURATIONS}
-    found = {name: _one(of) for name, of in by_name.items() if of}
-    published = PUBLISHED[runs[0]["path"]]
-    for name, one in found.items():
-        one["change"] = {} if name == BASELINE else _change(found.get(BASELINE), one)
-        one["published"] = published.get(name)
-    return [{"name": name, **one} for name, one in found.items()]
+def _all(runs: Sequence[Run]) -> Iterator[OffsetConfiguration]:
+    """The configurations of one cell, each beside the baseline."""
+    base = _one(BASELINE, [run for run in runs if run["configuration"] == BASELINE], None)
+    for name in CONFIGURATIONS:
+        found = base if name == BASELINE else _one(name, [run for run in runs if run["configuration"] == name], base)
+        if found is not None:
+            yield found
 
 
-def _one(runs: Sequence[Run]) -> dict[str, Any]:
-    return {
-        "runs": len(runs),
-        "batches": min(run["batches"] for run in runs),
-        "trigger_ms": _middle(runs, "trigger_ms"),
-        "phases_ms": _middle(runs, "phases_ms"),
-        "latency_ms": {
-            key: value for key, value in _middle(runs, "measured").items() if key in ("p50", "p99", "p99.9")
-        },
-        "estimated_ms": _middle(runs, "estimated_ms"),
-        "p50_of_runs_ms": sorted(run["measured"]["p50"] for run in runs if "p50" in run.get("measured", {})),
-        "purged_files": int(_middle(runs, "measured").get("purged_files", 0)),
-        "kept_up": all(kept_up(run) for run in runs),
-        "refused": next((run["refused"] for run in runs if run.get("refused")), None),
-    }
+def _one(name: str, runs: Sequence[Run], base: OffsetConfiguration | None) -> OffsetConfiguration | None:
+    if not runs:
+        return None
+    trigger, measured = _middle(runs, "trigger_ms"), _middle(runs, "measured")
+    latency = {key: value for key, value in measured.items() if key in ("p50", "p99", "p99.9")}
+    return OffsetConfiguration(
+        name=name,
+        runs=len(runs),
+        batches=min(run["batches"] for run in runs),
+        trigger_ms=trigger,
+        phases_ms=_middle(runs, "phases_ms"),
+        latency_ms=latency,
+        estimated_ms=_middle(runs, "estimated_ms"),
+        p50_of_runs_ms=tuple(sorted(run["measured"]["p50"] for run in runs if "p50" in run.get("measured", {}))),
+        purged_files=int(measured.get("purged_files", 0)),
+        kept_up=all(kept_up(run) for run in runs),
+        refused=next((run["refused"] for run in runs if run.get("refused")), None),
+        change=_change(base, trigger, latency) if base else {},
+        published=PUBLISHED[runs[0]["path"]].get(name),
+    )
 
 
 def _middle(runs: Sequence[Run], key: str) -> dict[str, float]:
@@ -81,11 +90,9 @@ def _middle(runs: Sequence[Run], key: str) -> dict[str, float]:
     return {name: median(one[name] for one in found) for name in found[0] if all(name in one for one in found)}
 
 
-def _change(before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, float]:
-    if before is None:
-        return {}
-    pairs = {"batch": (before["trigger_ms"].get("p50"), after["trigger_ms"].get("p50"))}
-    pairs |= {name: (before["latency_ms"].get(name), after["latency_ms"].get(name)) for name in ("p50", "p99")}
+def _change(base: OffsetConfiguration, trigger: dict[str, float], latency: dict[str, float]) -> dict[str, float]:
+    pairs = {"batch": (base.trigger_ms.get("p50"), trigger.get("p50"))}
+    pairs |= {name: (base.latency_ms.get(name), latency.get(name)) for name in ("p50", "p99")}
     return {name: new / old - 1 for name, (old, new) in pairs.items() if old and new is not None}
 
 
@@ -112,6 +119,11 @@ def read(path: Path) -> list[dict[str, Any]]:
         raise InputError(str(path), "is no result of this benchmark", "give a file that --output wrote") from None
 
 
-def write(result: Mapping[str, Any], path: Path) -> None:
+def write(result: OffsetResult, path: Path) -> None:
     """Write the result as JSON."""
-    path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    path.write_text(as_json(result))
+
+
+def as_json(result: OffsetResult) -> str:
+    """The result as JSON that ends in a line break."""
+    return json.dumps(plain(result), indent=2, ensure_ascii=False) + "\n"
