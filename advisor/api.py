@@ -58,9 +58,9 @@ def analyze(
 
     if not on_cluster(engine, spark):
         reading = files.read(given, stages=stages, progress=progress)
-        report = assemble(reading, judges, asked).typed
-        _refuse_absent(asked, limits, report.queries, span(reading.batches))
-        return Shown(report, lambda: assemble(reading, judges, replace(asked, series=True)).typed)
+        report = _shown(reading, judges, asked)
+        _refuse_absent(asked, limits, report.typed.queries, span(reading.batches))
+        return report
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given) as session:
@@ -71,27 +71,36 @@ def analyze(
     return Shown(report_on(judged.reading, judged.entries, judged.by_jvm).typed)
 
 
+def _shown(reading: batches.Reading, judges: catalogue.Catalogue, asked: Asked) -> Shown:
+    """The report on what was read; its single batches are made of that when it is drawn."""
+    from advisor.views.notebook import Shown  # noqa: PLC0415 - what shows a report is not needed before there is one
+
+    return Shown(
+        assemble(reading, judges, asked).typed, lambda: assemble(reading, judges, replace(asked, series=True)).typed
+    )
+
+
 def follow(
     paths: str | Path | Iterable[str | Path],
     *,
     set: Iterable[str] = (),
     config: str | Path | None = None,
     rules: Iterable[str | Path] = (),
+    stages: bool | None = None,
 ) -> Iterator[Shown | None]:
     """A look at logs that grow with each step: the report where there is something new, None where there is nothing.
 
     `paths`: files, directories or globs of this machine, through rotation and truncation; the rest as for `analyze`.
+    What ran inside addBatch (`stages`) is read again from the beginning each time.
     It never ends by itself. Raises InputError where there is no such file, UsageError and CatalogueError for what was
     asked wrongly.
     """
     given, judges, asked = _understood(paths, set, config, rules, None, None, None)
     following = Following(given)
-    from advisor.views.notebook import Shown  # noqa: PLC0415
-
     try:
         while True:
             grown = following.poll()
-            yield Shown(assemble(following.reading(), judges, replace(asked, live=True)).typed) if grown else None
+            yield _shown(following.reading(stages), judges, replace(asked, live=True)) if grown else None
     finally:
         following.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from click.testing import CliRunner
 from advisor import api
 from advisor.cli import main
 from advisor.cli.watching import ended, until_it_ends
-from advisor.contract import Report
 from advisor.views.notebook import Shown
 from tests.views.reports import dead, healthy, report, slow
 
@@ -20,10 +20,10 @@ LOG = Path(__file__).parents[1] / "sample_progress/LG001/rate-to-noop-4.3.0/driv
 
 def test_it_shows_what_is_new_and_ends_when_every_query_has_stopped() -> None:
     running, stopped = report(slow()), report(slow() | {"state": "stopped"})
-    shown: list[Report] = []
+    shown: list[Shown] = []
     waits: list[float] = []
     until_it_ends(iter([Shown(running), None, Shown(stopped), Shown(running)]), shown.append, waits.append)
-    assert shown == [running, stopped]
+    assert [one.typed for one in shown] == [running, stopped]
     assert len(waits) == 2
 
 
@@ -31,7 +31,7 @@ def test_an_interrupt_ends_it() -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    shown: list[Report] = []
+    shown: list[Shown] = []
     until_it_ends(iter([None, Shown(report(slow()))]), shown.append, interrupted)
     assert shown == []
 
@@ -47,6 +47,21 @@ def test_a_log_whose_query_has_stopped_is_printed_once() -> None:
     assert result.exit_code == 0, result.output
     assert result.output.count("LOGS: 119 ms of a 183 ms batch") == 1
     assert result.output.startswith("─" * 20 + " 2026-11-21 08:56:53 UTC\n")
+
+
+def test_output_and_format_are_those_of_analyze(tmp_path: Path) -> None:
+    made = tmp_path / "report.json"
+    result = CliRunner().invoke(main, ["watch", str(LOG), "--format", "json", "--output", str(made)])
+    assert (result.exit_code, result.output) == (0, "")
+    (query,) = json.loads(made.read_text())["queries"]
+    assert query["screen"]["loss"]["kind"] == "logs"
+    assert query["inside"]["parts"], "addBatch of a small log is opened"
+
+
+def test_a_page_needs_a_file() -> None:
+    result = CliRunner().invoke(main, ["watch", str(LOG), "--format", "html"])
+    assert result.exit_code == 2
+    assert "name the file with --output" in result.output
 
 
 def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:

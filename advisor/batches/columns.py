@@ -68,7 +68,11 @@ PHASES: tuple[Column, ...] = (
     _phase("getEndOffset", "asks the source what is new", "the same in Spark 2.4"),
     _phase("setOffsetRange", "tells the source what to read", "fixing the range of offsets in Spark 2.4"),
     _phase("walCommit", "writes the offset log", "writing the offset log, source commits, and the purge of the logs"),
-    _phase("getBatch", "prepares the source's data", "making the source's data frame; near zero for the new interface"),
+    _phase(
+        "getBatch",
+        "prepares the source's data",
+        "preparing the data frame; near zero for sources of the newer interface",
+    ),
     _phase("queryPlanning", "plans the batch", "planning the batch"),
     _phase("addBatch", "reads, computes, writes", "the batch's own Spark jobs; null in a trigger that ran no batch"),
     _phase(

@@ -13,7 +13,7 @@ from advisor.cli import fleet
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.fleet import fleet_options
 from advisor.cli.options import stages_option, wish_options
-from advisor.cli.output import check_page, output_options, put, terminal
+from advisor.cli.output import check_page, output_options, put, rendered
 from advisor.errors import InputError
 from advisor.vocabulary import LEVELS
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from advisor.contract import Input, Level
-    from advisor.views.notebook import Shown
-
-_MOST_COLUMNS = 120
 
 _HELP = """Read progress from PATHS and say what is worth changing.
 
@@ -75,7 +72,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     with _wanted(paths, options) as wanted:
         report = judge(paths, series=options["form"] == "html", stages=options["stages"], **wanted)
     fleet.tell_of_jvm(report.typed.input)
-    put(_rendered(report, options), options)
+    put(rendered(report, options, everything=options["everything"]), options)
     _refuse_only_broken(paths, report.typed.input)
     return report.worst_level()
 
@@ -110,22 +107,6 @@ def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[st
 def fails(worst: Level | None, level: Level | None) -> bool:
     """Whether the worst level of a report reaches this one; never without a level."""
     return bool(worst and level) and LEVELS.index(worst) >= LEVELS.index(level)
-
-
-def _rendered(report: Shown, options: dict[str, Any]) -> str:
-    if options["form"] == "json":
-        from advisor.views.clean import ascii_json
-
-        return ascii_json(report.to_json().rstrip("\n") + "\n")
-    if options["form"] == "markdown":
-        from advisor.views.markdown import report_as_markdown
-
-        return report_as_markdown(report.typed, everything=options["everything"])
-    if options["form"] == "html":
-        return report.to_html()
-    from advisor.views.terminal import report_as_text
-
-    return report_as_text(report.typed, everything=options["everything"], **terminal(options))
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def list_metrics(**options: Any) -> None:
 
 @metrics.command("show")
 @click.argument("metric", metavar="NAME", shell_complete=completing.metrics)
-@output_options("markdown", "json")
+@output_options("text", "json", "markdown")
 def show_metric(metric: str, **options: Any) -> None:
     """Print one metric: what it is, its unit, and the rules that read it."""
     from advisor.cli import listing
@@ -50,7 +50,7 @@ def list_facts(**options: Any) -> None:
 
 @facts.command("show")
 @click.argument("fact", metavar="NAME", shell_complete=completing.fact_names)
-@output_options("markdown", "json")
+@output_options("text", "json", "markdown")
 def show_fact(fact: str, **options: Any) -> None:
     """Print one fact: what it is, its values, where it is found, and the rules and steps that need it."""
     from advisor.cli import listing

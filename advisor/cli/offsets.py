@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from advisor.cli.numbers import SECONDS
+from advisor.cli.output import output_options, put, terminal
 from advisor.cli.spark import pairs, require, session
 
 _HELP = """What asynchronous log purge and asynchronous progress tracking save, measured here.
@@ -20,7 +21,7 @@ fetches jars with Spark's own Ivy the first time.
 \b
 Examples:
   latency-advisor bench offsets --quick
-  latency-advisor bench offsets --path stat --checkpoint s3a:20 --rate 10000 --output s3a.json
+  latency-advisor bench offsets --path stat --checkpoint s3a:20 --rate 10000 --save-runs s3a.json
   latency-advisor bench offsets --path stat --checkpoint s3a --checkpoint s3a:20 --interval 4000 --chart saved.svg
   latency-advisor bench offsets --runs-from s3a.json --runs-from local.json --rounds 0 --chart offsets.svg
 """
@@ -50,18 +51,15 @@ def bench() -> None:
 @click.option("--place", metavar="DIR", help="Where local checkpoints lie: storage that the whole cluster reaches.")
 @click.option("--spark", metavar="KEY=VALUE", help="A setting with which Spark starts. Repeatable.", **_MANY)
 @click.option("--runs-from", type=click.Path(path_type=Path, exists=True, dir_okay=False), **_MANY,
-              help="A file that --output wrote: its runs count, too. Repeatable.")  # fmt: skip
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the result as JSON, after each run."
-)
+              help="A file that --save-runs wrote: its runs count, too. Repeatable.")  # fmt: skip
+@click.option("--save-runs", type=click.Path(path_type=Path, dir_okay=False),
+              help="Keep all runs in this JSON file, after each run.")  # fmt: skip
 @click.option("--chart", type=click.Path(path_type=Path, dir_okay=False), help="Write a chart: .svg, .png, .html.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
+@output_options("text", "json")
 def offsets(**options: Any) -> None:
     """Make the runs and print what they say."""
     from advisor.bench.offsets import chart
     from advisor.bench.offsets.result import as_json, read, result, write
-    from advisor.cli.printing import show, terminal
     from advisor.views.offsets import offsets_as_text
 
     if options["chart"]:
@@ -70,15 +68,15 @@ def offsets(**options: Any) -> None:
     runs = [run for path in options["runs_from"] for run in read(path)]
     for run in _made(options):
         runs.append(run)
-        if options["output"]:
-            write(result(runs), options["output"])
+        if options["save_runs"]:
+            write(result(runs), options["save_runs"])
     found = result(runs)
     if options["chart"]:
         chart.write(found, options["chart"])
     if options["form"] == "json":
-        show(as_json(found))
+        put(as_json(found), options)
     else:
-        show(offsets_as_text(found, **terminal(plain=options["no_color"])))
+        put(offsets_as_text(found, **terminal(options)), options)
 
 
 def _made(options: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,7 @@ from advisor.cli.options import Command, group
 
 if TYPE_CHECKING:
     from advisor.cli.printing import Look
+    from advisor.views.notebook import Shown
 
 
 def output_options(*forms: str) -> Callable[[Command], Command]:
@@ -41,6 +42,23 @@ def terminal(options: Mapping[str, Any]) -> Look:
     from advisor.cli import printing
 
     return printing.terminal(plain=options["no_color"] or to_file(options))
+
+
+def rendered(report: Shown, options: Mapping[str, Any], *, everything: bool = False) -> str:
+    """A report in the form that is asked for; with `everything` all of it, where the form would leave something out."""
+    if options["form"] == "json":
+        from advisor.views.clean import ascii_json
+
+        return ascii_json(report.to_json().rstrip("\n") + "\n")
+    if options["form"] == "markdown":
+        from advisor.views.markdown import report_as_markdown
+
+        return report_as_markdown(report.typed, everything=everything)
+    if options["form"] == "html":
+        return report.to_html()
+    from advisor.views.terminal import report_as_text
+
+    return report_as_text(report.typed, everything=everything, **terminal(options))
 
 
 def put(words: str, options: Mapping[str, Any]) -> None:

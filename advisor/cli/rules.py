@@ -46,7 +46,7 @@ def list_rules(dirs: tuple[str, ...], **options: Any) -> None:
 @rules.command("show")
 @click.argument("rule", metavar="ID", shell_complete=completing.rules)
 @_DIRS
-@output_options("markdown", "json")
+@output_options("text", "json", "markdown")
 def show_rule(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
     """Print one rule: what it stands on, what it says, its steps."""
     from advisor.catalogue import load
@@ -69,7 +69,7 @@ def list_steps(dirs: tuple[str, ...], **options: Any) -> None:
 @steps.command("show")
 @click.argument("step", metavar="ID", shell_complete=completing.steps)
 @_DIRS
-@output_options("markdown", "json")
+@output_options("text", "json", "markdown")
 def show_step(step: str, dirs: tuple[str, ...], **options: Any) -> None:
     """Print one step: for whom it is, when Spark takes it, what it saves and costs, and how it is undone."""
     from advisor.catalogue import load

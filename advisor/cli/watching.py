@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli.options import wish_options
+from advisor.cli.options import stages_option, wish_options
+from advisor.cli.output import check_page, output_options, put, rendered, terminal, to_file
 
 if TYPE_CHECKING:
     from advisor.contract import Report
@@ -29,11 +30,13 @@ Examples:
   latency-advisor watch driver.log
   latency-advisor watch progress/ --set task_slots=32
   latency-advisor watch driver.log --once-per 10s >> advice.log
+  latency-advisor watch driver.log --format html --output page.html
 """
 
 
 @click.command(help=_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@output_options("text", "json", "markdown", "html")
 @click.option(
     "--once-per",
     metavar="TIME",
@@ -41,22 +44,27 @@ Examples:
     "Without a terminal this is 10s.",
 )
 @wish_options
-@click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR).")
+@stages_option
 def watch(paths: tuple[str, ...], **options: Any) -> int:
     """Follow the paths until Ctrl-C, or until nothing runs any more."""
     from advisor.api import duration, follow
     from advisor.cli.spark import end_in_order
 
-    every = options["once_per"] or (None if sys.stdout.isatty() else "10s")
+    if options["form"] == "html" and not to_file(options):
+        raise click.UsageError("--format html is written again and again: name the file with --output")
+    check_page(options)
+    drawn = sys.stdout.isatty() and options["form"] == "text" and not to_file(options)
+    every = options["once_per"] or (None if drawn else "10s")
     seconds = POLL_SECONDS if every is None else duration(every, "--once-per").total_seconds()
     end_in_order()
-    steps = follow(paths, set=options["given"], config=options["config"], rules=options["rules"])
+    asked = {name: options[name] for name in ("config", "rules", "stages")}
+    steps = follow(paths, set=options["given"], **asked)
     with _printed(options) if every else _drawn(options) as show:
         until_it_ends(steps, show, lambda busy: time.sleep(max(seconds, busy / CPU_SHARE)))
     return 0
 
 
-def until_it_ends(steps: Iterable[Shown | None], show: Callable[[Report], None], wait: Callable[[float], None]) -> None:
+def until_it_ends(steps: Iterable[Shown | None], show: Callable[[Shown], None], wait: Callable[[float], None]) -> None:
     """Show each step's report, and wait between steps, until every query has stopped or somebody interrupts it.
 
     `wait` hears the seconds of CPU time that the step took.
@@ -65,7 +73,7 @@ def until_it_ends(steps: Iterable[Shown | None], show: Callable[[Report], None],
     try:
         for report in looks:
             if report is not None:
-                show(report.typed)
+                show(report)
                 if ended(report.typed):
                     return
             wait(time.process_time() - begun)
@@ -83,13 +91,13 @@ def ended(report: Report) -> bool:
 
 
 @contextmanager
-def _printed(options: dict[str, Any]) -> Iterator[Callable[[Report], None]]:
-    """Prints each screen below the last one, with the time of its newest batch."""
-    from advisor.cli.printing import show, terminal
-    from advisor.views.terminal import report_as_text
+def _printed(options: dict[str, Any]) -> Iterator[Callable[[Shown], None]]:
+    """Prints each report below the last one, a screen with the time of its newest batch; in a file it replaces it."""
 
-    def printed(report: Report) -> None:
-        show(f"{'─' * 20} {_newest(report)}\n{report_as_text(report, **terminal(plain=options['no_color']))}\n")
+    def printed(report: Shown) -> None:
+        words = rendered(report, options)
+        headed = options["form"] == "text" and not to_file(options)
+        put(f"{'─' * 20} {_newest(report.typed)}\n{words}\n" if headed else words, options)
         sys.stdout.flush()
 
     yield printed
@@ -104,16 +112,12 @@ def _newest(report: Report) -> str:
 
 
 @contextmanager
-def _drawn(options: dict[str, Any]) -> Iterator[Callable[[Report], None]]:
+def _drawn(options: dict[str, Any]) -> Iterator[Callable[[Shown], None]]:
     """Draws each screen in the place of the last one."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    from advisor.cli.printing import terminal
-    from advisor.views.terminal import report_as_text
-
-    look = terminal(plain=options["no_color"])
-    console = Console(no_color=not look["color"], highlight=False)
+    console = Console(no_color=not terminal(options)["color"], highlight=False)
     with Live(Text("waiting for the first batch"), console=console, auto_refresh=False) as live:
-        yield lambda report: live.update(Text.from_ansi(report_as_text(report, **look) + "\nCtrl-C ends"), refresh=True)
+        yield lambda report: live.update(Text.from_ansi(rendered(report, options) + "\nCtrl-C ends"), refresh=True)

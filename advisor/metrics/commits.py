@@ -40,14 +40,14 @@ def log_compaction_ms(window: Window) -> Windowed:
 
 @window_metric("ms", phases=("add_batch_ms",))
 def log_compaction_spread_ms(window: Window) -> Windowed:
-    """The same, spread over all batches."""
+    """Writing the list of all files of a file sink again, spread over all batches."""
     told = _known(window, "log_compaction_ms")
     return told if isinstance(told, Missing) else Estimate.exactly(mean(told))
 
 
 @window_metric("share", phases=("add_batch_ms",))
 def log_compaction_share(window: Window) -> Windowed:
-    """The same over the time of all batches."""
+    """Writing the list of all files of a file sink again over the time of all batches."""
     each = log_compaction_spread_ms(window)
     if not isinstance(each, Estimate):
         return each

@@ -128,7 +128,7 @@ def late_rows_share(window: Window) -> Batchwise:
 
 @batch_metric("ratio", "count")
 def least_computations(window: Window) -> Batchwise:
-    """How often the batch was computed at least: no computation drops more rows than were read."""
+    """How many times the batch was computed at least: one computation drops no more rows than were read."""
     share = late_rows_share(window)
     return np.maximum(np.ceil(share), 1.0) if isinstance(share, np.ndarray) else share
 

@@ -56,7 +56,7 @@ def latency_quantiles(window: Window, at: tuple[float, ...]) -> Quantiles | Miss
 
 @window_metric("ms", time="latency")
 def record_latency_without_spikes_ms(window: Window) -> Windowed:
-    """The same over batches that are not slow in a rhythm and do not follow one that is, p50 and p99."""
+    """Record latency without the periodic slow batches and those right after them, p50 and p99."""
     found, mixed = rhythm(window), mixture(window)
     if isinstance(found, Missing):
         return found

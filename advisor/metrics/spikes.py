@@ -124,14 +124,14 @@ def spike_every(window: Window) -> Windowed:
 
 @window_metric("share")
 def spike_time_share(window: Window) -> Windowed:
-    """The time of the batches in the rhythm over the time of all batches."""
+    """The time of the periodic slow batches over the time of all batches."""
     parts = _parted(window)
     return _of_rhythm(window, parts and float(parts[0].sum() / (parts[0].sum() + parts[1].sum())))
 
 
 @window_metric("ms")
 def spike_batch_ms(window: Window) -> Windowed:
-    """The median batch in the rhythm."""
+    """The median of the periodic slow batches."""
     parts = _parted(window)
     return _of_rhythm(window, parts and median(parts[0]))
 
@@ -145,7 +145,7 @@ def spike_rest_ms(window: Window) -> Windowed:
 
 @window_metric("ms", phases=tuple(PHASES))
 def spike_excess_ms(window: Window) -> Windowed:
-    """What the batches in the rhythm take beyond the median of the others, spread over all batches."""
+    """What the periodic slow batches take beyond the median of the others, spread over all batches."""
     parts = _parted(window)
     if parts is None:
         return _of_rhythm(window, None)
@@ -155,7 +155,7 @@ def spike_excess_ms(window: Window) -> Windowed:
 
 @window_metric("share")
 def spike_excess_share(window: Window) -> Windowed:
-    """What the batches in the rhythm take beyond the median of the others, over the time of all batches; 0 without."""
+    """What the periodic slow batches take beyond the median of the others, over the time of all batches; 0 without."""
     parts = _parted(window)
     if parts is None:
         return NONE
@@ -165,14 +165,14 @@ def spike_excess_share(window: Window) -> Windowed:
 
 @window_metric("ms")
 def spike_gap_ms(window: Window) -> Windowed:
-    """How much longer the median batch in the rhythm takes than the median of the others; 0 without a rhythm."""
+    """How much longer the median periodic slow batch takes than the median of the others; 0 where there is none."""
     parts = _parted(window)
     return NONE if parts is None else _of_rhythm(window, median(parts[0]) - median(parts[1]))
 
 
 @window_metric("ms")
 def batch_p99_without_spikes_ms(window: Window) -> Windowed:
-    """p99 of triggerExecution over the batches that are not in the rhythm."""
+    """p99 of triggerExecution over all batches but the periodic slow ones."""
     parts = _parted(window)
     return _of_rhythm(window, parts and quantile(parts[1], 0.99))
 

@@ -308,7 +308,7 @@ def table_log_spike_ms(window: Window) -> Windowed:
 
 @window_metric("share", phases=("add_batch_ms",))
 def table_log_spike_share(window: Window) -> Windowed:
-    """The same over the time of all batches."""
+    """What stages on the table's own log take more in periodic slow batches, over the time of all batches."""
     more, found, duration = table_log_spike_ms(window), rhythm(window), window.batches["trigger_execution_ms"]
     if isinstance(found, Missing) or not isinstance(more, Estimate):
         return more

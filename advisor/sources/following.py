@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -56,10 +57,13 @@ class Following:
             self._done.append(self._growing.pop(key))
         return any(grown)
 
-    def reading(self) -> Reading:
-        """All that was read so far."""
+    def reading(self, stages: bool | None = False) -> Reading:
+        """All that was read so far; with `stages` also what ran inside addBatch, of the files that are there.
+
+        None opens addBatch of small files only. Jobs end long after they begin, so that is read from the beginning.
+        """
         parts = [*self._done, *self._growing.values()]
-        return Reading.of(
+        found = Reading.of(
             pa.Table.from_batches([rows for part in parts for rows in part.rows()], SCHEMA),
             table_of(sighting for part in parts for sighting in part.sightings()),
             broken=[broken for part in parts for broken in part.broken()],
@@ -67,6 +71,13 @@ class Following:
             size=sum(part.size for part in parts),
             overruns=[overrun for part in parts for overrun in part.overruns()],
         )
+        return replace(found, inside=self._inside(stages)) if stages is not False else found
+
+    def _inside(self, stages: bool | None) -> Mapping[str, pa.Table]:
+        try:
+            return read(self._paths, sightings=False, stages=stages).inside
+        except InputError:  # there is no event yet, or no file between the old one and the new one
+            return {}
 
     def close(self) -> None:
         """Let go of all files."""

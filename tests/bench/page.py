@@ -1,4 +1,4 @@
-"""The HTML page of many batches and of many queries: its size, how long it takes to make, and until a browser shows it.
+"""The HTML page of many batches and of many queries: its size, and the CPU time to make it and to open it in a browser.
 
 python -m tests.bench.page [--batches 10000] [--queries 1000]
 """
@@ -42,7 +42,10 @@ def many(queries: int) -> Report:
 
 
 def opening(page: str) -> float:
-    """Seconds from the start of the navigation to the end of the page's load, the best of three."""
+    """Seconds of CPU that the page's main thread takes until it is loaded and laid out, the best of three.
+
+    Beside other work on the machine a clock on the wall would tell of that work.
+    """
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as place, sync_playwright() as driver:
@@ -52,8 +55,11 @@ def opening(page: str) -> float:
         took = []
         for _ in range(3):
             opened = browser.new_page()
-            opened.goto(path.as_uri())
-            took.append(opened.evaluate("performance.getEntriesByType('navigation')[0].loadEventStart / 1000"))
+            told = opened.context.new_cdp_session(opened)
+            told.send("Performance.enable", {"timeDomain": "threadTicks"})
+            opened.goto(path.as_uri(), timeout=0)
+            metrics = {one["name"]: one["value"] for one in told.send("Performance.getMetrics")["metrics"]}
+            took.append(metrics["TaskDuration"])
         return float(min(took))
 
 
@@ -65,9 +71,9 @@ def main() -> int:
     asked = parser.parse_args()
     missed = False
     for name, report in (("batches", one(asked.batches)), ("queries", many(asked.queries))):
-        started = time.perf_counter()
+        started = time.process_time()
         page = report_as_page(report)
-        took, size, opens = time.perf_counter() - started, len(page.encode()), opening(page) if CHROMIUM else 0.0
+        took, size, opens = time.process_time() - started, len(page.encode()), opening(page) if CHROMIUM else 0.0
         bad = size > MOST_BYTES[name] or opens > OPENS_WITHIN
         missed |= bad
         print(

@@ -148,3 +148,31 @@ def test_a_comparison_opens_without_a_request_or_a_complaint(context: Any, tmp_p
     opened = Opened(context, tmp_path / "compared.html")
     assert opened.said == [] and opened.asked == [(tmp_path / "compared.html").as_uri()]
     assert opened.page.locator(".sides rect").first.bounding_box()["width"] > 100
+
+
+WIDTHS = {"light": 1000, "dark": 1000, "phone": 360, "print": 718}
+"""Of each look, in pixels; a sheet of A4 between usual margins has 718."""
+PICTURES = Path(__file__).parents[2] / ".screenshots"
+"""To be looked at; no picture is compared with another, as each machine draws letters in its own way."""
+
+
+@pytest.mark.parametrize("look", WIDTHS)
+def test_a_screenshot_is_kept_of_each_look(context: Any, one: Path, many: Path, look: str) -> None:
+    PICTURES.mkdir(exist_ok=True)
+    for path in (one, many):
+        opened = Opened(context, path).page
+        opened.set_viewport_size({"width": WIDTHS[look], "height": 800})
+        opened.emulate_media(**{"dark": {"color_scheme": "dark"}, "print": {"media": "print"}}.get(look, {}))
+        kept = opened.screenshot(path=PICTURES / f"{path.stem}-{look}.png", full_page=True, animations="disabled")
+        assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert len(set(kept)) == 256, "a blank picture holds few different bytes"
+
+
+def test_the_picture_in_the_readme_is_of_the_report_beside_it(context: Any, tmp_path: Path, request: Any) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(analyze(SAMPLES / "LG001/rate-to-noop-4.3.0/driver.log.gz", series=True).to_html())
+    opened = Opened(context, path).page
+    opened.set_viewport_size({"width": 1000, "height": 1320})
+    assert "119 ms of a 183 ms batch (65 %)" in opened.locator(".verdict").inner_text()
+    if request.config.getoption("--write-golden"):
+        opened.screenshot(path=PICTURES.parent / "docs/page.png", animations="disabled")
