@@ -58,7 +58,7 @@ def _of_log(log: str) -> dict[str, object] | None:
     off = (parts[_NAMES].sum(axis=1) - whole).abs() / whole.clip(lower=1)
     executed = to_pandas(reading.batches)["add_batch_ms"].notna().sum()
     return {
-        "log": str(Path(log).relative_to(SAMPLES)) if Path(log).is_relative_to(SAMPLES) else log,
+        "log": _name(log),
         "origin": parts["origin"].iloc[0],
         "batches": executed,
         "told": len(parts),
@@ -70,15 +70,17 @@ def _of_log(log: str) -> dict[str, object] | None:
 
 def print_agreement(paths: Sequence[str]) -> None:
     """Where a folder holds both logs of a run: by how much of addBatch the time in jobs differs between them."""
-    found = []
-    for place in sorted(
-        {str(Path(one.path).parent) for one in expand(paths) if Path(one.path).name == "driver.log.gz"}
-    ):
-        events = [*Path(place).glob("eventlog_*")]
-        if events:
-            both = [_in_jobs(str(log)) for log in (Path(place) / "driver.log.gz", events[0])]
-            found.append((both[0] - both[1]).abs().dropna())
+    rows, found = [], []
+    for place in sorted({Path(one.log).parent for one in expand(paths)}):
+        of_driver, events = sorted(place.glob("driver*.log*")), sorted(place.glob("eventlog_*"))
+        if of_driver and events:
+            off = (_in_jobs(of_driver) - _in_jobs(events)).abs().dropna()
+            rows.append((_name(str(place)), len(off), off.median(), off.quantile(0.95)))
+            found.append(off)
     if found:
+        columns = ["run with both logs", "batches", "jobs differ, median", "p95"]
+        percent = dict.fromkeys(columns[2:], "{:.1%}".format)
+        print(pd.DataFrame(rows, columns=columns).to_string(index=False, formatters=percent))
         differences = pd.concat(found)
         print(
             f"{len(found)} runs with both logs, {len(differences)} batches: the time in jobs differs by "
@@ -86,9 +88,13 @@ def print_agreement(paths: Sequence[str]) -> None:
         )
 
 
-def _in_jobs(log: str) -> pd.Series:
+def _name(log: str) -> str:
+    return str(Path(log).relative_to(SAMPLES)) if Path(log).is_relative_to(SAMPLES) else log
+
+
+def _in_jobs(logs: Sequence[Path]) -> pd.Series:
     """Of each batch the share of addBatch in which a job ran."""
-    parts = advisor.read_stages(log, parts=True).set_index(["run_id", "batch_id"])
+    parts = advisor.read_stages(logs, parts=True).set_index(["run_id", "batch_id"])
     around = ["driver_before_ms", "planning_ms", "driver_between_ms", "sink_commit_ms", "driver_after_ms", "driver_ms"]
     return 1 - parts[around].fillna(0).sum(axis=1) / parts["add_batch_ms"].clip(lower=1)
 

@@ -303,6 +303,16 @@ def test_kafkas_consumers_tell_how_long_they_polled() -> None:
     assert (parts["kafka_poll_ms"] > 0).all()
 
 
+def test_hudis_commit_is_told_from_its_first_line_to_the_end_of_the_batch() -> None:
+    parts = parts_of(SAMPLES / "SK005/hudi-sink-3.5.9")
+    assert parts["sink_commit_ms"].between(1000, 4000).all() and (parts["jobs"] >= 13).all()
+
+
+def test_paimons_commit_that_was_tried_again_is_told() -> None:
+    parts = parts_of(SAMPLES / "SK008/paimon-other-writer-3.5.9")
+    assert parts["commit_retries"].sum() == 1 and parts["sink_commit_ms"].isna().all()
+
+
 COMPACTION = b"""\
 26/11/22 22:02:01.100 INFO DAGScheduler: Got job 1 (start at x) with 1 output partitions
 26/11/22 22:02:01.200 INFO CheckpointFileManager: Writing atomically to file:/t/_spark_metadata/9.compact using temp \

@@ -46,6 +46,8 @@ _ICEBERG = re.compile(
     rb"(?:, addedDataFiles=\w+\{unit=COUNT, value=(\d{1,15})\})?"
     rb"(?:.*? addedFilesSizeInBytes=\w+\{unit=BYTES, value=(\d{1,15})\})?"
 )
+_HUDI_COMMITS = re.compile(rb"Committing \d{1,20} action")
+_HUDI_DONE = re.compile(rb"Micro batch id=\d{1,15} (?:succeeded|failed)")
 _POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
@@ -108,6 +110,9 @@ class DriverLog:
                 "DeltaSink": self._sink,
                 "SparkWrite": self._sink,
                 "LoggingMetricsReporter": self._iceberg,
+                "BaseHoodieWriteClient": self._hudi,
+                "HoodieStreamingSink": self._hudi,
+                "FileStoreCommitImpl": self._paimon,
                 "KafkaDataConsumer": self._consumer,
                 "CheckpointFileManager": self._compaction,
             },
@@ -126,6 +131,7 @@ class DriverLog:
         self._snapshot_tasks = 0
         self._committed = False
         self._compacting: float | None = None
+        self._hudi_since: float | None = None
         self._written = 0
         """Jobs before the sink's last commit began."""
 
@@ -305,15 +311,35 @@ class DriverLog:
         elif line.startswith(b"Committing epoch", message):  # of Iceberg, behind the jobs that write
             self._written = len(self._jobs)
         elif committed := _COMMITTED.match(line, message):
-            jobs = (begun.job for begun in self._jobs[self._written :])
-            inside = sum(job.end - job.start for job in jobs if job.end is not None)
-            self._note("sink_commit_ms", max(0.0, float(committed[1]) - inside))
-            self._written, self._committed = len(self._jobs), False
+            self._commits(float(committed[1]))
+
+    def _commits(self, ms: float) -> None:
+        """A sink's commit that took so long, without the jobs in it."""
+        jobs = (begun.job for begun in self._jobs[self._written :])
+        inside = sum(job.end - job.start for job in jobs if job.end is not None)
+        self._note("sink_commit_ms", max(0.0, ms - inside))
+        self._written, self._committed = len(self._jobs), False
+
+    def _hudi(self, line: bytes, message: int) -> None:
+        """From its first line of the commit to the end of the micro-batch: cleaning and its own tables count, too."""
+        if line.startswith(b"Retrying the failed micro batch", message):
+            self._note("commit_retries", 1)
+        elif not self._clock.fine:
+            return
+        elif _HUDI_COMMITS.match(line, message) and self._hudi_since is None:
+            self._hudi_since, self._written = self._now, len(self._jobs)
+        elif self._hudi_since is not None and _HUDI_DONE.match(line, message):
+            self._commits(self._now - self._hudi_since)
+            self._hudi_since = None
 
     def _iceberg(self, line: bytes, message: int) -> None:
         if report := _ICEBERG.search(line, message):
             for name, number in zip(("commit_retries", "files_written", "bytes_written"), report.groups(), strict=True):
                 self._note(name, int(number or 0) - (name == "commit_retries"))
+
+    def _paimon(self, line: bytes, message: int) -> None:
+        if line.startswith((b"Atomic commit failed for snapshot", b"Retry commit for exception"), message):
+            self._note("commit_retries", 1)
 
     def _consumer(self, line: bytes, message: int) -> None:
         if polled := _POLLED.match(line, message):
