@@ -13,10 +13,10 @@ import pytest
 import advisor
 from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
-from advisor.sources.stages import work_of
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.driverlog import DriverLog, _packed
 from advisor.sources.stages.layout import Layout
+from advisor.sources.stages.statusstore import work_of
 from advisor.stages import PARTS
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
