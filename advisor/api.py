@@ -309,7 +309,7 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 def duration(text: str, option: str) -> pd.Timedelta:
     """A length of time as `30s`, `30m`, `2h`, `1d` or `1h30m`; UsageError, naming the option, for anything else."""
     if re.fullmatch(r"[\d.,\s]+", text):
-        raise UsageError(f"{option} {text}", f"{text.strip()} of what?", _LENGTHS)
+        raise UsageError(f"{option} {text}", f"{text.strip()} has no unit", _LENGTHS)
     try:
         length = pd.Timedelta(text) if _LENGTH.fullmatch(text.strip()) else None
     except ValueError:  # longer than 292 years
@@ -317,7 +317,7 @@ def duration(text: str, option: str) -> pd.Timedelta:
     if length is None:
         raise UsageError(f"{option} {text}", "is no length of time", _LENGTHS)
     if not length > pd.Timedelta(0):
-        raise UsageError(f"{option} {text}", "is not longer than nothing", _LENGTHS)
+        raise UsageError(f"{option} {text}", "must be longer than 0", _LENGTHS)
     return length
 
 

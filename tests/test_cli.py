@@ -231,7 +231,7 @@ def test_an_extra_that_is_missing_is_one_line() -> None:
         (["analyze", LOG, "--set", "statefull=true"], "stateful"),
         (["analyze", LOG, "--set", "sink=kafak"], "kafka"),
         (["analyze", LOG, "--last", "soon"], "--last soon"),
-        (["analyze", LOG, "--last", "30"], "--last 30: 30 of what?; write 30s, 30m"),
+        (["analyze", LOG, "--last", "30"], "--last 30: 30 has no unit; write 30s, 30m"),
         (["analyze", LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' here; there are rate-to-noop"),
         (["analyze", LOG, "--set", "rate-to-nop:sink=kafka"], "did you mean 'rate-to-noop'?"),
         (["compare", LOG, LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' here"),
@@ -417,7 +417,7 @@ def test_the_demonstration_without_spark() -> None:
     result = run("demo", "--no-spark")
     assert result.exit_code == 0, result.output
     assert "LG001" in result.output
-    assert "2. No stream runs here: it was not asked for." in result.output
+    assert "2. No stream runs here: --no-spark was given." in result.output
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_what_is_no_fact_or_stands_twice_is_refused(team: Path) -> None:
 @pytest.mark.parametrize(
     ("id", "said"),
     [
-        ("LG001", "given away: Every batch waits for the offset and commit logs; LG"),
+        ("LG001", "is taken: Every batch waits for the offset and commit logs; LG"),
         ("LG01", "'LG01' is no id of a rule; LG"),
         ("1", "write two letters and three digits"),
     ],

@@ -80,7 +80,7 @@ def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["nowhere.log"], "no such file or directory"),
         (["-"], "only files of this machine can be followed"),
-        ([str(LOG), "--once-per", "10"], "10 of what?"),
+        ([str(LOG), "--once-per", "10"], "10 has no unit"),
     ],
 )
 def test_what_is_asked_wrongly_is_told_in_a_line(arguments: list[str], said: str) -> None:

@@ -16,7 +16,7 @@ _ID = re.compile(r"[A-Z]{2}\d{3}")
 def write_new(id: str, slug: str, directory: Path, known: Catalogue) -> Path:
     """Write the file of a new rule below `directory`, in its family's folder where that is there, and return its path.
 
-    UsageError where the id is none, or is given away.
+    UsageError where the id is none, or is taken.
     """
     _refuse(id, known)
     if not directory.is_dir():
@@ -41,7 +41,7 @@ def _refuse(id: str, known: Catalogue) -> None:
         raise UsageError("rules new", f"{id!r} is no id of a rule", would_do)
     given = known.rules[id].title if id in known.rules else SLUGS.get(id) or RETIRED.get(id)
     if given:
-        raise UsageError("rules new", f"{id} is given away: {given}", would_do)
+        raise UsageError("rules new", f"{id} is taken: {given}", would_do)
 
 
 def free(letters: str, known: Catalogue) -> str:

@@ -36,4 +36,4 @@ def test_rule(name: str, directories: Iterable[str]) -> None:
         for line in found:
             click.echo(f"        {line}")
     if wrong:
-        raise CatalogueError(rule.file, f"{wrong} of {len(rule.examples)} examples are answered otherwise")
+        raise CatalogueError(rule.file, f"{wrong} of {len(rule.examples)} examples fail")

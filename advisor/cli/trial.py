@@ -111,7 +111,7 @@ def _steps(options: dict[str, Any]) -> list[Any]:
     steps = [*options["steps"], *([own] if own else [])]
     if not steps:
         raise UsageError(
-            "trial", "nothing is on trial", "give --step, --conf, --writer-option, --reader-option or --trigger"
+            "trial", "there is no change to try", "give --step, --conf, --writer-option, --reader-option or --trigger"
         )
     return steps
 

@@ -32,7 +32,7 @@ def run(stage: Stage, *, workload: str = "stateless", no_spark: bool = False) ->
         raise UsageError(f"workload {workload!r}", "there is no such workload", f"take one of {', '.join(WORKLOADS)}")
     stage.say("1. A log that Spark 4.3.0 wrote: a stateless stream, checkpoint on a local disk.\n")
     stage.show(analyze([str(sample())]))
-    missing = "it was not asked for" if no_spark else spark_missing()
+    missing = "--no-spark was given" if no_spark else spark_missing()
     if missing:
         stage.say(f"\n2. No stream runs here: {missing}.")
     else:

@@ -42,7 +42,7 @@ def fact_named(name: str, *, place: str) -> Fact:
         )
     fact = FACTS[name]
     if not fact.settable:
-        raise UsageError(place, f"{name} is observed, nobody can set it", f"it is found in: {fact.where}")
+        raise UsageError(place, f"{name} cannot be set, it can only be observed", f"it is found in: {fact.where}")
     return fact
 
 

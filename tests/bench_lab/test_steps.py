@@ -48,7 +48,7 @@ def test_a_step_that_is_code_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["advisor.bench.workloads:rate_to_noop"], "nothing is on trial"),
+        (["advisor.bench.workloads:rate_to_noop"], "there is no change to try"),
         (["advisor.bench.workloads:nothing", "--step", "async-progress"], "nothing"),
         (["no_such_module:build", "--step", "async-progress"], "no_such_module"),
         (["advisor.bench.workloads:rate_to_noop", "--conf", "a"], "KEY=VALUE"),
