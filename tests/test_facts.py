@@ -95,7 +95,7 @@ class TestNames:
             ("spark_version=new", "give a version"),
             ("stateful", "--set stateful=false"),
             ("=1", "--set stateful=false"),
-            ("data_problem=none", "observed, nobody can set it"),
+            ("data_problem=none", "cannot be set, it can only be observed"),
             ("falling_behind=true", "found in: log"),
         ],
     )

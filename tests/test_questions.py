@@ -338,7 +338,7 @@ def test_nobody_keeps_up_while_rows_wait_or_may_wait(tmp_path: Path) -> None:
 def test_rows_that_a_batch_of_kafka_leaves_are_left_by_a_limit(tmp_path: Path) -> None:
     query = only(told(tmp_path, pretty(keeping_up(**offsets(300)))))
     (found,) = [finding for finding in query["findings"] if finding["rule"] == "TR010"]
-    assert "a limit (maxOffsetsPerTrigger) lets a batch take 500 rows, and 300 rows wait" in found["says"]
+    assert "The limit maxOffsetsPerTrigger lets a batch take 500 rows; 300 rows wait" in found["says"]
     assert found["steps"][0]["change"]["reader_option"] == {"maxOffsetsPerTrigger": "1000"}
 
 

@@ -61,7 +61,7 @@ def test_output_and_format_are_those_of_analyze(tmp_path: Path) -> None:
 def test_a_page_needs_a_file() -> None:
     result = CliRunner().invoke(main, ["watch", str(LOG), "--format", "html"])
     assert result.exit_code == 2
-    assert "name the file with --output" in result.output
+    assert "needs --output FILE" in result.output
 
 
 def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
