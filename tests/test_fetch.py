@@ -52,6 +52,14 @@ def test_unknown_slots_leave_an_interval() -> None:
     assert (found.low[1:] < found.high[1:]).all() and (found.high[1:] <= 200).all()
 
 
+@pytest.mark.parametrize(("records", "low", "high"), [(6, 0, 50), (1, 200, 200)])
+def test_one_partition_may_have_its_next_record_by_then(records: int, low: float, high: float) -> None:
+    found = kafka_fetch_wait_ms(window(batches({"0": records}, partitions=1), source="kafka", task_slots=2))
+    least, most = (found.low, found.high) if isinstance(found, Bounds) else (found, found)
+    assert isinstance(least, np.ndarray) and isinstance(most, np.ndarray)
+    assert (least[1:] == pytest.approx(low, abs=2)) and (most[1:] == pytest.approx(high, abs=2))
+
+
 def test_no_wait_is_longer_than_the_limit_that_is_set() -> None:
     found = kafka_fetch_wait_ms(window(batches(EACH), source="kafka", task_slots=4, kafka_fetch_max_wait_ms=10))
     assert isinstance(found, np.ndarray)

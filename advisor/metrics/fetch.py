@@ -79,7 +79,8 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     question on the same connection only after it: after the time to the partition's next record, at most
     fetch.max.wait.ms (500 by default). Per task min(limit, interval x partitions / rows), times the waves of tasks,
     times the reads of the source, at most addBatch; 0 for a batch that left rows behind, since its consumers had more
-    to read. Slots unknown: from one wave to as many as the slots that were seen leave, else one by one.
+    to read. Slots unknown: from one wave to as many as the slots that were seen leave, else one by one. A batch of one
+    partition follows its records: at least what is left of the time to the next one after all but addBatch.
     Where the consumers' own lines are there, no more than they polled.
     """
     if window.facts.value("source") != "kafka":
@@ -94,9 +95,11 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     waves = np.ceil(tasks / (free or fact_number(window, "task_slots_at_least") or 1.0))
     most = np.fmin(most, _polled(window))
     at_most: np.ndarray = np.minimum(each * waves, most)
-    if free is not None or (waves[~np.isnan(waves)] <= 1).all():
-        return at_most
-    return Bounds(np.minimum(each, most), at_most)
+    at_least = at_most if free is not None else np.minimum(each, most)
+    outside = window.batches["trigger_execution_ms"] - window.batches["add_batch_ms"]
+    left = np.clip(until_next - outside, 0.0, None)
+    at_least = np.where(tasks == 1, np.fmin(at_least, left), at_least)
+    return at_most if np.array_equal(at_least, at_most, equal_nan=True) else Bounds(at_least, at_most)
 
 
 @batch_metric("ms", phases=("add_batch_ms",))

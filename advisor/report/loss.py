@@ -23,6 +23,7 @@ from advisor.window import PHASES, Window
 OUTPACED = 2.0  # times as long as its rows took to come: a batch that leaves more to the next one
 MOSTLY_BEHIND = 0.5  # of the batches outlast the interval: that is the loss, whatever they spend their time on
 LEAST_PART = 0.02  # of all batch time: what takes less is not told
+BY_BATCH = ("rate_micro_batch",)  # sources that give each batch as many rows, whatever time has passed
 LEAST_WAIT = 1000.0  # ms for which rows wait in the source: less is no backlog to speak of
 SLOW_FACTOR = 3.0  # times the median: a slow batch
 LEAST_SPIKES = 0.05  # of all time
@@ -133,7 +134,7 @@ def _behind(window: Window) -> Iterator[Loss]:
         yield _falling(f"The backlog grows: every minute records wait {milliseconds(slope)} longer.")
     busy, of_a_row = _value(window, "utilisation"), milliseconds(_value(window, "add_batch_per_row_ms"))
     one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
-    if busy >= OUTPACED and batch >= 1000:
+    if busy >= OUTPACED and batch >= 1000 and window.facts.value("source") not in BY_BATCH:
         yield _falling(
             f"Rows arrive {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its "
             f"rows arrived in {milliseconds(batch / busy)}; addBatch{one_by_one} takes {of_a_row} per row."

@@ -13,7 +13,7 @@ from advisor.metrics.numbers import any_above_zero, fact_number, median
 from advisor.metrics.words import milliseconds
 from advisor.report.change import slower
 from advisor.report.judged import Judged
-from advisor.report.loss import NEARLY_FULL, NO_CAUSE
+from advisor.report.loss import BY_BATCH, NEARLY_FULL, NO_CAUSE
 from advisor.report.unjudged import first_batch, idle
 from advisor.window import Window
 
@@ -219,7 +219,12 @@ def _before_min_partitions(window: Window) -> bool:
 def _outpaced(window: Window) -> Iterator[str]:
     """That rows came faster than a few batches process them: many would show whether it lasts."""
     busy, batch = measure(window, "utilisation"), measure(window, "trigger_execution_ms")
-    if len(window) >= FEWEST_BATCHES or not isinstance(busy, Estimate) or not isinstance(batch, Estimate):
+    if (
+        window.facts.value("source") in BY_BATCH
+        or len(window) >= FEWEST_BATCHES
+        or not isinstance(busy, Estimate)
+        or not isinstance(batch, Estimate)
+    ):
         return
     if busy.safe >= OUTPACED and batch.safe >= LONG_MS:
         yield f"Rows came {busy.safe:.2g} times as fast as they were processed: if that lasts, the query falls behind."

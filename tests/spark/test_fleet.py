@@ -132,6 +132,18 @@ def test_nothing_found_is_the_same_error(spark: Any, tmp_path: Path, content: by
     assert str(cluster.value) == str(local.value)
 
 
+def test_lines_about_falling_behind_are_told_alike(spark: Any, tmp_path: Path) -> None:
+    says = (
+        "WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is 500 milliseconds, but "
+    )
+    for name in ("a", "b"):
+        lines = [f"26/03/01 02:00:0{at} {says}spent {at}200 milliseconds" for at in range(1, 5)]
+        (tmp_path / f"{name}.log").write_text("\n".join(lines) + "\n")
+    one, other = plain(api.analyze(tmp_path, spark=spark)), plain(api.analyze(tmp_path))
+    assert one["input"] == other["input"]
+    assert [entry["lines"] for entry in one["input"]["falling_behind"]] == [4, 4]
+
+
 @pytest.mark.parametrize(
     "asked", [{"since": "2099-01-01"}, {"until": "2001-01-01"}, {"set": ["no-such:sink=kafka"]}], ids=str
 )
