@@ -42,9 +42,10 @@ class Columns:
         return self._length
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
+        column = self._made.get(name)
+        if column is None:
+            column = self._made[name] = self._make(name)
+        return column
 
     def __contains__(self, name: str) -> bool:
         try:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from advisor.catalogue import Condition
 from advisor.facts import FACTS, version_at_least, version_in_words
@@ -19,8 +21,7 @@ VERSIONS: Final = ("spark_version", "databricks_runtime")
 """Facts that are known by their bounds, too."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a condition says of a window: `holds` is None when it is not known, `because` says why it is not yes.
 
     `facts`: the facts it was asked of. `unknown`: those whose value would settle it. `inferred`: it holds, but only by
@@ -37,11 +38,10 @@ class Answer:
 YES = Answer(True)
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Conditions together: no as soon as one is no, yes when all are."""
 
-    answers: tuple[Answer, ...] = field(default=())
+    answers: tuple[Answer, ...] = ()
 
     @property
     def holds(self) -> bool | None:

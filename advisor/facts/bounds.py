@@ -39,10 +39,12 @@ def version_bounds(executed: Columns, operators: Columns, keys: Iterable[str]) -
     What is there bounds from below on open-source Spark only: Databricks brings phases to older versions, so what is
     missing bounds from above everywhere.
     """
-    least, below = _newest([*_present(executed, operators, set(keys))]), _oldest([*_missing(executed, operators)])
+    whole = ~shortened(executed)
+    least = _newest([*_present(executed, operators, set(keys))])
+    below = _oldest([*_missing(executed, operators, whole)])
     if least and below and version_at_least(least, below):
         least = None
-    before_commits = COMMIT_OFFSETS_ON_DATABRICKS[1] if _lacks(executed, "commit_offsets_ms") else None
+    before_commits = COMMIT_OFFSETS_ON_DATABRICKS[1] if _lacks(executed, whole, "commit_offsets_ms") else None
     return {
         "spark_version_at_least": least,
         "spark_version_below": below,
@@ -61,23 +63,24 @@ def _present(executed: Columns, operators: Columns, keys: set[str]) -> Iterator[
         yield "3.1"
 
 
-def _missing(executed: Columns, operators: Columns) -> Iterator[str]:
+def _missing(executed: Columns, operators: Columns, whole: np.ndarray) -> Iterator[str]:
     if not np.isnan(executed["get_end_offset_ms"]).all():
         yield "3.0"
-    if _lacks(executed, "commit_offsets_ms"):
+    if _lacks(executed, whole, "commit_offsets_ms"):
         yield "3.4"
-    if _lacks(executed, "batch_duration_ms", "timestamp"):  # both stand at an event's head, which may be cut off
+    timed = whole & ~np.isnan(executed["timestamp"])  # stands at an event's head, too, which may be cut off
+    if _lacks(executed, timed, "batch_duration_ms"):
         yield "4.0"
-    if _without_times(executed, operators):
+    if _without_times(operators, whole):
         yield "3.2"
     old = ~np.isnan(executed["get_offset_ms"] + executed["timestamp"]) & np.isnan(executed["batch_id"])
     if old.any():
         yield "2.2" if (executed["run_id"][old] == executed["id"][old]).all() else "2.3"
 
 
-def _without_times(executed: Columns, operators: Columns) -> bool:
+def _without_times(operators: Columns, whole: np.ndarray) -> bool:
     """Whether operators tell their rows and neither times nor names, which came together, where nobody shortened."""
-    if np.isnan(operators["rows_total"]).all() or (len(executed) and shortened(executed).all()):
+    if np.isnan(operators["rows_total"]).all() or (len(whole) and not whole.any()):
         return False
     return not any(operators["name"]) and bool(np.isnan(operators["commit_ms"]).all())
 
@@ -91,9 +94,8 @@ def shortened(batches: Columns) -> np.ndarray:
     return found
 
 
-def _lacks(executed: Columns, column: str, *beside: str) -> bool:
-    """Whether no whole event has a value there; whole is one that has the columns `beside` it, too."""
-    whole = ~np.any([shortened(executed), *(np.isnan(executed[name]) for name in beside)], axis=0)
+def _lacks(executed: Columns, whole: np.ndarray, column: str) -> bool:
+    """Whether there are whole events, and none of them has a value there."""
     return bool(whole.any() and np.isnan(executed[column][whole]).all())
 
 

@@ -35,6 +35,11 @@ class Facts(Mapping[str, Known]):
     def __repr__(self) -> str:
         return f"Facts({self._known}, conflicts={self.conflicts})"
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """What is known of this fact, or `default`."""
+        # Mapping's own raises and catches an error for each fact that is not known, a hundred times a run
+        return self._known.get(name, default)
+
     def value(self, name: str) -> Any:
         """The value, or None when it is not known (or known to be none)."""
         known = self._known.get(name)

@@ -17,11 +17,10 @@ def budget(window: Window) -> dict[str, float]:
     """
     if not len(window):
         return {}
-    columns = {name: window.batches[column] for column, name in PHASES.items()}
-    columns["other"] = window.batches["other_phases_ms"]
     inside = window.middle
-    count = max(1, int(inside.sum()))
-    parts = {name: float(np.nansum(values[inside])) / count for name, values in columns.items()}
+    columns = np.array([window.batches[column][inside] for column in (*PHASES, "other_phases_ms")])
+    means = np.nansum(columns, axis=1) / max(1, int(inside.sum()))
+    parts = dict(zip((*PHASES.values(), "other"), means.tolist(), strict=True))
     rest = measure(window, "unaccounted_ms", "typical")
     parts["commitLog" if hides_commit_log(window) else "unaccounted"] = rest.safe if isinstance(rest, Estimate) else 0.0
     return {name: round(ms, 1) for name, ms in parts.items() if ms >= 0.05}

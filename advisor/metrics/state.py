@@ -289,8 +289,8 @@ def rows_per_state_partition(window: Window) -> Batchwise:
     operator without a name (before Spark 3.2), most often an aggregation. Elsewhere numRowsUpdated counts keys, not
     rows. A mean: one hot key does not show.
     """
-    names = window.operators["name"]
-    combined = np.isin(names.astype(str), AGGREGATIONS) | (names == None)  # noqa: E711 - an array, element by element
+    names = window.operators["name"].tolist()
+    combined = np.array([name is None or name in AGGREGATIONS for name in names], bool)
     read = window.batches["input_rows"][window.operators["batch"]]
     return _largest_told(window, np.where(combined, window.operators["rows_updated"], read) / partitions(window))
 

@@ -39,15 +39,16 @@ def worst(window: Window) -> tuple[WorstBatch, ...]:
     rest = measured(window, "unaccounted_ms")
     if isinstance(rest, np.ndarray):
         phases["unaccounted"] = rest
-    return tuple(_told(window, at, phases) for at in longest if not np.isnan(duration[at]))
+    usual = {name: median(values) for name, values in phases.items()}
+    return tuple(_told(window, at, phases, usual) for at in longest if not np.isnan(duration[at]))
 
 
-def _told(window: Window, at: int, phases: Mapping[str, np.ndarray]) -> WorstBatch:
+def _told(window: Window, at: int, phases: Mapping[str, np.ndarray], usual: Mapping[str, float]) -> WorstBatch:
     number, when, rows, duration = (
         float(window.batches[name][at]) for name in ("batch_id", "timestamp", "input_rows", "trigger_execution_ms")
     )
     here = {name: float(values[at]) for name, values in phases.items() if not np.isnan(values[at])}
-    above = {name: ms - median(phases[name]) for name, ms in here.items()}
+    above = {name: ms - usual[name] for name, ms in here.items()}
     phase = max(above, key=lambda name: above[name], default=None)
     if phase is not None and above[phase] < LEAST_EXCESS * duration:
         phase = max(here, key=lambda name: here[name])

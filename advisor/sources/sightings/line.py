@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Final
 
@@ -32,8 +31,7 @@ class _Structured(msgspec.Struct):
 _DECODER: Final = msgspec.json.Decoder(_Structured)
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """A log line around a marker; `text` holds the message (of a plain line: the line), `after` what follows it."""
 
     text: str
