@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from advisor.facts import Facts
 
 LONGEST_PHASES, LONGEST_PHASES_MS = 1.05, 50.0  # times the trigger that holds them, and more by this: a mistake
+OVERLAP_MS = 50.0  # of two batches of a run: in no recorded one they overlap by more than 2 ms
 LONGEST_WARM_UP = 50  # batches after a start that can still be cold
 CALM_BATCHES = 5  # this many fast batches in a row end the warm-up
 WARM_UP_FACTOR = 1.5  # a batch is cold until it stays under this times the later median
@@ -171,10 +172,22 @@ def _timed(executed: Columns) -> Columns:
 
 
 def _impossible(executed: Columns) -> np.ndarray:
-    """Which batches have phases that together outlast their trigger, which holds them: their units are mixed."""
+    """Which batches have phases that together outlast their trigger, which holds them, or last into the next batch."""
     phases = np.nansum([executed[phase] for phase in PHASES], axis=0)
-    longer: np.ndarray = phases > executed["trigger_execution_ms"] * LONGEST_PHASES + LONGEST_PHASES_MS
-    return longer
+    longer = phases > executed["trigger_execution_ms"] * LONGEST_PHASES + LONGEST_PHASES_MS
+    found: np.ndarray = longer | lasts_into_the_next(executed)
+    return found
+
+
+def lasts_into_the_next(executed: Columns) -> np.ndarray:
+    """Which batches end after the next one began, or have a higher number: a clock or a duration is wrong.
+
+    Nothing follows the last one: it is trusted where all others can be.
+    """
+    starts, ends = executed["timestamp"], executed["timestamp"] + executed["trigger_execution_ms"]
+    falls = (np.diff(executed["batch_id"]) < 0) & ~np.isnan(np.diff(starts))
+    found: np.ndarray = (ends[:-1] - starts[1:] > OVERLAP_MS) | falls
+    return np.concatenate([found, np.full(min(1, len(executed)), found.any())])
 
 
 def _follows_the_start(executed: Columns, gap: np.ndarray) -> np.ndarray:

@@ -44,12 +44,13 @@ def event(number: int, at_ms: float, interval_ms: float, row: Mapping[str, Any])
 def events(
     rows: Iterable[Mapping[str, Any]], *, first: int = 10, interval_ms: float | None = None
 ) -> list[dict[str, Any]]:
-    """Batches one after another; the interval is that given, or each batch's own length."""
-    made, at = [], 0.0
+    """Batches one after another; the interval is that given, or as long as the batch before took."""
+    made, at, before = [], 0.0, 0.0
     for number, row in enumerate(rows, first):
-        gap = interval_ms or row.get("interval", row["triggerExecution"])
+        gap = max(interval_ms or row.get("interval", 0.0), before or row["triggerExecution"])
         at += gap
         made.append(event(number, at, gap, row))
+        before = row["triggerExecution"]
     return made
 
 

@@ -143,7 +143,7 @@ def test_batches_whose_phases_outlast_their_trigger_are_left_out() -> None:
 def test_a_run_of_impossible_times_promises_nothing() -> None:
     report = assemble(Reading.of(odd_table([{"triggerExecution": 10, "addBatch": 60_000}] * 40)), CATALOGUE)
     (query,) = report.queries
-    assert "the phases of each batch outlast its trigger" in query["verdict"]
+    assert "the times of these batches contradict each other" in query["verdict"]
     assert query["best_step"] is None
     assert "goes_to" not in query["screen"]
 
@@ -152,7 +152,14 @@ def test_a_run_of_impossible_times_promises_nothing() -> None:
 def test_a_clock_that_stands_or_runs_backwards_is_told(instants: str) -> None:
     each = [f"2026-03-01T02:{59 - at:02}:00.000Z" if instants == "falling" else instants for at in range(41)]
     made = run_window(odd_table([{"timestamp": instant} for instant in each]), settled({}))
-    assert "a clock was set back" in str(data_problem(made))
+    assert "41 batches lasted into the next one: a clock was set back" in str(data_problem(made))
+    assert not len(made)
+
+
+def test_durations_in_other_units_than_the_clock_decide_nothing() -> None:
+    long = dict.fromkeys(("triggerExecution", "addBatch"), 60000)
+    made = run_window(odd_table([{}] * 20 + [long] + [{}] * 20), settled({}))
+    assert long["addBatch"] not in made.batches["add_batch_ms"]
 
 
 def test_a_damaged_number_of_a_batch_is_no_gap_in_the_log() -> None:

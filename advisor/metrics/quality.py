@@ -7,11 +7,9 @@ import numpy as np
 from advisor.metrics.numbers import known
 from advisor.metrics.registry import Estimate, Windowed, window_metric
 from advisor.metrics.state import least_shown
-from advisor.window import Window
+from advisor.window import Window, lasts_into_the_next
 
 FEWEST_OF_A_LOG = 10
-OVERLAP_MS = 50.0
-"""Of two batches of one run by one clock: in no recorded run they overlap by more than 2 ms."""
 
 
 def _count(number: float) -> Estimate:
@@ -40,17 +38,14 @@ def inflated_partitions(window: Window) -> Windowed:
 
 @window_metric("count", "count")
 def clock_steps(window: Window) -> Windowed:
-    """Batches that start before the one before them ended, or have a lower number: a clock that stands or goes back."""
-    executed = window.executed
-    ended = executed["timestamp"] + executed["trigger_execution_ms"]
-    early = ended[:-1] - executed["timestamp"][1:] > OVERLAP_MS
-    return _count((early | (np.diff(executed["batch_id"]) < 0)).sum())
+    """Batches that end after the next one began, or have a higher number: a clock that stands or goes back."""
+    return _count(lasts_into_the_next(window.executed).sum())
 
 
 @window_metric("count", "count")
 def impossible_times(window: Window) -> Windowed:
     """Batches whose phases together outlast their trigger, by more than 50 ms and 5 %: mixed units."""
-    return _count(window.executed["impossible"].sum())
+    return _count((window.executed["impossible"] & ~lasts_into_the_next(window.executed)).sum())
 
 
 def odd_batches(window: Window) -> Estimate:
@@ -61,9 +56,9 @@ def odd_batches(window: Window) -> Estimate:
 _PROBLEMS = (
     (missing_batches, "the log lacks {n} between the first and the last"),
     (inflated_partitions, "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"),
-    (clock_steps, "{n} began before the batch before had ended: a clock was set back, or times are damaged"),
+    (clock_steps, "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out"),
     (impossible_times, "phases outlast the whole trigger in {n}: units are mixed, these were left out"),
-    (odd_batches, "a time, a duration or a number of rows cannot be right in {n}; these were left out"),
+    (odd_batches, "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out"),
 )
 
 

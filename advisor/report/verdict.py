@@ -281,5 +281,5 @@ def _nothing_to_judge(judged: Judged) -> str:
     if bool(executed["cold"].all()):
         quiet = f" {idle(judged.idle)}" if judged.idle is not None and len(judged.idle) else ""
         return f"{first_batch(judged.window)}{quiet}"
-    wrong = "the phases of each batch outlast its trigger, so the numbers cannot be right"
+    wrong = "the times of these batches contradict each other, so they cannot be right"
     return f"Nothing to judge: {wrong if executed['impossible'].any() else 'no batch with rows after the start'}."
