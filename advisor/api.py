@@ -326,5 +326,5 @@ def _instant(option: str, text: str | None) -> pd.Timestamp | None:
         return None
     instant = pd.to_datetime(text, errors="coerce") if _INSTANT.match(text.strip()) else None
     if pd.isna(instant):
-        raise UsageError(f"--{option} {text}", "is no point in time", "write 2026-03-01T02:30:00Z")
+        raise UsageError(f"--{option} {text}", "is no point in time from 1678 to 2261", "write 2026-03-01T02:30:00Z")
     return instant.tz_localize("UTC") if instant.tzinfo is None else instant.tz_convert("UTC")

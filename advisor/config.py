@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from advisor.catalogue.plain import read_plain
 from advisor.contract import LEVELS, Level
-from advisor.errors import CatalogueError, UsageError, did_you_mean
+from advisor.errors import CatalogueError, UsageError, did_you_mean, short
 from advisor.facts import fact_named, read_value
 
 NAME = "advisor.yaml"
@@ -164,13 +164,16 @@ def _validated(content: Any, path: Path, wrong: list[str]) -> Config:
         return Config()
 
 
-_KEYS = [*Config.model_fields, *QueryConfig.model_fields, *Ignore.model_fields, *LEVELS]
+_KEYS: dict[str, list[str]] = {"": [*Config.model_fields], "ignore": [*Ignore.model_fields]}
+"""The keys that may stand below the first one; below `queries` those of a query."""
 
 
 def _problem(found: Any) -> str:
     key = ".".join(str(part) for part in found["loc"] if part != "[key]")
     if found["type"] == "extra_forbidden":
-        return f"{key}: no key '{found['loc'][-1]}' here{_near(str(found['loc'][-1]), _KEYS)}"
+        *above, name = map(str, found["loc"])
+        known = _KEYS.get("".join(above[:1]), [*QueryConfig.model_fields, *LEVELS])
+        return f"{key}: no key {short(name)} here{_near(name, known)}"
     if found["type"] == "missing":
         return f"{key}: is missing"
     said = str(found["msg"]).removeprefix("Value error, ")

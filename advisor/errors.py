@@ -11,6 +11,9 @@ TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
 """Set to anything in the environment, it shows where an error came from."""
 
 
+_LONGEST_NAME = 100
+
+
 class AdvisorError(Exception):
     """Something the user can put right: where it is, what was found there, and what would do."""
 
@@ -48,9 +51,14 @@ def fault(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
 
 
+def short(name: str) -> str:
+    """A name in quotes as a message shows it; of a very long one its beginning."""
+    return f"'{name}'" if len(name) <= _LONGEST_NAME else f"'{name[:_LONGEST_NAME]}…'"
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """`did you mean 'stateful'?` where one of the known names is near, else what would do `otherwise`."""
     from difflib import get_close_matches  # noqa: PLC0415 - only who mistypes waits for it
 
-    near = get_close_matches(name, list(known), 1)
+    near = get_close_matches(name[:_LONGEST_NAME], [other for other in known if other != name], 1)
     return f"did you mean {near[0]!r}?" if near else otherwise

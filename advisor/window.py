@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from advisor import batches as tables
 from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of
+from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
 
 if TYPE_CHECKING:
     from advisor.facts import Facts
 
-LONGEST_PHASES, LONGEST_PHASES_MS = 1.05, 50.0  # times the trigger that holds them, and more by this: a mistake
 OVERLAP_MS = 50.0  # of two batches of a run: in no recorded one they overlap by more than 2 ms
 LONGEST_WARM_UP = 50  # batches after a start that can still be cold
 CALM_BATCHES = 5  # this many fast batches in a row end the warm-up
@@ -174,8 +174,7 @@ def _timed(executed: Columns) -> Columns:
 def _impossible(executed: Columns) -> np.ndarray:
     """Which batches have phases that together outlast their trigger, which holds them, or last into the next batch."""
     phases = np.nansum([executed[phase] for phase in PHASES], axis=0)
-    longer = phases > executed["trigger_execution_ms"] * LONGEST_PHASES + LONGEST_PHASES_MS
-    found: np.ndarray = longer | lasts_into_the_next(executed)
+    found: np.ndarray = (phases > longest(executed["trigger_execution_ms"])) | lasts_into_the_next(executed)
     return found
 
 

@@ -198,6 +198,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
         ("steps.0.change.conf", {"a": True}, "steps.0.change.conf.a: input should be a valid string, not True"),
         ("steps.0", {"use": 3}, "steps.0.use: input should be a valid string, not 3"),
         ("steps.0.takes", "stages", "steps.0: 'stages' and 'takes: stages' go together"),
+        ("steps.0", {"use": "x" * 5000}, f"steps.0.use: no step '{'x' * 100}…'"),
         ("steps.0.undo", {"use": "no-step"}, "steps.0.undo.use: no step 'no-step'"),
         ("steps.0", {"use": "async-progres"}, "steps.0.use: no step 'async-progres'; did you mean 'async-progress'?"),
         ("steps.0.saves.metric", "state_commit_task_ms", "'state_commit_task_ms' is no wall time in ms"),

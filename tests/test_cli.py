@@ -173,7 +173,7 @@ def test_of_several_queries_one_may_have_no_batch_in_the_time_asked_for(tmp_path
         ("--set", [":task_slots=3"], "names no query"),
         ("--set", ["latency_target_ms=1e308", "trigger_interval_ms=99999999999999"], "give at most 1,000,000,000,000"),
         ("--set", ["task_slots=1e9", "task_slots=٣", "task_slots=0x10", "task_slots=nan"], "give a whole number"),
-        ("--set", ["task_slots=99999999"], "give at most 1,000,000"),
+        ("--set", ["task_slots=99999999", "shuffle_partitions=99999999999999"], "give at most 1,000,000"),
         ("--set", ["latency_target_ms=0", "latency_target_ms=1e-300"], "give at least 1"),
         ("--set", ["spark_version=9.9.9.9", "spark_version=3", "spark_version=3.9", "spark_version=1.6"], "no Spark"),
         ("--rules", [""], "--rules is empty"),

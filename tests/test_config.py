@@ -69,6 +69,7 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("facts: {task_slots: 3}", "facts: no key 'facts' here; known are ignore, queries"),
         ("ignored: []", "ignored: no key 'ignored' here; did you mean 'ignore'?"),
         ("ignore: [{rule: LG001}]", "ignore.0.reason: is missing"),
         ("ignore: [{rule: LG001, reason: ' '}]", "ignore.0.reason: string should have at least 1 character"),

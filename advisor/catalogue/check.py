@@ -13,6 +13,7 @@ from advisor.catalogue.ids import FAMILIES, RETIRED, SLUGS
 from advisor.catalogue.read import Problem, Written, suggestion
 from advisor.catalogue.rule import RuleBody, WrittenRule
 from advisor.catalogue.step import Saves, SharedStep, Use, WrittenStep
+from advisor.errors import short
 from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers
 from advisor.metrics import METRICS, STATS, AnyMetric
 from advisor.progress import Operator
@@ -96,7 +97,7 @@ def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
             yield f"explains.{n}", f"no rule '{other}'{suggestion(other, rules | set(SLUGS))}"
     for n, step in enumerate(rule.steps):
         if isinstance(step, Use) and step.use not in steps:
-            yield f"steps.{n}.use", f"no step '{step.use}'{suggestion(step.use, steps)}"
+            yield f"steps.{n}.use", f"no step {short(step.use)}{suggestion(step.use, steps)}"
     for key in ("title", "says", "why"):
         yield from _placeholders(key, getattr(rule, key))
     yield from _examples(rule)
@@ -109,7 +110,7 @@ def _step(step: WrittenStep, steps: set[str]) -> Found:
     if step.saves:
         yield from _promise("saves", step.saves)
     if isinstance(step.undo, Use) and step.undo.use not in steps:
-        yield "undo.use", f"no step '{step.undo.use}'{suggestion(step.undo.use, steps)}"
+        yield "undo.use", f"no step {short(step.undo.use)}{suggestion(step.undo.use, steps)}"
     for key in ("do", "undo", "costs", "check", "change", "stages"):
         yield from _placeholders(key, getattr(step, key))
 

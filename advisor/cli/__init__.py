@@ -36,6 +36,8 @@ Exit codes:
   2    something in the command or the input is wrong; one line says what
   130  stopped, with Ctrl-C or SIGTERM
 
+An option that is given twice counts as it was given last, unless it is repeatable.
+
 Tab completion of options, rules, steps and facts: eval "$(_LATENCY_ADVISOR_COMPLETE=bash_source latency-advisor)" in
 the shell's start file; zsh_source and fish_source for these shells.
 

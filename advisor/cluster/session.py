@@ -20,6 +20,8 @@ from advisor.errors import UsageError
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _NO_SPARK = "PySpark is not installed here"
 _TO_START = "it needs Java 17 or newer, and a master as spark://host:7077, yarn, k8s://… or local[8]"
+_OF_JAVA = ": "
+"""Py4J's own line names the call, the one below it the exception."""
 _PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|egg)$")
 """As --py-files takes it; a wheel sent that way is found by the driver alone."""
 _SHIPPED = "spark.latencyAdvisor.shipped"
@@ -63,6 +65,7 @@ def session(given: Any = None, master: str | None = None) -> Iterator[Any]:
 
 def _started(master: str | None) -> Any:
     try:
+        from py4j.protocol import Py4JError  # noqa: PLC0415
         from pyspark.errors import PySparkException  # noqa: PLC0415
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError:
@@ -72,8 +75,9 @@ def _started(master: str | None) -> Any:
         builder = builder.config(name, value)
     try:
         spark = (builder.master(master) if master else builder).getOrCreate()
-    except (PySparkException, OSError) as error:
-        words = str(error).strip().split("\n")[0][:200]
+    except (PySparkException, Py4JError, OSError) as error:
+        lines = str(error).strip().split("\n")
+        words = next((line for line in lines if line.startswith(_OF_JAVA)), lines[0]).removeprefix(_OF_JAVA)[:200]
         raise UsageError("--engine spark", f"Spark does not start: {words}", _TO_START) from None
     spark.sparkContext.setLogLevel("ERROR")
     if is_local(spark):

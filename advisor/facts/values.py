@@ -14,8 +14,8 @@ from advisor.facts.versions import may_be_spark, same_version, version_numbers
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 _NOTHING = ("null", "none")
-_MOST: dict[str, float] = {"ms": 1e12, "tasks": 1e6}
-"""By unit, what nothing that a person means exceeds; other numbers are Java's long at most."""
+_MOST: dict[str, float] = {"ms": 1e12, "tasks": 1e6, "": 1e6}
+"""By unit, what nothing that a person means exceeds: without one it is a count. Rows are Java's long at most."""
 _DIGITS = re.compile(r"[+-]?\d[\d_]{0,30}", re.ASCII)
 
 

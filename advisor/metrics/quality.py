@@ -48,6 +48,12 @@ def impossible_times(window: Window) -> Windowed:
     return _count((window.executed["impossible"] & ~lasts_into_the_next(window.executed)).sum())
 
 
+def impossible_inside(window: Window) -> Estimate:
+    """Batches with a job, a stage or a task that is longer than their trigger, by more than 50 ms and 5 %."""
+    told = window.executed["too_long"] if "too_long" in window.executed else np.zeros(1)
+    return _count((told > 0).sum())
+
+
 def odd_batches(window: Window) -> Estimate:
     """Batches with an instant, a phase or a number of rows that cannot be right."""
     return _count(window.executed["odd"].sum())
@@ -58,6 +64,7 @@ _PROBLEMS = (
     (inflated_partitions, "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"),
     (clock_steps, "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out"),
     (impossible_times, "phases outlast the whole trigger in {n}: units are mixed, these were left out"),
+    (impossible_inside, "jobs, stages or tasks outlast the trigger in {n}: addBatch is not opened there"),
     (odd_batches, "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out"),
 )
 
@@ -66,7 +73,8 @@ def data_problem(window: Window) -> str | None:
     """What is wrong with the numbers of a run that has executed batches, in words; None where nothing is."""
     counts = [(count(window), words) for count, words in _PROBLEMS]
     said = [words.format(n=_batches(n.low)) for n, words in counts if isinstance(n, Estimate) and n.low > 0]
-    return "; ".join(said) or None
+    together = "; ".join(said)
+    return together[:1].upper() + together[1:] or None
 
 
 def _batches(count: float) -> str:

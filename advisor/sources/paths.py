@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -15,6 +16,8 @@ from advisor.errors import InputError
 from advisor.redaction import redact
 
 STDIN = "-"
+MOST_FILES = 200_000
+"""In one directory and below it; a whole machine has more."""
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 _KIND = re.compile(r"(?<=[?&])credential_kind=\w+")
 """Azure: which of the environment's credentials are used; no credential itself."""
@@ -119,7 +122,15 @@ def _matches(path: str) -> list[str]:
     return matches
 
 
-def _files_below(place: Path) -> Iterator[str]:
+def _files_below(place: Path) -> list[str]:
+    """The files of a directory and those below it; InputError where it is no directory of logs, by their number."""
+    files = [*islice(_walk(place), MOST_FILES + 1)]
+    if len(files) > MOST_FILES:
+        raise InputError(str(place), f"holds more than {MOST_FILES:,} files", "give the directory of the logs")
+    return files
+
+
+def _walk(place: Path) -> Iterator[str]:
     for folder, folders, files in os.walk(place):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (os.path.join(folder, name) for name in files if not _SKIPPED.match(name))  # noqa: PTH118

@@ -135,6 +135,7 @@ PART_COLUMNS: tuple[Column, ...] = (
     _count("jobs", "jobs of the batch"),
     _count("stages", "stage attempts of the batch"),
     _count("tasks", "tasks of the batch"),
+    _count("too_long", "jobs, stages and tasks that are longer than the trigger; then no part of the batch is told"),
     _count("reads", "stages that read the source; null where it is not told which of several do"),
     _ms("code_generated_ms", "generating code, on the driver and in tasks", "task"),
     _count("code_too_long", "methods that are too long for the just-in-time compiler"),

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from advisor.column import longest
 from advisor.stages.columns import BATCH_PARTS, STAGES
 from advisor.stages.numbers import NUMBERS, column, matrix
 from advisor.stages.parts import DRIVER, NAMES, PLACE, Clock, Idle, divide
@@ -82,8 +83,11 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
     for at in range(0, len(chosen), _TOGETHER):
         some = chosen[at : at + _TOGETHER]
         timed = [(inside, row) for inside in some if (row := rows.get(_key(*inside.batch)))]
-        of_parts.append(_parts_table(timed, names, others_of))
-        of_stages.append(_stages_table(some))
+        odd = [(inside, row, too_long) for inside, row in timed if (too_long := _too_long(inside, row))]
+        wrong = {id(inside) for inside, *_ in odd}
+        of_parts.append(_parts_table([pair for pair in timed if id(pair[0]) not in wrong], names, others_of))
+        of_parts.append(_untold(odd))
+        of_stages.append(_stages_table([inside for inside in some if id(inside) not in wrong]))
     return pa.concat_tables(of_stages), pa.concat_tables(of_parts)
 
 
@@ -155,6 +159,27 @@ def _settle_checkpoints(attempts: Sequence[Attempt], tasks: int) -> None:
                 attempt.kind, attempt.what = "table_log", LOG_CHECKPOINT
 
 
+def _too_long(inside: Inside, row: Row) -> int:
+    """How many jobs, stages and tasks of the batch are longer than its trigger, in which they ran."""
+    whole = row.add_batch_ms if row.trigger_execution_ms is None else row.trigger_execution_ms
+    lengths = [job.end - job.start for job in inside.jobs if job.end is not None]
+    for attempt in inside.attempts:
+        lengths += [attempt.completed - attempt.submitted, attempt.numbers.get("task_max_ms", 0.0)]
+    return sum(length > longest(whole) for length in lengths)
+
+
+def _untold(odd: Sequence[tuple[Inside, Row, int]]) -> pa.Table:
+    """Rows of the table of batch parts that say nothing of a batch but how much of it cannot be right."""
+    columns: dict[str, Any] = {name: [None] * len(odd) for name in BATCH_PARTS.names}
+    columns |= {name: [getattr(row, name) for _, row, _ in odd] for name in _KEYS}
+    columns |= {
+        "too_long": [too_long for *_, too_long in odd],
+        "origin": [inside.work.origin for inside, *_ in odd],
+        "log": [inside.work.log for inside, *_ in odd],
+    }
+    return _table(columns, BATCH_PARTS)
+
+
 def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], others_of: OthersOf) -> pa.Table:
     """The table of batch parts, a row per batch."""
     insides = [inside for inside, _ in timed]
@@ -175,6 +200,7 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], 
         "jobs": [len(inside.jobs) for inside in insides],
         "stages": [len(inside.attempts) for inside in insides],
         "tasks": [sum(attempt.tasks or 0 for attempt in inside.attempts) for inside in insides],
+        "too_long": [0] * len(insides),
         "reads": [_reads(inside.attempts) for inside in insides],
         "origin": [inside.work.origin for inside in insides],
         "log": [inside.work.log for inside in insides],

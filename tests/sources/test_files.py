@@ -565,3 +565,13 @@ def test_a_record_that_does_not_end_is_read_few_times(tmp_path: Path, monkeypatc
     found = files.read([path], sightings=False)
     assert (found.events, len(found.broken)) == (0, 1)
     assert sum(taken) < 5 * path.stat().st_size
+
+
+def test_a_directory_with_more_files_than_logs_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "MOST_FILES", 2)
+    for name in ("a", "b"):
+        (tmp_path / name).touch()
+    assert len(paths.expand([tmp_path])) == 2
+    (tmp_path / "c").touch()
+    with pytest.raises(InputError, match="holds more than 2 files; give the directory of the logs"):
+        paths.expand([tmp_path])

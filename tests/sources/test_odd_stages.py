@@ -66,3 +66,32 @@ def test_an_event_log(tmp_path: Path, place: bytes, value: str) -> None:
 @pytest.mark.parametrize("value", ODD)
 def test_a_driver_log(tmp_path: Path, place: bytes, value: str) -> None:
     judged(tmp_path, "driver.log", with_odd(driver_log(), place, value))
+
+
+LENGTHS = [
+    (rb" took ([\d.]+) ms", "999999999999.9"),
+    (rb"finished in (\d+) ms", "999999999"),
+    (rb"\(TID \d+\) in (\d+) ms", "999999999999999"),
+]
+
+
+def fine_log() -> bytes:
+    (log,) = SAMPLES.glob("SK009/file-sink-compaction-4.3.0/driver-ms.log.gz")
+    return gzip.decompress(log.read_bytes())
+
+
+@pytest.mark.parametrize(("place", "value"), LENGTHS)
+def test_what_outlasts_its_trigger_opens_no_batch_and_is_told(tmp_path: Path, place: bytes, value: str) -> None:
+    (tmp_path / "driver.log").write_bytes(with_odd(fine_log(), place, value))
+    report = advisor.analyze([tmp_path / "driver.log"], stages=True).typed
+    (query,) = report.queries
+    (said,) = (finding.says for finding in query.findings if finding.rule == "DQ001")
+    assert said.startswith("Jobs, stages or tasks outlast the trigger in ")
+    assert query.inside is None
+
+
+def test_in_a_recorded_log_nothing_outlasts_its_trigger(tmp_path: Path) -> None:
+    (tmp_path / "driver.log").write_bytes(fine_log())
+    parts = advisor.read_stages(tmp_path / "driver.log", parts=True)
+    assert len(parts)
+    assert not parts["too_long"].any()
