@@ -130,7 +130,7 @@ def test_one_odd_batch_is_left_out_and_said() -> None:
     assert measure(made, "wal_commit_ms", "max") == measure(even, "wal_commit_ms", "max")
     said = data_problem(made)
     assert said is not None
-    assert "a time, a duration or a number of rows cannot be right in 1 batch" in said
+    assert "A time, a duration or a number of rows cannot be right in 1 batch" in said
 
 
 def test_batches_whose_phases_outlast_their_trigger_are_left_out() -> None:
