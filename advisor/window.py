@@ -61,7 +61,7 @@ class Window:
     memo: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
-        return len(self.batches)
+        return self.batches.length
 
     @cached_property
     def middle(self) -> np.ndarray:
@@ -167,25 +167,26 @@ def _timed(executed: Columns) -> Columns:
         interval_ms=np.where(_follows_the_start(executed, gap), np.nan, interval),
         between_batches_ms=np.maximum(np.where(told, gap, np.nan), 0),
         cold=cold(executed),
-        impossible=_impossible(executed),
+        lasts_on=(lasts_on := _lasts_into_the_next(executed)),
+        impossible=lasts_on | _outlasted(executed),
     )
 
 
-def _impossible(executed: Columns) -> np.ndarray:
-    """Which batches have phases that together outlast their trigger, which holds them, or last into the next batch."""
+def _outlasted(executed: Columns) -> np.ndarray:
+    """Which batches have phases that together outlast their trigger, which holds them."""
     phases = np.nansum([executed[phase] for phase in PHASES], axis=0)
-    found: np.ndarray = (phases > longest(executed["trigger_execution_ms"])) | lasts_into_the_next(executed)
+    found: np.ndarray = phases > longest(executed["trigger_execution_ms"])
     return found
 
 
-def lasts_into_the_next(executed: Columns) -> np.ndarray:
+def _lasts_into_the_next(executed: Columns) -> np.ndarray:
     """Which batches end after the next one began, or have a higher number: a clock or a duration is wrong.
 
     Nothing follows the last one: it is trusted where all others can be.
     """
-    starts, ends = executed["timestamp"], executed["timestamp"] + executed["trigger_execution_ms"]
-    falls = (np.diff(executed["batch_id"]) < 0) & ~np.isnan(np.diff(starts))
-    found: np.ndarray = (ends[:-1] - starts[1:] > OVERLAP_MS) | falls
+    starts, numbers = executed["timestamp"], executed["batch_id"]
+    falls = (numbers[1:] < numbers[:-1]) & (starts[1:] >= starts[:-1])
+    found: np.ndarray = (starts[:-1] + executed["trigger_execution_ms"][:-1] - starts[1:] > OVERLAP_MS) | falls
     return np.concatenate([found, np.full(min(1, len(executed)), found.any())])
 
 

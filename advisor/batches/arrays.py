@@ -35,11 +35,11 @@ class Columns:
 
     def __init__(self, length: int, make: Make, made: Mapping[str, np.ndarray] | None = None) -> None:
         """`make` gives a column of that name, or raises KeyError; `made` are there already."""
-        self._length, self._make = length, make
+        self.length, self._make = length, make
         self._made = dict(made or {})
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def __getitem__(self, name: str) -> np.ndarray:
         column = self._made.get(name)

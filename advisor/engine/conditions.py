@@ -78,7 +78,10 @@ def ask_all(conditions: Iterable[Condition], window: Window) -> Verdict:
     known: if every line fails it is no whatever the version, if some do it depends.
     """
     lines = list(conditions)
-    if not any(line.limited for line in lines):
+    for line in lines:  # asked of every rule of every run: any() takes twice as long
+        if line.limited:
+            break
+    else:
         return Verdict(tuple([ask(line, window) for line in lines]))
     answers: list[Answer] = []
     for (_, limited), alike in groupby(lines, key=lambda line: (_question(line), line.limited)):

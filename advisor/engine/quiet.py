@@ -29,7 +29,7 @@ def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Pass
     excluded = [line for line in rule.unless if ask(line, window).holds]
     if excluded:
         return _excluded(rule, excluded[0], window)
-    failing = [line for line in rule.requires if ask_all([line], window).holds is False]
+    failing = [line for line in rule.requires if _fails(line, window)]
     facts = [line for line in failing if line.fact is not None]
     if facts:
         return NotApplicable(rule.id, "; ".join(ask_all(facts, window).because))
@@ -39,6 +39,11 @@ def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Pass
     if rule.measure is None:
         return Passed(rule.id, "nothing was seen")
     return _passed(rule, window, rule.measure.metric, rule.measure.stat, next(iter(levels.values())), rule.falling)
+
+
+def _fails(line: Condition, window: Window) -> bool:
+    """Whether the line is surely not met, by the versions too that it is limited to."""
+    return (ask_all([line], window) if line.limited else ask(line, window)).holds is False
 
 
 def _excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplicable:

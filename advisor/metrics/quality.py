@@ -7,7 +7,7 @@ import numpy as np
 from advisor.metrics.numbers import known
 from advisor.metrics.registry import Estimate, Windowed, window_metric
 from advisor.metrics.state import least_shown
-from advisor.window import Window, lasts_into_the_next
+from advisor.window import Window
 
 FEWEST_OF_A_LOG = 10
 
@@ -39,13 +39,13 @@ def inflated_partitions(window: Window) -> Windowed:
 @window_metric("count", "count")
 def clock_steps(window: Window) -> Windowed:
     """Batches that end after the next one began, or have a higher number: a clock that stands or goes back."""
-    return _count(lasts_into_the_next(window.executed).sum())
+    return _count(window.executed["lasts_on"].sum())
 
 
 @window_metric("count", "count")
 def impossible_times(window: Window) -> Windowed:
     """Batches whose phases together outlast their trigger, by more than 50 ms and 5 %: mixed units."""
-    return _count((window.executed["impossible"] & ~lasts_into_the_next(window.executed)).sum())
+    return _count((window.executed["impossible"] & ~window.executed["lasts_on"]).sum())
 
 
 def impossible_inside(window: Window) -> Estimate:
