@@ -62,9 +62,9 @@ def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
     """Correlation of the ranks (Spearman) of numbers of which both are known; NaN where one of both is constant."""
     both = ~np.isnan(one) & ~np.isnan(other)
     x, y = ranks(one[both]), ranks(other[both])
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return np.nan
-    return float(np.corrcoef(x, y)[0, 1])
+    x, y = x - x.sum() / max(1, len(x)), y - y.sum() / max(1, len(y))
+    spread = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / spread if spread > 0 else np.nan
 
 
 def any_above_zero(values: np.ndarray) -> bool:

@@ -50,6 +50,8 @@ def _found(window: Window) -> tuple[int, float] | None:
     run = window.executed
     told = np.flatnonzero(~np.isnan(run["trigger_execution_ms"] + run["batch_id"]) & (run["input_rows"] != 0))
     ids, times = run["batch_id"][told], _beside_neighbours(run["trigger_execution_ms"][told])
+    if not _may_spike(times):
+        return None
     for tried, every in enumerate(RHYTHMS, 1):
         if len(ids) < FEWEST_SPIKES * every:
             continue
@@ -59,6 +61,14 @@ def _found(window: Window) -> tuple[int, float] | None:
         if _in_rhythm(times[slow], times[~slow], MOST_CHANCE / (tried * every)):
             return every, float(offset)
     return None
+
+
+def _may_spike(times: np.ndarray) -> bool:
+    """Whether enough are slow for any rhythm; the others are at least half of all, their median no less than p25."""
+    ordered = np.sort(times)
+    return len(times) >= FEWEST_SPIKES and bool(
+        ordered[-FEWEST_SPIKES] >= SPIKE_FACTOR * ordered[(len(times) - 1) // 4]
+    )
 
 
 def _slowest(places: np.ndarray, times: np.ndarray) -> float:
@@ -77,7 +87,7 @@ def _beside_neighbours(duration: np.ndarray) -> np.ndarray:
         return duration
     half = NEIGHBOURS // 2
     padded = np.concatenate([duration[half:0:-1], duration, duration[-2 : -half - 2 : -1]])
-    usual = np.median(np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS), axis=1)
+    usual = np.sort(np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS), axis=1)[:, half]
     beside: np.ndarray = duration / np.maximum(usual, 1.0)
     return beside
 
