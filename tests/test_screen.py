@@ -15,6 +15,7 @@ from advisor.engine import Judgement
 from advisor.facts import Run
 from advisor.metrics import METRICS
 from advisor.metrics.labels import LABELS, label
+from advisor.report import Asked
 from advisor.report.calm import calm
 from advisor.report.change import trends
 from advisor.report.judged import Judged
@@ -24,7 +25,7 @@ from advisor.report.verdict import troubles
 from advisor.views.in_short import LOSSES
 from advisor.views.terminal import report_as_text
 from tests.made import events, window
-from tests.test_report import reported
+from tests.test_report import Wanted, reported
 from tests.test_samples import CASES, NAMES, report
 
 CALM = {
@@ -83,6 +84,26 @@ def test_a_query_that_does_not_keep_up_loses_by_that() -> None:
     assert (loss.kind, loss.says) == (
         "falling_behind", "A batch takes 330 ms, the trigger allows 100 ms: 100 % of the batches are late."
     )  # fmt: skip
+
+
+BIG_STATE = {
+    "operatorName": "stateStoreSave", "numRowsTotal": 84_000_000, "numRowsUpdated": 900_000, "commitTimeMs": 420_000,
+    "allUpdatesTimeMs": 160_000, "memoryUsedBytes": 64_000_000_000, "numShufflePartitions": 200,
+    "numStateStoreInstances": 200, "customMetrics": {"loadedMapCacheHitCount": 4000, "loadedMapCacheMissCount": 0},
+}  # fmt: skip
+LATE = {"triggerExecution": 31_020, "addBatch": 29_800, "walCommit": 280, "numInputRows": 1_500_000}
+
+
+def test_a_query_that_does_not_keep_up_is_told_what_is_gravest_of_its_batches() -> None:
+    rows = [LATE | {"operators": [BIG_STATE]}] * 12
+    trigger = Asked(wishes=Wanted({"trigger": "processing_time", "trigger_interval_ms": 30_000}))
+    seen = reported(load(None), events(rows, interval_ms=30_000), asked=trigger)
+    (query,) = seen.typed.queries
+    assert query.screen.loss is not None and query.screen.loss.kind == "falling_behind"
+    assert any("84,000,000 rows of state" in words for words in query.screen.troubles)
+    (commit,) = (part for part in query.screen.within_add_batch if part.name == "state commit")
+    assert (commit.share, commit.share_at_most) == (0.07, 0.846)
+    assert "state commit 7 to 85 %" in " ".join(report_as_text(seen, width=120).split())
 
 
 def test_an_interval_that_nobody_needs_is_a_loss_and_a_wanted_one_is_none() -> None:

@@ -32,11 +32,13 @@ class Part(Entry, frozen=True):
     """Milliseconds that one batch spends there on average, and their share of the whole.
 
     `name`: what it is called, and `rule`: the rule that found it, where it is a part of addBatch.
+    `share_at_most`: where only an interval is known; `ms` and `share` are then its low end.
     """
 
     kind: LossKind
     ms: float
     share: float
+    share_at_most: float | None = None
     name: str | None = None
     rule: str | None = None
 

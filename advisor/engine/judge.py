@@ -155,7 +155,7 @@ def _felt(rule: Rule, window: Window, steps: Iterable[Advice]) -> float | None:
     """The part of a record's wait that the rule speaks of: its own share, else what its best step would save."""
     own = part_ms(rule.measure.metric, rule.measure.stat, window) if rule.measure else None
     if own is not None:
-        return felt_share(own, window)
+        return felt_share(own.safe, window)
     saved = [promise.high for step in steps if (promise := step.saves_ms or step.saves_latency_ms)]
     return felt_share(max(saved), window) if saved else None
 

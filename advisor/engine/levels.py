@@ -41,13 +41,13 @@ def felt_share(ms: float, window: Window) -> float | None:
     return ms / max(known) if known else None
 
 
-def part_ms(metric: str, stat: str | None, window: Window) -> float | None:
+def part_ms(metric: str, stat: str | None, window: Window) -> Estimate | None:
     """The milliseconds of a batch that a share stands for; None for other metrics."""
     part = METRICS[metric].part
     if part is None or METRICS[metric].basis != "wall":
         return None
     value = measure(window, part.name, "mean" if stat == "total" else stat)
-    return value.safe if isinstance(value, Estimate) else None
+    return value if isinstance(value, Estimate) else None
 
 
 def confidence(batches: int, *lowered_by: bool) -> Confidence:

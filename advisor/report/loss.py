@@ -10,7 +10,7 @@ import numpy as np
 from advisor.contract import Changed, Finding, Loss, LossKind, Part
 from advisor.engine.levels import part_ms
 from advisor.facts.bounds import shortened
-from advisor.metrics import METRICS, Estimate, measure
+from advisor.metrics import METRICS, Estimate, Missing, measure
 from advisor.metrics.flow import SAME_LOAD, rows_taken
 from advisor.metrics.labels import label
 from advisor.metrics.numbers import fact_number, known, median, quantile
@@ -42,6 +42,7 @@ _GROUPS: dict[LossKind, tuple[str, ...]] = {
 }
 """The phases of a batch as a reader sees them, by their columns."""
 
+_NOTHING = Estimate.exactly(0.0)
 _MS_OF_RULE = {"ST005": "state_waves_excess_ms", "ST012": "state_waves_excess_ms", "SR002": "reread_ms"}
 """The time that a rule speaks of, where what it measures is no share of the batch."""
 
@@ -117,7 +118,13 @@ def _says(part: Part, most: Part | None, batch: float) -> str:
     says = _SAYS[part.kind].format(part=milliseconds(part.ms), whole=milliseconds(batch), share=share)
     if most is None or most.share < LEAST_NAMED:
         return says
-    return f"{says.partition(':')[0]}, about {milliseconds(most.ms)} of it {most.name}."
+    about = "about" if most.share_at_most is None else "at least"
+    return f"{says.partition(':')[0]}, {about} {milliseconds(most.ms)} of it {most.name}."
+
+
+def _so_many(window: Window, late: float) -> str:
+    """How many of the batches are late; of a single one it says nothing more."""
+    return f": {100 * late:.0f} % of the batches are late" if len(window) > 1 else ""
 
 
 def _behind(window: Window) -> Iterator[Loss]:
@@ -126,8 +133,8 @@ def _behind(window: Window) -> Iterator[Loss]:
     batch, interval = _value(window, "trigger_execution_ms"), _interval(window)
     if over >= MOSTLY_BEHIND and interval:
         yield _falling(
-            f"A batch takes {milliseconds(batch)}, the trigger allows {milliseconds(interval)}: {100 * over:.0f} % of "
-            f"the batches are late.{_nothing_waits(window)}"
+            f"A batch takes {milliseconds(batch)}, the trigger allows {milliseconds(interval)}{_so_many(window, over)}."
+            f"{_nothing_waits(window)}"
         )
     slope = _value(window, "backlog_trend_ms_per_minute")
     if share >= MOSTLY_BEHIND and slope > 0:
@@ -270,23 +277,25 @@ def within_add_batch(window: Window, findings: Sequence[Finding]) -> list[Part]:
     found: dict[str, Part] = {}
     for finding in findings if whole else ():
         metric, ms = _time_of(finding, window)
-        if ms >= LEAST_PART * whole and set(METRICS[metric].phases) == {"add_batch_ms"} and metric != "add_batch_ms":
-            share = round(min(1.0, ms / whole), 3)
-            name, told = label(metric), round(min(ms, whole), 3)
-            part = Part(kind="within_add_batch", ms=told, share=share, name=name, rule=finding.rule)
-            found.setdefault(name, part)
+        if metric == "add_batch_ms" or set(METRICS[metric].phases) != {"add_batch_ms"} or ms.safe < LEAST_PART * whole:
+            continue
+        share, most = (round(min(1.0, value / whole), 3) for value in (ms.safe, ms.high))
+        at_most = most if ms.value is None and most > share else None
+        name, told = label(metric), round(min(ms.safe, whole), 3)
+        part = Part("within_add_batch", told, share, share_at_most=at_most, name=name, rule=finding.rule)
+        found.setdefault(name, part)
     return sorted(found.values(), key=lambda part: -part.ms)
 
 
-def _time_of(finding: Finding, window: Window) -> tuple[str, float]:
+def _time_of(finding: Finding, window: Window) -> tuple[str, Estimate]:
     """(the metric in milliseconds that the finding speaks of, its value per batch); 0 where it speaks of none."""
     if finding.rule in _MS_OF_RULE:
-        return _MS_OF_RULE[finding.rule], _value(window, _MS_OF_RULE[finding.rule])
+        return _MS_OF_RULE[finding.rule], _known(measure(window, _MS_OF_RULE[finding.rule]))
     measured = finding.measure
     part = METRICS[measured.metric].part if measured else None
     if measured is None or part is None:
-        return "add_batch_ms", 0.0
-    return part.name, part_ms(measured.metric, measured.stat, window) or 0.0
+        return "add_batch_ms", _NOTHING
+    return part.name, part_ms(measured.metric, measured.stat, window) or _NOTHING
 
 
 def _typical_parts(window: Window) -> list[Part]:
@@ -349,5 +358,8 @@ def _interval(window: Window) -> float | None:
 
 def _value(window: Window, name: str) -> float:
     """A typical number of the window, what is sure of it; 0 where it is not known."""
-    found = measure(window, name)
-    return found.safe if isinstance(found, Estimate) and np.isfinite(found.safe) else 0.0
+    return _known(measure(window, name)).safe
+
+
+def _known(value: Estimate | Missing) -> Estimate:
+    return value if isinstance(value, Estimate) and np.isfinite(value.safe) else _NOTHING

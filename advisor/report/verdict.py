@@ -27,6 +27,8 @@ _WAIT_IN = {"auto_loader": ("Auto Loader", "cloudFiles."), "delta": ("Delta's so
 """Sources of Databricks that tell the files that wait, and how their limits are called."""
 _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
+_TOO_LONG: tuple[LossKind, ...] = ("falling_behind", "backlog")
+"""Losses that say that batches take too long, and not why."""
 LOPSIDED = 5.0  # times the rows of the others: one task then decides how long the stage takes
 FEW_PARTITIONS = 16  # of Kafka: more are seldom what bounds a query
 
@@ -152,11 +154,24 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
 
 
 def _in_general_words(findings: Sequence[Finding], loss: Loss | None) -> list[str]:
-    """What the gravest finding says, where the loss is but the name of a phase."""
-    graver = [finding for finding in findings if finding.explained_by is None and finding.level != "low"]
-    if not graver or loss is None or loss.kind not in NO_CAUSE or graver[0].rule in (loss.rule, *_TOLD_IN_SHORT):
+    """What the gravest finding says, where the loss is but the name of a phase, or that batches take too long."""
+    if loss is None or loss.kind not in (*NO_CAUSE, *_TOO_LONG):
+        return []
+    graver = [
+        finding
+        for finding in findings
+        if finding.explained_by is None
+        and finding.level != "low"
+        and not (loss.kind in _TOO_LONG and _of_pace(finding))
+    ]
+    if not graver or graver[0].rule in (loss.rule, *_TOLD_IN_SHORT):
         return []
     return [graver[0].says]
+
+
+def _of_pace(finding: Finding) -> bool:
+    """Whether it says that batches take too long, and not why."""
+    return finding.rule.startswith("TR")
 
 
 def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[LossKind, ...], str]]:

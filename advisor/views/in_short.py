@@ -144,8 +144,14 @@ def within_add_batch(query: QueryEntry) -> str:
     if query.inside:
         return sentence(query)
     found = query.screen.within_add_batch
-    said = ", ".join(f"{loss_name(part)} {100 * part.share:.0f} %" for part in found)
+    said = ", ".join(f"{loss_name(part)} {_share(part)}" for part in found)
     return f"of addBatch: {said}" if said else ""
+
+
+def _share(part: Part) -> str:
+    """`36 %`, or `7 to 85 %` where only an interval is known."""
+    at_most = "" if part.share_at_most is None else f" to {100 * part.share_at_most:.0f}"
+    return f"{100 * part.share:.0f}{at_most} %"
 
 
 SHORT_SPAN_MS = 600_000.0
