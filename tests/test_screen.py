@@ -103,7 +103,7 @@ def test_a_query_that_does_not_keep_up_is_told_what_is_gravest_of_its_batches() 
     assert any("84,000,000 rows of state" in words for words in query.screen.troubles)
     (commit,) = (part for part in query.screen.within_add_batch if part.name == "state commit")
     assert (commit.share, commit.share_at_most) == (0.07, 0.846)
-    assert "state commit 7 to 85 %" in " ".join(report_as_text(seen, width=120).split())
+    assert "state commit 7 to 85 %" in " ".join(report_as_text(seen.typed, width=120).split())
 
 
 def test_an_interval_that_nobody_needs_is_a_loss_and_a_wanted_one_is_none() -> None:
