@@ -117,7 +117,9 @@ def _event(example: Example, number: int, row: Mapping[str, float], scale: float
         "name": "example",
         "batchId": short.batch_id + number,
         "durationMs": {name: round(ms * scale) for name, ms in row.items() if name != "numInputRows"},
-        "stateOperators": [_operator(operator, scale, number) for operator in short.operators],
+        "stateOperators": [
+            _grown(_operator(operator, scale, number), short.state_growth * number) for operator in short.operators
+        ],
         "sources": list(_sources(example, number, round(row.get("numInputRows", ROWS)))),
     }
     if short.event_time:
@@ -136,6 +138,10 @@ def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -
         "inputRowsPerSecond": rows / gap * 1000,
         "processedRowsPerSecond": rows / max(row.get("triggerExecution", 1), 1) * 1000,
     }
+
+
+def _grown(operator: dict[str, Any], rows: int) -> dict[str, Any]:
+    return operator | {"numRowsTotal": operator["numRowsTotal"] + rows} if rows else operator
 
 
 def _operator(operator: Mapping[str, Any], scale: float, number: int) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Batches(Model):
     `parts` and `stages` are what jobs show inside addBatch: columns of the tables `batch_parts` and `stages`, the same
     in each batch. `interval_ms` is the time between two starts (default: triggerExecution + 5 ms). With
     `rows_follow_batch` a batch reads what came in since the batch before, as with the default trigger. `batch_id` is
-    the first one.
+    the first one. `state_growth`: by how much numRowsTotal of each operator grows from one batch to the next.
     """
 
     count: int = Field(ge=0)
@@ -47,6 +47,7 @@ class Batches(Model):
     batch_id: int = Field(100, ge=0)
     missing_ids: tuple[int, ...] = ()
     operators: tuple[dict[str, Any], ...] = ()
+    state_growth: int = 0
     sources: tuple[SourceShort, ...] = ()
     sink: Text | None = None
     event_time: dict[str, str] = Field(default_factory=dict)

@@ -135,6 +135,7 @@ LABELS: Final[dict[str, str]] = {
     "state_commit_wall_ms": "state commit",
     "state_load_share": "the share of loading state",
     "state_load_wall_ms": "loading state",
+    "state_growth_per_day": "the growth of the state in a day",
     "state_memory_bytes": "memory of the state",
     "state_partitions": "state partitions",
     "state_partitions_per_slot": "state partitions per task slot",

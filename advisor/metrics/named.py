@@ -12,6 +12,7 @@ from advisor.metrics import (
     cost,
     fetch,
     flow,
+    growth,
     headroom,
     inside,
     latency,
@@ -30,6 +31,7 @@ from advisor.window import Window
 _MODULES = (
     state,
     flow,
+    growth,
     phases,
     latency,
     cost,

@@ -27,6 +27,8 @@ _WAIT_IN = {"auto_loader": ("Auto Loader", "cloudFiles."), "delta": ("Delta's so
 """Sources of Databricks that tell the files that wait, and how their limits are called."""
 _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
+_OF_WHAT_COMES = ("ST007",)
+"""Rules that speak of what the query comes to, whatever a batch takes today."""
 _TOO_LONG: tuple[LossKind, ...] = ("falling_behind", "backlog")
 """Losses that say that batches take too long, and not why."""
 LOPSIDED = 5.0  # times the rows of the others: one task then decides how long the stage takes
@@ -141,7 +143,11 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     window, findings = judged.window, judged.judgement.findings
     if not len(window):  # what needs no steady batch
         return [finding.says for finding in findings if finding.explained_by is None]
-    seen = [finding.says for finding in findings if finding.measure is None or not finding.steps]
+    seen = [
+        finding.says
+        for finding in findings
+        if finding.measure is None or not finding.steps or finding.rule in _OF_WHAT_COMES
+    ]
     causes = _in_general_words(findings, loss)
     seen = [*dict.fromkeys([*causes, *seen])]
     if window.facts.value("trigger") == "real_time":

@@ -744,6 +744,22 @@ CAUSES = (
         runs=until(25),
     ),
     Case(
+        "ST007/no-watermark",
+        "each value is kept once, for ever: no watermark ends its row of the state",
+        shape={"name": "never_forgotten", "watermark": False},
+        trigger="1 second",
+        expect=("ST007",),
+        runs=until(45),
+    ),
+    Case(
+        "ST007/watermark-is-no-key",
+        "each value is kept once, for ever: there is a watermark, but the event time is no key of dropDuplicates",
+        shape={"name": "never_forgotten", "watermark": True},
+        trigger="1 second",
+        expect=("ST007",),
+        runs=until(45),
+    ),
+    Case(
         "ST009/state-reloaded",
         "the default state store may keep no version in memory, so every batch reads its state again",
         shape={"name": "count_by_key", "keys": 20000},

@@ -60,6 +60,12 @@ def without_duplicates(frame: DataFrame, shape: Made) -> DataFrame:
     return rows.dropDuplicates(["value", "timestamp"])
 
 
+def never_forgotten(frame: DataFrame, shape: Made) -> DataFrame:
+    """Each value once, for ever: with a watermark, too, as long as the event time is no key."""
+    rows = frame.withWatermark("timestamp", "1 second") if shape["watermark"] else frame
+    return rows.dropDuplicates(["value"])
+
+
 def joined(frame: DataFrame, shape: Made) -> DataFrame:
     """The stream joined with a second one over a range of time."""
     rows = work_on_rows(frame, shape)
@@ -128,7 +134,7 @@ def shuffled(frame: DataFrame, _: Made) -> DataFrame:
 SHAPES: dict[str, Callable[[DataFrame, Made], DataFrame]] = {
     shape.__name__: shape
     for shape in (
-        plain, work_on_rows, to_kafka, count_by_key, without_duplicates, joined,
+        plain, work_on_rows, to_kafka, count_by_key, without_duplicates, never_forgotten, joined,
         wide, with_ages, in_python, beside_static_side, sleeping, in_folders, many_branches, shuffled,
     )
 }  # fmt: skip

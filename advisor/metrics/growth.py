@@ -1,0 +1,50 @@
+"""State that only ever grows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advisor.metrics.flow import passed_ms, trend
+from advisor.metrics.numbers import known
+from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
+from advisor.metrics.state import state_rows, state_rows_updated
+from advisor.window import Window
+
+DAY_MS = 86_400_000.0
+NONE = Estimate.exactly(0.0)
+MAY_REMOVE = Missing("there is a watermark, which may still remove rows of the state")
+ALL_KEPT = 0.98
+"""Of the rows that were added: a row that is added and changed within one batch counts once."""
+
+
+@window_metric("rows", "count")
+def state_growth_per_day(window: Window) -> Windowed:
+    """Rows by which the state grows in a day where nothing removes any: Theil-Sen slope with its 95 % interval.
+
+    0 where the state ever shrinks from one batch to the next, or shows no trend (Kendall's test). With a watermark it
+    is known of dropDuplicates alone, whose updates are all new rows.
+    """
+    rows = state_rows(window)
+    if not isinstance(rows, np.ndarray) or not len(known(rows)):
+        return Missing("the rows of the state are not known")
+    if (np.diff(known(rows)) < 0).any():
+        return NONE
+    watermarked = window.facts.value("watermarked")
+    if watermarked is None:
+        return Missing("whether there is a watermark is not known", "watermarked")
+    if watermarked and not _kept_in_spite_of_the_watermark(window, rows):
+        return MAY_REMOVE
+    return trend(passed_ms(window) / DAY_MS, rows)
+
+
+def _kept_in_spite_of_the_watermark(window: Window, rows: np.ndarray) -> bool:
+    """Whether dropDuplicates kept all its rows although the watermark has passed those of the first batch."""
+    watermark, newest, updated = (
+        window.batches["watermark"],
+        window.batches["event_time_max"],
+        state_rows_updated(window),
+    )
+    if set(window.operators["name"]) != {"dedupe"} or not isinstance(updated, np.ndarray):
+        return False
+    added = float(np.nansum(updated[1:]))
+    return bool(watermark[-1] > newest[0] and added > 0 and rows[-1] - rows[0] >= ALL_KEPT * added)
