@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -89,3 +90,30 @@ def test_a_log_and_its_events_as_json_lines_are_the_same_table(case: Path, tmp_p
     place = ["file", "offset", "log", "operators", "sources", "other_phases"]
     one, other = (read_progress(path).drop(columns=place) for path in (case / "driver.log", lines))
     assert one.equals(other)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_no_promise_takes_the_time_that_a_record_needs_for_its_own_batch(case: Path) -> None:
+    for query in report(case).typed.queries:
+        latency = query.metrics.get("record_latency_ms")
+        steps = [step for finding in query.findings for step in finding.steps if step.saves_in]
+        for promise in (step.saves_latency_ms for step in steps):
+            if promise is not None and latency is not None and latency.p50 is not None:
+                assert promise.high < latency.p50
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_the_best_step_is_the_one_that_saves_most(case: Path) -> None:
+    for query in report(case).typed.queries:
+        sure = [step for finding in query.findings for step in finding.steps if step.legal == "yes"]
+        saved = [step.saves_latency_ms.likely for step in sure if step.saves_latency_ms is not None]
+        best = query.best_step.advice if query.best_step else None
+        if best is not None and best.legal == "yes" and best.saves_latency_ms is not None:
+            assert best.saves_latency_ms.likely == max(saved)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_the_report_reads_well(case: Path) -> None:
+    page = " ".join(terminal.report_as_text(report(case).typed, everything=True).split())
+    assert "nothing shows the jobs" not in page or not any(query.inside for query in report(case).typed.queries)
+    assert not re.search(r"\b(?:a (?:8|1[18]\b)|an (?!8|1[18])\d|100\.0 %|1 more tries)", page)

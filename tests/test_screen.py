@@ -217,4 +217,4 @@ def test_a_slow_batch_tells_what_it_spent_its_time_on() -> None:
 
 
 def test_a_step_that_leaves_the_largest_loss_as_it_is_says_so() -> None:
-    assert screen_of("CL005/beside-a-heavy-query").count("but It leaves addBatch as it is: the gain of") == 1
+    assert screen_of("CL005/beside-a-heavy-query").count("but It leaves addBatch as it is. For that:") == 1

@@ -16,6 +16,7 @@ from advisor.engine.quiet import NotApplicable, why_quiet
 from advisor.engine.sentences import finding_says
 from advisor.engine.steps import advice
 from advisor.errors import fault
+from advisor.facts import FACTS
 from advisor.metrics import METRICS, Estimate, Missing, measure
 from advisor.metrics.labels import label
 from advisor.metrics.words import in_words
@@ -112,8 +113,14 @@ def _seen(rule: Rule, window: Window) -> tuple[Level, None] | Skipped | None:
     assert rule.level is not None
     known = window.facts.get(rule.seen.fact)
     if known is None:
-        return Skipped(rule.id, f"{rule.seen.fact} is not known")
+        return Skipped(rule.id, _not_seen(rule.seen.fact))
     return (rule.level, None) if known.value not in (None, False) else None
+
+
+def _not_seen(fact: str) -> str:
+    """That nothing told of what a rule waits to see."""
+    of = FACTS[fact].meaning.partition(";")[0] if fact in FACTS else ""
+    return f"nothing shows whether there is {of}" if of.startswith("a ") else "nothing that was read would show it"
 
 
 def _finding(

@@ -21,7 +21,7 @@ from advisor.window import Window
 NOT_SEEN = Missing(
     "nothing shows the jobs of these batches (--stages reads them from event logs and from logs at INFO)"
 )
-NOT_TOLD = Missing("what shows the jobs of these batches does not tell it")
+NOT_TOLD = Missing("what was read of the jobs of these batches does not tell it")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
 OWN_CODE = ("foreach_batch", "foreach")
 """Sinks in which a function of the query's own runs."""
@@ -29,11 +29,14 @@ OWN_CODE = ("foreach_batch", "foreach")
 
 def of_jobs(window: Window, name: str) -> np.ndarray | Missing:
     """A column that the jobs of the batches tell: 0 where only others of the run have it, NaN where no job was seen."""
-    if name not in window.batches or "jobs" not in window.batches:
+    if "jobs" not in window.batches:
         return NOT_SEEN
-    values, seen = window.batches[name], ~np.isnan(window.batches["jobs"])
+    seen = ~np.isnan(window.batches["jobs"])
     if not seen.any():
         return NOT_SEEN
+    if name not in window.batches:
+        return NOT_TOLD
+    values = window.batches[name]
     return NOT_TOLD if np.isnan(values).all() else np.where(np.isnan(values) & seen, 0.0, values)
 
 
@@ -108,8 +111,9 @@ def methods_too_long(window: Window) -> Windowed:
     Compiled code is kept, so that later batches run it without a further line.
     """
     told = window.executed["code_too_long"] if "code_too_long" in window.executed else np.full(1, np.nan)
-    total = float(np.nansum(told))
-    return NOT_SEEN if np.isnan(told).all() else Estimate.exactly(total)
+    if np.isnan(told).all():
+        return NOT_TOLD if "jobs" in window.batches else NOT_SEEN
+    return Estimate.exactly(float(np.nansum(told)))
 
 
 @window_metric("share")

@@ -209,7 +209,7 @@ def locality_wait_ms(window: Window) -> Batchwise:
     beside = zero_filled(stages["process_local"]) + zero_filled(stages["node_local"])
     waits = (beside >= of.tasks) & (of.tasks > 1) & (of.wall - enough >= LEAST_MS)
     if waits.any() and window.facts.value("local_mode") is not False:
-        return Missing("on one machine every task is beside its data", "local_mode")
+        return Missing("on one machine every task is beside its data; whether this is one is not known", "local_mode")
     return per_batch(window, of.wall - enough, waits)
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from advisor.metrics.registry import Estimate, Unit
+
+_AN = re.compile(r"8|1[18](?!\d)")
+"""Numbers that are spoken with a vowel: eight, eleven, eighteen."""
 
 
 def in_words(estimate: Estimate, unit: Unit) -> str:
@@ -17,7 +22,7 @@ def number(value: float, unit: Unit) -> str:
     if unit == "ms":
         return milliseconds(value)
     if unit == "share":
-        return f"{value * 100:.1f} %"
+        return "100 %" if round(value, 3) == 1 else f"{value * 100:.1f} %"
     if unit == "bytes":
         return _bytes(value)
     rows = " row" if value == 1 else " rows"
@@ -35,6 +40,11 @@ def milliseconds(value: float) -> str:
     return f"{value / 60_000:.1f} min" if size < 7_200_000 else f"{value / 3_600_000:.1f} h"
 
 
+def with_article(number: str) -> str:
+    """`a 9.1 s`, `an 8.8 s`."""
+    return f"{'an' if _AN.match(number) else 'a'} {number}"
+
+
 def interval(value: str | float) -> str:
     """An interval as Spark's triggers take it: milliseconds become `500 milliseconds` or `2 seconds`, words stay."""
     try:
@@ -48,7 +58,7 @@ def interval(value: str | float) -> str:
 
 
 def _plain(value: float) -> str:
-    if value == round(value) or abs(value) >= 100:
+    if abs(value) >= 100 or (abs(value) >= 0.95 and round(value, 1) == round(value)):
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 0.1 else f"{value:.1g}"
 

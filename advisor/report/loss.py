@@ -16,7 +16,7 @@ from advisor.metrics.labels import label
 from advisor.metrics.numbers import fact_number, known, median, quantile
 from advisor.metrics.phases import DATABRICKS, DISCOVERY, OFFSET_LOG, hides_commit_log, summed
 from advisor.metrics.spikes import Rhythm, rhythm
-from advisor.metrics.words import milliseconds, number
+from advisor.metrics.words import milliseconds, number, with_article
 from advisor.report.change import medians, slower
 from advisor.window import PHASES, Window
 
@@ -48,12 +48,12 @@ _MS_OF_RULE = {"ST005": "state_waves_excess_ms", "ST012": "state_waves_excess_ms
 
 MOST_OF_ADD_BATCH = 0.5  # a part of addBatch that takes so much of it is named in its place
 _SAYS: dict[LossKind, str] = {
-    "add_batch": "{part} of a {whole} batch ({share}) is addBatch: reading, computing, writing.",
-    "logs": "{part} of a {whole} batch ({share}) goes into the offset and commit logs.",
-    "discovery": "{part} of a {whole} batch ({share}) goes into finding new data in the source.",
-    "planning": "{part} of a {whole} batch ({share}) goes into planning the query.",
-    "other": "{part} of a {whole} batch ({share}) goes into phases that only this Spark has.",
-    "unaccounted": "{part} of a {whole} batch ({share}) is in none of Spark's phases.",
+    "add_batch": "{part} of {whole} batch ({share}) is addBatch: reading, computing, writing.",
+    "logs": "{part} of {whole} batch ({share}) goes into the offset and commit logs.",
+    "discovery": "{part} of {whole} batch ({share}) goes into finding new data in the source.",
+    "planning": "{part} of {whole} batch ({share}) goes into planning the query.",
+    "other": "{part} of {whole} batch ({share}) goes into phases that only this Spark has.",
+    "unaccounted": "{part} of {whole} batch ({share}) is in none of Spark's phases.",
 }
 
 
@@ -104,7 +104,7 @@ def _losses(window: Window, findings: Sequence[Finding], changed: Changed | None
         most = inside[0] if inside and part.kind == "add_batch" else None
         named = most if most and most.share >= MOST_OF_ADD_BATCH else part
         says = _says_of_rule(named, findings) if named is most else _says(part, most, batch)
-        share, rule = round(usual * part.ms / cycle, 3), most.rule if most and most.share >= LEAST_NAMED else None
+        share, rule = round(usual * named.ms / cycle, 3), most.rule if most and most.share >= LEAST_NAMED else None
         yield Loss(kind=named.kind, says=says, ms=named.ms, share=share, name=named.name, rule=rule)
 
 
@@ -114,12 +114,13 @@ def _says_of_rule(part: Part, findings: Sequence[Finding]) -> str:
 
 def _says(part: Part, most: Part | None, batch: float) -> str:
     """The sentence on a part of the batch; of addBatch with the most that is known of it."""
-    share = f"{100 * part.ms / batch:.0f} %"
-    says = _SAYS[part.kind].format(part=milliseconds(part.ms), whole=milliseconds(batch), share=share)
+    share = f"{100 * part.share:.0f} %"
+    whole = with_article(milliseconds(batch))
+    says = _SAYS[part.kind].format(part=milliseconds(part.ms), whole=whole, share=share)
     if most is None or most.share < LEAST_NAMED:
         return says
     about = "about" if most.share_at_most is None else "at least"
-    return f"{says.partition(':')[0]}, {about} {milliseconds(most.ms)} of it {most.name}."
+    return f"{says.partition(':')[0]}, {about} {milliseconds(most.ms)} of it lost to {most.name}."
 
 
 def _so_many(window: Window, late: float) -> str:
@@ -223,10 +224,11 @@ def _slow_batches(window: Window, busy: float) -> Iterator[Loss]:
     if isinstance(rhythm(window), Rhythm) or not len(slow):
         return
     excess = float((slow - usual).sum())
+    pattern = "" if len(slow) == 1 else ", without a pattern"
     one = "1 slow batch takes" if len(slow) == 1 else f"{len(slow):,} slow batches of {len(duration):,} take"
     yield Loss(
         kind="slow_batches",
-        says=f"{one} {milliseconds(median(slow))} instead of {milliseconds(usual)}, without a pattern: "
+        says=f"{one} {milliseconds(median(slow))} instead of {milliseconds(usual)}{pattern}: "
         f"{100 * slow.sum() / duration.sum():.0f} % of all batch time.",
         ms=excess / len(duration),
         share=excess / float(duration.sum()) * busy,
@@ -341,7 +343,7 @@ def _rest(window: Window) -> LossKind:
 def _told(parts: dict[LossKind, float], whole: float) -> list[Part]:
     if not whole > 0:
         return []
-    found = [Part(kind=kind, ms=round(ms, 1), share=round(ms / whole, 3)) for kind, ms in parts.items()]
+    found = [Part(kind=kind, ms=round(ms, 1), share=round(ms / whole, 4)) for kind, ms in parts.items()]
     return sorted((part for part in found if part.share >= LEAST_PART), key=lambda part: -part.ms)
 
 

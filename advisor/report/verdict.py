@@ -61,13 +61,13 @@ def felt(step: Advice) -> Promise | None:
     return step.saves_latency_ms or step.saves_ms
 
 
-def _preference(step: Advice) -> tuple[int, bool, bool, float, float]:
+def _preference(step: Advice) -> tuple[int, bool, float, float, bool]:
     """What saves something, then a new checkpoint, then what promises nothing; a plain yes before an if."""
     promise = felt(step)
     if promise is None or promise.high < 1:
-        return 2, step.legal != "yes", step.experimental, 0.0, 0.0
+        return 2, step.legal != "yes", 0.0, 0.0, step.experimental
     tier = int(step.takes == "new_checkpoint")
-    return tier, step.legal != "yes", step.experimental, -promise.likely, -promise.high
+    return tier, step.legal != "yes", -promise.likely, -promise.high, step.experimental
 
 
 def verdict(
@@ -115,7 +115,7 @@ def _saving(step: Advice, batches: int) -> str:
 def _without_a_step(findings: Sequence[Finding]) -> str:
     if any(step.legal != "no" for finding in findings for step in finding.steps):
         return "The steps that may help need a new checkpoint, and their gain is not known."
-    return "No rule knows a step for this that Spark takes."
+    return "No rule knows a step for this that Spark accepts."
 
 
 def _condition(step: Advice) -> str:

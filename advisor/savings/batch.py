@@ -29,10 +29,15 @@ def promised(saves: Saves, window: Window) -> Promise | Missing:
     return value if isinstance(value, Missing) else promise(saves, value, _whole(saves, window))
 
 
+def of_slow_batches(saves: Saves) -> bool:
+    """Whether the step ends the slow batches of a rhythm, and leaves the others as they are."""
+    return saves.metric.startswith("spike_")
+
+
 def _whole(saves: Saves, window: Window) -> float:
     """What there is to save: the batch; of waiting, the median record's latency, where that is known."""
     if named(saves.metric).time == "latency":
         latency = measure(window, "record_latency_ms", "p50")
         return latency.high if isinstance(latency, Estimate) else float("inf")
-    whole = measure(window, "trigger_execution_ms", saves.stat or "typical")
+    whole = measure(window, "trigger_execution_ms", "mean" if of_slow_batches(saves) else saves.stat or "typical")
     return whole.high if isinstance(whole, Estimate) else float("inf")

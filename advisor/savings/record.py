@@ -12,7 +12,7 @@ from advisor.metrics import Estimate, Missing, Quantiles, named
 from advisor.metrics.flow import keeps_up
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms
 from advisor.metrics.phases import summed
-from advisor.savings.batch import promised
+from advisor.savings.batch import of_slow_batches, promised
 from advisor.savings.promise import promise
 from advisor.window import PHASES, Window
 
@@ -22,17 +22,25 @@ AFTER_SINK: Final = "commit_offsets_ms"
 
 
 def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
-    """What the step saves of the median record's latency; None or Missing where that latency is not known."""
-    if saves is None:
+    """What the step saves of the median record's latency; None or Missing where that latency is not known.
+
+    None of what ends slow batches only: the median record is in none of them. A record waits for its own batch in any
+    case, so what is left of that bounds the promise.
+    """
+    if saves is None or of_slow_batches(saves):
         return None
     if named(saves.metric).time == "latency":
         return promised(saves, window)
     estimated = estimated_per_record(saves, window)
     if isinstance(estimated, Missing):
         return estimated
-    now = record_latency_ms(window)
+    now, most, before = record_latency_ms(window), promised(saves, window), mixture(window)
     assert isinstance(now, Quantiles)
-    return promise(OF_RECORDS, estimated, now.p50)  # nobody can be spared more than the wait
+    assert isinstance(most, Promise)
+    assert isinstance(before, Mixture)
+    own = _shorter(before, most.high, saves, window, follows=True)
+    left = mixture_quantiles(own.start, own.start * 0, own.rows, (0.5,))[0]
+    return promise(OF_RECORDS, estimated, max(0.0, now.p50 - left))
 
 
 def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from advisor.contract import Advice, Loss, LossKind, Metric, Part, Promise, QueryEntry, Question, Refused, Trend
+from advisor.facts.names import FACTS
 from advisor.views import text
 from advisor.views.inside import sentence, slow
 from advisor.views.wording import not_known, state, trend, version
@@ -100,6 +101,8 @@ def latency_now_and_then(query: QueryEntry) -> str:
         return now
     if after.without_spikes:
         return f"{now}   → without the spikes about {text.ms(after.p50)} / {text.ms(after.p99)}"
+    if text.ms(after.p50) == text.ms(found.p50):
+        return now
     return f"{now}   → {'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
 
 
@@ -132,8 +135,8 @@ def batch_headroom_lag(query: QueryEntry) -> str:
     """`typical 0.33 s   p99 6.0 s   Headroom 12 %   Lag 0 rows`."""
     batch, lag = query.metrics.get("trigger_execution_ms", _NONE), query.metrics.get("backlog_rows", _NONE)
     headroom = query.screen.headroom
-    rows = "not known" if lag.p50 is None else f"{text.count(lag.p50)} rows"
-    if lag.p50 is not None:
+    rows = "not known" if lag.typical is None else f"{text.count(lag.typical)} rows"
+    if lag.typical is not None:
         rows += _moving(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
     took = "not known" if batch.typical is None else _spread(query, "typical", batch.typical, batch.p99)
     return f"{took}   Headroom {'-' if headroom is None else f'{100 * headroom:.0f} %'}   Lag {rows}"
@@ -203,7 +206,7 @@ def no_step(query: QueryEntry) -> str:
         return f"{taken[0].do}: this may help, but it needs a new checkpoint, and its gain is not known. See --all."
     if query.screen.calm:
         return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
-    found = "knows a step for this that Spark takes" if query.findings else "found a step that would help"
+    found = "knows a step for this that Spark accepts" if query.findings else "found a step that would help"
     return f"No rule {found}. {_looked_at(query)}".rstrip()
 
 
@@ -280,10 +283,18 @@ def beside_the_loss(query: QueryEntry) -> str:
     lies_in = _PHASES.get(loss.kind) if loss else None
     if loss is None or not lies_in or not query.saved or lies_in & query.saved.keys():
         return ""
-    against = [step for finding in query.findings if finding.rule == loss.rule for step in finding.steps]
-    taken = next((step.do for step in against if step.legal != "no"), None)
-    why = f'the gain of "{taken}" is not known' if taken else "no rule knows a step against that"
-    return f"It leaves {LOSSES['add_batch' if 'addBatch' in lies_in else loss.kind]} as it is: {why}"
+    leaves = f"It leaves {LOSSES['add_batch' if 'addBatch' in lies_in else loss.kind]} as it is"
+    against = next(_against(query, loss, lies_in), None)
+    if against is None:
+        return f"{leaves}: no rule knows a step against that"
+    return f'{leaves}. For that: "{against.do}" ({_shortly(against) or "no number is promised"})'
+
+
+def _against(query: QueryEntry, loss: Loss, lies_in: frozenset[str]) -> Iterator[Advice]:
+    """Steps that Spark may take against the loss: those of its rule, then others that shorten the same phases."""
+    steps = [(finding.rule, step) for finding in query.findings for step in finding.steps if step.legal != "no"]
+    yield from (step for rule, step in steps if rule == loss.rule)
+    yield from (step for _, step in steps if lies_in & set(step.saves_in))
 
 
 def slowest(query: QueryEntry) -> str:
@@ -298,10 +309,14 @@ def slowest(query: QueryEntry) -> str:
 
 def also(step: Advice) -> str:
     """Another step that helps: what to do, how much it saves, what it takes."""
-    promise, of = (step.saves_latency_ms, "record") if step.saves_latency_ms else (step.saves_ms, "batch")
-    saved = _gain(promise, of).partition(" (")[0]
     sure = f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
-    return f"{step.do}: {saved} ({takes_in_short(step)}){sure}"
+    return f"{step.do}: {_shortly(step)} ({takes_in_short(step)}){sure}"
+
+
+def _shortly(step: Advice) -> str:
+    """What the step saves, without its interval; empty where it promises nothing."""
+    promise, of = (step.saves_latency_ms, "record") if step.saves_latency_ms else (step.saves_ms, "batch")
+    return _gain(promise, of).partition(" (")[0]
 
 
 def together(query: QueryEntry) -> str:
@@ -329,4 +344,9 @@ def question(asked: Question) -> str:
 
 def once_known(fact: str) -> str:
     """How to tell a fact that a step waits for."""
-    return f"{fact} is not known for sure: --set {fact}=..."
+    known = FACTS.get(fact)
+    if known is None:
+        return f"{fact} is not known: --set {fact}=..."
+    if known.kind == "bool":
+        return f"It is not known whether {known.meaning}: --set {fact}=true|false"
+    return f"Not known: {known.meaning}; --set {fact}=..."

@@ -69,8 +69,8 @@ def budget(query: QueryEntry) -> list[tuple[str, float, float]]:
 
 
 def typical_batch(query: QueryEntry) -> str:
-    """How long a typical batch takes: all phases of the budget together."""
-    return text.ms(sum(query.budget.values()))
+    """How long a typical batch takes."""
+    return text.ms(query.metrics.get("trigger_execution_ms", _NONE).typical or sum(query.budget.values()))
 
 
 def percentile(query: QueryEntry, stat: Literal["p50", "p99"]) -> str:
@@ -91,10 +91,10 @@ def latency(query: QueryEntry) -> str:
 def lag(query: QueryEntry) -> str:
     """What waits in the source, with its trend in words, or why that is not known."""
     rows = query.metrics.get("backlog_rows", _NONE)
-    if rows.p50 is None:
+    if rows.typical is None:
         return not_known(rows)
     wait = query.metrics.get("backlog_ms", _NONE).p50
-    words = f"{text.amount(rows.p50, 'rows')} wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
+    words = f"{text.amount(rows.typical, 'rows')} wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
     gone = catch_up(query)
     return words + trend(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows") + (gone and f"; {gone}")
 
