@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from advisor.contract import Advice, Loss, LossKind, Metric, Part, Promise, QueryEntry, Question, Refused, Trend
@@ -342,8 +342,11 @@ def question(asked: Question) -> str:
     return f"{asked.asks} --set {asked.give}{with_interval} ({waiting} {verb} for it)"
 
 
-def once_known(fact: str) -> str:
-    """How to tell a fact that a step waits for."""
+def once_known(facts: Sequence[str]) -> str:
+    """How to tell the facts that a step waits for."""
+    if len(facts) > 1:
+        return f"Not known: {', '.join(facts[:-1])} and {facts[-1]}; --set NAME=... tells each"
+    (fact,) = facts
     known = FACTS.get(fact)
     if known is None:
         return f"{fact} is not known: --set {fact}=..."

@@ -190,9 +190,8 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, Text]]:
     if words := in_short.beside_the_loss(query):
         yield "but", Text(words)
     asked = query.screen.unsure.fact if query.screen.unsure else None
-    for name in unknown_facts(step)[:1]:
-        if name != asked:
-            yield "if", Text(in_short.once_known(name))
+    if waits_for := [name for name in unknown_facts(step) if name != asked]:
+        yield "if", Text(in_short.once_known(waits_for))
     if brief is None:
         return
     if brief.risk != _HARMLESS:

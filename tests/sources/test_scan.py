@@ -175,8 +175,31 @@ def test_durations_alone_are_a_partial_record() -> None:
     assert ["durationMs" in one.lacks for one in found.broken if one.lacks] == [True]
 
 
-def test_durations_without_the_whole_are_nothing() -> None:
-    found = scanned(b"{queryPlanning=12, addBatch=36}\n")
+@pytest.mark.parametrize(
+    ("text", "add_batch", "whole"),
+    [
+        ("| addBatch | 12,331 ms |\n| walCommit | 1,031 |\n| triggerExecution | 13.9 s |", 12331, 13900),
+        ("triggerExecution takes 2 min of which addBatch 30s and walCommit 12.5 seconds", 30_000, 120_000),
+        ("Operation Duration: addBatch 12,331 ms  walCommit 1,031 ms queryPlanning 120 ms", 12331, 13482),
+        ("addBatch\t331\nwalCommit\t31\nqueryPlanning\t20\n", 331, 382),
+    ],
+)
+def test_figures_of_a_page_are_a_partial_record(text: str, add_batch: int, whole: int) -> None:
+    found = scanned(text.encode())
+    assert found.table["add_batch_ms"].to_pylist() == [add_batch]
+    assert found.table["trigger_execution_ms"].to_pylist() == [whole]
+
+
+def test_the_sum_of_phases_is_said_to_be_one() -> None:
+    (record,) = scanned(b"addBatch 331\nwalCommit 31\nqueryPlanning 20\n").broken
+    assert record.reason.endswith("triggerExecution not given: the sum of the phases is taken")
+
+
+@pytest.mark.parametrize(
+    "text", ["{queryPlanning=12, addBatch=36}\n", "addBatch 1.5, walCommit 2.5, queryPlanning 3.5"]
+)
+def test_durations_without_the_whole_are_nothing(text: str) -> None:
+    found = scanned(text.encode())
     assert not len(found.table)
     assert not found.broken
 

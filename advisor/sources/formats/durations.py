@@ -15,11 +15,17 @@ _MOST = 1 << 20
 _APART = 200
 _NAMED = re.compile(
     rb"\b(triggerExecution|addBatch|walCommit|commitOffsets|latestOffset|getOffset|getEndOffset|setOffsetRange|getBatch"
-    rb"|queryPlanning|numInputRows|Batch Duration|Input Rows)\b[ \t]*[:=]?[ \t]*(\d{1,15})\b(?![.,]\d)(?:[ \t]*ms\b)?"
+    rb"|queryPlanning|numInputRows|Batch Duration|Input Rows)\b[ \t]*(?:[:=|~]|takes|took|is|of)?[ \t]*"
+    rb"(?:(\d{1,3}(?:,\d{3})+|\d{1,15})\b(?![.,]\d)(?:[ \t]*ms\b)?(?![ \t]*(?:s|sec|seconds|min|minutes)\b)"
+    rb"|(\d{1,6}(?:\.\d{1,3})?)[ \t]*(s|sec|seconds|min|minutes)\b)"
 )
+_UNIT_MS = {"s": 1000, "sec": 1000, "seconds": 1000, "min": 60_000, "minutes": 60_000}
 _PAGE = {"Batch Duration": "triggerExecution", "Input Rows": "numInputRows"}
 """What the page of a query's statistics calls them."""
 _NEEDED = ("triggerExecution", "addBatch")
+_CHART = {"addBatch", "walCommit", "queryPlanning"}
+"""Phases that Spark's chart of durations always has; triggerExecution is not among them."""
+_SUM = "triggerExecution not given: the sum of the phases is taken"
 
 
 def alone(buffer: Buffer) -> Iterator[Piece]:
@@ -33,16 +39,26 @@ def alone(buffer: Buffer) -> Iterator[Piece]:
             yield from _record(group, start, end)
             group = {}
         start, end = start if group else match.start(), match.end()
-        group[name] = int(match[2])
+        group[name] = _number(match)
     yield from _record(group, start, end)
 
 
+def _number(match: re.Match[bytes]) -> int:
+    """Rows, or milliseconds."""
+    if match[2] is not None:
+        return int(match[2].replace(b",", b""))
+    return round(float(match[3]) * _UNIT_MS[match[4].decode()])
+
+
 def _record(group: dict[str, int], start: int, end: int) -> Iterator[Piece]:
-    if not all(name in group for name in _NEEDED):
-        return
     rows = {"numInputRows": group["numInputRows"]} if "numInputRows" in group else {}
     durations = {name: ms for name, ms in group.items() if name not in rows}
+    summed = "triggerExecution" not in durations and durations.keys() >= _CHART
+    if summed:
+        durations["triggerExecution"] = sum(durations.values())
+    if not all(name in durations for name in _NEEDED):
+        return
     text = msgspec.json.encode({**rows, "durationMs": durations}).decode()
     partial = of_fragment(read_fragment(f"{text[:-2]}, ...}}}}"))  # nobody says that these are all
     if partial is not None:
-        yield Piece(start, end, partial)
+        yield Piece(start, end, partial._replace(says=f"{partial.says}; {_SUM}") if summed else partial)
