@@ -19,7 +19,7 @@ from advisor.sources import files
 from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
 from advisor.stages.parts import NAMES, Clock, divide, shares_of
 from advisor.stages.tasks import Spans
-from advisor.stages.waits import Others
+from advisor.stages.waits import Slots
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
 EVENT_LOGS = [
@@ -248,24 +248,25 @@ def test_shares_of_a_moment_add_up(numbers: dict[str, float]) -> None:
 # Waiting for others.
 
 
-def others(*spans: tuple[float, float]) -> Others:
+def others(*spans: tuple[float, float]) -> Slots:
     held = Spans()
     for start, end in spans:
         held.add(["other"], np.array([1]), np.array([start]), np.array([end]))
-    return Others(held, "query", {"other": "heavy"})
+    return Slots(held, {"other": "heavy"})
 
 
 def test_others_hold_all_slots_or_none() -> None:
     both = others((0, 100), (50, 200), (300, 400))
-    assert both.hold((40, 320), 2) == (50, {"heavy"})
-    assert both.hold((40, 320), 1) == (180, {"heavy"})
-    assert both.hold((40, 320), None).ms == 180
-    assert both.hold((40, 320), 3) == (0, frozenset())
-    assert both.hold((210, 220), 1) == (0, frozenset())
+    assert both.held((40, 320), 2, "query") == (50, {"heavy"})
+    assert both.held((40, 320), 1, "query") == (180, {"heavy"})
+    assert both.held((40, 320), None, "query").ms == 180
+    assert both.held((40, 320), 3, "query") == (0, frozenset())
+    assert both.held((210, 220), 1, "query") == (0, frozenset())
 
 
 def test_own_tasks_hold_no_slots_against_oneself() -> None:
     held = Spans()
     held.add(["query"], np.array([1]), np.array([0.0]), np.array([100.0]))
     assert held.alone
-    assert Others(held, "query", {}).hold((0, 100), 1).ms == 0
+    held.add(["other"], np.array([1]), np.array([50.0]), np.array([60.0]))
+    assert Slots(held, {}).held((0, 100), 1, "query") == (10, {"other"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,15 +61,17 @@ class Numbers:
         """The number of this name, or the default."""
         return self.row[_AT[name]] if name in self else default
 
-    def fill(self, row: np.ndarray) -> None:
-        """Of a row of NUMBERS what is not known yet."""
-        own = np.frombuffer(self.row)
-        self.row = array("d", np.where(np.isnan(own), row, own).tobytes())
-
     def update(self, known: Mapping[str, float]) -> None:
         """These are known, too."""
         for name, value in known.items():
             self[name] = value
+
+
+def fill(numbers: Sequence[Numbers], rows: np.ndarray) -> None:
+    """Give each what its row knows and it does not."""
+    own = matrix(numbers)
+    for each, row in zip(numbers, np.where(np.isnan(own), rows, own), strict=True):
+        each.row = array("d", row.tobytes())
 
 
 def matrix(rows: Iterable[Numbers]) -> np.ndarray:

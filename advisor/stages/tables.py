@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from advisor.stages.columns import BATCH_PARTS, STAGES
 from advisor.stages.numbers import NUMBERS, column, matrix
 from advisor.stages.parts import DRIVER, NAMES, PLACE, Clock, Idle, divide
 from advisor.stages.tasks import Spans
-from advisor.stages.waits import Others
+from advisor.stages.waits import Slots
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
 ORIGINS = ("event_log", "session", "driver_log")
@@ -36,8 +36,8 @@ _SELDOM = ("log_compaction_ms", "kafka_polls", "kafka_poll_ms")
 _KEYS = ("id", "run_id", "batch_id", "timestamp", "add_batch_ms")
 _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for")
 
-OthersOf = Callable[[Spans, str | None], Others]
-"""The tasks of a log that are not a query's."""
+SlotsOf = Callable[[Spans], Slots]
+"""What held the slots of a log's application."""
 
 
 class Row(NamedTuple):
@@ -78,14 +78,14 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
     _settle_kinds(chosen)
     rows = _rows_of(batches)
     names = {row.id: row.name for row in rows.values() if row.id and row.name}
-    others_of: OthersOf = cache(lambda spans, query: Others(spans, query, names))
+    slots_of: SlotsOf = cache(lambda spans: Slots(spans, names))
     of_stages, of_parts = [STAGES.empty_table()], [BATCH_PARTS.empty_table()]
     for at in range(0, len(chosen), _TOGETHER):
         some = chosen[at : at + _TOGETHER]
         timed = [(inside, row) for inside in some if (row := rows.get(_key(*inside.batch)))]
         odd = [(inside, row, too_long) for inside, row in timed if (too_long := _too_long(inside, row))]
         wrong = {id(inside) for inside, *_ in odd}
-        of_parts.append(_parts_table([pair for pair in timed if id(pair[0]) not in wrong], names, others_of))
+        of_parts.append(_parts_table([pair for pair in timed if id(pair[0]) not in wrong], names, slots_of))
         of_parts.append(_untold(odd))
         of_stages.append(_stages_table([inside for inside in some if id(inside) not in wrong]))
     return pa.concat_tables(of_stages), pa.concat_tables(of_parts)
@@ -121,7 +121,10 @@ def _batches_of(work: Work) -> dict[tuple[Any, ...], Inside]:
     found: dict[tuple[Any, ...], Inside] = {}
     for job in work.jobs:
         if job.batch:
-            found.setdefault(_key(*job.batch), Inside(job.batch, work, [], [], [])).jobs.append(job)
+            key = _key(*job.batch)
+            if key not in found:
+                found[key] = Inside(job.batch, work, [], [], [])
+            found[key].jobs.append(job)
     for attempt in work.attempts:
         if attempt.job and attempt.job.batch and (inside := found.get(_key(*attempt.job.batch))):
             inside.attempts.append(attempt)
@@ -180,11 +183,11 @@ def _untold(odd: Sequence[tuple[Inside, Row, int]]) -> pa.Table:
     return _table(columns, BATCH_PARTS)
 
 
-def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], others_of: OthersOf) -> pa.Table:
+def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], slots_of: SlotsOf) -> pa.Table:
     """The table of batch parts, a row per batch."""
     insides = [inside for inside, _ in timed]
     parts, idle = divide([_clock(inside, row) for inside, row in timed])
-    waited_for = _wait(insides, parts, idle, names, others_of)
+    waited_for = _wait(insides, parts, idle, names, slots_of)
     for (inside, row), of_batch in zip(timed, parts, strict=True):
         if not inside.work.clock:
             _gather(of_batch, row.add_batch_ms)
@@ -193,7 +196,8 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], 
                 _move(of_batch, note.name, note.value, _homes(inside, note))
     columns: dict[str, Any] = {name: [getattr(row, name) for _, row in timed] for name in _KEYS}
     columns.update(zip(NAMES, _told(insides, parts).T, strict=True))
-    columns.update({name: [_noted(inside, name) for inside in insides] for name in (*_NOTED, *_SELDOM)})
+    noted = [_noted(inside) for inside in insides]
+    columns |= {name: [of_batch.get(name) for of_batch in noted] for name in (*_NOTED, *_SELDOM)}
     columns |= {
         "together": [_together(inside) for inside in insides],
         "waited_for": list(map(sorted, waited_for)),
@@ -208,10 +212,12 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], 
     return _table(columns, BATCH_PARTS)
 
 
-def _noted(inside: Inside, name: str) -> float | None:
-    values = [note.value for note in inside.notes if note.name == name]
-    by_lines = name in _NOTED and inside.work.origin == "driver_log"
-    return sum(values) if values or by_lines else None
+def _noted(inside: Inside) -> Mapping[str, float]:
+    """What lines told of the batch, each by its column."""
+    found = dict.fromkeys(_NOTED, 0.0) if inside.work.origin == "driver_log" else {}
+    for note in inside.notes:
+        found[note.name] = found.get(note.name, 0.0) + note.value
+    return found
 
 
 def _reads(attempts: Sequence[Attempt]) -> int | None:
@@ -284,7 +290,7 @@ def _wait(
     parts: np.ndarray,
     idle: Sequence[Idle],
     names: Mapping[str, str],
-    others_of: OthersOf,
+    slots_of: SlotsOf,
 ) -> list[set[str]]:
     """Note in the stages and in the parts what others' tasks held; the names of the others, for each batch."""
     found: list[set[str]] = [set() for _ in insides]
@@ -292,7 +298,7 @@ def _wait(
         inside, attempt = insides[each.batch], each.attempt
         if not inside.work.clock or inside.work.spans.alone or each.gap[1] - each.gap[0] < _SHORT_MS:
             continue
-        waits = others_of(inside.work.spans, inside.batch.id).hold(each.gap, attempt.slots)
+        waits = slots_of(inside.work.spans).held(each.gap, attempt.slots, inside.batch.id)
         if waits.ms > 0:
             _move(parts[each.batch], "slots_wait_ms", waits.ms, [each.part])
             found[each.batch] |= waits.names
@@ -316,44 +322,58 @@ def _lined_waits(attempts: Sequence[Attempt], parts: np.ndarray, names: Mapping[
 def _told(insides: Sequence[Inside], parts: np.ndarray) -> np.ndarray:
     """The parts; NaN where the source says nothing of one."""
     silent = np.zeros(parts.shape, bool)
-    for at, inside in enumerate(insides):
-        silent[at, [PLACE[name] for name in _silent(inside)]] = True
+    for part, of_batches in _silent(insides).items():
+        silent[:, PLACE[part]] = of_batches
     return np.where(silent & (parts == 0), np.nan, np.maximum(parts, 0.0))
 
 
-def _silent(inside: Inside) -> list[str]:
-    """The parts that the source does not tell, if they hold nothing."""
-    work, attempts = inside.work, inside.attempts
-    found = ["sink_commit_ms", *(["driver_ms"] if work.clock else DRIVER)]
-    if work.origin != "driver_log":
-        found.append("planning_ms")
-    if not work.tells_waits:
-        found.append("slots_wait_ms")
-    if not any("python_ms" in attempt.numbers for attempt in attempts):
-        found.append("python_ms")
-    of_state = [attempt for attempt in attempts if attempt.kind == "state"]
-    if of_state and not any("state_load_ms" in attempt.numbers for attempt in attempts):
-        found.append("state_load_ms")
-    return found
+def _silent(insides: Sequence[Inside]) -> dict[str, np.ndarray | bool]:
+    """The parts that the source does not tell, if they hold nothing, and of which batches it does not."""
+    clock = np.array([inside.work.clock for inside in insides], bool)
+    attempts = [attempt for inside in insides for attempt in inside.attempts]
+    of = np.repeat(np.arange(len(insides)), [len(inside.attempts) for inside in insides])
+    numbers = matrix(attempt.numbers for attempt in attempts)
+
+    def any_of(which: np.ndarray) -> np.ndarray:
+        return np.bincount(of[which], minlength=len(insides)) > 0
+
+    holds_state = any_of(np.array([attempt.kind == "state" for attempt in attempts], bool))
+    return {
+        **dict.fromkeys(DRIVER, ~clock),
+        "driver_ms": clock,
+        "sink_commit_ms": True,
+        "planning_ms": np.array([inside.work.origin != "driver_log" for inside in insides], bool),
+        "slots_wait_ms": np.array([not inside.work.tells_waits for inside in insides], bool),
+        "python_ms": ~any_of(~np.isnan(column(numbers, "python_ms"))),
+        "state_load_ms": holds_state & ~any_of(~np.isnan(column(numbers, "state_load_ms"))),
+    }
 
 
-def _together(inside: Inside) -> list[str]:
+def _together(inside: Inside) -> Sequence[str]:
     """Which parts hold another's time, as Spark works on both in one stage or the source names neither apart."""
     notes = {note.name for note in inside.notes}
-    before, after = ("driver_before", "driver_after") if inside.work.clock else ("driver", "driver")
-    found = dict.fromkeys(
-        f"{home}+{part}" for home, part in ((before, "planning"), (after, "sink_commit")) if f"{part}_ms" not in notes
-    )
-    if not inside.work.tells_waits:
+    stages = [(attempt.kind, attempt.last, "state_load_ms" in attempt.numbers) for attempt in inside.attempts]
+    lacking = tuple(part for part in ("planning", "sink_commit") if f"{part}_ms" not in notes)
+    return _joined(inside.work.clock, inside.work.tells_waits, lacking, tuple(dict.fromkeys(stages)))
+
+
+@lru_cache(maxsize=256)
+def _joined(
+    clock: bool, tells_waits: bool, lacking: Sequence[str], stages: Sequence[tuple[str | None, bool | None, bool]]
+) -> Sequence[str]:
+    """`lacking`: the driver's parts of which no line tells; of each stage its kind, `last`, whether it tells loads."""
+    homes = {"planning": "driver_before", "sink_commit": "driver_after"}
+    found = dict.fromkeys(f"{homes[part] if clock else 'driver'}+{part}" for part in lacking)
+    if not tells_waits:
         found["scheduling+slots_wait"] = None
-    for attempt in inside.attempts:
-        if attempt.kind is None:
+    for kind, last, tells_load in stages:
+        if kind is None:
             found["source_read+other"] = None
-        if attempt.last and attempt.kind in ("source_read", None):
+        if last and kind in ("source_read", None):
             found["source_read+sink_write"] = None
-        if attempt.last and attempt.kind == "state":
+        if last and kind == "state":
             found["state_update+sink_write"] = None
-        if attempt.kind == "state" and "state_load_ms" not in attempt.numbers:
+        if kind == "state" and not tells_load:
             found["state_update+state_load"] = None
     return list(found)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
+from itertools import pairwise
+from struct import Struct
 
 import numpy as np
 
@@ -23,36 +25,33 @@ class Tasks:
     """Attempts of tasks, of stage attempts that are numbered."""
 
     def __init__(self) -> None:
-        self._times, self._sums = array("d"), array("d")
+        self._rows, self._row = bytearray(), Struct(f"{_FIXED}d")
 
     def __len__(self) -> int:
-        return len(self._times) // _FIXED
+        return len(self._rows) // self._row.size
 
     def add(self, owner: int, launch: float, finish: float, locality: int, flags: int, sums: Sequence[float]) -> None:
         """One more; `sums` of each of them or of none."""
-        self._times.extend((owner, launch, finish, locality, flags))
-        if sums:
-            self._sums.extend(sums)
+        if sums and not self._rows:
+            self._row = Struct(f"{_FIXED + len(SUMS)}d")
+        self._rows += self._row.pack(owner, launch, finish, locality, flags, *sums)
 
     def fold(
         self, owners: Container[int], spans: Spans, query_of: Callable[[int], str | None]
-    ) -> Iterator[tuple[int, np.ndarray, array[float]]]:
-        """(owner, its NUMBERS, when any of its tasks ran) of each of `owners` that has tasks; these are forgotten."""
-        times = np.frombuffer(self._times).reshape(-1, _FIXED)
-        sums = np.frombuffer(self._sums).reshape(len(times), -1) if self._sums else np.empty((len(times), 0))
-        held = np.fromiter((owner in owners for owner in times[:, 0].tolist()), bool, len(times))
-        self._times, self._sums = array("d", times[~held].tobytes()), array("d", sums[~held].tobytes())
-        times, sums = times[held], sums[held]
-        order = np.lexsort((times[:, 1], times[:, 0]))
-        times, sums = times[order], sums[order]
-        if not len(times):
-            return
+    ) -> tuple[list[int], np.ndarray, list[array[float]]]:
+        """(those of `owners` that have tasks, the NUMBERS of each, when any of its tasks ran); these are forgotten."""
+        rows = np.frombuffer(self._rows).reshape(len(self), -1)
+        held = np.fromiter((owner in owners for owner in rows[:, 0].tolist()), bool, len(rows))
+        self._rows, rows = bytearray(rows[~held].tobytes()), rows[held]
+        if not len(rows):
+            return [], np.empty((0, len(NUMBERS))), []
+        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        times, sums = rows[:, :_FIXED], rows[:, _FIXED:]
         starts = _starts(times[:, 0])
         names = times[starts, 0].astype(int).tolist()
         queries = [query_of(owner) for owner in names]
         spans.add(queries, np.diff(np.append(starts, len(times))), times[:, 1], times[:, 2])
-        numbers = _numbers(times, sums, starts)
-        yield from zip(names, numbers, _busy(times, starts), strict=True)
+        return names, _numbers(times, sums, starts), _busy(times, starts)
 
 
 def _starts(owners: np.ndarray) -> np.ndarray:
@@ -122,10 +121,9 @@ def _busy(times: np.ndarray, starts: np.ndarray) -> list[array[float]]:
     begins = np.append(True, (launch + apart)[1:] > reach[:-1])
     begins[starts] = True
     ends = np.append(begins[1:], True)
-    covered = np.column_stack([times[begins, 1], (reach - apart)[ends] + origin])
-    return [
-        array("d", each.tobytes()) for each in np.split(covered, np.searchsorted(which[begins], range(1, len(starts))))
-    ]
+    covered = array("d", np.column_stack([times[begins, 1], (reach - apart)[ends] + origin]).tobytes())
+    behind = 2 * np.cumsum(np.bincount(which[begins]))
+    return [covered[start:stop] for start, stop in pairwise([0, *behind.tolist()])]
 
 
 class Spans:
@@ -152,9 +150,8 @@ class Spans:
         """Whether all tasks were one query's."""
         return len(self._names) < 2
 
-    def others(self, query: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str | None]]:
-        """(launch, finish, whose) of the tasks that are not the query's, and the names that `whose` counts."""
-        whose = np.frombuffer(self._whose, np.int64)
-        foreign = whose != self._names.get(query, -1)
+    def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str | None]]:
+        """(launch, finish, whose) of all tasks in the order of their launch, and the queries that `whose` counts."""
         launch, finish = np.frombuffer(self._launch), np.frombuffer(self._finish)
-        return launch[foreign], finish[foreign], whose[foreign], list(self._names)
+        order = np.argsort(launch, kind="stable")
+        return launch[order], finish[order], np.frombuffer(self._whose, np.int64)[order], list(self._names)

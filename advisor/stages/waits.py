@@ -23,20 +23,19 @@ class Waits(NamedTuple):
 _NO_WAIT = Waits(0.0, frozenset())
 
 
-class Others:
-    """The tasks that are not one query's."""
+class Slots:
+    """Which tasks held the slots of an application, and for whom."""
 
-    def __init__(self, spans: Spans, query: str | None, names: Mapping[str, str]) -> None:
+    def __init__(self, spans: Spans, names: Mapping[str, str]) -> None:
         """`names`: of queries, by id."""
-        launch, finish, whose, ids = spans.others(query)
-        order = np.argsort(launch, kind="stable")
-        self._launch, self._finish, self._whose = launch[order], finish[order], whose[order]
-        self._launches, self._finishes = array("d", self._launch.tobytes()), array("d", np.sort(finish).tobytes())
-        self._longest = float((finish - launch).max()) if len(launch) else 0.0
+        self._launch, self._finish, self._whose, ids = spans.in_order()
+        self._launches, self._finishes = array("d", self._launch.tobytes()), array("d", np.sort(self._finish).tobytes())
+        self._longest = float((self._finish - self._launch).max(initial=0.0))
+        self._of = {id: whose for whose, id in enumerate(ids)}
         self._names = [names.get(id, id) if id else "a job of no streaming query" for id in ids]
 
-    def hold(self, gap: Gap, slots: int | None) -> Waits:
-        """How long in this stretch they held all slots; where their number is not known, any slot."""
+    def held(self, gap: Gap, slots: int | None, query: str | None) -> Waits:
+        """How long in this stretch others' tasks than the query's held all slots; of an unknown number, any slot."""
         start, end = gap
         there_at_all = bisect_left(self._launches, end) - bisect_right(self._finishes, start)
         if there_at_all < (slots or 1):
@@ -44,7 +43,7 @@ class Others:
         first = int(np.searchsorted(self._launch, start - self._longest))
         last = int(np.searchsorted(self._launch, end))
         launch, finish = self._launch[first:last], self._finish[first:last]
-        there = finish > start
+        there = (finish > start) & (self._whose[first:last] != self._of.get(query, -1))
         launch, finish = np.maximum(launch[there], start), np.minimum(finish[there], end)
         times = np.concatenate([launch, finish])
         order = np.lexsort((np.repeat([1, 0], len(launch)), times))

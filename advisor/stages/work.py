@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from advisor.stages.numbers import Numbers
+from advisor.stages.numbers import Numbers, fill
 from advisor.stages.tasks import Spans, Tasks
 
 _MANY = 4096
@@ -162,11 +162,12 @@ class Work:
         """Fold the tasks of complete stages into their attempts."""
         if not self._complete or not len(self._tasks):
             return
-        for owner, row, busy in self._tasks.fold(self._complete, self.spans, self._query_of):
-            attempt = self._complete[owner]
-            attempt.numbers.fill(row)
-            attempt.numbers["first_task_ms"] = max(0.0, busy[0] - attempt.submitted)
-            attempt.busy = busy
+        owners, rows, busy = self._tasks.fold(self._complete, self.spans, self._query_of)
+        attempts = [self._complete[owner] for owner in owners]
+        fill([attempt.numbers for attempt in attempts], rows)
+        for attempt, stretches in zip(attempts, busy, strict=True):
+            attempt.numbers["first_task_ms"] = max(0.0, stretches[0] - attempt.submitted)
+            attempt.busy = stretches
         self._complete = {}
 
     def _query_of(self, owner: int) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from sys import intern
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -23,11 +23,13 @@ _DIGITS = 15
 _WORD = 8
 """Letters that tell an event's name behind that."""
 _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
-_NAME = re.compile(r'"name":"((?:[^"\\]|\\.)*)"')
+_NAME = '"name":"'
 _CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)|mapPartitions\w*|InputAdapter")
 _RUN = re.compile(r"runId = ([0-9a-f-]{36})")
 _BATCH_LINE = re.compile(r"batch = (?:\d+|init)\s*")
 _SNAPSHOT = "Compute snapshot for version"
+_COUNTS = re.compile(rb'"Name":"(?:time to [cur]|RocksDB: load|(?:total )?time to run P)')
+"""What each name of _SQL begins with."""
 _SQL = {
     "time to commit changes": "state_commit_ms",
     "time to update": "state_update_ms",
@@ -92,6 +94,9 @@ class _Sum(msgspec.Struct, rename={"name": "Name", "value": "Value"}):
     value: Whole | float | str | list[Any] | dict[str, Any] | None = None
 
 
+_decode_sums = msgspec.json.Decoder(list[_Sum]).decode
+
+
 class _Stage(msgspec.Struct, rename={
     "stage": "Stage ID",
     "attempt": "Stage Attempt ID",
@@ -109,7 +114,7 @@ class _Stage(msgspec.Struct, rename={
     datasets: list[_Dataset] = []
     submitted: Whole | None = None
     completed: Whole | None = None
-    sums: list[_Sum] = []
+    sums: msgspec.Raw = msgspec.Raw(b"[]")
 
 
 class _StageCompleted(msgspec.Struct, tag_field="Event", tag="SparkListenerStageCompleted", rename={
@@ -237,13 +242,14 @@ class EventLog:
         self._work = Work(log, "event_log")
         self._jobs: dict[int, Job] = {}
         self._results: set[tuple[int, int]] = set()
-        self._takes: dict[bytes, tuple[Callable[[bytes], Any], Callable[[Any], None]]] = {
-            b'TaskEnd"': (_decoder(_TaskEnd), self._task),
-            b"StageCom": (_decoder(_StageCompleted), self._stage),
-            b"JobStart": (_decoder(_JobStart), self._starts),
-            b'JobEnd",': (_decoder(_JobEnd), self._ends),
-            b"Executor": (_decoder(_Executor), self._executor),
+        self._takes: dict[bytes, tuple[Callable[[bytes], Any], Callable[[Any], None], tuple[bytes, bytes] | None]] = {
+            b'TaskEnd"': (_decoder(_TaskEnd), self._task, (b',"Accumulables":[', b'},"Task Metrics":')),
+            b"StageCom": (_decoder(_StageCompleted), self._stage, None),
+            b"JobStart": (_decoder(_JobStart), self._starts, (b',"Stage Infos":[', b',"Stage IDs":[')),
+            b'JobEnd",': (_decoder(_JobEnd), self._ends, None),
+            b"Executor": (_decoder(_Executor), self._executor, None),
         }
+        """By the letters of an event's name: how it is decoded and taken, and what of its line is left out."""
 
     def read(self, window: Stretch, resume: int, file: str) -> None:  # noqa: ARG002 - jobs name their batches
         """Take what has been read of a window; a line that is broken is passed over."""
@@ -254,9 +260,10 @@ class EventLog:
             stop = stop if 0 <= stop < resume else resume
             name = start + _NAME_AT
             if found := takes.get(buffer[name : name + _WORD]):
-                decode, take = found
+                decode, take, needless = found
+                line = buffer[start:stop]
                 try:  # noqa: SIM105
-                    take(decode(buffer[start:stop]))
+                    take(decode(_without(line, *needless) if needless else line))
                 except _UNREADABLE:  # contextlib.suppress takes a tenth of all the time
                     pass
             start = stop + 1
@@ -299,18 +306,16 @@ class EventLog:
             return
         job, last = self._work.job_of(info.stage), (info.stage, info.attempt) in self._results
         names = _operators(info.datasets)
-        cached = any(each.partitions and each.cached == each.partitions for each in info.datasets)
-        description = job.description if job else ""
-        if description.startswith(_SNAPSHOT):
-            description = f"Delta: {description}"
+        cached = any(each.cached and each.cached == each.partitions for each in info.datasets)
+        kind, what = _meant(names, job.description if job else "", last, cached)
         attempt = Attempt(
             job,
             info.stage,
             info.attempt,
             info.submitted,
             info.completed,
-            kind_of(names, description, last=last, cached=cached),
-            intern(redact(description or ", ".join(names) or info.name)),
+            kind,
+            what or redact(info.name),
             last,
             info.tasks,
         )
@@ -354,10 +359,21 @@ def _sums(metrics: _Metrics, task: _Task) -> tuple[int, ...]:
     )
 
 
-def _sql(sums: list[_Sum]) -> dict[str, float]:
+def _without(line: bytes, first: bytes, behind: bytes) -> bytes:
+    """The line without what stands from `first` to `behind`, half of its bytes and more.
+
+    These begin and end with quotation marks that have no backslash before them: no text in JSON holds them.
+    """
+    begin, end = line.find(first), line.rfind(behind)
+    return line[:begin] + line[end:] if 0 <= begin < end else line
+
+
+def _sql(raw: msgspec.Raw) -> dict[str, float]:
     """The sums that Spark's SQL operators count."""
     found: dict[str, float] = {}
-    for each in sums:
+    if not _COUNTS.search(raw):
+        return found
+    for each in _decode_sums(raw):
         column = _SQL.get(each.name)
         if column and isinstance(each.value, int | float | str):
             try:
@@ -367,15 +383,30 @@ def _sql(sums: list[_Sum]) -> dict[str, float]:
     return found
 
 
-def _operators(datasets: list[_Dataset]) -> list[str]:
+def _operators(datasets: list[_Dataset]) -> tuple[str, ...]:
     """Names of the operators whose data sets a stage computes, each once, the last one first."""
-    names: dict[str, None] = {}
-    for each in sorted(datasets, key=lambda dataset: -dataset.number):
-        scope = _NAME.search(each.scope) if each.scope else None
-        name = scope[1] if scope else each.name
-        if name and not _CODEGEN.fullmatch(name):
-            names[name] = None
-    return list(names)
+    datasets.sort(key=attrgetter("number"), reverse=True)
+    return tuple(filter(None, dict.fromkeys([_operator(_named(each)) for each in datasets])))
+
+
+def _named(dataset: _Dataset) -> str:
+    scope = (dataset.scope or "").partition(_NAME)[2].partition('"')[0]
+    return scope or dataset.name
+
+
+@lru_cache(maxsize=4096)
+def _operator(name: str) -> str:
+    """The name; none of what only wraps generated code."""
+    return "" if _CODEGEN.fullmatch(name) else name
+
+
+@lru_cache(maxsize=4096)
+def _meant(names: tuple[str, ...], description: str, last: bool, cached: bool) -> tuple[str, str]:
+    """(the kind of a stage with these operators in a job of this description, what is said of it)."""
+    if description.startswith(_SNAPSHOT):
+        description = f"Delta: {description}"
+    kind = kind_of(names, description, last=last, cached=cached)
+    return kind, redact(description or ", ".join(names))
 
 
 def _is_number(text: str | None) -> bool:
