@@ -263,7 +263,8 @@ def _last_of_warm_up(slow: np.ndarray) -> int:
 def _is_start(executed: Columns) -> bool:
     number, rows, rate = (executed[name][0] for name in ("batch_id", "input_rows", "input_rows_per_second"))
     nameless = np.isnan(number) and np.isnan(executed["timestamp"][0])  # figures alone: their rate may be left out
-    return bool(number == 0 or (rows != 0 and not nameless and (np.isnan(rate) or rate == 0)))
+    whole = executed["partial"][0] is None  # what a partial record lacks is not absent
+    return bool(number == 0 or (rows != 0 and not nameless and (rate == 0 or (np.isnan(rate) and whole))))
 
 
 def latest_regime(window: Window) -> tuple[Window, Window | None]:

@@ -483,3 +483,19 @@ def test_before_3_4_the_commit_log_hides_in_the_time_of_no_phase(known: dict[str
     written = measure(one, "checkpoint_write_ms")
     assert isinstance(written, Estimate)
     assert (written.low, written.high) == (low, high)
+
+
+def test_a_set_of_keys_that_fills_up_does_not_grow_for_ever() -> None:
+    def grows(totals: list[int]) -> Estimate | Missing:
+        rows = [
+            {"triggerExecution": 500, "addBatch": 400, "numInputRows": 200}
+            | {"operators": [{"operatorName": "stateStoreSave", "numShufflePartitions": 2, "numRowsTotal": total}]}
+            for total in totals
+        ]
+        found = measure(window(rows, stateful=True, watermarked=False), "state_growth_per_day")
+        assert isinstance(found, Estimate | Missing)
+        return found
+
+    assert isinstance(grows([100 * number for number in range(1, 61)]), Estimate)
+    filling = grows([round(5000 * (1 - 0.93**number)) for number in range(1, 61)])
+    assert isinstance(filling, Missing) and "slows down" in filling.reason

@@ -442,3 +442,8 @@ def test_what_a_collector_wrapped_is_not_broken_as_well(tmp_path: Path) -> None:
     hits = [{"_source": {"message": MARK + compact(batch(number))}} for number in range(5, 9)]
     found = told(tmp_path, json.dumps({"hits": {"hits": hits}}, indent=1))["input"]
     assert (found["events"], found["broken"]) == (4, [])
+
+
+def test_what_a_partial_record_lacks_makes_no_first_batch(tmp_path: Path) -> None:
+    text = '"batchId" : 12,\n"numInputRows" : 20,\n"durationMs" : {"addBatch" : 400, "triggerExecution" : 540}\n'
+    assert only(told(tmp_path, text))["verdict"].startswith("400 ms of a 540 ms batch (74 %) is addBatch")

@@ -218,3 +218,24 @@ def test_a_slow_batch_tells_what_it_spent_its_time_on() -> None:
 
 def test_a_step_that_leaves_the_largest_loss_as_it_is_says_so() -> None:
     assert screen_of("CL005/beside-a-heavy-query").count("but It leaves addBatch as it is. For that:") == 1
+
+
+def test_a_query_that_died_says_why_once_and_that_it_keeps_no_state() -> None:
+    page = screen_of("LG005/switched-off-3.5.9")
+    assert page.count("doesn't exist") == 1
+    assert "Spark 3.5.9 · stateless" in page and "known for sure" not in page
+
+
+def test_who_writes_a_checkpoint_of_a_delta_log_writes_delta() -> None:
+    page = screen_of("SK007/delta-in-foreachbatch")
+    assert "Delta writes a checkpoint of its log after every 10th commit." in page and "writes_delta" not in page
+
+
+@pytest.mark.parametrize("sample", ["CF001/async-state", "ST002/rocksdb-without", "ST012/200", "both/join"])
+def test_the_state_commit_is_one_number(sample: str) -> None:
+    (case,) = (case for case, name in zip(CASES, NAMES, strict=True) if sample in name)
+    for query in report(case).typed.queries:
+        told = query.metrics["state_commit_wall_ms"].typical
+        assert query.inside and [part.ms for part in query.inside.parts if part.name == "state_commit"] == [
+            pytest.approx(told, rel=0.02)
+        ]

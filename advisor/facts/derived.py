@@ -30,6 +30,7 @@ def derive(candidates: Candidates) -> None:
     _log_purge(candidates)
     _trigger(candidates)
     _async_progress(candidates)
+    _stateless(candidates)
 
 
 def _best(candidates: Candidates, name: str) -> Any:
@@ -108,6 +109,12 @@ def _async_progress(candidates: Candidates) -> None:
     )
     if refused or _before(candidates, _async_since(candidates)):
         _put(candidates, "async_progress", False, "computed")
+
+
+def _stateless(candidates: Candidates) -> None:
+    """A query with state dies in the first batch that it tracks asynchronously, and leaves no gap in its log."""
+    if _best(candidates, "async_progress_before") and _best(candidates, "missing_batch") is not None:
+        _put(candidates, "stateful", False, "computed")
 
 
 def _async_since(candidates: Candidates) -> str:

@@ -15,13 +15,17 @@ NONE = Estimate.exactly(0.0)
 MAY_REMOVE = Missing("there is a watermark, which may still remove rows of the state")
 ALL_KEPT = 0.98
 """Of the rows that were added: a row that is added and changed within one batch counts once."""
+SLOWS_DOWN = Missing("the growth of the state slows down, as where there are only so many keys")
+STILL_GROWS = 0.8
+"""Of its pace in the first half: a set of keys that fills up grows ever more slowly."""
 
 
 @window_metric("rows", "count")
 def state_growth_per_day(window: Window) -> Windowed:
     """Rows by which the state grows in a day where nothing removes any: Theil-Sen slope with its 95 % interval.
 
-    0 where the state ever shrinks from one batch to the next, or shows no trend (Kendall's test). With a watermark it
+    0 where the state ever shrinks from one batch to the next, or shows no trend (Kendall's test); not told where its
+    growth slows down. With a watermark it
     is known of dropDuplicates alone, whose updates are all new rows.
     """
     rows = state_rows(window)
@@ -34,7 +38,18 @@ def state_growth_per_day(window: Window) -> Windowed:
         return Missing("whether there is a watermark is not known", "watermarked")
     if watermarked and not _kept_in_spite_of_the_watermark(window, rows):
         return MAY_REMOVE
-    return trend(passed_ms(window) / DAY_MS, rows)
+    return SLOWS_DOWN if _slows_down(passed_ms(window), rows) else trend(passed_ms(window) / DAY_MS, rows)
+
+
+def _slows_down(when: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether the second half of the batches adds rows more slowly than the first."""
+    told = ~np.isnan(when) & ~np.isnan(rows)
+    when, rows = when[told], rows[told]
+    half = len(rows) // 2
+    if half < 2:
+        return False
+    early, late = (rows[half] - rows[0]) * (when[-1] - when[half]), (rows[-1] - rows[half]) * (when[half] - when[0])
+    return bool(late < STILL_GROWS * early)
 
 
 def _kept_in_spite_of_the_watermark(window: Window, rows: np.ndarray) -> bool:

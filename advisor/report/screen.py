@@ -112,7 +112,11 @@ def _is_or_excludes(best: BestStep, step: Advice) -> bool:
 
 def _gains(step: Advice) -> bool:
     promise = felt(step)
-    return promise is not None and promise.high >= LEAST_GAIN
+    return (
+        promise is not None
+        and promise.high >= LEAST_GAIN
+        and (promise.expected is None or promise.expected >= LEAST_GAIN)
+    )
 
 
 def _gain(step: Advice) -> float:

@@ -142,7 +142,8 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     """What is not well besides the loss, a sentence each, the gravest first."""
     window, findings = judged.window, judged.judgement.findings
     if not len(window):  # what needs no steady batch
-        return [finding.says for finding in findings if finding.explained_by is None]
+        told = [finding.says for finding in findings if finding.explained_by is None]
+        return told[window.facts.value("terminated_error") is not None :]  # the verdict has the error and the gravest
     seen = [
         finding.says
         for finding in findings

@@ -212,15 +212,15 @@ def no_step(query: QueryEntry) -> str:
 
 def _looked_at(query: QueryEntry) -> str:
     """How many rules were looked at, and what came of them."""
-    counts = {
-        "found something": query.findings,
-        "passed": query.passed,
-        "do not apply": query.not_applicable,
-        "could not be judged": query.skipped,
-        "are silenced": query.suppressed,
-    }
-    said = ", ".join(f"{len(rules)} {words}" for words, rules in counts.items() if rules)
-    return f"Looked at: {text.plural(sum(map(len, counts.values())), 'rule')} ({said})." if said else ""
+    counts = [
+        (len(query.findings), "found something", "found something"),
+        (len(query.passed), "passed", "passed"),
+        (len(query.not_applicable), "does not apply", "do not apply"),
+        (len(query.skipped), "could not be judged", "could not be judged"),
+        (len(query.suppressed), "is silenced", "are silenced"),
+    ]
+    said = ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in counts if number)
+    return f"Looked at: {text.plural(sum(number for number, *_ in counts), 'rule')} ({said})." if said else ""
 
 
 _TAKES_SHORT = {

@@ -216,7 +216,7 @@ def _summary(chosen: Selection, proof: list[str]) -> list[tuple[str, str]]:
     rows += [("Proof" if not nth else "", line) for nth, line in enumerate(proof)]
     rows += [("Judged", wording.window(query))]
     if chosen.earlier:
-        rows += [("Before", f"{text.plural(chosen.earlier, 'earlier run')} of this query: --all")]
+        rows += [("Before", f"{text.plural(chosen.earlier, 'earlier run')} of this query")]
     rows += [("Note", limit) for limit in query.limits]
     return rows + [("Conflict", wording.conflict(entry)) for entry in query.conflicts]
 
