@@ -27,7 +27,7 @@ _QUERY = (
         "bool",
         "the query keeps state between batches",
         "progress, printed plan",
-        _SHOWN,
+        (*_SHOWN, "computed"),
         asks="Does it aggregate, deduplicate, join streams or keep other state?",
     ),
     Fact("sink", "choice", "what the query writes to", "progress", _SHOWN, _SINKS, asks="Where does it write?"),

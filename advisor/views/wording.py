@@ -145,10 +145,9 @@ def window(query: QueryEntry) -> str:
     """Which batches were judged and why these."""
     found, all_batches = query.window, text.plural(query.batches, "batch", "batches")
     because = f" ({found.because})" if found.because else ""
-    if not query.batches:
-        return "no batch"
     if not found.batches:
-        return f"none of {all_batches}: none is steady"
+        why = "" if found.because.startswith("all ") else because  # all of none
+        return f"none of {all_batches}{why}" if query.batches else f"no batch{why}"
     return f"{found.batches:,} of {all_batches}, {text.span(found.first, found.last)}{because}"
 
 
