@@ -1,4 +1,4 @@
-"""Plain UTF-8 in blocks of bounded size, of gzip, zstd, bzip2, LZ4 frames, LZ4 blocks of Spark's event logs, UTF-16."""
+"""Plain UTF-8 in blocks of bounded size, of gzip, zstd, bzip2, LZ4 frames, LZ4 blocks of event logs, UTF-16 and -32."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class Source:
 
     closed = False
 
-    def __init__(self, stream: Readable) -> None:
+    def __init__(self, stream: Readable, begun: bytes = b"") -> None:
+        """`begun`: bytes that were taken from the stream already."""
         self._stream = stream
-        self.head = stream.read(16)
+        self.head = begun + stream.read(16)
         self._unread = self.head
         self.taken = 0
 
@@ -72,7 +73,14 @@ def is_packed(head: bytes) -> bool:
 
 
 def _unpacker(head: bytes) -> Callable[[Source], Iterator[bytes]]:
-    return next((unpack for magic, unpack in _MAGIC if head.startswith(magic)), _plain)
+    marked = next((unpack for magic, unpack in _MAGIC if head.startswith(magic)), None)
+    return marked or next((decode for size, zeros, decode in _UNMARKED if _is_wide(head, size, zeros)), _plain)
+
+
+def _is_wide(head: bytes, size: int, zeros: tuple[int, ...]) -> bool:
+    """Whether exactly these bytes of each character are 0."""
+    places = [not any(head[at::size]) for at in range(size)]
+    return len(head) >= 2 * size and places == [at in zeros for at in range(size)]
 
 
 def _plain(source: Source) -> Iterator[bytes]:
@@ -139,12 +147,16 @@ def _exactly(source: Source, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _utf_16(source: Source) -> Iterator[bytes]:
-    """What a shell of Windows writes where a command's output goes into a file."""
-    decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    while block := source.read(BLOCK):
-        yield decoder.decode(block).encode()
-    yield decoder.decode(b"", final=True).encode()
+def _wide(encoding: str) -> Callable[[Source], Iterator[bytes]]:
+    """Text of two or four bytes a character: a shell of Windows writes it where a command's output goes into a file."""
+
+    def decode(source: Source) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(encoding)("replace")
+        while block := source.read(BLOCK):
+            yield decoder.decode(block).encode("utf-8", "replace")
+        yield decoder.decode(b"", final=True).encode()
+
+    return decode
 
 
 _MAGIC: tuple[tuple[bytes, Callable[[Source], Iterator[bytes]]], ...] = (
@@ -153,6 +165,15 @@ _MAGIC: tuple[tuple[bytes, Callable[[Source], Iterator[bytes]]], ...] = (
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
     (b"BZh", _bzip2),
-    (codecs.BOM_UTF16_LE, _utf_16),
-    (codecs.BOM_UTF16_BE, _utf_16),
+    (codecs.BOM_UTF32_LE, _wide("utf-32")),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, _wide("utf-32")),
+    (codecs.BOM_UTF16_LE, _wide("utf-16")),
+    (codecs.BOM_UTF16_BE, _wide("utf-16")),
 )
+_UNMARKED: tuple[tuple[int, tuple[int, ...], Callable[[Source], Iterator[bytes]]], ...] = (
+    (4, (1, 2, 3), _wide("utf-32-le")),
+    (4, (0, 1, 2), _wide("utf-32-be")),
+    (2, (1,), _wide("utf-16-le")),
+    (2, (0,), _wide("utf-16-be")),
+)
+"""Bytes a character, those of them that are 0 where the text is plain English, and what reads it: without a mark."""

@@ -37,7 +37,7 @@ class Following:
     def __init__(self, paths: Sequence[str]) -> None:
         """Raises UsageError for what cannot be followed, InputError for a path where there is nothing."""
         for path in paths:
-            if path == STDIN or is_url(path):
+            if path == STDIN or is_url(path) or Path(path).is_fifo():
                 raise UsageError(f"watch {path}", "only files of this machine can be followed", "give files or folders")
         self._paths = paths
         self._growing: dict[tuple[int, int], _Plain | _Packed] = {}

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import errno
+import io
+import os
+import select
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
 from advisor.sources.harvest import Stretch
@@ -21,6 +26,9 @@ IN_CACHE = 1 << 20
 """Bytes of a plain file that are read at a time behind the first window: what is searched is still near."""
 LONGEST_RECORD = 40 << 20
 """Bytes of one record that are kept while its end is looked for."""
+
+WRITER_COMES_WITHIN = 10.0
+"""Seconds in which somebody has to open a named pipe for writing."""
 
 Feed = Callable[[Stretch], int]
 
@@ -39,6 +47,9 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         system, place = file_system(path)
         with system.open_input_stream(place, compression=None, buffer_size=BLOCK) as stream:
             return _feed_blocks(Source(stream), feed, history)
+    if Path(path).is_fifo():
+        with _pipe(path) as (stream, begun):
+            return _feed_blocks(Source(stream, begun), feed, history)
     with Path(path).open("rb") as file:
         place = OnDisk(file)
         if place.size and not is_packed(place.read(0, 16)):
@@ -46,6 +57,21 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         if place.size:
             file.seek(0)
         return _feed_blocks(Source(file), feed, history)
+
+
+@contextmanager
+def _pipe(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
+    """A named pipe and the first byte of it, if that was taken; OSError where nobody comes to write.
+
+    To open it in the usual way would wait for a writer for ever. A writer that is there may take its time.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as raw:
+        begun = raw.read(1)
+        silent = begun is None  # there is a writer; b"" where there is none, yet
+        if not (begun or silent or select.select([raw], [], [], WRITER_COMES_WITHIN)[0]):
+            raise OSError(errno.EPIPE, "a named pipe into which nobody writes", path)
+        os.set_blocking(raw.fileno(), True)
+        yield io.BufferedReader(raw), begun or b""
 
 
 def _feed_place(place: Place, feed: Feed) -> int:

@@ -27,6 +27,7 @@ _ROTATED = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)(\.(?:log|txt|out|err))?$"
 )
 _SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+_ENDLESS = (stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK)
 _SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
 
 
@@ -88,6 +89,10 @@ def _expand(path: str) -> list[Input]:
     place = Path(path)
     if place.is_dir():
         return [Input(file, log_of(shown(file)), False, _unfit(file)) for file in in_order(_files_below(place))]
+    if _kind(path) in _ENDLESS:
+        raise InputError(
+            path, f"{_SPECIAL[_kind(path)]}, which may never end", "give a log file, or - for standard input"
+        )
     return [Input(path, log_of(shown(path)), True)]
 
 
@@ -98,13 +103,18 @@ def shown(path: str) -> str:
 
 def _unfit(path: str) -> str:
     """Why a file of a directory is not opened; who names one that is no plain file wants it read as a stream."""
-    try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - of tens of thousands of files
-    except OSError:
-        return ""  # to open it tells why
-    if stat.S_ISREG(mode):
+    kind = _kind(path)
+    if kind in (0, stat.S_IFREG):
         return ""
-    return f"{_SPECIAL.get(stat.S_IFMT(mode), 'no plain file')}, which is read only where it is given by name"
+    return f"{_SPECIAL.get(kind, 'no plain file')}, which is not read as one of a directory's logs"
+
+
+def _kind(path: str) -> int:
+    """What kind of file it is, by the constants of `stat`; 0 where that cannot be told: to open it tells why."""
+    try:
+        return stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - of tens of thousands of files
+    except OSError:
+        return 0
 
 
 def _mounted(path: str) -> str:

@@ -120,6 +120,10 @@ PACKED = {
     "lz4 of Spark, stored": lambda raw: b"LZ4Block\x16" + len(raw).to_bytes(4, "little") * 2 + bytes(4) + raw,
     "bz2": bz2.compress,
     "UTF-16, as PowerShell redirects": lambda raw: raw.decode().encode("utf-16"),
+    "UTF-16 without a mark": lambda raw: raw.decode().encode("utf-16-le"),
+    "UTF-16 without a mark, big-endian": lambda raw: raw.decode().encode("utf-16-be"),
+    "UTF-32": lambda raw: raw.decode().encode("utf-32"),
+    "UTF-32 without a mark": lambda raw: raw.decode().encode("utf-32-be"),
     "UTF-16, big-endian": lambda raw: b"\xfe\xff" + raw.decode().encode("utf-16-be"),
     "bz2 in streams": lambda raw: bz2.compress(raw[:1000]) + bz2.compress(raw[1000:]),
 }
@@ -505,15 +509,29 @@ def test_a_named_pipe_in_a_directory_is_left_out(tmp_path: Path) -> None:
     found = files.read([tmp_path])
     assert found.events == 3
     (broken,) = found.broken
-    assert (broken.file, broken.reason) == (str(pipe), "a named pipe, which is read only where it is given by name")
+    assert (broken.file, broken.reason) == (str(pipe), "a named pipe, which is not read as one of a directory's logs")
 
 
-def test_a_named_pipe_that_is_given_is_read(tmp_path: Path) -> None:
+def test_a_named_pipe_that_is_given_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "WRITER_COMES_WITHIN", 600)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cp", str(written(tmp_path, log())), str(pipe)]) as writer:
         assert files.read([pipe]).events == 3
     assert writer.returncode == 0
+
+
+def test_a_named_pipe_without_a_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "WRITER_COMES_WITHIN", 0)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (broken,) = files.read([pipe]).broken
+    assert broken.reason == "a named pipe into which nobody writes"
+
+
+def test_a_device_is_no_log() -> None:
+    with pytest.raises(InputError, match="a device, which may never end"):
+        files.read([os.devnull])
 
 
 class _Counted(bytes):
