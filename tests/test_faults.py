@@ -169,6 +169,12 @@ def test_a_damaged_number_of_a_batch_is_no_gap_in_the_log() -> None:
     assert measure(run_window(gap, settled({})), "missing_batches") == Estimate.exactly(4)
 
 
+def test_ids_that_jump_by_more_than_can_have_run_are_damaged_and_no_gap() -> None:
+    judged = run_window(odd_table([{"batchId": n + (10**15 if n > 20 else 0)} for n in range(40)]), settled({}))
+    assert measure(judged, "missing_batches") == Estimate.exactly(0)
+    assert data_problem(judged) == "Batch ids rise in 1 batch by more than can have run: these ids are damaged"
+
+
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])
 def test_one_odd_timestamp_costs_no_other_run(instant: str) -> None:
     odd = [event | {"runId": "odd"} for event in events([BATCH, BATCH | {"timestamp": instant}])]

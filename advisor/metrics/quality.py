@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.numbers import known
 from advisor.metrics.registry import Estimate, Windowed, window_metric
 from advisor.metrics.state import least_shown
 from advisor.window import Window
@@ -23,10 +22,23 @@ def missing_batches(window: Window) -> Windowed:
         return _count(0)  # batch ids jump by design after a restart with asynchronous tracking
     if len(window.executed) < FEWEST_OF_A_LOG:
         return _count(0)  # a few pasted events are no log with a gap
-    ids = known(window.executed["batch_id"])
-    in_line = ids[ids <= np.minimum.accumulate(ids[::-1])[::-1]]  # one that later ones fall below is damaged
-    steps = np.diff(in_line)[:-1]  # nothing stands behind the last that would bear it out
-    return _count((steps[steps > 1] - 1).sum())
+    steps, possible = _steps(window)
+    return _count((steps[possible] - 1).sum())
+
+
+def jumps(window: Window) -> Estimate:
+    """Steps from one batch id to the next that are larger than the milliseconds between: no batch takes less."""
+    return _count((~_steps(window)[1]).sum())
+
+
+def _steps(window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the ids rise from batch to batch, and which of these steps are possible in the time between."""
+    told = ~np.isnan(window.executed["batch_id"])
+    ids, times = window.executed["batch_id"][told], window.executed["timestamp"][told]
+    in_line = ids <= np.minimum.accumulate(ids[::-1])[::-1]  # one that later ones fall below is damaged
+    steps = np.diff(ids[in_line])[:-1]  # nothing stands behind the last that would bear it out
+    steps, passed = steps[steps > 1], np.diff(times[in_line])[:-1][steps > 1]
+    return steps, ~(steps > passed)
 
 
 @window_metric("count", "count")
@@ -61,6 +73,7 @@ def odd_batches(window: Window) -> Estimate:
 
 _PROBLEMS = (
     (missing_batches, "the log lacks {n} between the first and the last"),
+    (jumps, "batch ids rise in {n} by more than can have run: these ids are damaged"),
     (inflated_partitions, "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"),
     (clock_steps, "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out"),
     (impossible_times, "phases outlast the whole trigger in {n}: units are mixed, these were left out"),
