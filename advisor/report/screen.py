@@ -73,8 +73,7 @@ def _after(window: Window, best: BestStep) -> After | None:
     if not isinstance(now, Quantiles):
         return None
     calm = measured(window, "record_latency_without_spikes_ms")
-    spiky = (best.advice.saves_of or "").startswith("spike_")
-    if spiky and best.advice.saves_ms is not None and isinstance(calm, Quantiles):
+    if best.advice.ends_slow_batches and best.advice.saves_ms is not None and isinstance(calm, Quantiles):
         return After(p50=round(calm.p50, 1), p99=round(calm.p99, 1), without_spikes=True)
     if promise is None or promise.high < LEAST_GAIN:
         return None

@@ -35,6 +35,10 @@ LOPSIDED = 5.0  # times the rows of the others: one task then decides how long t
 FEW_PARTITIONS = 16  # of Kafka: more are seldom what bounds a query
 
 
+WEAKER = 0.8
+"""What a saving counts for that has a price in what the query guarantees: one nearly as large without comes first."""
+
+
 def best_step(findings: Sequence[Finding]) -> BestStep | None:
     """Of all steps that Spark takes, what saves a record most; a new checkpoint only where nothing else helps.
 
@@ -67,7 +71,8 @@ def _preference(step: Advice) -> tuple[int, bool, float, float, bool]:
     if promise is None or promise.high < 1:
         return 2, step.legal != "yes", 0.0, 0.0, step.experimental
     tier = int(step.takes == "new_checkpoint")
-    return tier, step.legal != "yes", -promise.likely, -promise.high, step.experimental
+    worth = 1.0 if step.semantics == "unchanged" else WEAKER
+    return tier, step.legal != "yes", -worth * promise.likely, -promise.high, step.experimental
 
 
 def verdict(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from advisor.catalogue import Saves
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing, measure, named
+from advisor.metrics.latency import mixture, mixture_quantiles
 from advisor.savings.promise import promise
 from advisor.window import PHASES, Window
 
@@ -29,15 +30,24 @@ def promised(saves: Saves, window: Window) -> Promise | Missing:
     return value if isinstance(value, Missing) else promise(saves, value, _whole(saves, window))
 
 
+def _own_batch(saves: Saves, window: Window) -> float:
+    """What the median record waits for its own batch: a step that saves waiting leaves it; another mode does not."""
+    mixed = mixture(window)
+    if saves.metric == "record_latency_ms" or isinstance(mixed, Missing):
+        return 0.0
+    return mixture_quantiles(mixed.start - mixed.waited, 0 * mixed.start, mixed.rows, (0.5,))[0]
+
+
 def of_slow_batches(saves: Saves) -> bool:
     """Whether the step ends the slow batches of a rhythm, and leaves the others as they are."""
     return saves.metric.startswith("spike_")
 
 
 def _whole(saves: Saves, window: Window) -> float:
-    """What there is to save: the batch; of waiting, the median record's latency, where that is known."""
+    """What there is to save: the batch, or addBatch alone; of waiting, what the median record waits beside it."""
     if named(saves.metric).time == "latency":
         latency = measure(window, "record_latency_ms", "p50")
-        return latency.high if isinstance(latency, Estimate) else float("inf")
-    whole = measure(window, "trigger_execution_ms", "mean" if of_slow_batches(saves) else saves.stat or "typical")
+        return latency.high - _own_batch(saves, window) if isinstance(latency, Estimate) else float("inf")
+    part = "add_batch_ms" if named(saves.metric).phases == ("add_batch_ms",) else "trigger_execution_ms"
+    whole = measure(window, part, "mean" if of_slow_batches(saves) else saves.stat or "typical")
     return whole.high if isinstance(whole, Estimate) else float("inf")

@@ -315,7 +315,8 @@ def also(step: Advice) -> str:
 
 def _shortly(step: Advice) -> str:
     """What the step saves, without its interval; empty where it promises nothing."""
-    promise, of = (step.saves_latency_ms, "record") if step.saves_latency_ms else (step.saves_ms, "batch")
+    of_batch = "batch on average" if step.ends_slow_batches else "batch"
+    promise, of = (step.saves_latency_ms, "record") if step.saves_latency_ms else (step.saves_ms, of_batch)
     return _gain(promise, of).partition(" (")[0]
 
 

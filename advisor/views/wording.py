@@ -209,7 +209,8 @@ def semantics(step: Advice) -> str:
 def savings(step: Advice) -> list[str]:
     """What a step saves per batch and in record latency, a line each; one line that says so if nothing is promised."""
     per_batch, latency = text.saving(step.saves_ms), text.saving(step.saves_latency_ms)
-    said = [f"per batch {per_batch}" if per_batch else "", f"in record latency {latency}" if latency else ""]
+    of_all = ", on average over all batches" if step.ends_slow_batches else ""
+    said = [f"per batch {per_batch}{of_all}" if per_batch else "", f"in record latency {latency}" if latency else ""]
     return [words for words in said if words] or ["no number is promised"]
 
 
