@@ -243,8 +243,14 @@ def test_the_state_commit_is_one_number(sample: str) -> None:
 
 def test_a_fetch_wait_comes_before_a_step_that_weakens_what_the_query_guarantees() -> None:
     page = screen_of("SR005/sparse-kafka")
+    assert "but It leaves the logs as they are. For that:" in page
     assert page.index("DO Let Kafka answer fetches sooner") < page.index("ALSO Track progress asynchronously")
 
 
 def test_what_ends_slow_batches_is_told_of_all_batches_and_not_of_the_median_record() -> None:
     assert "at most 149 ms less per batch on average, not measured yet" in screen_of("SK003/delta-sink")
+
+
+def test_what_explains_the_loss_is_told_beside_it() -> None:
+    page = screen_of("CG001/batch-id")
+    assert "THE DRIVER WORKING ALONE" in page and "goes into generating and compiling code" in page

@@ -154,7 +154,7 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
         for finding in findings
         if finding.measure is None or not finding.steps or finding.rule in _OF_WHAT_COMES
     ]
-    causes = _in_general_words(findings, loss)
+    causes = [*_what_explains(findings, loss), *_in_general_words(findings, loss)]
     seen = [*dict.fromkeys([*causes, *seen])]
     if window.facts.value("trigger") == "real_time":
         return seen
@@ -163,6 +163,12 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
         [] if causes else [*_largest_partition(window), *_readers(window)]
     )  # few readers are a guess beside a cause that was found
     return [*(words for kinds, words in _troubles(window, changed) if said not in kinds), *readers, *seen]
+
+
+def _what_explains(findings: Sequence[Finding], loss: Loss | None) -> Iterator[str]:
+    """What the finding says by which that of the loss is explained: it names the cause, and often the step."""
+    by = {finding.explained_by for finding in findings if loss is not None and finding.rule == loss.rule}
+    yield from (finding.says for finding in findings if finding.rule in by)
 
 
 def _in_general_words(findings: Sequence[Finding], loss: Loss | None) -> list[str]:

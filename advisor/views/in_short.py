@@ -283,7 +283,8 @@ def beside_the_loss(query: QueryEntry) -> str:
     lies_in = _PHASES.get(loss.kind) if loss else None
     if loss is None or not lies_in or not query.saved or lies_in & query.saved.keys():
         return ""
-    leaves = f"It leaves {LOSSES['add_batch' if 'addBatch' in lies_in else loss.kind]} as it is"
+    name = LOSSES["add_batch" if "addBatch" in lies_in else loss.kind]
+    leaves = "It leaves the logs as they are" if name == LOSSES["logs"] else f"It leaves {name} as it is"
     against = next(_against(query, loss, lies_in), None)
     if against is None:
         return f"{leaves}: no rule knows a step against that"
