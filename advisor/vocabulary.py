@@ -23,6 +23,12 @@ TAKES: tuple[Takes, ...] = get_args(Takes)
 """From what costs least to what costs most."""
 
 
+def at_once(one_of: Iterable[str] | None) -> str:
+    """The triggers by which each batch starts as soon as the one before ends; `one_of`: those that fit the batches."""
+    others = ", AvailableNow" if "available_now" in (one_of or ()) else ""
+    return f"default trigger{others}, or an interval that every batch overruns"
+
+
 def worst(levels: Iterable[Level]) -> Level | None:
     """The highest of these levels; None where there is none."""
     return max(levels, key=LEVELS.index, default=None)

@@ -16,8 +16,8 @@ from advisor.metrics.budget import budget
 from advisor.metrics.flow import keeps_up
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.words import in_words, number
-from advisor.window import Window
-from tests.made import window
+from advisor.window import Window, run_window
+from tests.made import events, facts, table, window
 
 VENDOR = {
     "triggerExecution": 547730,
@@ -499,3 +499,26 @@ def test_a_set_of_keys_that_fills_up_does_not_grow_for_ever() -> None:
     assert isinstance(grows([100 * number for number in range(1, 61)]), Estimate)
     filling = grows([round(5000 * (1 - 0.93**number)) for number in range(1, 61)])
     assert isinstance(filling, Missing) and "slows down" in filling.reason
+
+
+class TestBusy:
+    """How much of the time a query is busy, whatever idle triggers lay between its batches."""
+
+    def polled(self, count: int, took: int = 60) -> list[dict[str, Any]]:
+        """Batches every two seconds, each `took` ms after an idle trigger, as with minOffsetsPerTrigger."""
+        made = events([{"triggerExecution": 1100, "addBatch": 300, "interval": 2000}] * count)
+        return [one | {"inputRowsPerSecond": one["numInputRows"] / took * 1000} for one in made]
+
+    def busy(self, made: list[dict[str, Any]]) -> Estimate | Missing:
+        return measure(run_window(table(made), facts()), "utilisation")
+
+    def test_an_idle_trigger_before_a_batch_is_no_batch(self) -> None:
+        found = self.busy(self.polled(14))
+        assert isinstance(found, Estimate) and found.safe == pytest.approx(0.55)
+
+    def test_of_one_batch_after_an_idle_trigger_nothing_is_known(self) -> None:
+        assert isinstance(self.busy(self.polled(1)), Missing)
+
+    def test_one_batch_that_takes_much_longer_than_its_rows_to_arrive(self) -> None:
+        found = self.busy(self.polled(1, took=1000))
+        assert isinstance(found, Estimate) and found.safe == pytest.approx(1.1)

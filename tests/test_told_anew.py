@@ -15,6 +15,7 @@ import pytest
 import advisor
 from advisor.facts.bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.versions import MINORS, version_at_least
+from advisor.views.terminal import report_as_text
 from tests.made import events
 from tests.sources.variants import KAFKA, STATE
 
@@ -148,6 +149,30 @@ def _within_bounds(query: dict[str, Any], version: str, case: str) -> None:
     assert below is None or not version_at_least(version, below), f"{case}: below {below}"
     first = COMMIT_OFFSETS_ON_DATABRICKS[0]
     assert below is not None or version_at_least(version, first), f"{case}: no bound above"
+
+
+def test_batches_without_a_pause_may_be_those_of_an_interval_that_all_overrun(tmp_path: Path) -> None:
+    run = made("4.0", "noop", "default", stateful=False)
+    path = tmp_path / "told.log"
+    path.write_text("\n".join(map(json.dumps, run)), encoding="utf-8")
+    page = report_as_text(advisor.analyze(path).typed)
+    assert "default or overrun trigger" in page
+    said = advisor.analyze(path, set=["trigger=unspecified"]).typed
+    assert "default trigger" in report_as_text(said)
+
+
+def test_a_backlog_that_is_gone_at_the_end_is_not_falling_behind(tmp_path: Path) -> None:
+    """AvailableNow on Kafka, whose newest offset stands still while it works."""
+    run, last = made("4.0", "noop", "default", stateful=False), 24 * 200
+    for number, one in enumerate(run):
+        at = [{"orders": {"0": 200 * n}} for n in (number, number + 1)]
+        newest = {"orders": {"0": last}}
+        one["sources"][0] |= {"startOffset": at[0], "endOffset": at[1], "latestOffset": newest}
+    query = queried(tmp_path, "\n".join(map(json.dumps, run)))
+    assert query["screen"]["loss"]["kind"] == "backlog"
+    assert "none after its last batch" in query["screen"]["loss"]["says"]
+    assert "available_now" in value(query, "trigger_one_of")
+    assert legal(query).get(ASYNC) == "if"
 
 
 def _by_its_trigger(query: dict[str, Any], trigger: str, case: str) -> None:

@@ -11,6 +11,7 @@ from advisor.engine.conditions import Verdict, ask_all
 from advisor.engine.sentences import change_of, sentence, undo_says
 from advisor.metrics import METRICS, Missing, measure
 from advisor.savings import per_batch, per_record, saves_in
+from advisor.vocabulary import at_once
 from advisor.window import Window
 
 NEW_CHECKPOINT = (
@@ -75,7 +76,7 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, l
     if legal.holds is False:
         return "no", "; ".join(legal.because), [], legal.against
     doubts = (legal.because if legal.holds is None else []) + (meant.because if meant.holds is None else [])
-    doubts += [f"{name} was only inferred ({window.facts[name].value})" for name in legal.inferred]
+    doubts += [_inferred(name, window) for name in legal.inferred]
     unknown = legal.unknown + meant.unknown + legal.inferred
     missing = [value for value in _unfilled(step, window) if value.fact is None or value.fact not in unknown]
     doubts += [value.reason for value in missing]
@@ -83,6 +84,12 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, l
     if step.takes == "new_checkpoint":
         doubts.append(NEW_CHECKPOINT)
     return ("if" if doubts else "yes"), "; ".join(dict.fromkeys(doubts)), list(dict.fromkeys(unknown)), []
+
+
+def _inferred(name: str, window: Window) -> str:
+    value = window.facts.value(name)
+    may_be = at_once(window.facts.value("trigger_one_of")) if (name, value) == ("trigger", "unspecified") else value
+    return f"{name} was only inferred ({may_be})"
 
 
 def _unfilled(step: Step, window: Window) -> list[Missing]:

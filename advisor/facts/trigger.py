@@ -89,7 +89,7 @@ def real_time(executed: Columns, sources: Columns) -> bool:
 
 
 def _grows(sources: Columns) -> bool:
-    """Whether Kafka holds more at a later batch; AvailableNow names what was there at the start (not tried)."""
+    """Whether Kafka holds more at a later batch; AvailableNow names what was there at its start (4.3.0)."""
     newest: dict[str, set[str]] = {}
     for description, offset in zip(sources["description"], sources["latest_offset"], strict=True):
         if offset is not None:

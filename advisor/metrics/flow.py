@@ -18,6 +18,7 @@ FEWEST_FOR_TREND = 10  # Kendall's test at 1 % then asks for a rank correlation 
 MAY_BE_TREND = 2.0  # rank correlation in standard errors below which Kendall's test at 1 % sees nothing either
 AS_LARGE, MOST_BATCHES = 0.98, 0.9  # of the largest batch (a limit is split over partitions), of the batches
 SAME_LOAD = 1.1  # loads that differ by less are the same
+LEAST_WITHOUT_POLLING_MS = 1000  # by default Spark asks its sources anew every few milliseconds
 MOST_POINTS = 200  # a trend is taken over at most this many medians: its cost grows with the square
 
 
@@ -35,9 +36,17 @@ def between_batches_ms(window: Window) -> Batchwise:
 
 @batch_metric("ratio")
 def utilisation(window: Window) -> Batchwise:
-    """triggerExecution / interval: how much of the time the query is busy."""
-    interval = window.batches["interval_ms"]
-    return window.batches["trigger_execution_ms"] / np.where(interval > 0, interval, np.nan)
+    """triggerExecution over the time since the batch before: how much of the time the query is busy.
+
+    inputRowsPerSecond alone tells the time since the trigger before, which may have been idle: of a batch whose
+    predecessor is not there it tells nothing where it is below a second and half the batch.
+    """
+    batches = window.batches
+    duration, since_trigger = batches["trigger_execution_ms"], batches["interval_ms"]
+    follows, since_batch = (np.diff(batches[name], prepend=np.nan) for name in ("batch_id", "timestamp"))
+    polled = since_trigger < np.minimum(duration / 2, LEAST_WITHOUT_POLLING_MS)
+    since = np.where(follows == 1, np.fmax(since_trigger, since_batch), np.where(polled, np.nan, since_trigger))
+    return duration / np.where(since > 0, since, np.nan)
 
 
 @batch_metric("rows", "count")
@@ -145,7 +154,12 @@ def over_interval_share(window: Window) -> Windowed:
     """Share of the batches that took longer than the trigger interval."""
     interval, trigger = fact_number(window, "trigger_interval_ms"), window.facts.get("trigger")
     if (trigger is not None and trigger.value != "processing_time") or interval == 0:
-        return Missing("the trigger has no interval to overrun, and the sources do not report a backlog")
+        no = (
+            "no interval is known"
+            if trigger is not None and trigger.origin == "inferred"
+            else "the trigger has no interval"
+        )
+        return Missing(f"{no} to overrun, and the sources do not report a backlog")
     if interval is None:
         return Missing("the trigger interval is not known", "trigger_interval_ms")
     if not len(window):

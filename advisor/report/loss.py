@@ -153,6 +153,10 @@ def _behind(window: Window) -> Iterator[Loss]:
         left = measure(window, "catch_up_ms")
         if isinstance(left, Estimate):
             yield _worked_off(window, takes, left)
+        elif not _waits_at_end(window):
+            rows = number(_value(window, "backlog_rows"), "rows")
+            says = f"{rows} waited in the source in the middle of the run, and none after its last batch; {takes}"
+            yield Loss(kind="backlog", says=says)
         else:
             rows = number(_value(window, "backlog_rows"), "rows")
             yield _falling(f"{rows} wait in the source, {milliseconds(wait)} of work at the current pace; {takes}")
@@ -160,9 +164,13 @@ def _behind(window: Window) -> Iterator[Loss]:
 
 def _worked_off(window: Window, takes: str, left: Estimate) -> Loss:
     """A backlog that shrinks: what waits at the end, and for how long it will."""
-    waits = window.sources["backlog_rows"][window.sources["batch"] == len(window) - 1].sum()
-    says = f"{number(waits, 'rows')} still wait in the source; {takes} They will be gone in about "
+    says = f"{number(_waits_at_end(window), 'rows')} still wait in the source; {takes} They will be gone in about "
     return Loss(kind="backlog", says=f"{says}{milliseconds(left.safe)}, if no more come than came until now.")
+
+
+def _waits_at_end(window: Window) -> float:
+    """The rows that wait after the last batch."""
+    return float(window.sources["backlog_rows"][window.sources["batch"] == len(window) - 1].sum())
 
 
 def _by_a_limit(window: Window) -> str:

@@ -34,6 +34,7 @@ from advisor.report.screen import screen
 from advisor.report.together import together
 from advisor.report.unjudged import first_batch
 from advisor.report.verdict import best_step, troubles, verdict
+from advisor.vocabulary import at_once
 from advisor.window import Window, span
 
 _UNKNOWN = FactEntry(value=None, origin=None)
@@ -162,7 +163,8 @@ def limits(judged: Judged) -> list[str]:
         said.append("In real-time mode a trigger lasts as long as its interval: neither is a latency.")
     trigger = facts.get("trigger")
     if trigger is not None and trigger.origin == "inferred":
-        said.append(f"The trigger ({trigger.value}) was inferred from the batches' timestamps: --set trigger=...")
+        kinds = at_once(facts.value("trigger_one_of"))
+        said.append(f"Each batch starts as soon as the one before ends: {kinds}. To say which: --set trigger=...")
     return [*said, *judged.notes]
 
 

@@ -79,6 +79,9 @@ def _trigger(query: QueryEntry) -> str:
     kind, interval = query.value("trigger"), query.value("trigger_interval_ms")
     if kind == "processing_time":
         return f"trigger every {text.ms(interval)}" if interval else "trigger with an interval"
+    if kind == "unspecified" and query.facts["trigger"].origin == "inferred":
+        one_shot = "available_now" in (query.value("trigger_one_of") or ())
+        return "default, AvailableNow or overrun trigger" if one_shot else "default or overrun trigger"
     return _TRIGGERS.get(str(kind), "trigger not known")
 
 
