@@ -81,6 +81,17 @@ def test_the_report_goes_into_a_file(tmp_path: Path) -> None:
     assert json.loads(target.read_text(encoding="utf-8"))["input"]["files"] == 1
 
 
+@pytest.mark.parametrize("command", [["analyze"], ["compare", LOG], ["watch"]])
+def test_a_log_is_not_written_over_by_its_report(command: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "a.log.gz"
+    log.write_bytes(Path(LOG).read_bytes())
+    (tmp_path / "link").symlink_to(log)
+    result = run(*command, str(tmp_path), "--output", str(tmp_path / "link"))
+    assert result.exit_code == 2
+    assert "is one of the files that are read; name another file" in result.output
+    assert log.read_bytes() == Path(LOG).read_bytes()
+
+
 def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

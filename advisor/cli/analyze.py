@@ -13,7 +13,7 @@ from advisor.cli import fleet
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.fleet import fleet_options
 from advisor.cli.options import stages_option, wish_options
-from advisor.cli.output import check_page, output_options, put, rendered
+from advisor.cli.output import check_output, check_page, output_options, put, rendered
 from advisor.errors import InputError
 from advisor.vocabulary import LEVELS
 
@@ -55,6 +55,7 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""
     fleet.check(options)
     _check_page(options)
+    check_output(paths, options)
     worst = _fleet(paths, options) if options["fleet"] or options["save_table"] else _queries(paths, options)
     return FAILED_ON if fails(worst, options["fail_on"]) else 0
 

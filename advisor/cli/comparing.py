@@ -9,7 +9,7 @@ import click
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.numbers import PERCENT
 from advisor.cli.options import stages_option, wish_options
-from advisor.cli.output import check_page, output_options, put, terminal
+from advisor.cli.output import check_output, check_page, output_options, put, terminal
 from advisor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ Examples:
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
     check_page(options)
+    check_output([before, *([after] if after else [])], options)
     from advisor.api import compare as compared
 
     chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from advisor.cli.options import Command, group
+from advisor.errors import UsageError
 
 if TYPE_CHECKING:
     from advisor.cli.printing import Look
@@ -30,6 +31,17 @@ def check_page(options: Mapping[str, Any]) -> None:
         from advisor.views.charts import library
 
         library()
+
+
+def check_output(paths: Iterable[str], options: Mapping[str, Any]) -> None:
+    """UsageError, before anything is read, where the output would be written over one of the files that are read."""
+    if not to_file(options) or not Path(options["output"]).is_file():
+        return
+    from advisor.sources.paths import STDIN, expand, is_url
+
+    for path in (one.path for given in paths if given != STDIN and not is_url(given) for one in expand([given])):
+        if Path(path).exists() and Path(path).samefile(options["output"]):
+            raise UsageError(f"--output {options['output']}", "is one of the files that are read", "name another file")
 
 
 def to_file(options: Mapping[str, Any]) -> bool:

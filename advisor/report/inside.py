@@ -10,7 +10,7 @@ import numpy as np
 
 from advisor.contract import BatchPart, InsideBatch, StageSpan, Timeline
 from advisor.metrics import measured
-from advisor.metrics.numbers import median
+from advisor.metrics.numbers import mean, median
 from advisor.stages import PARTS
 from advisor.window import Window
 
@@ -38,7 +38,7 @@ def inside(window: Window) -> InsideBatch | None:
     shown = window.middle & ~np.isnan(window.batches["jobs"]) & ~_longer_than_the_batch(window, columns)
     if not shown.any():
         return None
-    parts = {name: float(np.nanmean(np.where(shown, values, np.nan))) for name, values in columns.items()}
+    parts = {name: ms for name, values in columns.items() if not np.isnan(ms := mean(values[shown]))}
     parts = _as_spark_reports(parts, window, shown)
     told = tuple(_part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS)
     return InsideBatch(
@@ -54,12 +54,13 @@ def inside(window: Window) -> InsideBatch | None:
 def _as_spark_reports(parts: dict[str, float], window: Window, shown: np.ndarray) -> dict[str, float]:
     """The parts with the state commit as the findings tell it, by commitTimeMs; what is around it takes the rest."""
     commit = measured(window, "state_commit_wall_ms")
+    reported = mean(commit[shown]) if isinstance(commit, np.ndarray) else np.nan
     around = [name for name in ("state_update_ms", "scheduling_ms") if parts.get(name)]
-    if not isinstance(commit, np.ndarray) or not parts.get("state_commit_ms") or not around:
+    if np.isnan(reported) or not parts.get("state_commit_ms") or not around:
         return parts
     of_others = sum(parts[name] for name in around)
     room = parts["state_commit_ms"] + of_others
-    told = min(float(np.nanmean(commit[shown])), room)
+    told = min(reported, room)
     left = {name: parts[name] * (room - told) / of_others for name in around}
     return parts | left | {"state_commit_ms": told}
 
