@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -127,9 +126,8 @@ def test_two_runs_differ_part_by_part() -> None:
 
 def test_a_number_of_partitions_that_cannot_be_costs_the_state_commit_alone(tmp_path: Path) -> None:
     log = gzip.decompress((SAMPLES / "LG004" / "s3a-count-by-key-4.0.0" / "driver.log.gz").read_bytes()).decode()
-    (tmp_path / "driver.log").write_text(
-        re.sub(r'("numShufflePartitions" : )\d+', r"\g<1>1e-320", log), encoding="utf-8"
-    )
+    before, key, after = log.rpartition('"numShufflePartitions" : ')
+    (tmp_path / "driver.log").write_text(f"{before}{key}1e-320{after[1:]}", encoding="utf-8")
     report = advisor.analyze(tmp_path / "driver.log", stages=True)
     (query,) = json.loads(report.to_json())["queries"]
     assert query["inside"]["ms"] > 0
