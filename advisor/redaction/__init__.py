@@ -32,8 +32,11 @@ __all__ = [
 
 _LONGEST: Final = 4000
 """Longer text is cut: nothing that is kept needs more."""
-# C0, DEL, C1, lone surrogates, and the marks that reorder or hide text on a terminal or page.
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
+# C0, DEL, C1, lone surrogates, line separators.
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+# The marks that reorder or hide text on a terminal or page.
+_INVISIBLE: Final = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_FULL_WIDTH: Final = {0xFF01 + at: 0x21 + at for at in range(94) if chr(0x21 + at).isalnum()}
 _ESCAPE: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]"
 )
@@ -93,5 +96,9 @@ def redact_json(raw: bytes) -> bytes:
 
 
 def clean(text: str) -> str:
-    """`text` without terminal sequences; every other run of control characters becomes one blank."""
-    return _CONTROL.sub(" ", _ESCAPE.sub("", text)).strip()
+    """`text` without terminal sequences and marks that nobody sees; a run of control characters becomes one blank.
+
+    Full-width letters become plain ones: a name written so is found like any other.
+    """
+    seen = _INVISIBLE.sub("", _ESCAPE.sub("", text))
+    return _CONTROL.sub(" ", seen if seen.isascii() else seen.translate(_FULL_WIDTH)).strip()

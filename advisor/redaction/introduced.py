@@ -23,7 +23,7 @@ _BETWEEN: Final = (
 # Calls that take a credential as a later argument: new PasswordAuthentication("me", "...").
 _CALL: Final = (
     r"Credentials?|Password\w{0,20}Auth|BasicAuth|Plain(?:Text)?Auth|SaslPlain|AuthTokens|getConnection|\blogin"
-    r"|\bauthenticate"
+    r"|\bauthenticate|\bsecrets\.put"
 )
 _TEXT: Final = r"(?:\"(?:[^\"\\]|\\.){0,300}\"|'(?:[^'\\]|\\.){0,300}')"
 _ARGUMENT: Final = rf"(?:{_TEXT}|[^\s\"'(),]{{1,200}})"
@@ -33,7 +33,11 @@ _RULES: Final[tuple[Rule, ...]] = (
     # a JAAS configuration is a sentence of its own that ends in a semicolon
     rule("loginmodule", r"(?<![\w.$])[\w.$]{0,200}LoginModule\s{1,3}(?:required|requisite|sufficient|optional)\b"
          r"(?:\s{1,9}[\w.]{1,100}\s?=\s?(?:\"(?:[^\"\\]|\\.)*\"|\\{1,7}\"[^\"]*\"|'[^']*'|[^\s;]+))*\s?;?"),
-    rule("bearer", rf"(?i:(\bBearer\s{{1,3}})(?!(?:{_OF_PROSE})\b))[\w.~+/=-]{{6,}}"),
+    rule("bearer", rf"(?i:(\bBearer\s{{1,3}})(?!(?:{_OF_PROSE})\b))(?![a-z]{{1,20}}(?![\w.~+/=-]))[\w.~+/=-]{{6,}}"),
+    rule("digest", r"((?i:\bDigest\s)[^\n]{0,300}?\bresponse=\"?)[0-9a-fA-F]{16,}"),
+    rule("fs.azure.account.key.", rf"(fs\.azure\.account\.key\.[\w.\-]{{1,200}}\s{{1,9}}){NOT_YET}[\w+/=]{{8,}}"),
+    # withPassword(...)
+    rule(("password(", "apikey(", "token(", "secret("), rf"((?i:password|api_?key|token|secret)\(){_DRAWN}"),
     rule("basic", r"(\b(?:Basic\s{1,3}|[bB]asic[\"']?[:=]\s?[\"']?))"
          r"(?=[A-Za-z]{0,200}(?:[0-9=]|[a-z][A-Z]))[\w+/=-]{8,}"),
     rule("-u", rf"((?<![\w-])(?:-u|--user|--proxy-user)[\s=]{{0,3}}[\"']?){NOT_YET}[\w.@-]{{1,100}}:[^\s\"']+"),
@@ -44,7 +48,7 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("identified", r"((?:IDENTIFIED|(?i:(?:(?:create|alter)\s{1,3}user|\bto)\s{1,3}\S{1,100}\s{1,3}identified))"
                        r"(?:\s{1,3}(?i:with)\s{1,3}\w{1,60})?\s{1,3}(?i:by)(?:\s{1,3}(?i:password|values))?\s{1,3})"
                        rf"{NOT_YET}(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s;,]+)"),
-    rule(("credential", "auth", "saslplain", "getconnection", "login"),
+    rule(("credential", "auth", "saslplain", "getconnection", "login", "secrets.put"),
          rf"((?i:{_CALL})\w{{0,30}}(?:\.\w{{1,30}})?\(\s?(?:{_ARGUMENT},\s?){{1,4}}?)"
          rf"(?:{_TEXT}(?:,\s?{_ARGUMENT})*|{_DRAWN})"),
     # netrc, spark-defaults.conf, a sentence, a list

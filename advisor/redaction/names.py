@@ -10,30 +10,30 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN: Final = re.compile(r"[\s_\-]+")
 _KEYS: Final = (
     "access|account|api|auth|encryption|functions?|hmac|license|master|pass|private|session|shared|signing|ssh|storage"
-    "|subscription"
+    "|subscription|symmetric"
 )
 # Spark's own pattern (spark.redaction.regex: secret, password, token, access key), and what it misses.
 _WORDS: Final = re.compile(
-    rf"secret|passw|passphrase|passcode|token|credential|(?:{_KEYS})\.?key|keystore\.key|client\.key\.data"
+    rf"secret|passw|passphrase|passcode|token(?!i[sz])|credential|(?:{_KEYS})\.?key|keystore\.key|client\.key\.data"
     r"|(?:store|key|user|db|ssh)pass\b|sasl\.?jaas|connection\.?string|signature|authorization|identified\.by"
-    r"|auth\.user\.?info|webhook|jsessionid|phpsessid|requirepass|masterauth"
+    r"|auth\.user\.?info|webhook|jsessionid|phpsessid|requirepass|masterauth|userpwd"
     r"|kennwort|mot\.de\.passe|motdepasse|contrase[ñn]a|wachtwoord|lösenord|jelszó|пароль|密码|パスワード|비밀번호"
 )
 _SEGMENTS: Final = re.compile(
-    r"(?:^|\.)(?:pass|pwd|pw|sas|sig|creds?|jwt|mdp|senha|parola|hasło|heslo|şifre)\d?(?:\.|$)"
+    r"(?:^|\.)(?:pass|pwd|psw|pw|otp|sas|sig|creds?|jwt|mdp|senha|parola|hasło|heslo|şifre)\d?(?:\.|$)"
     r"|(?:^|\.)(?:auth|cookie|bearer)$"
 )
 """Words that are too short to count inside a longer one or in a path."""
 _STEMS: Final = (
-    "key", "pass", "secret", "token", "auth", "cred", "pw", "sig", "sas", "cookie", "bearer", "jwt", "jaas",
-    "connection", "identified", "webhook", "sessid", "sessionid", "kennwort", "mdp", "contrase", "senha", "parola",
-    "wachtwoord", "lösenord", "jelszó", "hasło", "heslo", "şifre", "пароль", "密码", "パスワード", "비밀번호",
+    "key", "pass", "secret", "token", "auth", "cred", "pw", "psw", "otp", "sig", "sas", "cookie", "bearer", "jwt",
+    "jaas", "connection", "identified", "webhook", "sessid", "sessionid", "kennwort", "mdp", "contrase", "senha",
+    "parola", "wachtwoord", "lösenord", "jelszó", "hasło", "heslo", "şifre", "пароль", "密码", "パスワード", "비밀번호",
 )  # fmt: skip
 """In every name of a credential stands one of these."""
 _SPEAKS_OF_ONE: Final = re.compile(
-    r"(?:^|\.)(?:algorithm|class|count|dir|enabled|endpoint|error|exception|expir\w+|file|format|id\.type|interval"
+    r"(?:^|\.)(?:algorithm|class|count|days?|dir|enabled|endpoint|error|exception|expir\w+|file|format|id\.type|interval"
     r"|invalid\.token|issuer|java|kind|length|limit|location|manager|max|mechanism|method|min|mode|ms|name|path|policy"
-    r"|provider|py|renewal|required|rotat\w+|scala|scheme|seconds|size|source|timeout|topic|ttl|type|uri|url|utils?"
+    r"|provider|py|renewal|required|rotat\w+|scala|scheme|seconds|size|source|timeout|topic|(?:per\.)trigger|ttl|type|uri|url|utils?"
     r"|version|(?:change|event|metric|request|reset|update)s?)s?$"
 )
 """Ends of names whose value says something about a credential and is none: credentials.provider, TokenUtils.scala."""

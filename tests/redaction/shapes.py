@@ -142,6 +142,10 @@ NAMED: dict[str, str] = {
     "swedish": "lösenord: {}",
     "polish": "hasło: {}",
     "czech": "heslo={}",
+    "password of a user in short": "userpwd={}",
+    "psw": "psw={}",
+    "one-time password": "otp={}",
+    "symmetric key": "MASTER_SYMMETRIC_KEY = '{}'",
     "turkish": "şifre: {}",
     "hungarian": "jelszó: {}",
     "russian": "пароль: {}",
@@ -152,6 +156,8 @@ NAMED: dict[str, str] = {
 """Forms in which a credential follows its name."""
 
 PLACED: dict[str, str] = {
+    "azure with a blank": "fs.azure.account.key.acc.dfs.core.windows.net {}",
+    "secrets of databricks": 'dbutils.secrets.put("scope", "name", "{}")',
     "jaas": 'kafka.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required u="u" p="{}";',
     "jaas alone": 'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="x";',
     "jaas with semicolons": 'x.PlainLoginModule required username="u" password="a;{};b";',
@@ -252,6 +258,8 @@ DRAWN: dict[str, str] = {
     "provided": "Incorrect API key provided: {}",
     "arguments without quotes": "UsernamePasswordCredentials(me, {})",
     "pwd": "pwd {}",
+    "call": "options.withPassword({})",
+    "call by key": "new Client().apiKey({})",
 }
 """Forms that also stand in prose: a credential is hidden where it looks drawn by chance, with digits and both cases."""
 
@@ -467,5 +475,10 @@ HARMLESS: list[str] = [
     "пароль неверен",
     "sessionId=8c39b2f0-1d2e-4a5b-9c8d-7e6f5a4b3c2d",
     "https://api.telegram.org/ unreachable",
+    "maxTokensPerTrigger=1000",
+    "spark.sql.streaming.tokenizer=x",
+    "tokenized_at=2026-01-01",
+    "password.expiry.days=90",
+    "the bearer channel is open",
 ]  # fmt: skip
 """Texts that stay as they are."""

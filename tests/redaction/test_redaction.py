@@ -128,8 +128,13 @@ def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
     assert not {"\x1b", "\x9b", "\r", "\n", "\u202e", "\u2066"} & set(clean(text))
 
 
+@pytest.mark.parametrize("name", ["ｐａｓｓｗｏｒｄ", "pass\u200bword", "pass\u2060word"])
+def test_a_name_that_only_looks_otherwise_is_found(name: str) -> None:
+    assert redact(f"{name}={SECRET}") == f"password={REDACTED}"
+
+
 def test_terminal_sequences_go_as_a_whole() -> None:
-    assert clean("\x1b[31mred\x1b[0m \x1b]0;title\x07name\u202e!") == "red name !"
+    assert clean("\x1b[31mred\x1b[0m \x1b]0;title\x07name\u202e!") == "red name!"
 
 
 def test_a_secret_name_hides_the_whole_value() -> None:
