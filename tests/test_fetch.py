@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from advisor.metrics.fetch import kafka_fetch_wait_ms, partitions_read
+from advisor.metrics.fetch import kafka_fetch_wait_ms, partitions_read, rows_at_once
 from advisor.metrics.registry import Bounds, Missing
 from tests.made import window
 
@@ -58,6 +58,32 @@ def test_one_partition_may_have_its_next_record_by_then(records: int, low: float
     least, most = (found.low, found.high) if isinstance(found, Bounds) else (found, found)
     assert isinstance(least, np.ndarray) and isinstance(most, np.ndarray)
     assert (least[1:] == pytest.approx(low, abs=2)) and (most[1:] == pytest.approx(high, abs=2))
+
+
+def uneven(by_batch: list[dict[str, int]]) -> list[dict[str, Any]]:
+    """Batches of 300 ms, each of which takes its own number of records of each partition."""
+    made, start = [], dict.fromkeys(by_batch[0], 0)
+    for read in by_batch:
+        end = {place: at + read[place] for place, at in start.items()}
+        offsets = {"startOffset": {"events": start}, "endOffset": {"events": end}, "latestOffset": {"events": end}}
+        source = {"description": "KafkaV2[Subscribe[events]]", "numInputRows": sum(read.values()), **offsets}
+        made.append({"triggerExecution": 295, "addBatch": 200, "numInputRows": sum(read.values()), "sources": [source]})
+        start = end
+    return made
+
+
+def test_records_that_come_in_groups_leave_a_partition_without_any_for_longer() -> None:
+    in_groups = [{str(p): 600 if (n + p) % 4 < 2 else 200 for p in range(4)} for n in range(24)]
+    found = kafka_fetch_wait_ms(window(uneven(in_groups), source="kafka", task_slots=4))
+    assert isinstance(found, Bounds)
+    assert found.low[1:] == pytest.approx(300 / 400, abs=0.05)
+    assert (found.high[1:] > 50).all()
+
+
+def test_a_partition_that_always_gets_more_is_no_sign_of_groups() -> None:
+    skewed = [{"0": 600, "1": 200, "2": 200, "3": 200}] * 24
+    assert rows_at_once(window(uneven(skewed), source="kafka", task_slots=4)) == 1.0
+    assert rows_at_once(window(batches(EACH), source="kafka", task_slots=4)) == 1.0
 
 
 def test_no_wait_is_longer_than_the_limit_that_is_set() -> None:

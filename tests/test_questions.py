@@ -447,3 +447,14 @@ def test_what_a_collector_wrapped_is_not_broken_as_well(tmp_path: Path) -> None:
 def test_what_a_partial_record_lacks_makes_no_first_batch(tmp_path: Path) -> None:
     text = '"batchId" : 12,\n"numInputRows" : 20,\n"durationMs" : {"addBatch" : 400, "triggerExecution" : 540}\n'
     assert only(told(tmp_path, text))["verdict"].startswith("400 ms of a 540 ms batch (74 %) is addBatch")
+
+
+@pytest.mark.parametrize(("sink", "said"), [("ConsoleTable$@5d", True), ("ForeachBatchSink", False)])
+def test_a_long_batch_of_few_rows_whose_state_partitions_are_not_told(tmp_path: Path, sink: str, said: bool) -> None:
+    """Before Spark 3.2 an event does not name them; a function may take all the time by itself."""
+    operator = {"numRowsTotal": 5, "numRowsUpdated": 1, "memoryUsedBytes": 80_000}
+    slow = batch(7, triggerExecution=8460, addBatch=8123, numInputRows=1, operators=[operator], sink=sink, sources=[])
+    query = only(told(tmp_path, compact(slow)))
+    words = "200 by default"
+    assert any(words in trouble for trouble in query["screen"].get("troubles", ())) is said
+    assert query["metrics"]["state_partitions"].get("p50") is None

@@ -1,12 +1,15 @@
-"""Runs told as other versions of Spark, sinks, triggers and layouts write them: what must hold of each report."""
+"""Runs, made and recorded, told as other versions, sinks, triggers and layouts write them: what must hold of each."""
 
 from __future__ import annotations
 
 import copy
+import gzip
 import itertools
 import json
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,7 @@ SINKS = {
     "other": "IcebergWrite(table=db.t, format=PARQUET)",
 }
 OF_STATE_ONLY = ("ST001", "ST002", "ST003", "ST005", "ST006", "ST009", "ST011", "ST012")
+SAMPLES = Path(__file__).parents[1] / "sample_progress"
 INTERVAL_MS = {"default": None, "interval": 2000}
 
 
@@ -57,21 +61,24 @@ def of_version(made: Event, version: str) -> Event:
     for operator in told["stateOperators"]:
         if not version_at_least(version, "3.2"):
             for key in NEW_STATE:
-                operator.pop(key)
+                operator.pop(key, None)
         if not version_at_least(version, "3.1"):
-            operator.pop("numRowsDroppedByWatermark")
+            operator.pop("numRowsDroppedByWatermark", None)
         if not version_at_least(version, "2.4"):
-            operator.pop("customMetrics")
+            operator.pop("customMetrics", None)
+        elif not version_at_least(version, "4.2"):
+            known = operator.get("customMetrics", {})
+            operator["customMetrics"] = {name: known[name] for name in known if name.startswith("loadedMap")}
     for source in told["sources"]:
         if not version_at_least(version, "3.2"):
-            source.pop("latestOffset")
-            source.pop("metrics")
+            source.pop("latestOffset", None)
+            source.pop("metrics", None)
     return told
 
 
 def made(version: str, sink: str, trigger: str, stateful: bool) -> list[Event]:
     """A run whose logs take a third of each batch, and whose state commits show where it keeps some."""
-    rows = [
+    rows: list[Event] = [
         {
             "triggerExecution": 300 + 7 * (number % 3),
             "latestOffset": 4,
@@ -194,3 +201,63 @@ def _legal_there(query: dict[str, Any], version: str, sink: str, stateful: bool,
     for step in ("real-time-mode", "real-time-mode-in-place", "offline-state-repartition"):
         assert steps.get(step) != "yes" or version_at_least(version, "4.1"), f"{case}: {step}"
     assert steps.get("changelog-checkpointing", "no") != "yes", f"{case}: the default store has none"
+
+
+RECORDED = ("LG001/kafka-to-kafka-4.3.0", "ST005/8-partitions-on-2-slots-4.3.0", "TR006/interval-5-s-4.3.0")
+HEADER = "26/03/01 02:00:01 INFO MicroBatchExecution: Streaming query made progress: "
+LAYOUTS: dict[str, Callable[[Event], str]] = {
+    "JSON, indented": lambda event: json.dumps(event, indent=2),
+    "log4j": lambda event: HEADER + json.dumps(event, indent=2),
+    "log4j, one line": lambda event: HEADER + json.dumps(event),
+    "Python": repr,
+}
+
+
+@cache
+def recorded(case: str) -> tuple[Event, ...]:
+    """The first batches of a sample, as Spark wrote them."""
+    (path,) = (SAMPLES / case).glob("driver.log*")
+    text = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
+    starts = [found.end() for found in re.finditer("Streaming query made progress: ", text)]
+    told = [json.JSONDecoder().raw_decode(text, start)[0] for start in starts]
+    return tuple([event for event in told if "addBatch" in event["durationMs"]][: 2 * BATCHES])
+
+
+@pytest.mark.parametrize("case", RECORDED)
+def test_a_layout_changes_nothing_that_is_told(tmp_path: Path, case: str) -> None:
+    plain = _told_of(queried(tmp_path, "\n".join(map(json.dumps, recorded(case)))))
+    for name, layout in LAYOUTS.items():
+        assert _told_of(queried(tmp_path, "\n".join(map(layout, recorded(case))))) == plain, name
+
+
+def _told_of(query: dict[str, Any]) -> tuple[Any, ...]:
+    """What a reader takes from a report: batches, findings with their steps, latency, trigger and state."""
+    metrics = [query["metrics"][name] for name in ("trigger_execution_ms", "record_latency_ms")]
+    found = [(finding["rule"], finding["level"], finding["says"]) for finding in query["findings"]]
+    facts = [value(query, fact) for fact in ("trigger", "trigger_interval_ms", "stateful", "source", "sink")]
+    return query["window"]["batches"], found, legal(query), query["screen"]["loss"], metrics, facts
+
+
+@pytest.mark.parametrize("case", RECORDED)
+def test_what_is_told_of_recorded_batches_holds_for_older_versions(tmp_path: Path, case: str) -> None:
+    stateful = case.startswith("ST")
+    for version in MINORS[1:]:
+        run = [of_version(event, version) for event in recorded(case)]
+        query = queried(tmp_path, "\n".join(map(json.dumps, run)))
+        _within_bounds(query, version, f"{case} {version}")
+        _legal_there(query, version, value(query, "sink"), stateful, f"{case} {version}")
+        assert value(query, "trigger") in (None, "processing_time" if case.startswith("TR006") else "unspecified")
+
+
+def test_the_triggers_that_fit_recorded_batches(tmp_path: Path) -> None:
+    every_5_s = queried(tmp_path, "\n".join(map(json.dumps, recorded(RECORDED[2]))))
+    assert (value(every_5_s, "trigger"), value(every_5_s, "trigger_interval_ms")) == ("processing_time", 5000)
+    run = copy.deepcopy(recorded(RECORDED[0]))
+    once = queried(tmp_path, json.dumps(run[0] | {"batchId": 0, "inputRowsPerSecond": 0.0}))
+    assert {"once", "available_now"} <= set(value(once, "trigger_one_of"))
+    newest = run[-1]["sources"][0]["latestOffset"]
+    for event in run:
+        event["sources"][0]["latestOffset"] = newest
+    fixed = queried(tmp_path, "\n".join(map(json.dumps, run)))
+    assert "available_now" in value(fixed, "trigger_one_of")
+    assert legal(fixed).get(ASYNC, "no") != "yes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -17,17 +18,19 @@ from advisor.window import Window
 
 DEFAULT_WAIT_MS = 500.0
 """Kafka's own default of fetch.max.wait.ms."""
+FEWEST_BATCHES = 10  # that tell how many records come at once
+BY_CHANCE = 2.0  # so many records at once are told where each came by itself
+
+Place: TypeAlias = tuple[str, str]
+"""A topic and the number of its partition."""
 
 
 @remembered
 def partitions_read(window: Window) -> np.ndarray:
     """Partitions of Kafka from which each batch read rows, which is also the number of its read tasks; NaN unknown."""
     counts = np.full(len(window), np.nan)
-    for batch, start, end in zip(
-        window.sources["batch"], window.sources["start_offset"], window.sources["end_offset"], strict=True
-    ):
-        read = _moved(start, end)
-        counts[batch] = read + (0 if math.isnan(counts[batch]) else counts[batch])
+    for batch, read in _rows_read(window):
+        counts[batch] = len(read) + (0 if math.isnan(counts[batch]) else counts[batch])
     return counts
 
 
@@ -38,29 +41,55 @@ def rows_per_partition(window: Window) -> np.ndarray:
     Partitions without new records are not counted: no task reads them.
     """
     ratio = np.full(len(window), np.nan)
-    for batch, start, end in zip(
-        window.sources["batch"], window.sources["start_offset"], window.sources["end_offset"], strict=True
-    ):
-        before, after = _partitions(start), _partitions(end)
-        if before is not None and after is not None:
-            ratio[batch] = np.fmax(ratio[batch], _largest_over_others(before, after))
+    for batch, read in _rows_read(window):
+        ratio[batch] = np.fmax(ratio[batch], _largest_over_others(read))
     return ratio
 
 
-def _largest_over_others(before: dict[tuple[str, str], object], after: dict[tuple[str, str], object]) -> float:
-    pairs = ((before.get(place), offset) for place, offset in after.items())
-    moved = sorted(new - old for old, new in pairs if isinstance(old, int) and isinstance(new, int) and new > old)
+def _largest_over_others(read: dict[Place, float]) -> float:
+    moved = sorted(rows for rows in read.values() if rows > 0)
     return moved[-1] / (sum(moved[:-1]) / len(moved[:-1])) if len(moved) > 1 else math.nan
 
 
-def _moved(start: str | None, end: str | None) -> float:
+@remembered
+def rows_at_once(window: Window) -> float:
+    """How many records a partition gets at a time: Pearson's chi-square of rows by batch and partition over its degrees
+    of freedom; 1 where each comes by itself, or where too few batches tell.
+
+    A producer without keys fills one partition after the other, so each is without records while others get theirs.
+    """
+    read = [rows for _, rows in _rows_read(window)]
+    places = sorted({place for rows in read for place in rows})
+    counts = np.array([[max(0.0, rows.get(place, 0.0)) for place in places] for rows in read])
+    if len(counts) < FEWEST_BATCHES or len(places) < 2 or not counts.sum() > 0:
+        return 1.0
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    told = expected > 0
+    off = ((counts - expected)[told] ** 2 / expected[told]).sum()
+    return max(1.0, float(off) / ((len(counts) - 1) * (len(places) - 1)))
+
+
+@remembered
+def _rows_read(window: Window) -> list[tuple[int, dict[Place, float]]]:
+    """Of each batch and source of Kafka's the rows by partition read, NaN where one offset is no number."""
+    sources = window.sources
+    told = zip(sources["batch"], sources["start_offset"], sources["end_offset"], strict=True)
+    return [(batch, read) for batch, start, end in told if (read := _moved(start, end)) is not None]
+
+
+def _moved(start: str | None, end: str | None) -> dict[Place, float] | None:
     before, after = _partitions(start), _partitions(end)
     if before is None or after is None:
-        return math.nan
-    return float(sum(offset != before.get(place) for place, offset in after.items()))
+        return None
+    pairs = {place: (before.get(place), offset) for place, offset in after.items()}
+    return {place: _between(*pair) for place, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _partitions(text: str | None) -> dict[tuple[str, str], object] | None:
+def _between(old: object, new: object) -> float:
+    return float(new - old) if isinstance(old, int) and isinstance(new, int) else math.nan
+
+
+def _partitions(text: str | None) -> dict[Place, object] | None:
     """Offset by topic and partition; None where the text is no offset of Kafka's."""
     try:
         topics = msgspec.json.decode(text or "")
@@ -80,7 +109,8 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     fetch.max.wait.ms (500 by default). Per task min(limit, interval x partitions / rows), times the waves of tasks,
     times the reads of the source, at most addBatch; 0 for a batch that left rows behind, since its consumers had more
     to read. Slots unknown: from one wave to as many as the slots that were seen leave, else one by one. A batch of one
-    partition follows its records: at least what is left of the time to the next one after all but addBatch.
+    partition follows its records: at least what is left of the time to the next one after all but addBatch. Where
+    records come to a partition in groups, the time to the next group at most.
     Where the consumers' own lines are there, no more than they polled.
     """
     if window.facts.value("source") != "kafka":
@@ -94,8 +124,10 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     free, most = slots(window), window.batches["add_batch_ms"]
     waves = np.ceil(tasks / (free or fact_number(window, "task_slots_at_least") or 1.0))
     most = np.fmin(most, _polled(window))
-    at_most: np.ndarray = np.minimum(each * waves, most)
-    at_least = at_most if free is not None else np.minimum(each, most)
+    at_once = rows_at_once(window)
+    longest = np.minimum(until_next * at_once, _limit(window)) * _reads(window) * _at_end(window)
+    at_most: np.ndarray = np.minimum((longest if at_once >= BY_CHANCE else each) * waves, most)
+    at_least = np.minimum(each * waves if free is not None else each, most)
     outside = window.batches["trigger_execution_ms"] - window.batches["add_batch_ms"]
     left = np.clip(until_next - outside, 0.0, None)
     at_least = np.where(tasks == 1, np.fmin(at_least, left), at_least)

@@ -185,7 +185,7 @@ def _in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
 @batch_metric("count", "count")
 def state_partitions(window: Window) -> Batchwise:
     """State partitions of the operator that has most."""
-    return _largest(window, partitions(window))
+    return _largest_told(window, partitions(window))
 
 
 @batch_metric("count", "count")

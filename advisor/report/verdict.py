@@ -9,8 +9,9 @@ from advisor.contract import Advice, BestStep, Calm, Changed, Finding, Loss, Los
 from advisor.facts import is_older
 from advisor.metrics import Estimate, measure
 from advisor.metrics.fetch import rows_per_partition
+from advisor.metrics.flow import rows_taken
 from advisor.metrics.numbers import any_above_zero, fact_number, median
-from advisor.metrics.words import milliseconds
+from advisor.metrics.words import milliseconds, number
 from advisor.report.change import slower
 from advisor.report.judged import Judged
 from advisor.report.loss import BY_BATCH, NEARLY_FULL, NO_CAUSE
@@ -20,6 +21,7 @@ from advisor.window import Window
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
 UNEVEN = 3.0  # p99 of the batches over p50
+BY_DEFAULT, FEW_ROWS = 200, 10  # spark.sql.shuffle.partitions; rows for each that are next to none
 LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the batch
 OUTPACED = 1.1  # times as fast as they are processed: rows of a batch that leaves more to the next one
 _FILES_THAT_WAIT = "metrics:numFilesOutstanding"
@@ -160,7 +162,7 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
         return seen
     said = loss.kind if loss else None
     readers = (
-        [] if causes else [*_largest_partition(window), *_readers(window)]
+        [] if causes else [*_largest_partition(window), *_readers(window), *_untold_partitions(window)]
     )  # few readers are a guess beside a cause that was found
     return [*(words for kinds, words in _troubles(window, changed) if said not in kinds), *readers, *seen]
 
@@ -242,6 +244,21 @@ def _largest_partition(window: Window) -> Iterator[str]:
     add_batch, ratio = measure(window, "add_batch_ms"), median(rows_per_partition(window))
     if isinstance(add_batch, Estimate) and add_batch.safe >= LONG_MS and ratio >= LOPSIDED:
         yield f"The largest partition of Kafka holds {ratio:.0f} times the rows of the others, and one task reads it."
+
+
+def _untold_partitions(window: Window) -> Iterator[str]:
+    """How many partitions state has by default, where a long batch of few rows does not tell how many it has."""
+    add_batch, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
+    rows, told = median(rows_taken(window)), measure(window, "state_partitions")
+    if not isinstance(add_batch, Estimate) or not isinstance(share, Estimate) or not window.facts.value("stateful"):
+        return
+    few = rows < FEW_ROWS * BY_DEFAULT and add_batch.safe >= LONG_MS and share.safe >= MOST
+    of_a_function = window.facts.value("sink") in ("foreach", "foreach_batch")
+    if few and not of_a_function and not (isinstance(told, Estimate) and told.safe):
+        yield (
+            f"How many partitions the state has is not told: {BY_DEFAULT} by default, each a task in every batch, "
+            f"however few its rows: the usual cause of a long batch of {number(rows, 'rows')}."
+        )
 
 
 def _before_min_partitions(window: Window) -> bool:
