@@ -75,11 +75,14 @@ def commit(ms: int) -> Plant:
 
 
 def straggler(ms: int) -> Plant:
-    """A call of so many milliseconds in one task of four."""
+    """A call of so many milliseconds in one of two tasks, each with a slot: the batch waits for all of it.
+
+    With more tasks than slots it waits for less, since the other slot works meanwhile.
+    """
     shape = naps(ms, "value % 1000 = 0")
     case = Case(
-        f"planted/straggler-{ms}-ms", f"a call of {ms} ms in one task of four",
-        source={**RATE, "numPartitions": "4"}, shape=shape, keep=EVENTS, runs=until(25),
+        f"planted/straggler-{ms}-ms", f"a call of {ms} ms in one task of two",
+        source={**RATE, "numPartitions": "2"}, shape=shape, keep=EVENTS, runs=until(25),
     )  # fmt: skip
     return Plant(case, "straggler_ms", always(ms))
 

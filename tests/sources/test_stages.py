@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import advisor
@@ -213,6 +215,26 @@ def test_what_a_status_store_tells() -> None:
     assert read.numbers.get("input_rows") == 100
     assert [job.job for job in work.jobs] == [3]
     assert not work.tells_waits
+
+
+def test_a_job_with_another_description_belongs_to_the_batch_in_whose_trigger_it_began() -> None:
+    first = json.loads(JOBS)[0] | {"description": "mine", "jobGroup": "b3cc5bf9-769c-47f0-a7c5-bb27432401d2"}
+    query = "fccb6ac5-b2c9-4720-a48d-9d273f0683bf"
+    rows = [
+        {
+            "id": query,
+            "run_id": first["jobGroup"],
+            "batch_id": batch,
+            "trigger_execution_ms": 1700.0,
+            "add_batch_ms": 1600.0,
+        }
+        | {"timestamp": datetime(2026, 11, 22, 19, 28, second, tzinfo=timezone.utc), "file": "session"}
+        for batch, second in ((2, 54), (3, 55), (4, 57))
+    ]
+    batches = pa.Table.from_pylist(rows, SCHEMA)
+    jobs = [first, first | {"jobId": 5, "submissionTime": "2026-11-22T19:28:56.950GMT", "stageIds": [9]}]
+    work = work_of(json.dumps(jobs).encode(), STAGES, log="app", file="session", slots=2, batches=batches)
+    assert [(job.job, job.batch and job.batch.batch_id, job.description) for job in work.jobs] == [(3, 3, "mine")]
 
 
 @pytest.mark.parametrize("odd", [2**31, -(2**40), 10**30, "6", None])

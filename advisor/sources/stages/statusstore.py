@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, TypeVar
+from operator import attrgetter
+from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -29,6 +31,7 @@ Sum = Annotated[float, msgspec.Meta(ge=-(2**63), le=2**63)]
 
 class _Job(msgspec.Struct, rename="camel"):
     job_id: Whole
+    job_group: str | None = None
     stage_ids: list[Whole] = []
     description: str | None = None
     submission_time: str | None = None
@@ -69,6 +72,14 @@ _Entry = TypeVar("_Entry", _Job, _Stage)
 _entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
+class _Trigger(NamedTuple):
+    """When a batch's trigger began and ended, ms since 1970, and (its query, its number)."""
+
+    begin: float
+    end: float
+    batch: tuple[str, int]
+
+
 def _told(raw: bytes, kind: type[_Entry]) -> Iterator[_Entry]:
     """The entries of a list; one that Spark cannot have written is left out."""
     for entry in _entries(raw):
@@ -80,7 +91,8 @@ def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | Non
     """What the status store tells, each job with its batch; `file`: what `batches` name as theirs."""
     work = Work(log, "session")
     told = sorted(_told(jobs, _Job), key=lambda job: job.job_id)
-    begun = [one for job in told if (one := _begun(job)) is not None]
+    triggers = _triggers(batches)
+    begun = [one for job in told if (one := _begun(job, triggers)) is not None]
     of_stage = {stage: one for one, ids in begun for stage in ids}
     for stage in sorted(_told(stages, _Stage), key=lambda stage: (stage.stage_id, stage.attempt_id)):
         owner = of_stage.get(stage.stage_id)
@@ -91,17 +103,42 @@ def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | Non
     return work
 
 
-def _begun(job: _Job) -> tuple[Begun, Sequence[int]] | None:
-    """The job and the numbers of its stages; None before its submission, and where it names no batch.
+def _triggers(batches: pa.Table) -> dict[str, list[_Trigger]]:
+    """When the batches of each run began and ended, in order."""
+    rows = batches.select(["run_id", "timestamp", "trigger_execution_ms", "id", "batch_id"]).drop_null()
+    rows = rows.set_column(1, "timestamp", rows["timestamp"].cast(pa.int64())).sort_by("timestamp")
+    found: dict[str, list[_Trigger]] = {}
+    for run, begin, ms, query, batch in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        found.setdefault(run, []).append(_Trigger(begin, begin + ms, (query, batch)))
+    return found
+
+
+def _named(job: _Job, start: float, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[str, int] | None:
+    """(query, batch) of a job that began then; None where that is not told.
+
+    Its description says it. Where a function gave it another one, its group is still the query's run, and it belongs to
+    the batch of that run in whose trigger it began.
+    """
+    found = _BATCH.search(job.description or "")
+    if found:
+        return found[1], int(found[2])
+    of_run = triggers.get(job.job_group or "", ())
+    at = bisect_right(of_run, start, key=attrgetter("begin")) - 1
+    return of_run[at].batch if at >= 0 and start <= of_run[at].end else None
+
+
+def _begun(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[Begun, Sequence[int]] | None:
+    """The job and the numbers of its stages; None before its submission, and where its batch is not told.
 
     The store keeps no order of jobs and progress, so that a job without a name would fall to the first batch of all.
     """
-    start, found = _ms(job.submission_time), _BATCH.search(job.description or "")
-    if start is None or found is None:
+    start = _ms(job.submission_time)
+    named = None if start is None else _named(job, start, triggers)
+    if start is None or named is None:
         return None
     name, what = described(job.description or "")
     begun = Begun(Job(job.job_id, None, start, _ms(job.completion_time), name, what), job.job_id, (0, -1), what)
-    begun.named = found[1], int(found[2])
+    begun.named = named
     begun.final = max(job.stage_ids, default=-1)
     return begun, job.stage_ids
 
