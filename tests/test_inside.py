@@ -131,3 +131,10 @@ def test_a_number_of_partitions_that_cannot_be_costs_the_state_commit_alone(tmp_
     report = advisor.analyze(tmp_path / "driver.log", stages=True)
     (query,) = json.loads(report.to_json())["queries"]
     assert query["inside"]["ms"] > 0
+
+
+def test_logs_of_two_kinds_are_not_compared_part_by_part() -> None:
+    log = next(BOTH.glob("eventlog_*"))
+    found = advisor.compare(BOTH / "driver.log.gz", log, stages=True).typed.comparisons[0]
+    assert not [effect for effect in found.effects if ":" in effect.name]
+    assert any("logs are of different kinds" in limit for limit in found.limits)

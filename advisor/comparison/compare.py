@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from advisor import contract
 from advisor.comparison.changes import Change, changes
 from advisor.comparison.effect import Effect, effect
-from advisor.comparison.levels import FEWEST, INSIDE, REST, TOTAL, Levels, levels
+from advisor.comparison.levels import FEWEST, INSIDE, REST, TOTAL, Levels, levels, opened_alike
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, Kept, judged, made
 from advisor.contract import Advice, ComparedRun, Verdict
@@ -19,6 +19,9 @@ from advisor.savings import made_at_once
 from advisor.window import PHASES, Window
 
 REAL_TIME = "in real-time mode a batch lasts as long as its trigger, and is no latency"
+OPENED_OTHERWISE = (
+    "What runs inside addBatch is not compared: the logs are of different kinds, and each divides it otherwise."
+)
 WITHIN_RUNS = (
     "The intervals hold how batches vary within these two windows, not how one start of a query varies from the next: "
     "repeat both runs to be sure."
@@ -75,7 +78,8 @@ def compare(
         return _too_few(before, after, missing, changed, taken)
     weighed, shift = load(before, after)
     old, new = levels(before, 0), levels(after, 1)
-    effects = tuple(_effects(old, at_same_load(new, shift)))
+    alike = opened_alike(before, after)
+    effects = tuple(_effects(old, at_same_load(new, shift), opened=alike is True))
     verdict = _verdict(effects[0], weighed)
     return Comparison(
         verdict=verdict,
@@ -84,18 +88,18 @@ def compare(
         effects=effects,
         changed=changed,
         promises=tuple(_promises(taken, effects, on_the_mean, min(len(before), len(after)), weighed)),
-        limits=tuple(_limits(old, new)),
+        limits=(*_limits(old, new), *([OPENED_OTHERWISE] if alike is False else [])),
     )
 
 
-def _effects(old: Levels, new: Levels) -> Iterator[Effect]:
+def _effects(old: Levels, new: Levels, *, opened: bool) -> Iterator[Effect]:
     yield effect(TOTAL, "typical", old.typical[TOTAL], new.typical[TOTAL])
     yield effect(TOTAL, "mean", old.mean, new.mean)
     nothing = old.typical[TOTAL] - old.typical[TOTAL]
     for name in (*PHASES.values(), *REST):
         if name in old.typical or name in new.typical:
             yield effect(name, "typical", old.typical.get(name, nothing), new.typical.get(name, nothing))
-    if all(any(name in side.typical for name in INSIDE) for side in (old, new)):
+    if opened:
         for name in INSIDE:
             if name in old.typical or name in new.typical:
                 yield effect(name, "typical", old.typical.get(name, nothing), new.typical.get(name, nothing))

@@ -18,6 +18,8 @@ TOTAL = "triggerExecution"
 REST = ("other", "unaccounted")
 INSIDE = {f"addBatch: {part.name.removesuffix('_ms').replace('_', ' ')}": part.name for part in PARTS}
 """Parts of addBatch by the names of their effects, and the columns that hold them."""
+_BY_KIND_OF_LOG = ("driver_ms", "planning_ms", "slots_wait_ms")
+"""Parts that logs of some kinds never tell: then they divide the others otherwise, too."""
 LATENCIES = {"p50": 0.50, "p99": 0.99}
 _KNOTS = 400  # points at which the distribution of the record latency is held
 FEWEST = 10  # steady batches without which nothing is said
@@ -76,8 +78,19 @@ def _known(ms: np.ndarray) -> bool:
     return bool(ms.any()) and not np.isnan(ms).any()
 
 
+def opened_alike(before: Window, after: Window) -> bool | None:
+    """Whether logs of one kind opened addBatch in both; None where a batch of one was not opened."""
+    if not (_is_opened(before) and _is_opened(after)):
+        return None
+    return all(np.isnan(before.batches[part]).all() == np.isnan(after.batches[part]).all() for part in _BY_KIND_OF_LOG)
+
+
+def _is_opened(window: Window) -> bool:
+    return "jobs" in window.batches and not np.isnan(window.batches["jobs"]).any()
+
+
 def _inside(window: Window) -> dict[str, np.ndarray]:
-    if "jobs" not in window.batches or np.isnan(window.batches["jobs"]).any():
+    if not _is_opened(window):
         return {}
     return {name: np.nan_to_num(window.batches[column]) for name, column in INSIDE.items()}
 
