@@ -249,6 +249,16 @@ def test_an_odd_entry_of_a_status_store_costs_itself(odd: object) -> None:
     assert [job.job for job in work.jobs] == [3]
 
 
+def test_hudi_tells_of_a_micro_batch_that_is_tried_again(tmp_path: Path) -> None:
+    log = gzip.decompress((SAMPLES / "SK005/hudi-sink-3.5.9/driver-ms.log.gz").read_bytes())
+    before, got, behind = log.partition(b" INFO DAGScheduler: Got job 100 ")
+    clock = before[before.rindex(b"\n") + 1 :]
+    retry = b" INFO HoodieStreamingSink: Retrying the failed micro batch id=3 ...\n"  # as 0.15.0 writes it
+    (tmp_path / "driver.log").write_bytes(before + retry + clock + got + behind)
+    assert parts_of(SAMPLES / "SK005/hudi-sink-3.5.9/driver-ms.log.gz")["commit_retries"].sum() == 0
+    assert sorted(parts_of(tmp_path / "driver.log")["commit_retries"])[-2:] == [0, 1]
+
+
 # Layouts.
 
 
