@@ -125,6 +125,9 @@ class Saved:
     def _append(self, name: str, frame: Any, key: Sequence[str]) -> None:
         old = self._existing(name)
         if old is not None:
+            if lacking := [column for column in key if column not in old.columns]:
+                found = f"a table of another version, without the column {lacking[0]}"
+                raise InputError(self._path(name), found, "save into a new directory")
             frame = _new(frame, old, key)
         writer = frame.write.mode("append" if self._table.incremental else "overwrite")
         (writer.partitionBy("day") if "day" in frame.columns else writer).parquet(self._path(name))

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 import advisor
-from advisor.errors import UsageError
+from advisor.errors import InputError, UsageError
 
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _NO_SPARK = "PySpark is not installed here"
@@ -143,16 +143,32 @@ def archive(folder: str | Path, name: str = "advisor") -> str:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turns what Spark raises when workers lack a library into a UsageError."""
+    """Turns what Spark raises when workers lack a library, or when a saved table is damaged, into one line."""
     try:
         yield
     except Exception as error:
-        lacks = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", str(error))
-        if lacks is None:
-            raise
-        raise UsageError("the cluster's workers", f"have no Python module '{lacks[1]}'", _REMEDY) from None
+        said = str(error)
+        if lacks := _LACKS.search(said):
+            raise UsageError("the cluster's workers", f"have no Python module '{lacks[1]}'", _REMEDY) from None
+        if damaged := _DAMAGED.search(said):
+            raise InputError(damaged["file"], f"a file of a saved table, {_found(said)}", _TO_SAVE) from None
+        raise
 
 
+def _found(said: str) -> str:
+    """What Spark says of a file of a saved table that it cannot read."""
+    other = _OTHER_TYPE.search(said)
+    if other is None:
+        return "which cannot be read"
+    return f"with column {other['column']} as {other['actual']} where {other['wanted']} belongs"
+
+
+_LACKS = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_DAMAGED = re.compile(r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(?P<file>\S+\.parquet)")
+_OTHER_TYPE = re.compile(
+    r"Parquet column \[(?P<column>[^\]]+)\]\. Expected Spark type (?P<wanted>\w+), actual Parquet type (?P<actual>\w+)"
+)
+_TO_SAVE = "remove that file, or save into a new directory"
 _REMEDY = "install streaming-latency-advisor there, or send an environment along with --archives"
 
 

@@ -1,0 +1,39 @@
+"""What Spark says of a damaged saved table becomes one line that tells what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from advisor.cluster.session import explained
+from advisor.errors import InputError, UsageError
+
+FILE = "file:///tables/batches/part-0.snappy.parquet"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {FILE}. SQLSTATE: KD001", "cannot be read"),
+        (
+            f"[FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH] Encountered error while reading file {FILE}. Data "
+            "type mismatches when reading Parquet column [batch_id]. Expected Spark type bigint, actual Parquet type "
+            "BINARY.",
+            "with column batch_id as BINARY where bigint belongs",
+        ),
+    ],
+)
+def test_a_damaged_file_of_a_saved_table(said: str, told: str) -> None:
+    with pytest.raises(InputError, match=told) as error, explained():
+        raise RuntimeError(f"An error occurred while calling o281.parquet.\n: org.apache.spark.SparkException: {said}")
+    assert str(error.value).startswith(f"{FILE}: a file of a saved table, ")
+    assert str(error.value).endswith("remove that file, or save into a new directory")
+
+
+def test_workers_without_a_library() -> None:
+    with pytest.raises(UsageError, match="no Python module 'msgspec'"), explained():
+        raise RuntimeError("ModuleNotFoundError: No module named 'msgspec'")
+
+
+def test_what_else_spark_raises_stays_as_it_is() -> None:
+    with pytest.raises(RuntimeError, match="something else"), explained():
+        raise RuntimeError("something else")
