@@ -82,7 +82,11 @@ def compare_readings(
     if after is None:
         pairs = list(_within(old, wanted))
     else:
-        pairs = list(_across(old, _runs(after, catalogue, asked, wanted), wanted))
+        new = _runs(after, catalogue, asked, wanted)
+        for side, runs in (("BEFORE", old), ("AFTER", new)):
+            if not runs:
+                raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze says why")
+        pairs = list(_across(old, new, wanted))
     if not pairs:
         raise InputError("compare", "there are no two windows of one query", _would_do(after is None))
     on_the_mean = _on_the_mean(catalogue)

@@ -121,6 +121,13 @@ def test_what_is_not_there_is_said(slow: str, tmp_path: Path) -> None:
         advisor.compare(slow, slow, before_run="9")
 
 
+def test_a_side_without_a_batch_to_judge_is_named(slow: str, tmp_path: Path) -> None:
+    first = "".join(Path(slow).read_text(encoding="utf-8").splitlines(keepends=True)[:1])
+    (tmp_path / "first.jsonl").write_text(first.replace('"addBatch"', '"elsewhere"'), encoding="utf-8")
+    with pytest.raises(InputError, match="AFTER: no batch can be judged; latency-advisor analyze says why"):
+        advisor.compare(slow, tmp_path / "first.jsonl")
+
+
 def test_slower_by_more_than_the_limit_ends_with_1(slow: str, fast: str) -> None:
     assert command(fast, slow, "--fail-if-slower", "50").exit_code == 1
     assert command(fast, slow, "--fail-if-slower", "150").exit_code == 0
