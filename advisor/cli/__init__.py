@@ -70,7 +70,10 @@ main.add_command(watch)
 )  # fmt: skip
 @click.option("--no-spark", is_flag=True, help="Advise on the shipped log only; start no stream.")
 def demo(**options: Any) -> None:
-    """Advise on a shipped log, then on a stream that runs here; restart it as advised, and measure what that does."""
+    """Advise on a recorded log, then on a stream that runs here. Restart the stream as advised, and measure the effect.
+
+    The demonstration prints as it goes, so it takes no --format. Its last report is also written as a page.
+    """
     from advisor.cli.demonstration import demonstrate
 
     demonstrate(**options)

@@ -156,11 +156,10 @@ def _as_json(data: object) -> str:
 
 
 def _as_markdown(rows: Sequence[Row]) -> str:
-    from advisor.views.markdown import escape
+    from advisor.views.markdown import table
 
     columns = list(rows[0])
-    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-    return "\n".join([*lines, *(f"| {' | '.join(map(escape, row.values()))} |" for row in rows)]) + "\n"
+    return "\n".join(table(columns, ["---"] * len(columns), [list(row.values()) for row in rows])) + "\n"
 
 
 def _as_text(rows: Sequence[Row], options: Mapping[str, Any]) -> str:

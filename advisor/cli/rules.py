@@ -80,11 +80,12 @@ def show_step(step: str, dirs: tuple[str, ...], **options: Any) -> None:
 
 @rules.command()
 @click.argument("directory", metavar="[DIR]", required=False)
-def check(directory: str | None) -> None:
-    """Check the shipped rules, and those in DIR: their form, and each rule's own examples."""
+@output_options("text", "json", "markdown")
+def check(directory: str | None, **options: Any) -> None:
+    """Check the form of the shipped rules and of those in DIR, and run the examples of each rule."""
     from advisor.cli.checking import check_rules
 
-    check_rules(directory)
+    check_rules(directory, options)
 
 
 @rules.command("new")
@@ -92,7 +93,7 @@ def check(directory: str | None) -> None:
 @click.option("--slug", default="my-rule", show_default=True, help="A few words, lower case, with hyphens.")
 @click.option("--rules", "directory", default="rules", show_default=True, metavar="DIR", help="Where to write it.")
 def new_(rule: str, slug: str, directory: str) -> None:
-    """Write a rule to begin with, which passes `rules check`."""
+    """Write a new rule file to start from. It passes `rules check`."""
     from pathlib import Path
 
     from advisor.catalogue import load
@@ -106,16 +107,17 @@ def new_(rule: str, slug: str, directory: str) -> None:
 @rules.command("test")
 @click.argument("rule", metavar="ID")
 @_DIRS
-def test_(rule: str, dirs: tuple[str, ...]) -> None:
-    """Run one rule's examples; of each that fails, say which condition or number decides."""
+@output_options("text", "json", "markdown")
+def test_(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
+    """Run the examples of one rule. Where one fails, say which condition or number decided."""
     from advisor.cli.checking import test_rule
 
-    test_rule(rule.upper(), dirs)
+    test_rule(rule.upper(), dirs, options)
 
 
 @rules.command("reference")
 def reference_() -> None:
-    """Write the shipped rules' page and schema, and the schema of the reports, anew."""
+    """Write rules/README.md and the two JSON schemas again, from the rules. For this repository only."""
     from advisor.catalogue import load, rules_directory
     from advisor.catalogue.reference import write
     from advisor.contract import schema

@@ -73,14 +73,14 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 @click.option("--state-rows", type=click.IntRange(min=1), help="Count batches only once the state has so many rows.")
 @click.option("--safe-sink", is_flag=True, help="I promise that the sink (foreach, foreachBatch) writes nowhere else.")
 @click.option("--safe-source", is_flag=True, help="I promise that reading takes nothing from others.")
-@output_options("text", "json", "html")
+@output_options("text", "json", "markdown", "html")
 def trial(function: str, **options: Any) -> None:
     """Carry the trial out and print what it says."""
     from advisor import catalogue
     from advisor.bench import trial as tried
     from advisor.bench.steps import known
     from advisor.cli.output import put, terminal
-    from advisor.views.trial import trial_as_text
+    from advisor.views.trial import trial_as_markdown, trial_as_text
 
     check_page(options)
     _check_runs(options["runs"], options["most_runs"])
@@ -90,7 +90,11 @@ def trial(function: str, **options: Any) -> None:
     chosen = {name: options[name] for name in names}
     with session("trial", "spark", pairs("--spark", options["spark"])) as started:
         found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
-    forms = {"json": lambda: found.to_json() + "\n", "html": found.to_html}
+    forms = {
+        "json": lambda: found.to_json() + "\n",
+        "markdown": lambda: trial_as_markdown(found.typed),
+        "html": found.to_html,
+    }
     put(forms.get(options["form"], lambda: trial_as_text(found.typed, **terminal(options)))(), options)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.text import Text
@@ -11,8 +11,8 @@ from advisor.contract import Comparison, Comparisons
 from advisor.views import text, wording
 from advisor.views.clean import clean_all
 from advisor.views.console import console, grid, table, written
-from advisor.views.effects import STYLES, TITLE, effect_rows, headings, promise_rows
-from advisor.views.markdown import escape
+from advisor.views.effects import STYLES, TITLE, effect_rows, effects_as_markdown, headings, promise_rows
+from advisor.views.markdown import escape, section
 
 WIDTH = 100
 _HEADINGS = headings("before", "after")
@@ -48,19 +48,10 @@ def _page(entry: Comparison) -> Iterator[str]:
     yield f"## {escape(_name(entry))}\n\n**{escape(entry.says)}**\n"
     for label, words in _sides(entry):
         yield f"- {label}: {escape(words)}"
-    rows = list(effect_rows(entry))
-    if rows:
-        yield f"\n| {' | '.join(_HEADINGS)} |\n|---|---:|---:|---:|---:|---:|---|"
-        yield from (f"| {' | '.join(map(escape, row))} |" for row in rows)
-    yield from _section("Changed between them", _changes(entry))
-    yield from _section("Promises", promise_rows(entry))
-    yield from _section("Note", (("", words) for words in entry.limits))
-
-
-def _section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    found = [f"- {escape(label)}{': ' if label else ''}{escape(words)}" for label, words in rows]
-    if found:
-        yield "\n".join([f"\n### {title}\n", *found])
+    yield from effects_as_markdown(_HEADINGS, entry)
+    yield from section("Changed between them", _changes(entry))
+    yield from section("Promises", promise_rows(entry))
+    yield from section("Note", (("", words) for words in entry.limits))
 
 
 def _name(entry: Comparison) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from advisor.contract import Comparison, Effect, Interval, KeptPromise, Promise, Trial
 from advisor.views import text
+from advisor.views.markdown import table
 
 TITLE = "By how much (negative is faster)"
 MORE = "kept, more than promised"
@@ -41,6 +42,13 @@ def effect_rows(entry: Comparison | Trial) -> Iterator[tuple[str, ...]]:
             f"{100 * share.value:+.0f} %" if share and share.value is not None else "",
             "" if one.told else "may be noise",
         )
+
+
+def effects_as_markdown(headings: tuple[str, ...], entry: Comparison | Trial) -> Iterator[str]:
+    """The table of `effect_rows`, as one text; nothing where no phase takes any time."""
+    found = table(headings, ("---", *["---:"] * (len(headings) - 2), "---"), effect_rows(entry))
+    if found:
+        yield "\n".join(["", *found])
 
 
 def promise_rows(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from advisor.contract import Advice, Report
@@ -39,6 +39,19 @@ def _environment() -> Environment:
 def escape(value: str) -> str:
     """Text in which nothing is markup: special characters escaped, in one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
+
+
+def table(headings: Sequence[str], align: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table; `align` holds what stands under each heading, `---` or `---:`. No rows, no lines."""
+    found = [f"| {' | '.join(map(escape, row))} |" for row in rows]
+    return [f"| {' | '.join(headings)} |", f"|{'|'.join(align)}|", *found] if found else []
+
+
+def section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A heading and a list of `label: words`, as one text; nothing where there are no rows."""
+    found = [f"- {escape(label)}{': ' if label else ''}{escape(words)}" for label, words in rows]
+    if found:
+        yield "\n".join([f"\n### {title}\n", *found])
 
 
 def fenced(code: Sequence[str]) -> str:

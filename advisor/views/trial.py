@@ -1,4 +1,4 @@
-"""A trial as text."""
+"""A trial as text or Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from advisor.contract import Trial
 from advisor.views import paste, text
 from advisor.views.clean import clean_all
 from advisor.views.console import console, grid, table, written
-from advisor.views.effects import STYLES, TITLE, effect_rows, headings, promise_rows
+from advisor.views.effects import STYLES, TITLE, effect_rows, effects_as_markdown, headings, promise_rows
+from advisor.views.markdown import escape, fenced, section
 
 WIDTH = 100
 _HEADINGS = headings("baseline", "candidate")
@@ -26,6 +27,23 @@ def trial_as_text(tried: Trial, *, width: int = WIDTH, color: bool = False) -> s
         grid(page, title, rows, STYLES)
     grid(page, "Note", (("-", words) for words in entry.limits), STYLES)
     return written(page)
+
+
+def trial_as_markdown(tried: Trial) -> str:
+    """The trial as Markdown; what Spark and the query say can add no markup."""
+    return "\n".join(_page(clean_all(tried))) + "\n"
+
+
+def _page(entry: Trial) -> Iterator[str]:
+    yield f"# Trial\n\n**{escape(entry.says)}**"
+    yield from effects_as_markdown(_HEADINGS, entry)
+    changes = list(_change(entry))
+    if changes:
+        yield "\n### On trial"
+        yield from (f"\n{escape(where)}:\n\n{fenced(lines.splitlines())}" for where, lines in changes)
+    yield from section("Promises", promise_rows(entry))
+    yield from section("Runs", _runs(entry))
+    yield from section("Note", (("", words) for words in entry.limits))
 
 
 def _change(entry: Trial) -> Iterator[tuple[str, str]]:

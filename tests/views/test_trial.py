@@ -1,0 +1,64 @@
+"""A trial as text and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from advisor.contract import Trial
+from advisor.views.trial import trial_as_markdown, trial_as_text
+from tests.views.test_comparison import faster
+
+Golden = Callable[[str, str], None]
+
+
+def run(side: str, typical_ms: float) -> dict[str, Any]:
+    return {
+        "side": side,
+        "run_id": "0f4c1e6a",
+        "batches": 40,
+        "because": "40 steady batches",
+        "first": "2026-03-01T02:00:00Z",
+        "last": "2026-03-01T02:01:00Z",
+        "typical_ms": typical_ms,
+        "state_rows": 0.0,
+        "latency_ms": {"p50": typical_ms},
+        "refused": None,
+    }
+
+
+def tried(**changed: Any) -> Trial:
+    told = faster()
+    made = {
+        "schema_version": 1,
+        "advisor_version": "0.1.0",
+        "verdict": "faster",
+        "says": told["says"],
+        "steps": ["async-progress"],
+        "change": {"writer_option": {"asyncProgressTrackingEnabled": "true"}, "code": []},
+        "spark_version": "4.0.0",
+        "task_slots": 2,
+        "effects": told["effects"],
+        "drift_ms": 1.0,
+        "promises": told["promises"],
+        "runs": [run("baseline", 120.0), run("candidate", 60.0)],
+        "limits": ["Both sides shared a machine."],
+    }
+    return msgspec.convert(made | changed, Trial)
+
+
+def test_as_text(golden: Golden) -> None:
+    golden("trial.txt", trial_as_text(tried()))
+
+
+def test_as_markdown(golden: Golden) -> None:
+    golden("trial.md", trial_as_markdown(tried()))
+
+
+def test_what_spark_says_adds_no_markup() -> None:
+    refused = tried(verdict="refused", says="<b>no</b> | `x`", effects=[], promises=[], limits=[])
+    page = trial_as_markdown(refused)
+    assert r"\<b\>no\</b\> \| \`x\`" in page and "<b>" not in page
+    assert "### Promises" not in page and "| baseline |" not in page
