@@ -143,7 +143,7 @@ def analyze_fleet(
     limits = {"last": last, "since": since, "until": until}
     if not on_cluster(engine, spark):
         if save_table is not None or incremental:
-            raise UsageError("save_table", "tables are written by a cluster", "use engine='spark'")
+            raise UsageError("save_table", "only Spark writes tables", "use engine='spark'")
         reading = files.read(given, stages=stages, progress=progress)
         found = list(map(fleet.summary, entries_of(reading, judges, asked, metrics=fleet.METRICS)))
         _refuse_absent(asked, limits, found, span(reading.batches))
@@ -315,7 +315,7 @@ def duration(text: str, option: str) -> pd.Timedelta:
     except ValueError:  # longer than 292 years
         length = None
     if length is None:
-        raise UsageError(f"{option} {text}", "is no length of time", _LENGTHS)
+        raise UsageError(f"{option} {text}", "is not a length of time", _LENGTHS)
     if not length > pd.Timedelta(0):
         raise UsageError(f"{option} {text}", "must be longer than 0", _LENGTHS)
     return length
@@ -326,5 +326,5 @@ def _instant(option: str, text: str | None) -> pd.Timestamp | None:
         return None
     instant = pd.to_datetime(text, errors="coerce") if _INSTANT.match(text.strip()) else None
     if pd.isna(instant):
-        raise UsageError(f"--{option} {text}", "is no point in time from 1678 to 2261", "write 2026-03-01T02:30:00Z")
+        raise UsageError(f"--{option} {text}", "is not a time between 1678 and 2261", "write 2026-03-01T02:30:00Z")
     return instant.tz_localize("UTC") if instant.tzinfo is None else instant.tz_convert("UTC")

@@ -148,7 +148,7 @@ def _read(path: Path) -> Config:
     content, problems = read_plain(path)
     wrong = [": ".join(filter(None, (str(path), *problem))) for problem in problems]
     if not wrong and not isinstance(content, dict | None):
-        raise CatalogueError(str(path), "holds no keys", "it may hold 'ignore' and 'queries'")
+        raise CatalogueError(str(path), "has no keys", "it may have 'ignore' and 'queries'")
     config = _validated(content or {}, path, wrong)
     if wrong:
         raise CatalogueError("", "\n".join(wrong))

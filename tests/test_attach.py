@@ -174,7 +174,7 @@ def test_a_history_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_session_is_refused() -> None:
-    with pytest.raises(UsageError, match="no Spark session"):
+    with pytest.raises(UsageError, match="not a Spark session"):
         attach("spark")
 
 

@@ -154,7 +154,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
             "measure.stat: 'fixed_cost_share' is one value of the",
         ),
         ("levels", {"low": 0.2, "medium": 0.1, "high": 0.4}, "levels: rise or fall from low to high"),
-        ("levels", {}, "levels: gives at least one of low, medium, high"),
+        ("levels", {}, "levels: needs at least one of low, medium, high"),
         ("levels", None, "'levels' go with 'measure'"),
         ("says", None, "says: is missing"),
         (
@@ -176,7 +176,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
             {"fact": "stateful", "at_least": 3},
             "requires.0: 'stateful' is a bool and cannot be compared by",
         ),
-        ("requires.0", {"fact": "stateful", "is": True, "known": True}, "requires.0: takes exactly one of is, in,"),
+        ("requires.0", {"fact": "stateful", "is": True, "known": True}, "requires.0: needs exactly one of is, in,"),
         ("requires.0", {"is": True}, "requires.0: asks about one fact or one metric"),
         (
             "requires.0",
@@ -193,7 +193,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
         ("steps.0.legal.0.spark", "4.x", "steps.0.legal.0.spark: string should match pattern"),
         ("steps.0.costs", None, "steps.0.costs: is missing"),
         ("steps.0.undo", None, "steps.0.undo: is missing"),
-        ("steps.0.change", None, "steps.0: gives the 'change' to make"),
+        ("steps.0.change", None, "steps.0: needs a 'change'"),
         ("steps.0.change", {"confs": {}}, "steps.0.change.confs: no key 'confs' here; did you mean 'conf'?"),
         ("steps.0.change.conf", {"a": True}, "steps.0.change.conf.a: input should be a valid string, not True"),
         ("steps.0", {"use": 3}, "steps.0.use: input should be a valid string, not 3"),

@@ -84,7 +84,7 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
             "queries: {a: {latency_target_ms: -1}}",
             "queries.a.latency_target_ms: input should be greater than or equal to 1",
         ),
-        ("- a list", "holds no keys"),
+        ("- a list", "has no keys"),
         ("ignore: [", "line 2: while parsing a flow node"),
         ("ignore: [{rule: LG001, reason: x, until: 2026-02-30}]", "ignore.0.until: input should be a valid date"),
         ("queries: {a: {latency_target_ms: .inf}}", "queries.a.latency_target_ms: input should be a finite number"),

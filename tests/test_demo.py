@@ -46,7 +46,7 @@ def test_without_java_one_clear_line_and_the_advice_on_the_shipped_log(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     said, reports = demonstrated()
     assert reports == 1
-    assert said[1:-1] == ["\n2. No stream runs here: there is no Java here (Spark 4 wants 17 or newer)."]
+    assert said[1:-1] == ["\n2. No stream runs here: Java was not found (Spark 4 wants 17 or newer)."]
 
 
 def test_java_may_be_in_its_home_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_java_may_be_in_its_home_only(monkeypatch: pytest.MonkeyPatch, tmp_path:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").touch()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert spark_missing() != "there is no Java here (Spark 4 wants 17 or newer)"
+    assert spark_missing() != "Java was not found (Spark 4 wants 17 or newer)"
 
 
 def test_a_java_that_spark_does_not_take_is_told_in_its_words(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import advisor
 from advisor.cli import main
+from advisor.report.falling import PROGRESS_NEEDS_INFO, WAYS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -103,6 +104,13 @@ def test_every_output_that_is_shown_is_one_that_is_printed(monkeypatch: pytest.M
         if page.name not in _ELSEWHERE:
             outputs = [block for language, block in _BLOCK.findall(text) if language == "text"]
             assert len(outputs) == len(_WITHIN.findall(text)), f"{page.name}: an output that no command stands for"
+
+
+def test_the_ways_to_a_log_are_those_that_the_error_names() -> None:
+    page = (ROOT / "docs" / "get-a-log.md").read_text(encoding="utf-8").replace("`", "")
+    for where, way in WAYS.items():
+        assert re.search(rf"(?m)^\|.*{re.escape(where)}.*\| {re.escape(way.replace('`', ''))} \|", page), where
+        assert way in PROGRESS_NEEDS_INFO
 
 
 def site() -> Any:

@@ -222,11 +222,11 @@ def test_a_fault_in_a_rule_costs_that_rule_and_its_traceback_is_there_for_the_as
     monkeypatch.setenv("LATENCY_ADVISOR_TRACEBACK", "1")
     found = judge(run_window(STATEFUL, settled({})), replace(CATALOGUE, rules=rules))
     reasons = {skipped.rule: skipped.reason for skipped in found.skipped}
-    assert reasons["LG001"].startswith("a fault of the advisor: TypeError: '<' not supported")
+    assert reasons["LG001"].startswith("a fault in the advisor: TypeError: '<' not supported")
     assert "Traceback" in capsys.readouterr().err
 
 
-UNJUDGED = "This run could not be judged, by a fault of the advisor: ZeroDivisionError: nothing to divide by."
+UNJUDGED = "This run could not be judged, because of a fault in the advisor: ZeroDivisionError: nothing to divide by."
 
 
 def _two_runs() -> Reading:
@@ -264,5 +264,7 @@ def test_a_fault_in_what_other_runs_tell_costs_that_run(monkeypatch: pytest.Monk
 def test_what_cannot_be_judged_is_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["advisor.report.assemble"], "latest_regime", _fails)
     reading = Reading.of(STATEFUL)
-    with pytest.raises(InputError, match="no run could be judged, by a fault of the advisor: ZeroDivisionError"):
+    with pytest.raises(
+        InputError, match="no run could be judged, because of a fault in the advisor: ZeroDivisionError"
+    ):
         compare_readings(reading, reading, CATALOGUE, Asked())

@@ -79,7 +79,7 @@ def test_what_is_no_fact_or_stands_twice_is_refused(team: Path) -> None:
     ("id", "said"),
     [
         ("LG001", "is taken: Every batch waits for the offset and commit logs; LG"),
-        ("LG01", "'LG01' is no id of a rule; LG"),
+        ("LG01", "'LG01' is not a rule id; LG"),
         ("1", "write two letters and three digits"),
     ],
 )

@@ -79,7 +79,7 @@ def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arguments", "said"),
     [
         (["nowhere.log"], "no such file or directory"),
-        (["-"], "only files of this machine can be followed"),
+        (["-"], "only local files can be watched"),
         ([str(LOG), "--once-per", "10"], "10 has no unit"),
     ],
 )

@@ -15,8 +15,8 @@ _SINKS_WITH_A_PATH: Final = _FILE_FORMATS | {"delta"}
 _LASTING_SOURCES: Final = _FILE_FORMATS | {"kafka", "rate", "rate-micro-batch", "delta", "iceberg"}
 _CODE_SINKS: Final = {"foreachbatch": "foreachBatch", "foreach": "foreach"}
 _TRIALS: Final = ("ProcessingTimeTrigger",)
-_VOUCH_SINK: Final = "write to setup.path(...) or setup.topic(...), or vouch for it with safe_sink"
-_VOUCH_SOURCE: Final = "vouch for it with safe_source if reading takes nothing from others"
+_VOUCH_SINK: Final = "write to setup.path(...) or setup.topic(...), or confirm with safe_sink that it may write"
+_VOUCH_SOURCE: Final = "confirm with safe_source if reading takes no data away from other readers"
 
 
 class Source(NamedTuple):
@@ -56,7 +56,7 @@ def is_own(sink: Sink, setup: Setup) -> bool:
 def _java(writer: Any) -> Any:
     if hasattr(writer, "runId"):
         writer.stop()
-        raise _refused("the function has started its query", "return the writer, without start()")
+        raise _refused("the function started the query", "return the writer, without start()")
     if not hasattr(writer, "_jwrite"):
         raise _refused(f"the function returned {type(writer).__name__}", "return what writeStream gives, not started")
     return writer._jwrite
@@ -77,7 +77,9 @@ def _check_sink(sink: Sink, setup: Setup, permissions: Permissions) -> None:
         return
     where = options.get("path") or options.get("topic")
     found = f"it would write with {_CODE_SINKS.get(kind, kind)}" + (f" to {where}" if where else "")
-    raise _refused(found, _VOUCH_SINK if kind not in _CODE_SINKS else "vouch for it with safe_sink if it may run twice")
+    raise _refused(
+        found, _VOUCH_SINK if kind not in _CODE_SINKS else "confirm with safe_sink (--safe-sink) that it may run twice"
+    )
 
 
 def _check_source(source: Source, permissions: Permissions) -> None:

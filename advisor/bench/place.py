@@ -25,7 +25,9 @@ def throw_away(spark: Any, below: str | None) -> Iterator[str]:
         return
     if not spark.sparkContext.master.startswith("local"):
         found = f"the executors of {spark.sparkContext.master} do not see this machine's directories"
-        raise UsageError("place", found, "name a directory of the cluster's storage; a new one is made below it")
+        raise UsageError(
+            "place", found, "give a directory that the whole cluster can write to; a new one is created in it"
+        )
     directory = Path(tempfile.mkdtemp(prefix="latency-advisor-trial-"))
     try:
         yield directory.as_uri()
@@ -40,7 +42,9 @@ def _on_storage(spark: Any, uri: str) -> Iterator[str]:
         system = path.getFileSystem(spark._jsc.hadoopConfiguration())
         system.mkdirs(path)
     except Exception as error:  # Py4J raises what Java raised
-        raise UsageError("place", f"{uri} cannot be made: {str(error).splitlines()[0]}", "name another") from None
+        raise UsageError(
+            "place", f"{uri} could not be created: {str(error).splitlines()[0]}", "give another directory"
+        ) from None
     try:
         yield uri
     finally:

@@ -175,7 +175,7 @@ def _session(spark: Any, variant: Variant) -> Any:
         try:
             session.conf.set(key, value)
         except Exception as error:
-            raise UsageError(key, _words(error), "a trial sets what a running session can set") from None
+            raise UsageError(key, _words(error), "a trial can only change what a running session accepts") from None
     return session
 
 

@@ -41,7 +41,7 @@ class Candidate:
 def known(given: Sequence[Given], catalogue: Catalogue) -> None:
     """Return if every step can be on trial; UsageError otherwise. Needs no Spark."""
     if not given:
-        raise UsageError("trial", "there is no step", "name one, such as async-progress")
+        raise UsageError("trial", "no step was given", "give one, such as async-progress")
     for one in given:
         _check_change(one) if isinstance(one, Mapping) else _check_step(one, catalogue)
 
@@ -65,7 +65,9 @@ def _and(variant: Variant, change: Mapping[str, Any], step: str = "") -> Variant
     found = {kind: {key: str(value) for key, value in (change.get(kind) or {}).items()} for kind in _KINDS}
     for key, value in (pair for options in found.values() for pair in options.items()):
         if _UNFILLED.search(value):
-            raise UsageError(step, f"the baseline's batches do not tell {key}", "give the change with its value")
+            raise UsageError(
+                step, f"the baseline's batches do not say what {key} is", "give the setting with its value"
+            )
     merged = {kind: {**getattr(variant, kind), **options} for kind, options in found.items()}
     return Variant(**merged, code=variant.code)
 
@@ -83,11 +85,13 @@ def _check_step(id: str, catalogue: Catalogue) -> None:
         raise UsageError("trial", f"no step {id!r}", did_you_mean(id, catalogue.steps, "see rules/README.md"))
     change = step.change.model_dump(exclude_none=True, exclude_defaults=True) if step.change else {}
     if step.stages or not change.keys() - {"package"}:
-        raise UsageError(id, "is more than settings of one query", "try its parts by hand, then `compare` the logs")
+        raise UsageError(
+            id, "changes more than the settings of one query", "make the change by hand, then `compare` the logs"
+        )
     _check_trigger(id, change.get("trigger"))
 
 
 def _check_trigger(place: str, trigger: Mapping[str, Any] | None) -> None:
     if trigger and set(trigger) != {"processing_time"}:
         found = f"batches of trigger {next(iter(trigger))} cannot be compared with those of the baseline"
-        raise UsageError(place, found, "a trial takes processing_time")
+        raise UsageError(place, found, "a trial can only try processing_time")

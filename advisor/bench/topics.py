@@ -46,8 +46,8 @@ def _made(setup: Setup, sink: Sink) -> bool:
             return False
         raise UsageError(
             "trial",
-            f"its topic cannot be made: {_why(error)}",
-            "is the broker within reach, and may this user make topics?",
+            f"its topic could not be created: {_why(error)}",
+            "check that the broker can be reached and that this user may create topics",
         ) from None
     return True
 

@@ -105,9 +105,7 @@ class Bench:
         """A bench on this session, or on the active one; UsageError for bounds and sessions that will not do."""
         order(bounds.runs)
         if bounds.batches < FEWEST or bounds.seconds <= 0:
-            raise UsageError(
-                "trial", "is too short to say anything", f"give at least {FEWEST} batches and some seconds"
-            )
+            raise UsageError("trial", "is too short for a result", f"give at least {FEWEST} batches and a few seconds")
         judges = catalogue.load([Path(rule) for rule in rules] or None)
         session = _session(spark)
         return cls(Runner(session, build, bounds, permissions, latency, judges), place, say or _silent)
@@ -121,7 +119,9 @@ class Bench:
     def _tried(self, given: Sequence[on_trial.Given], place: str) -> Tried:
         first = self._run(WARM_UP, Variant(), place)
         if first.refused:
-            raise UsageError("trial", f"the baseline itself fails: {first.refused}", "give a query that runs")
+            raise UsageError(
+                "trial", f"the query fails without the change, too: {first.refused}", "give a query that runs"
+            )
         candidate = on_trial.candidate(given, self.runner.catalogue, first.window)
         runs = list(self._runs(candidate, place, 0, self.bounds.runs))
         more = _Result(candidate, runs, self.bounds).more_runs()
@@ -330,10 +330,10 @@ def _session(spark: Any) -> Any:
 
     session = spark or SparkSession.getActiveSession()
     if session is None:
-        raise UsageError("trial", "there is no Spark session", "start one, or give it with spark=")
+        raise UsageError("trial", "there is not a Spark session", "start one, or pass it as spark=")
     if is_connect(session):
         raise UsageError(
-            "trial", "a Spark Connect client cannot look into a query before it starts", "use a classic session"
+            "trial", "a Spark Connect client cannot inspect a query before it starts", "use a classic session"
         )
     return session
 

@@ -52,13 +52,13 @@ class Condition(Model):
     @model_validator(mode="after")
     def _one_question(self) -> Condition:
         if (self.fact is None) == (self.metric is None):
-            raise ValueError("asks about one fact or one metric: give 'fact' or 'metric'")
+            raise ValueError("needs one fact or one metric: give 'fact' or 'metric'")
         if len(self._given()) != 1:
-            raise ValueError("takes exactly one of is, in, at_least, below, known")
+            raise ValueError("needs exactly one of is, in, at_least, below, known")
         if self.operator == "in" and self.in_ is None:
-            raise ValueError("'in' gives values to choose from")
+            raise ValueError("'in' needs a list of values")
         if self.stat is not None and self.metric is None:
-            raise ValueError("'stat' belongs to a metric")
+            raise ValueError("'stat' goes with 'metric'")
         return self
 
     def _given(self) -> list[str]:

@@ -65,10 +65,10 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
             continue
         paths = sorted(directory.rglob("*.y*ml"))
         if not paths:
-            problems.append(Problem(str(directory), "", "holds no rules; a rule is a file *.yaml"))
+            problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
         for path in paths:
             if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
-                problems.append(Problem(str(path), "", "is no file"))
+                problems.append(Problem(str(path), "", "is not a file"))
                 continue
             found = read(path, (Path(directory.resolve().name) / path.relative_to(directory)).as_posix())
             if isinstance(found, Written):

@@ -54,7 +54,7 @@ def read(path: Path, file: str) -> Written | list[Problem]:
         return [Problem(file, "", " ".join(str(error).split()))]
     problems = [Problem(file, line, text) for line, text in wrong]
     if not isinstance(content, dict):
-        return problems or [Problem(file, "", "holds no rule; a rule starts with 'id:', a shared step with 'step:'")]
+        return problems or [Problem(file, "", "contains no rule; a rule starts with 'id:', a shared step with 'step:'")]
     kind: type[WrittenRule | SharedStep] = SharedStep if "step" in content else WrittenRule
     try:
         return problems or Written(file, path, kind.model_validate(content))

@@ -28,9 +28,9 @@ class Seen(Model):
 def _ordered(levels: dict[Level, Number]) -> dict[Level, Number]:
     values = [levels[level] for level in LEVELS if level in levels]
     if not values:
-        raise ValueError("gives at least one of low, medium, high")
+        raise ValueError("needs at least one of low, medium, high")
     if values not in (sorted(set(values)), sorted(set(values), reverse=True)):
-        raise ValueError("rise or fall from low to high, each other than the one before")
+        raise ValueError("must rise or fall from low to high, no two alike")
     return {level: levels[level] for level in LEVELS if level in levels}
 
 
@@ -63,7 +63,7 @@ class RuleBody(Model):
     @model_validator(mode="after")
     def _one_evidence(self) -> RuleBody:
         if (self.measure is None) == (self.seen is None):
-            raise ValueError("stands on a 'measure' or on a fact that is 'seen'")
+            raise ValueError("needs 'measure' or 'seen'")
         if bool(self.levels) != (self.measure is not None):
             raise ValueError("'levels' go with 'measure'")
         if (self.level is None) != (self.seen is None):

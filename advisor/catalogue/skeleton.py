@@ -20,7 +20,9 @@ def write_new(id: str, slug: str, directory: Path, known: Catalogue) -> Path:
     """
     _refuse(id, known)
     if not directory.is_dir():
-        raise UsageError(f"--rules {directory}", "there is no such directory", "make it, or name the one of your rules")
+        raise UsageError(
+            f"--rules {directory}", "there is no such directory", "create it, or give the directory of your rules"
+        )
     folder = directory / FAMILIES.get(id[:2], "")
     place = (folder if folder.is_dir() else directory) / f"{id}-{slug}.yaml"
     place.write_text(skeleton(id, slug), encoding="utf-8")
@@ -38,7 +40,7 @@ def skeleton(id: str, slug: str) -> str:
 def _refuse(id: str, known: Catalogue) -> None:
     would_do = f"{free(id[:2], known)} is free" if re.match(r"[A-Z]{2}", id) else "write two letters and three digits"
     if not _ID.fullmatch(id):
-        raise UsageError("rules new", f"{id!r} is no id of a rule", would_do)
+        raise UsageError("rules new", f"{id!r} is not a rule id", would_do)
     given = known.rules[id].title if id in known.rules else SLUGS.get(id) or RETIRED.get(id)
     if given:
         raise UsageError("rules new", f"{id} is taken: {given}", would_do)

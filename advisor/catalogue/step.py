@@ -19,7 +19,7 @@ Share: TypeAlias = tuple[float, float | None, float]
 
 def _check_share(share: Share) -> Share:
     if [end for end in share if end is not None] != sorted(end for end in share if end is not None) or share[0] < 0:
-        raise ValueError("is [low, expected, high], each at least the one before, none below 0")
+        raise ValueError("must be [low, expected, high], none below 0 or below the one before")
     return share
 
 
@@ -50,7 +50,7 @@ class Trigger(Model):
     @model_validator(mode="after")
     def _one(self) -> Trigger:
         if len(self.model_fields_set) != 1:
-            raise ValueError("takes exactly one of processing_time, continuous, real_time, available_now")
+            raise ValueError("needs exactly one of processing_time, continuous, real_time, available_now")
         return self
 
 
@@ -78,7 +78,7 @@ class Change(Model):
     @model_validator(mode="after")
     def _something(self) -> Change:
         if not self.model_fields_set:
-            raise ValueError("changes something: give writer_option, reader_option, conf, trigger, package or code")
+            raise ValueError("must change something: give writer_option, reader_option, conf, trigger, package or code")
         return self
 
 
@@ -92,7 +92,7 @@ class Stage(Model):
     @model_validator(mode="after")
     def _something(self) -> Stage:
         if self.do is None and self.change is None:
-            raise ValueError("gives 'do', 'change' or both")
+            raise ValueError("needs 'do', 'change' or both")
         return self
 
 
@@ -124,7 +124,7 @@ class StepBody(Model):
         if (self.takes == "stages") != bool(self.stages):
             raise ValueError("'stages' and 'takes: stages' go together")
         if self.takes not in ("nothing", "stages") and self.change is None:
-            raise ValueError("gives the 'change' to make")
+            raise ValueError("needs a 'change'")
         return self
 
 

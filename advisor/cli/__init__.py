@@ -66,9 +66,9 @@ main.add_command(watch)
 @main.command()
 @click.option(
     "--workload", default="stateless", show_default=True, type=click.Choice(["stateless", "stateful"]),
-    help="The stream that runs here; each gets other advice.",
+    help="Which stream to run. Each one gets different advice.",
 )  # fmt: skip
-@click.option("--no-spark", is_flag=True, help="Advise on the shipped log only; start no stream.")
+@click.option("--no-spark", is_flag=True, help="Advise on the recorded log only, and start no stream.")
 def demo(**options: Any) -> None:
     """Advise on a recorded log, then on a stream that runs here. Restart the stream as advised, and measure the effect.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from advisor.contract import Input, Level
 
-_HELP = """Read progress from PATHS and say what is worth changing.
+_HELP = """Read progress from PATHS, and say which change helps.
 
 PATHS are files, directories, globs, object-store URLs or - for standard input: driver logs, event logs, structured
 logs, JSON lines, notebooks, plain or compressed.
@@ -44,12 +44,14 @@ Examples:
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @output_options("text", "json", "markdown", "html")
 @wish_options
-@click.option("--last", metavar="TIME", help="Judge only the last 30m, 2h or 1d of each run.")
+@click.option("--last", metavar="TIME", help="Judge only the end of each run, such as 30m, 2h or 1d.")
 @click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
 @click.option("--until", metavar="TIME", help="Judge batches up to this time.")
 @stages_option
 @fleet_options
-@click.option("--all", "everything", is_flag=True, help="Show everything: every finding, reason, run, rule and fact.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Show everything: all findings, reasons, runs, rules and facts."
+)
 @click.option("--fail-on", type=click.Choice(LEVELS), help="Exit with 1 if a finding has this level or a higher one.")
 def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""
@@ -63,7 +65,7 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
 def _check_page(options: dict[str, Any]) -> None:
     """UsageError, before anything is read, where no page can be made."""
     if options["form"] == "html" and (options["fleet"] or options["save_table"]):
-        raise click.UsageError("--format html holds every query whole: leave --fleet and --save-table out")
+        raise click.UsageError("--format html shows every query in full; leave out --fleet and --save-table")
     check_page(options)
 
 

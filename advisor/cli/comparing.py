@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from advisor.views.notebook import ShownComparison
 
 _HELP = """Compare the run in AFTER with that in BEFORE: phases, record latency, settings, and whether what was promised
-from BEFORE was kept. Without AFTER: the newest run of each query in BEFORE with the one before it.
+from BEFORE was kept. Without AFTER: each query's newest run in BEFORE is compared with the run before it.
 
 BEFORE and AFTER are what `analyze` takes. Queries are matched by id, then by name; where each holds one query, these
 are compared. Of several runs of a query the newest counts.
@@ -38,12 +38,12 @@ Examples:
     "--fail-if-slower",
     type=PERCENT,
     metavar="PERCENT",
-    help="Exit with 1 if a typical batch is surely slower by more than that, and with 2 if that cannot be judged.",
+    help="Exit with 1 if a typical batch is certainly slower by more than this, and with 2 if it cannot be judged.",
 )
 @wish_options
-@click.option("--query", metavar="NAME", help="Compare only the query with that name or id.")
-@click.option("--before-run", metavar="ID", help="The run of BEFORE to take, by the beginning of its id.")
-@click.option("--after-run", metavar="ID", help="The run of AFTER to take, by the beginning of its id.")
+@click.option("--query", metavar="NAME", help="Compare only the query with this name or id.")
+@click.option("--before-run", metavar="ID", help="The run in BEFORE, by the first characters of its id.")
+@click.option("--after-run", metavar="ID", help="The run in AFTER, by the first characters of its id.")
 @stages_option
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""

@@ -23,16 +23,20 @@ fleet_options = group(
         type=click.Choice(["auto", "local", "spark"]),
         default="auto",
         show_default=True,
-        help="Where logs are read and judged. auto: on Spark if --master is given, else on this machine.",
+        help="Where logs are read and judged. auto: on Spark if --master is given, otherwise on this machine.",
     ),
     click.option("--master", metavar="URL", help="The cluster: spark://host:7077, yarn, k8s://…, local[8]."),
-    click.option("--fleet", is_flag=True, help="Rank all queries, and the changes that win most, a line each."),
+    click.option("--fleet", is_flag=True, help="Rank all queries, and the changes that save most, one line each."),
     click.option(
         "--save-table",
         metavar="DIR",
         help="With spark: write batches and findings (with --stages also stages) as Parquet.",
     ),
-    click.option("--incremental", is_flag=True, help="Add only what is new to what --save-table holds."),
+    click.option(
+        "--incremental",
+        is_flag=True,
+        help="Read only new logs and new lines, and add them to the tables of --save-table.",
+    ),
 )
 """Adds them to a command."""
 
@@ -42,7 +46,7 @@ def check(options: dict[str, Any]) -> None:
     if options["engine"] == "auto":
         options["engine"] = "spark" if options["master"] else "local"
     if options["master"] and options["engine"] == "local":
-        raise click.UsageError("--master is for --engine spark")
+        raise click.UsageError("--master needs --engine spark")
     if options["incremental"] and not options["save_table"]:
         raise click.UsageError("--incremental needs --save-table DIR")
     if options["save_table"] and options["engine"] == "local":

@@ -19,7 +19,7 @@ Example:
 
 @click.command(help=_HELP)
 @click.option("--log", default="driver.log", show_default=True, metavar="FILE", help="Where the driver writes its log.")
-@click.option("--output", metavar="FILE", help="Write the output into this file.")
+@click.option("--output", metavar="FILE", help="Write the output to this file.")
 def log4j(log: str, output: str | None) -> None:
     """Print the file."""
     from advisor.cli.output import put

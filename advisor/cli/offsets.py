@@ -12,7 +12,7 @@ from advisor.cli.numbers import SECONDS
 from advisor.cli.output import output_options, put, terminal
 from advisor.cli.spark import pairs, require, session
 
-_HELP = """What asynchronous log purge and asynchronous progress tracking save, measured here.
+_HELP = """Measure here what asynchronous log purge and asynchronous progress tracking save.
 
 Two queries (steady rows into a sink that only measures; Kafka to Kafka), four configurations in turns, on throw-away
 checkpoints. The laboratory starts what it needs (a Kafka broker, an S3 server) on this machine and stops it again; it
@@ -44,14 +44,20 @@ def bench() -> None:
               type=click.Choice(["inline", "async purge", "async progress", "both"]))  # fmt: skip
 @click.option("--interval", default=1000, show_default="Spark's own, 1000", type=click.IntRange(min=0), metavar="MS",
               help="How often asynchronous progress writes its logs.")  # fmt: skip
-@click.option("--batches", default=300, show_default=True, type=click.IntRange(min=10), help="Steady ones of each run.")
-@click.option("--rounds", default=2, show_default=True, type=click.IntRange(min=0), help="Runs of each configuration.")
-@click.option("--seconds", default=180.0, show_default=True, type=SECONDS, help="A run ends then, whatever it has.")
-@click.option("--quick", is_flag=True, help="One rate (1000), one round, 40 batches: whether it runs, no figures.")
+@click.option(
+    "--batches", default=300, show_default=True, type=click.IntRange(min=10), help="Steady batches in each run."
+)
+@click.option(
+    "--rounds", default=2, show_default=True, type=click.IntRange(min=0), help="Runs per configuration and round."
+)
+@click.option("--seconds", default=180.0, show_default=True, type=SECONDS, help="The longest that a run takes.")
+@click.option(
+    "--quick", is_flag=True, help="One rate (1000), one round, 40 batches: shows that it runs; gives no figures."
+)
 @click.option("--place", metavar="DIR", help="Where local checkpoints lie: storage that the whole cluster reaches.")
-@click.option("--spark", metavar="KEY=VALUE", help="A setting with which Spark starts. Repeatable.", **_MANY)
+@click.option("--spark", metavar="KEY=VALUE", help="A setting to start Spark with. Repeatable.", **_MANY)
 @click.option("--runs-from", type=click.Path(path_type=Path, exists=True, dir_okay=False), **_MANY,
-              help="A file that --save-runs wrote: its runs count, too. Repeatable.")  # fmt: skip
+              help="A file from --save-runs. Its runs are counted in. Repeatable.")  # fmt: skip
 @click.option("--save-runs", type=click.Path(path_type=Path, dir_okay=False),
               help="Keep all runs in this JSON file, after each run.")  # fmt: skip
 @click.option("--chart", type=click.Path(path_type=Path, dir_okay=False), help="Write a chart: .svg, .png, .html.")

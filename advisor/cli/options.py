@@ -30,11 +30,16 @@ wish_options = group(
         multiple=True,
         metavar="FACT=VALUE",
         shell_complete=completing.facts,
-        help="A fact that you know; QUERY:FACT=VALUE for one query. `latency-advisor facts list` names them. "
+        help="A fact that you know. QUERY:FACT=VALUE sets it for one query. `latency-advisor facts list` shows all.  "
         "Repeatable.",
     ),
-    click.option("--config", metavar="FILE", help="advisor.yaml; by default the one beside the logs."),
-    click.option("--rules", multiple=True, metavar="DIR", help="Your own rules, beside the shipped ones. Repeatable."),
+    click.option("--config", metavar="FILE", help="The configuration file. Default: advisor.yaml beside the logs."),
+    click.option(
+        "--rules",
+        multiple=True,
+        metavar="DIR",
+        help="A directory with your own rules. Shipped rules still count. Repeatable.",
+    ),
 )
 """Adds what a person says of the queries and of the rules, as `given`, `config` and `rules`."""
 stages_option = click.option(

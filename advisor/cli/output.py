@@ -20,8 +20,8 @@ def output_options(*forms: str) -> Callable[[Command], Command]:
     """Adds --format with these forms, --output and --no-color to a command, as `form`, `output` and `no_color`."""
     return group(
         click.option("--format", "form", type=click.Choice(forms), default=forms[0], show_default=True),
-        click.option("--output", metavar="FILE", help="Write the output into this file."),
-        click.option("--no-color", is_flag=True, help="Plain text on a terminal too (so does the variable NO_COLOR)."),
+        click.option("--output", metavar="FILE", help="Write the output to this file."),
+        click.option("--no-color", is_flag=True, help="No colours. The variable NO_COLOR does the same."),
     )
 
 

@@ -12,7 +12,7 @@ from advisor.cli.output import output_options
 
 @click.group()
 def rules() -> None:
-    """List, show, check and describe the rules."""
+    """List, show, write, test and check rules."""
 
 
 @click.group()
@@ -90,8 +90,10 @@ def check(directory: str | None, **options: Any) -> None:
 
 @rules.command("new")
 @click.argument("rule", metavar="ID")
-@click.option("--slug", default="my-rule", show_default=True, help="A few words, lower case, with hyphens.")
-@click.option("--rules", "directory", default="rules", show_default=True, metavar="DIR", help="Where to write it.")
+@click.option("--slug", default="my-rule", show_default=True, help="A short name: lower-case words with hyphens.")
+@click.option(
+    "--rules", "directory", default="rules", show_default=True, metavar="DIR", help="The directory to write it to."
+)
 def new_(rule: str, slug: str, directory: str) -> None:
     """Write a new rule file to start from. It passes `rules check`."""
     from pathlib import Path

@@ -23,7 +23,7 @@ def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
             raise UsageError(option, f"{text!r} has no {'key' if sign else 'value'}", "write KEY=VALUE")
     given = dict(text.split("=", 1) for text in texts)
     if len(given) < len(set(texts)):
-        raise UsageError(option, "one key is given two values", "give each once")
+        raise UsageError(option, "one key has two values", "give it once")
     return given
 
 

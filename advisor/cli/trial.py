@@ -17,10 +17,11 @@ from advisor.cli.output import check_page, output_options
 from advisor.cli.spark import pairs, session
 from advisor.errors import UsageError
 
-_HELP = """Run the query that MODULE:FUNCTION builds with and without a change, in turns on throw-away checkpoints, and
+_HELP = """Run the query that MODULE:FUNCTION builds,
+with and without a change, in turns, on throw-away checkpoints, and
 say what the change does to the batch, its phases and the record latency.
 
-FUNCTION takes a setup and returns the writer of a stream that is not started. What the query writes has to go to
+FUNCTION takes a setup and returns the writer of a stream, not started. What the query writes must go to
 setup.path("...") or setup.topic("..."); readers take setup.reader_options.
 
 \b
@@ -35,44 +36,52 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 @click.command(help=_HELP)
 @click.argument("function", metavar="MODULE:FUNCTION")
 @click.option(
-    "--step", "steps", multiple=True, metavar="ID", help="A step of the catalogue. Repeatable.",
-    shell_complete=complete_steps,
+    "--step", "steps", multiple=True, metavar="ID", shell_complete=complete_steps,
+    help="A step to try; `latency-advisor steps list` shows all. Repeatable.",
 )  # fmt: skip
-@click.option("--writer-option", help="An option of writeStream that is on trial. Repeatable.", **_PAIR)
-@click.option("--reader-option", help="An option of readStream that is on trial. Repeatable.", **_PAIR)
-@click.option("--conf", help="A setting of the session that is on trial. Repeatable.", **_PAIR)
-@click.option("--trigger", metavar="INTERVAL", help="A processing-time trigger that is on trial, such as '2 seconds'.")
-@click.option("--spark", help="A setting with which Spark starts, for both sides. Repeatable.", **_PAIR)
+@click.option("--writer-option", help="An option of writeStream to try. Repeatable.", **_PAIR)
+@click.option("--reader-option", help="An option of readStream to try. Repeatable.", **_PAIR)
+@click.option("--conf", help="A setting of the session to try. Repeatable.", **_PAIR)
+@click.option("--trigger", metavar="INTERVAL", help="A processing-time trigger to try, such as '2 seconds'.")
+@click.option("--spark", help="A setting to start Spark with, for all runs. Repeatable.", **_PAIR)
 @click.option(
     "--runs",
     default=8,
     show_default=True,
     type=click.IntRange(min=4),
-    help="How many runs: a multiple of 4. Half of them have the change.",
+    help="Number of runs, a multiple of 4. Half of them have the change.",
 )
 @click.option(
     "--most-runs",
     type=click.IntRange(min=4),
-    help="The most runs in all, where the first ones cannot tell. Three times --runs by default.",
+    help="The most runs in total. More are made where the first ones cannot tell. Default: three times --runs.",
 )
 @click.option(
     "--batches",
     default=40,
     show_default=True,
     type=click.IntRange(min=1),
-    help="How many steady batches each run needs.",
+    help="Number of steady batches that each run needs.",
 )
 @click.option(
-    "--seconds", default=60.0, show_default=True, type=SECONDS, help="A run ends then, however few batches it has."
+    "--seconds",
+    default=60.0,
+    show_default=True,
+    type=SECONDS,
+    help="The longest that a run takes, however few batches it has.",
 )
 @click.option(
     "--place",
     metavar="DIR",
-    help="Where the whole cluster can write. It is cleaned up.",
+    help="A directory that the whole cluster can write to. It is cleaned up afterwards.",
 )
-@click.option("--state-rows", type=click.IntRange(min=1), help="Count batches only once the state has so many rows.")
-@click.option("--safe-sink", is_flag=True, help="I promise that the sink (foreach, foreachBatch) writes nowhere else.")
-@click.option("--safe-source", is_flag=True, help="I promise that reading takes nothing from others.")
+@click.option(
+    "--state-rows", type=click.IntRange(min=1), help="Count batches only when the state has at least so many rows."
+)
+@click.option(
+    "--safe-sink", is_flag=True, help="You promise that the sink (foreach, foreachBatch) writes only where setup says."
+)
+@click.option("--safe-source", is_flag=True, help="You promise that reading takes no data away from other readers.")
 @output_options("text", "json", "markdown", "html")
 def trial(function: str, **options: Any) -> None:
     """Carry the trial out and print what it says."""
@@ -126,11 +135,11 @@ def _function(named: str) -> Callable[[Any], Any]:
     try:
         found: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(
-            named, str(error), "name a function as MODULE:FUNCTION, from the directory of its module"
-        ) from None
+        raise UsageError(named, str(error), "write MODULE:FUNCTION, and start in the directory of the module") from None
     try:
         signature(found).bind(None)
     except (TypeError, ValueError) as error:
-        raise UsageError(named, f"cannot be called with a setup: {error}", "name a function that takes it") from None
+        raise UsageError(
+            named, f"cannot be called with a setup: {error}", "give a function with one parameter, the setup"
+        ) from None
     return found

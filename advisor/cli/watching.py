@@ -51,7 +51,7 @@ def watch(paths: tuple[str, ...], **options: Any) -> int:
     from advisor.cli.spark import end_in_order
 
     if options["form"] == "html" and not to_file(options):
-        raise click.UsageError("--format html needs --output FILE, which is written anew each time")
+        raise click.UsageError("--format html needs --output FILE, which is written again with each report")
     check_page(options)
     check_output(paths, options)
     drawn = sys.stdout.isatty() and options["form"] == "text" and not to_file(options)

@@ -69,7 +69,7 @@ def _named(paths: Paths) -> list[str]:
     """The paths as text; InputError for standard input."""
     named = [os.fspath(path) for path in paths]
     if STDIN in named:
-        raise InputError(STDIN, "standard input cannot be read by a cluster", "use --engine local, or give files")
+        raise InputError(STDIN, "a cluster cannot read standard input", "use --engine local, or give files")
     return named
 
 

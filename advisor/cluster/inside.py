@@ -50,7 +50,7 @@ def refuse_by_jvm(found: Given) -> None:
     """InputError where only the JVM reaches a file."""
     if found.by_jvm:
         where = found.by_jvm[0].files[0].path
-        raise InputError(where, "only the cluster's JVM reaches it", "copy the log to where Python reads it")
+        raise InputError(where, "only the cluster's JVM can read it", "copy the log to storage that Python can read")
 
 
 def opened(log: Sequence[str]) -> Iterator[Row]:

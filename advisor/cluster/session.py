@@ -19,7 +19,7 @@ from advisor.errors import InputError, UsageError
 
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _NO_SPARK = "PySpark is not installed here"
-_TO_START = "it needs Java 17 or newer, and a master as spark://host:7077, yarn, k8s://… or local[8]"
+_TO_START = "it needs Java 17 or newer, and a master such as spark://host:7077, yarn, k8s://… or local[8]"
 _OF_JAVA = ": "
 """Py4J's own line names the call, the one below it the exception."""
 _PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|egg)$")
@@ -32,7 +32,7 @@ def java() -> str:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=f"{home}/bin") if home else None
     if (found := found or shutil.which("java")) is None:
-        raise UsageError("Spark", "there is no Java here", "install Java 17 or newer, or set JAVA_HOME")
+        raise UsageError("Spark", "Java was not found", "install Java 17 or newer, or set JAVA_HOME")
     return found
 
 

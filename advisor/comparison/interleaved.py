@@ -51,7 +51,7 @@ def order(runs: int) -> list[Arm]:
     Raises UsageError unless `runs` is a positive multiple of 4.
     """
     if runs < FEWEST_RUNS or runs % FEWEST_RUNS:
-        raise UsageError("runs", f"{runs} is no multiple of {FEWEST_RUNS}", f"use {max(1, round(runs / 4)) * 4}")
+        raise UsageError("runs", f"{runs} is not a multiple of {FEWEST_RUNS}", f"use {max(1, round(runs / 4)) * 4}")
     block: list[Arm] = ["A", "B", "B", "A", "B", "A", "A", "B"]
     return [block[run % len(block)] for run in range(runs)]
 

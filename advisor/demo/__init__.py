@@ -29,7 +29,7 @@ def run(stage: Stage, *, workload: str = "stateless", no_spark: bool = False) ->
     Nothing is left behind, also on Ctrl-C. Raises UsageError for an unknown workload.
     """
     if workload not in WORKLOADS:
-        raise UsageError(f"workload {workload!r}", "there is no such workload", f"take one of {', '.join(WORKLOADS)}")
+        raise UsageError(f"workload {workload!r}", "there is no such workload", f"use one of {', '.join(WORKLOADS)}")
     stage.say("1. A log that Spark 4.3.0 wrote: a stateless stream, checkpoint on a local disk.\n")
     stage.show(analyze([str(sample())]))
     missing = "--no-spark was given" if no_spark else spark_missing()

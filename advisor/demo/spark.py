@@ -29,7 +29,7 @@ def spark_missing() -> str | None:
     """Why no stream can run here, in a few words; None if one can."""
     home = os.environ.get("JAVA_HOME")
     if not shutil.which("java") and not (home and (Path(home) / "bin" / "java").is_file()):
-        return "there is no Java here (Spark 4 wants 17 or newer)"
+        return "Java was not found (Spark 4 wants 17 or newer)"
     if find_spec("pyspark") is None:
         return "PySpark is not installed (pip install 'streaming-latency-advisor[spark]')"
     return None
@@ -45,7 +45,7 @@ def started(place: Path) -> Iterator[Any]:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     if SparkContext._active_spark_context is not None:
-        raise UsageError("demo", "Spark runs here already", "run it in a process of its own")
+        raise UsageError("demo", "Spark already runs in this process", "run the demonstration in a new process")
     conf = SparkConf(loadDefaults=False).setAll(list(_settings(place).items()))
     with _java(conf, place / _SAID) as gateway:
         try:

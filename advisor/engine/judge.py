@@ -56,7 +56,7 @@ def _guarded(
     try:
         return judge_rule(rule, window, levels) or why_quiet(rule, window, levels or rule.levels)
     except Exception as error:
-        return Skipped(rule.id, f"a fault of the advisor: {fault(error)}")
+        return Skipped(rule.id, f"a fault in the advisor: {fault(error)}")
 
 
 def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None = None) -> Finding | Skipped | None:

@@ -27,7 +27,7 @@ def parse_user_fact(text: str) -> tuple[str | None, str, Any]:
     left, equals, value = text.partition("=")
     query, colon, name = left.rpartition(":")
     if not equals or not name.strip():
-        raise UsageError(f"--set {text}", "not of the form fact=value", "write --set stateful=false")
+        raise UsageError(f"--set {text}", "is not of the form fact=value", "for instance --set stateful=false")
     if colon and not query.strip():
         raise UsageError(f"--set {text}", "names no query before the colon", f"write --set {left[1:]}={value} for all")
     fact = fact_named(name.strip(), place=f"--set {text}")

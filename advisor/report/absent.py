@@ -36,7 +36,7 @@ def refuse_empty(limits: Mapping[str, str | None], batches: int, held: Span | No
     given = [f"--{name} {value}" for name, value in limits.items() if value is not None]
     if given and held is not None and not batches:
         first, last = map(_moment, held)
-        raise UsageError(" ".join(given), "leaves no batch", f"the input holds batches from {first} to {last}")
+        raise UsageError(" ".join(given), "no batch is in that time", f"the input has batches from {first} to {last}")
 
 
 def refuse_unknown(wanted: Iterable[str | None], queries: Sequence[tuple[str | None, ...]]) -> None:
@@ -46,7 +46,7 @@ def refuse_unknown(wanted: Iterable[str | None], queries: Sequence[tuple[str | N
     known = {name for names in queries for name in names if name}
     for query in wanted:
         if query is not None and known and query not in known:
-            raise UsageError(f"--set {query}:...", f"no query {query!r} here", _instead(query, known, queries))
+            raise UsageError(f"--set {query}:...", f"no query {query!r} in the input", _instead(query, known, queries))
 
 
 def _instead(query: str, known: Iterable[str], queries: Sequence[tuple[str | None, ...]]) -> str:

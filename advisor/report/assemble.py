@@ -221,7 +221,7 @@ class _RunJudge:
         self._earlier: dict[str | None, Window] = {}
 
     def entry(self, run: Run, metrics: Iterable[str]) -> QueryEntry:
-        """The run's entry; where a fault of the advisor prevents it, what is known without its batches."""
+        """The run's entry; where a fault in the advisor prevents it, what is known without its batches."""
         judged = self.judged(run)
         try:
             entry = query(judged, metrics)
@@ -230,7 +230,7 @@ class _RunJudge:
             return query(self._unjudged(run, self._settled(run), fault(error)), metrics)
 
     def judged(self, run: Run) -> Judged:
-        """One run, judged as it was asked for; where a fault of the advisor prevents it, without its batches."""
+        """One run, judged as it was asked for; where a fault in the advisor prevents it, without its batches."""
         self._seen[run.id] += 1
         facts = self._facts.pop(run.run_id, None)
         if facts is None:
@@ -278,7 +278,7 @@ class _RunJudge:
         return facts.get("terminated_error") is not None
 
     def _settled(self, run: Run) -> Facts:
-        """The run's facts; where a fault of the advisor prevents it, those that the user gives."""
+        """The run's facts; where a fault in the advisor prevents it, those that the user gives."""
         user = self._asked.wishes.facts(run) if self._asked.wishes else {}
         try:
             known = _told(self._batches.get(run.run_id, self._nothing))
@@ -294,11 +294,11 @@ def _started(run: Run) -> tuple[bool, datetime, str]:
 
 
 def _told(batches: Batches) -> dict[str, Known]:
-    """What the run's batches tell; nothing where a fault of the advisor prevents it, which is told instead."""
+    """What the run's batches tell; nothing where a fault in the advisor prevents it, which is told instead."""
     try:
         return computed(_looked_at(batches))
     except Exception as error:
-        return {"data_problem": Known(f"a fault of the advisor: {fault(error)}", "computed")}
+        return {"data_problem": Known(f"a fault in the advisor: {fault(error)}", "computed")}
 
 
 def _looked_at(batches: Batches) -> Batches:

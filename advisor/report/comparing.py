@@ -88,7 +88,7 @@ def compare_readings(
                 raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze says why")
         pairs = list(_across(old, new, wanted))
     if not pairs:
-        raise InputError("compare", "there are no two windows of one query", _would_do(after is None))
+        raise InputError("compare", "there are not two parts of one query to compare", _would_do(after is None))
     on_the_mean = _on_the_mean(catalogue)
     found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
     entries = tuple(_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True))
@@ -123,11 +123,11 @@ def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) 
     chosen = [one for one in runs if wanted.query in (None, *_names(one))]
     if wanted.query and not chosen:
         near = ", ".join(sorted({str(one.run.name or one.run.id) for one in runs})) or "no query"
-        raise UsageError("--query", f"no query {wanted.query!r}", f"there is: {near}")
+        raise UsageError("--query", f"no query {wanted.query!r}", f"the queries are: {near}")
     steady = [one for one in chosen if len(one.window)]
     faults = [one.fault for one in chosen if one.fault is not None]
     if faults and not steady:
-        found = f"no run could be judged, by a fault of the advisor: {faults[-1]}"
+        found = f"no run could be judged, because of a fault in the advisor: {faults[-1]}"
         raise InputError("compare", found, f"{TRACEBACK}=1 in the environment shows where")
     return steady
 
@@ -161,7 +161,7 @@ def _chosen(runs: list[Judged], run_id: str | None, option: str) -> list[Judged]
     chosen = [one for one in runs if one.run.run_id.startswith(run_id)]
     if not chosen:
         there = ", ".join(one.run.run_id for one in runs) or "none"
-        raise UsageError(option, f"no run {run_id!r} with steady batches", f"there are: {there}")
+        raise UsageError(option, f"no run {run_id!r} with steady batches", f"the runs are: {there}")
     return chosen
 
 

@@ -11,10 +11,18 @@ from advisor.contract import FallingBehind
 from advisor.metrics.words import milliseconds
 from advisor.redaction import hide
 
+WAYS = {
+    "attach": 'advisor.attach(spark, history="progress/")',
+    "event log": "spark.eventLog.enabled=true and spark.eventLog.dir=DIR",
+    "driver log in a file": "the settings that `latency-advisor log4j` prints",
+    "Databricks": "cluster logs",
+    "EMR": "the driver's stderr",
+    "Kubernetes": "kubectl logs",
+}
+"""Ways to a log that shows progress, in the words of docs/get-a-log.md."""
 PROGRESS_NEEDS_INFO = (
-    "Spark writes progress at level INFO, which many consoles do not show (that of pip's PySpark 4 never does): let "
-    "the driver write it to a file, with the settings that `latency-advisor log4j` prints, or set "
-    "spark.eventLog.enabled=true"
+    "Spark writes progress at level INFO; on Spark 4, PySpark's console never shows it. Ways to get it: "
+    + "; ".join(f"{where}: {way}" for where, way in WAYS.items())
 )
 _AT_ONCE = "the next batch begins at once: no rows are lost by it, and its length decides the latency."
 _LITTLE = 1.2

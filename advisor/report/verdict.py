@@ -95,7 +95,7 @@ def verdict(
 def _advice(judged: Judged, best: BestStep | None, others: Sequence[str], died: bool) -> str:
     findings = [finding for finding in judged.judgement.findings if finding.explained_by is None]
     if judged.fault is not None:
-        return f"This run could not be judged, by a fault of the advisor: {judged.fault}."
+        return f"This run could not be judged, because of a fault in the advisor: {judged.fault}."
     if not findings:
         return "" if died else _nothing_found(judged, others)
     if best is None and not len(judged.window):

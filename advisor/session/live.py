@@ -80,7 +80,7 @@ class Options:
         """The options with rules and configuration read; UsageError and CatalogueError for what is wrong."""
         for name, number in (("keep", keep), ("capacity", capacity)):
             if number < 1:
-                raise UsageError(f"{name}={number}", "is no number of events", "give at least 1")
+                raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")
         judges = catalogue.load([Path(place) for place in rules] or None)
         place = Path(history) if history is not None else None
         return cls(judges, user_wishes(set, config, [], judges), place, on_finding, keep, capacity)
@@ -350,7 +350,9 @@ def _per(seconds: float, events: int) -> float | None:
 
 def _session(spark: Any) -> Session:
     if not hasattr(spark, "streams"):
-        raise UsageError("attach", f"{type(spark).__name__} is no Spark session", "give the session that runs queries")
+        raise UsageError(
+            "attach", f"{type(spark).__name__} is not a Spark session", "give the session that runs the queries"
+        )
     if not is_connect(spark):
         return Classic(spark)
     if not version_at_least(_client(), "4.0"):
@@ -365,7 +367,7 @@ def active() -> Any:
 
     found = SparkSession.getActiveSession()
     if found is None:
-        raise UsageError("watch", "there is no active Spark session", "give the session that runs queries")
+        raise UsageError("watch", "there is no active Spark session", "give the session that runs the queries")
     return found
 
 

@@ -38,7 +38,7 @@ class Following:
         """Raises UsageError for what cannot be followed, InputError for a path where there is nothing."""
         for path in paths:
             if path == STDIN or is_url(path) or Path(path).is_fifo():
-                raise UsageError(f"watch {path}", "only files of this machine can be followed", "give files or folders")
+                raise UsageError(f"watch {path}", "only local files can be watched", "give local files or directories")
         self._paths = paths
         self._growing: dict[tuple[int, int], _Plain | _Packed] = {}
         self._done: list[_Plain | _Packed] = []

@@ -136,7 +136,7 @@ def _files_below(place: Path) -> list[str]:
     """The files of a directory and those below it; InputError where it is no directory of logs, by their number."""
     files = [*islice(_walk(place), MOST_FILES + 1)]
     if len(files) > MOST_FILES:
-        raise InputError(str(place), f"holds more than {MOST_FILES:,} files", "give the directory of the logs")
+        raise InputError(str(place), f"contains more than {MOST_FILES:,} files", "give the directory of the logs")
     return files
 
 
@@ -157,7 +157,9 @@ def _expand_url(url: str) -> list[Input]:
     from pyarrow import fs  # noqa: PLC0415 - a tenth of a second that local files do not pay
 
     if holds_credential(url):
-        raise InputError(redact(url), "an address with a credential in it", "leave it out: the environment's are used")
+        raise InputError(
+            redact(url), "the address contains a credential", "remove it: credentials come from the environment"
+        )
     system, path = file_system(url)
     try:
         info = system.get_file_info(path)

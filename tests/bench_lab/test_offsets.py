@@ -53,7 +53,7 @@ def run(
 
 
 def test_s3a_where_its_jars_are_not_known_is_one_line() -> None:
-    with pytest.raises(UsageError, match="no jars were tried with Hadoop 9"):
+    with pytest.raises(UsageError, match="no S3A jars were tested with Hadoop 9"):
         jars.s3a("9.0.0")
 
 
@@ -172,7 +172,7 @@ def test_written_and_read_again(tmp_path: Path) -> None:
 def test_a_file_that_is_no_result(tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text("[1]")
-    with pytest.raises(InputError, match="no result of this benchmark"):
+    with pytest.raises(InputError, match="not a result of this benchmark"):
         read(other)
 
 
@@ -223,8 +223,8 @@ def test_an_interval_is_set_told_and_kept_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--chart", "offsets.gif"], "no kind of chart"),
-        (["--checkpoint", "disk"], "no checkpoint"),
+        (["--chart", "offsets.gif"], "not a chart format"),
+        (["--checkpoint", "disk"], "not a kind of checkpoint"),
         (["--spark", "a"], "KEY=VALUE"),
         (["--rate", "0"], "0 is not in the range"),
     ],

@@ -49,7 +49,7 @@ def _shown(path: Path) -> None:
     report = advisor.analyze(path)
     said = report.to_json()
     json.loads(said, parse_constant=_refused)
-    assert "a fault of the advisor" not in said
+    assert "a fault in the advisor" not in said
     html, markdown = report._repr_html_(), report_as_markdown(report.typed, everything=True)
     for page in (repr(report), html, markdown):
         assert page

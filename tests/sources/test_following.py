@@ -120,7 +120,7 @@ def test_new_files_are_read_and_one_that_was_compressed_counts_once(tmp_path: Pa
 
 
 def test_what_cannot_be_followed_is_refused() -> None:
-    with pytest.raises(UsageError, match="only files of this machine"):
+    with pytest.raises(UsageError, match="only local files"):
         Following(["-"])
     with pytest.raises(InputError, match="no such file"):
         Following(["nowhere.log"])

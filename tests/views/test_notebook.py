@@ -72,9 +72,9 @@ def test_charts_by_name_with_their_specification(shown: Shown) -> None:
 
 
 def test_a_chart_that_is_not_there_says_what_is(shown: Shown) -> None:
-    with pytest.raises(UsageError, match=r"charts\.state_rows: .*there is: .*phases"):
+    with pytest.raises(UsageError, match=r"charts\.state_rows: .*it has: .*phases"):
         shown.charts.state_rows()
-    with pytest.raises(UsageError, match="no query 'other'; there is: kafka-to-kafka"):
+    with pytest.raises(UsageError, match="no query 'other'; the queries are: kafka-to-kafka"):
         shown.charts.phases("other")
 
 

@@ -68,7 +68,9 @@ def _format(run: Sequence[str], settings: Path) -> None:
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise UsageError(
-            "Kafka broker", said[-1] if said else "its storage cannot be made", "is Java 17 or newer there?"
+            "Kafka broker",
+            said[-1] if said else "its storage directory could not be created",
+            "check that Java 17 or newer is installed",
         )
 
 
@@ -79,7 +81,7 @@ def _await(address: str, process: subprocess.Popen[str], log: Path) -> None:
     client, until = admin(address), time.monotonic() + READY_SECONDS
     while time.monotonic() < until:
         if process.poll() is not None:
-            raise UsageError("Kafka broker", last_words(log), "see whether Java 17 or newer is there")
+            raise UsageError("Kafka broker", last_words(log), "check that Java 17 or newer is installed")
         with contextlib.suppress(KafkaException):
             client.list_topics(timeout=_ASK_SECONDS)
             return

@@ -26,7 +26,7 @@ def bucket(spark: Any, delay_ms: float = 0.0) -> Iterator[str]:
     with scratch() as place, running(command, log := place / "server.log") as server:
         port = server.stdout.readline().strip() if server.stdout else ""
         if not port:
-            raise UsageError("S3 server", last_words(log), "see whether moto's server runs by itself")
+            raise UsageError("S3 server", last_words(log), "check that the moto server starts on its own")
         name = f"lab-{uuid.uuid4().hex[:12]}"
         _make(f"http://127.0.0.1:{port}/{name}")
         _tell(spark, name, f"http://127.0.0.1:{port}")

@@ -43,8 +43,8 @@ def s3a(hadoop_version: str) -> tuple[str, ...]:
         known = ", ".join(_SDK_OF_HADOOP)
         raise UsageError(
             "S3A",
-            f"no jars were tried with Hadoop {hadoop_version}",
-            f"take a Spark with Hadoop {known}, such as 4.0.0",
+            f"no S3A jars were tested with Hadoop {hadoop_version}",
+            f"use a Spark with Hadoop {known}, such as 4.0.0",
         )
     modules = tuple(f"software.amazon.awssdk:{module}:{sdk}" for module in _SDK)
     return (f"org.apache.hadoop:hadoop-aws:{hadoop_version}?transitive=false", *modules)
@@ -101,7 +101,7 @@ def hadoop_version(spark: Any) -> str:
 
 def _check(spark: Any) -> None:
     if int(spark.version.split(".")[0]) < 4:
-        raise UsageError("laboratory", f"Spark {spark.version} has another Scala", "take Spark 4.0 or newer")
+        raise UsageError("laboratory", f"Spark {spark.version} uses another Scala version", "use Spark 4.0 or newer")
 
 
 def _resolved(spark: Any, coordinate: str) -> Iterator[Path]:
@@ -113,7 +113,9 @@ def _resolved(spark: Any, coordinate: str) -> Iterator[Path]:
     except Exception as error:  # Py4J raises what Java raised
         said = next((line for line in str(error).splitlines() if "RuntimeException" in line), "it cannot be fetched")
         found = f"{said.partition('RuntimeException: ')[2] or said}"
-        raise UsageError(coordinate.partition("?")[0], found, "the package repository must be within reach") from None
+        raise UsageError(
+            coordinate.partition("?")[0], found, "check that this machine can reach the package repository"
+        ) from None
     for number in range(jars.size()):
         yield Path(urllib.parse.urlparse(jars.apply(number)).path)
 

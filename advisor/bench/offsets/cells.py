@@ -44,7 +44,9 @@ class Checkpoint(NamedTuple):
         except ValueError:
             found = cls("")
         if found.kind not in (LOCAL, S3A, ABORTABLE) or found.delay_ms < 0 or (kind == LOCAL and delay):
-            raise UsageError(f"--checkpoint {text}", "is no checkpoint", "give local, s3a, s3a:20 or s3a-abortable:20")
+            raise UsageError(
+                f"--checkpoint {text}", "is not a kind of checkpoint", "give local, s3a, s3a:20 or s3a-abortable:20"
+            )
         return found
 
     @property

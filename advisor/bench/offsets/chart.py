@@ -20,7 +20,7 @@ Row = dict[str, str | float]
 def check(path: Path) -> None:
     """Return if a chart can be written there; UsageError otherwise."""
     if path.suffix not in KINDS:
-        raise UsageError(str(path), "is no kind of chart", f"end its name in {', '.join(KINDS)}")
+        raise UsageError(str(path), "is not a chart format", f"use a file name that ends in {', '.join(KINDS)}")
 
 
 def write(result: OffsetResult, path: Path) -> None:

@@ -116,7 +116,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     try:
         return [{"interval_ms": ASYNC_INTERVAL_MS, **run} for run in json.loads(path.read_text())["runs"]]
     except (ValueError, KeyError, TypeError):
-        raise InputError(str(path), "is no result of this benchmark", "give a file that --save-runs wrote") from None
+        raise InputError(str(path), "is not a result of this benchmark", "give a file written by --save-runs") from None
 
 
 def write(result: OffsetResult, path: Path) -> None:

@@ -71,7 +71,7 @@ class Charts:
     def _picture(self, name: str, query: str | None) -> Picture:
         found = dict(self._of(query))
         if name not in found:
-            raise UsageError(f"charts.{name}", "there is no such chart of this query", f"there is: {', '.join(found)}")
+            raise UsageError(f"charts.{name}", "this query has no such chart", f"it has: {', '.join(found)}")
         return Picture(found[name])
 
     def _of(self, query: str | None) -> list[tuple[str, Chart]]:
@@ -90,4 +90,4 @@ class Charts:
             if query in (entry.name, entry.id, entry.run_id):
                 return entry
         there = ", ".join(str(entry.name or entry.id) for entry in runs) or "none"
-        raise UsageError("charts", f"no query {query!r}", f"there is: {there}")
+        raise UsageError("charts", f"no query {query!r}", f"the queries are: {there}")
