@@ -224,7 +224,7 @@ def test_a_trial_that_cannot_be_starts_no_spark(words: list[str], said: str) -> 
 def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
     assert "holds no rules" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
     os.mkfifo(tmp_path / "waits.yaml")
-    assert "waits.yaml: is no file" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
+    assert "waits.yaml: is not a file" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
 
 
 def test_an_extra_that_is_missing_is_one_line() -> None:

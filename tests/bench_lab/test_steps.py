@@ -19,9 +19,9 @@ CATALOGUE = load()
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([], "there is no step"),
+        ([], "no step was given"),
         (["async-progres"], "did you mean 'async-progress'"),
-        (["async-progress-off"], "more than settings"),
+        (["async-progress-off"], "more than the settings"),
         (["real-time-mode"], "real_time|more than settings"),
         ([{}], "cannot set nothing"),
         ([{"confs": {"a": "b"}}], "cannot set confs"),

@@ -591,5 +591,5 @@ def test_a_directory_with_more_files_than_logs_have_is_refused(tmp_path: Path, m
         (tmp_path / name).touch()
     assert len(paths.expand([tmp_path])) == 2
     (tmp_path / "c").touch()
-    with pytest.raises(InputError, match="holds more than 2 files; give the directory of the logs"):
+    with pytest.raises(InputError, match="contains more than 2 files; give the directory of the logs"):
         paths.expand([tmp_path])
