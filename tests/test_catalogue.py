@@ -153,7 +153,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
             {"metric": "fixed_cost_share", "stat": "p50"},
             "measure.stat: 'fixed_cost_share' is one value of the",
         ),
-        ("levels", {"low": 0.2, "medium": 0.1, "high": 0.4}, "levels: rise or fall from low to high"),
+        ("levels", {"low": 0.2, "medium": 0.1, "high": 0.4}, "levels: must rise or fall from low to high"),
         ("levels", {}, "levels: needs at least one of low, medium, high"),
         ("levels", None, "'levels' go with 'measure'"),
         ("says", None, "says: is missing"),
@@ -177,7 +177,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
             "requires.0: 'stateful' is a bool and cannot be compared by",
         ),
         ("requires.0", {"fact": "stateful", "is": True, "known": True}, "requires.0: needs exactly one of is, in,"),
-        ("requires.0", {"is": True}, "requires.0: asks about one fact or one metric"),
+        ("requires.0", {"is": True}, "requires.0: needs one fact or one metric"),
         (
             "requires.0",
             {"metric": "add_batch_ms", "stat": "p50", "is": True},
@@ -202,7 +202,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
         ("steps.0.undo", {"use": "no-step"}, "steps.0.undo.use: no step 'no-step'"),
         ("steps.0", {"use": "async-progres"}, "steps.0.use: no step 'async-progres'; did you mean 'async-progress'?"),
         ("steps.0.saves.metric", "state_commit_task_ms", "'state_commit_task_ms' is no wall time in ms"),
-        ("steps.0.saves.share", [0.5, 0.2, 1], "steps.0.saves.share: is [low, expected, high]"),
+        ("steps.0.saves.share", [0.5, 0.2, 1], "steps.0.saves.share: must be [low, expected, high]"),
         ("steps.0.id", "async-progress", "id: step 'async-progress' stands in rules/steps/async-progress.yaml already"),
         ("examples", RULE["examples"][:2], "examples: none with the verdict 'skipped'"),
         ("examples.0.facts", {"statefull": True}, "examples.0.facts: no fact 'statefull'"),
@@ -228,7 +228,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "own" / "list.yaml").write_text("- 1", encoding="utf-8")
     lines = wrong(tmp_path / "own", first)
     assert len(lines) == 4
-    assert lines[0].startswith("own/list.yaml: holds no rule")
+    assert lines[0].startswith("own/list.yaml: contains no rule")
     assert lines[1].startswith("own/other.yaml: line 2: while parsing")
 
 

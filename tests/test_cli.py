@@ -222,7 +222,7 @@ def test_a_trial_that_cannot_be_starts_no_spark(words: list[str], said: str) -> 
 
 
 def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
-    assert "holds no rules" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
+    assert "contains no rules" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
     os.mkfifo(tmp_path / "waits.yaml")
     assert "waits.yaml: is not a file" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
 
@@ -244,7 +244,7 @@ def test_an_extra_that_is_missing_is_one_line() -> None:
         (["analyze", LOG, "--set", "sink=kafak"], "kafka"),
         (["analyze", LOG, "--last", "soon"], "--last soon"),
         (["analyze", LOG, "--last", "30"], "--last 30: 30 has no unit; write 30s, 30m"),
-        (["analyze", LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' here; there are rate-to-noop"),
+        (["analyze", LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input; there are rate-to-noop"),
         (["analyze", LOG, "--set", "rate-to-nop:sink=kafka"], "did you mean 'rate-to-noop'?"),
         (["compare", LOG, LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input"),
         (

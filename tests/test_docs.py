@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import html
 import importlib.util
 import json
@@ -104,6 +105,35 @@ def test_every_output_that_is_shown_is_one_that_is_printed(monkeypatch: pytest.M
         if page.name not in _ELSEWHERE:
             outputs = [block for language, block in _BLOCK.findall(text) if language == "text"]
             assert len(outputs) == len(_WITHIN.findall(text)), f"{page.name}: an output that no command stands for"
+
+
+_NEED_SPARK = ("watch", "trial", "bench", "--engine")
+"""What a command holds that runs a Spark, or ends with a query only."""
+
+
+def runnable() -> list[str]:
+    """Every whole command of the pages that reads files by itself, without its redirection, in the pages' order."""
+    found = [line for _, line, whole in commands() if whole and "latency-advisor " in line]
+    ends = [shlex.join(shlex.split(line.rpartition(" | ")[2], comments=True)).partition(" '>'")[0] for line in found]
+    own = [line for line in ends if line.startswith("latency-advisor ") and "/tmp/" not in line]
+    return [line for line in dict.fromkeys(own) if not any(word in shlex.split(line) for word in _NEED_SPARK)]
+
+
+def test_every_command_that_needs_no_spark_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = gzip.decompress((ROOT / "sample_progress/LG001/rate-to-noop-4.3.0/driver.log.gz").read_bytes())
+    for name in ("driver.log", "before.log", "after.log"):
+        (tmp_path / name).write_bytes(log)
+    for folder in ("logs", "spark-events", "team-rules"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "logs" / "driver.gz").write_bytes(gzip.compress(log))
+    (tmp_path / "spark-events" / "driver.log").write_bytes(log)
+    monkeypatch.chdir(tmp_path)
+    tried = runnable()
+    assert len(tried) > 12
+    for line in tried:
+        result = CliRunner().invoke(main, shlex.split(line)[1:], input=log)
+        code = 1 if "--fail-on" in line else 0
+        assert (result.exit_code, bool(result.output) or "--output" in line) == (code, True), (line, result.output)
 
 
 def test_the_ways_to_a_log_are_those_that_the_error_names() -> None:
