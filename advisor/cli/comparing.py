@@ -38,7 +38,7 @@ Examples:
     "--fail-if-slower",
     type=PERCENT,
     metavar="PERCENT",
-    help="Exit with 1 if a typical batch is certainly slower by more than this, and with 2 if it cannot be judged.",
+    help="Exit with 1 if a typical batch is certainly slower by more than this, with 2 if the runs cannot be compared.",
 )
 @wish_options
 @click.option("--query", metavar="NAME", help="Compare only the query with this name or id.")

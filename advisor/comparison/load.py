@@ -77,7 +77,7 @@ def _adjusted(before: Window, after: Window, found: Load) -> tuple[Load, Level |
     unit = "rows per batch" if found.per_second[0] is None else "rows per second"
     other = replace(found, kind="differs", says=f"while the load went from {_went(old, new)} {unit}", grown=new > old)
     if isinstance(shift, Missing):
-        return replace(other, says=f"{other.says}, which cannot be taken off: {shift.reason}"), None
+        return replace(other, says=f"{other.says}, which cannot be corrected for: {shift.reason}"), None
     words = f"at the load of before, by the fitted cost of rows (it went from {_went(old, new)} {unit})"
     return replace(other, kind="adjusted", says=words, shift_ms=shift.value), shift
 

@@ -50,7 +50,7 @@ def _cannot_fit(window: Window) -> Missing | None:
     if trigger is None:
         return Missing("the trigger is not known", "trigger")
     if trigger.value != "processing_time":
-        return Missing("rows follow the length of the batch before unless the trigger has an interval")
+        return Missing("a batch has more rows when the batch before took longer, unless the trigger has an interval")
     if len(window) < FEWEST_FOR_FIT:
         return Missing(f"a fit needs {FEWEST_FOR_FIT} steady batches, there are {len(window)}")
     rows = window.batches["input_rows"]

@@ -113,7 +113,7 @@ def test_a_change_after_a_restart_hides_the_restart_not(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_said(slow: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not two parts of one query; give two logs"):
+    with pytest.raises(InputError, match="not two parts of one query to compare; give two logs"):
         advisor.compare(slow)
     with pytest.raises(UsageError, match="no query 'orders'"):
         advisor.compare(slow, slow, query="orders")

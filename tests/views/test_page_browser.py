@@ -49,7 +49,7 @@ def test_code_is_copied(context: Any, one: Path) -> None:
     opened = Opened(context, one).page
     opened.get_by_role("button", name="Copy").first.click()
     opened.get_by_role("status").filter(has_text="Copied").wait_for(state="attached")
-    assert opened.evaluate("navigator.clipboard.readText()") == opened.locator(".best code").last.inner_text()
+    assert opened.evaluate("navigator.clipboard.readText()") == opened.locator(".best .code code").first.inner_text()
 
 
 def test_the_theme_follows_the_machine_until_the_button_is_pressed(context: Any, one: Path) -> None:
