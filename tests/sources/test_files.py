@@ -88,6 +88,12 @@ def test_the_order_in_the_file_does_not_matter(tmp_path: Path) -> None:
     assert reading(tmp_path, turned).batches["batch_id"].to_pylist() == [10, 11, 12]
 
 
+def test_lines_of_progress_with_an_event_of_their_end_are_no_event_log(tmp_path: Path) -> None:
+    end = compact({"Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryTerminatedEvent", "id": QUERY})
+    found = reading(tmp_path, glued([*map(compact, made()), end]))
+    assert (found.events, found.broken) == (3, ())
+
+
 # Compression.
 
 

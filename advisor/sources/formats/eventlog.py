@@ -23,6 +23,7 @@ _TELLING = re.compile(
 _RUN = re.compile(rb"runId = ([0-9a-f-]{36})")
 _STREAMING = re.compile(rb'\{"Event":"[^"]{0,100}?StreamingQueryListener\$QueryProgress')
 _PROGRESS = b"$QueryProgress"
+_DURATIONS = b'"durationMs"'
 _OTHER = b"SparkListener"
 _NAME = len('{"Event":"')
 _NAME_ENDS = _NAME + len(_OTHER)
@@ -38,8 +39,9 @@ _decode_event = msgspec.json.Decoder(_Line).decode
 
 
 def matches(head: bytes) -> bool:
-    """Whether a file that begins like this is an event log."""
-    return bool(_EVENT_LOG.match(head) or (MARKER not in head and _EVENT_LOG.search(head)))
+    """Whether a file that begins like this is an event log; progress before its first event is not of one."""
+    found = _EVENT_LOG.search(head)
+    return found is not None and (not found.start() or not (MARKER in head or _DURATIONS in head[: found.start()]))
 
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
