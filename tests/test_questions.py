@@ -458,3 +458,9 @@ def test_a_long_batch_of_few_rows_whose_state_partitions_are_not_told(tmp_path: 
     words = "200 by default"
     assert any(words in trouble for trouble in query["screen"].get("troubles", ())) is said
     assert query["metrics"]["state_partitions"].get("p50") is None
+
+
+def test_a_batch_without_rows_is_taken_apart(tmp_path: Path) -> None:
+    query = only(told(tmp_path, compact(batch(7, numInputRows=0, operators=[STATE], sources=[]))))
+    assert "A batch without rows takes 9.9 s: addBatch 9.3 s" in query["verdict"]
+    assert query["window"]["batches"] == 0

@@ -44,6 +44,15 @@ def first_batch(window: Window) -> str:
     )
 
 
+def without_rows(window: Window) -> str:
+    """Where the time of the last batch went, which as all others read no rows."""
+    last = window.executed.at(np.array([len(window.executed) - 1]))
+    whole = float(last["trigger_execution_ms"][0])
+    parts = ", ".join(_parts(last, whole))
+    state = " Every one commits all partitions of its state." if window.facts.value("stateful") else ""
+    return f"A batch without rows takes {milliseconds(whole)}{': ' if parts else ''}{parts}.{state}"
+
+
 def _too_old(window: Window) -> str:
     """That this Spark is too old for what readers of a slow batch ask for first."""
     if not is_older(window.facts.value("spark_version"), window.facts.value("spark_version_below"), ASYNC_SINCE):

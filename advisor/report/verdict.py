@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from advisor.batches import Batches
 from advisor.contract import Advice, BestStep, Calm, Changed, Finding, Loss, LossKind, Promise
 from advisor.facts import is_older
@@ -15,7 +17,7 @@ from advisor.metrics.words import milliseconds, number
 from advisor.report.change import slower
 from advisor.report.judged import Judged
 from advisor.report.loss import BY_BATCH, NEARLY_FULL, NO_CAUSE
-from advisor.report.unjudged import first_batch, idle
+from advisor.report.unjudged import first_batch, idle, without_rows
 from advisor.window import Window
 
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
@@ -331,5 +333,13 @@ def _nothing_to_judge(judged: Judged) -> str:
     if bool(executed["cold"].all()):
         quiet = f" {idle(judged.idle)}" if judged.idle is not None and len(judged.idle) else ""
         return f"{first_batch(judged.window)}{quiet}"
-    wrong = "the times of these batches contradict each other, so they cannot be right"
-    return f"Nothing to judge: {wrong if executed['impossible'].any() else 'no batch with rows after the start'}."
+    return f"Nothing to judge: {_why_none_is_steady(judged.window)}"
+
+
+def _why_none_is_steady(window: Window) -> str:
+    executed, none = window.executed, "no batch with rows after the start."
+    if executed["impossible"].any():
+        return "the times of these batches contradict each other, so they cannot be right."
+    if any_above_zero(executed["input_rows"]) or np.isnan(executed["trigger_execution_ms"][-1]):
+        return none
+    return f"{none} {without_rows(window)}"
