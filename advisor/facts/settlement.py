@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from advisor.facts.derived import derive
 from advisor.facts.fact import ORIGINS, Known, Merge
@@ -91,7 +92,7 @@ def _merge(name: str) -> Merge:
 
 def _value(row: Sighting) -> Any:
     try:
-        return json.loads(row.value)
+        return msgspec.json.decode(row.value)
     except (TypeError, ValueError):
         return row.value
 
@@ -113,6 +114,8 @@ def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> list[dict[
     """One entry per fact of which two origins differ: {"fact", "values": [{"value", "from"}], "taken"}."""
     conflicts = []
     for name, known in sorted(taken.items()):
+        if len(candidates[name]) < 2:
+            continue
         fact = FACTS.get(name)
         values = [
             {"value": candidates[name][origin], "from": origin} for origin in ORIGINS if origin in candidates[name]

@@ -81,7 +81,7 @@ def _trigger(query: QueryEntry) -> str:
         return f"trigger every {text.ms(interval)}" if interval else "trigger with an interval"
     if kind == "unspecified" and query.facts["trigger"].origin == "inferred":
         one_shot = "available_now" in (query.value("trigger_one_of") or ())
-        return "AvailableNow, default trigger or overrun interval" if one_shot else "default trigger or overrun interval"
+        return f"{'AvailableNow, ' if one_shot else ''}default trigger or overrun interval"
     return _TRIGGERS.get(str(kind), "trigger not known")
 
 
