@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from advisor import batches as tables
-from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of
+from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of, whole_seconds
 from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
 
@@ -186,7 +186,8 @@ def _lasts_into_the_next(executed: Columns) -> np.ndarray:
     """
     starts, numbers = executed["timestamp"], executed["batch_id"]
     falls = (numbers[1:] < numbers[:-1]) & (starts[1:] >= starts[:-1])
-    found: np.ndarray = (starts[:-1] + executed["trigger_execution_ms"][:-1] - starts[1:] > OVERLAP_MS) | falls
+    allowed = OVERLAP_MS + (1000 if whole_seconds(starts) else 0)
+    found: np.ndarray = (starts[:-1] + executed["trigger_execution_ms"][:-1] - starts[1:] > allowed) | falls
     return np.concatenate([found, np.full(min(1, len(executed)), found.any())])
 
 

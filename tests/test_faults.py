@@ -18,7 +18,7 @@ from advisor.batches import Reading
 from advisor.catalogue import load
 from advisor.engine import Skipped, judge, judge_rule
 from advisor.errors import InputError
-from advisor.facts import FACTS, Evidence, Facts, Known
+from advisor.facts import FACTS, Evidence, Facts, Known, computed
 from advisor.metrics import METRICS, STATS, Estimate, Metric, Missing, measure, statistics
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded
@@ -154,6 +154,19 @@ def test_a_clock_that_stands_or_runs_backwards_is_told(instants: str) -> None:
     made = run_window(odd_table([{"timestamp": instant} for instant in each]), settled({}))
     assert "41 batches lasted into the next one: a clock was set back" in str(data_problem(made))
     assert not len(made)
+
+
+def test_starts_cut_to_seconds_are_no_clock_set_back_and_no_interval() -> None:
+    starts = [f"2026-03-01T02:{n * 3.3 // 60:02.0f}:{n * 3.3 // 1 % 60:02.0f}Z" for n in range(40)]
+    batch = {
+        "numInputRows": 330,
+        "inputRowsPerSecond": 100.0,
+        "durationMs": {"triggerExecution": 3300, "addBatch": 3000},
+    }
+    rows = odd_table([{"timestamp": at, **batch} for at in starts])
+    made = run_window(rows, settled({}))
+    assert data_problem(made) is None
+    assert "trigger_interval_ms" not in computed(rows)
 
 
 def test_durations_in_other_units_than_the_clock_decide_nothing() -> None:

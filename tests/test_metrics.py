@@ -235,7 +235,7 @@ def test_no_fixed_cost_for_the_default_trigger() -> None:
     rows = [{"triggerExecution": 100 + n, "numInputRows": 100 + n, "addBatch": 90} for n in range(60)]
     found = measure(window(rows, trigger="unspecified"), "fixed_cost_ms")
     assert isinstance(found, Missing)
-    assert "follow the length" in found.reason
+    assert "when the batch before took longer" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -499,6 +499,41 @@ def test_a_set_of_keys_that_fills_up_does_not_grow_for_ever() -> None:
     assert isinstance(grows([100 * number for number in range(1, 61)]), Estimate)
     filling = grows([round(5000 * (1 - 0.93**number)) for number in range(1, 61)])
     assert isinstance(filling, Missing) and "slows down" in filling.reason
+
+
+def test_a_watermark_that_stands_still_removes_nothing() -> None:
+    def grows(moves: bool) -> Estimate | Missing:
+        rows = [
+            {
+                "triggerExecution": 500,
+                "addBatch": 400,
+                "eventTime": {
+                    "watermark": f"2026-03-01T02:{n if moves else 0:02}:00.000Z",
+                    "max": f"2026-03-01T03:{n:02}:00.000Z",
+                },
+                "operators": [
+                    {"operatorName": "stateStoreSave", "numRowsTotal": 1000 + 100 * n, "numRowsUpdated": 150}
+                ],
+            }
+            for n in range(50)
+        ]
+        found = measure(window(rows, stateful=True, watermarked=True), "state_growth_per_day")
+        assert isinstance(found, Estimate | Missing)
+        return found
+
+    assert isinstance(grows(moves=True), Missing)
+    still = grows(moves=False)
+    assert isinstance(still, Estimate) and still.low > 0
+
+
+def test_a_source_that_tells_its_delay_and_no_rows_has_a_backlog() -> None:
+    source = {"description": "kinesis", "metrics": {"avgMsBehindLatest": "184000.0", "maxMsBehindLatest": "190000"}}
+    made = window([{"triggerExecution": 9800, "addBatch": 3400, "sources": [source]}] * 3)
+    assert measure(made, "backlog_ms") == Estimate.exactly(184_000)
+    odd = source | {"metrics": {"avgMsBehindLatest": "1e400"}}
+    assert isinstance(
+        measure(window([{"triggerExecution": 9800, "addBatch": 3400, "sources": [odd]}]), "backlog_ms"), Missing
+    )
 
 
 class TestBusy:

@@ -21,6 +21,7 @@ _LARGEST = 1e18
 """No count of rows, bytes or milliseconds that Spark sums over tasks is larger, and none is negative."""
 _PHASES = frozenset(column.name for column in PHASES)
 _LIMITED = ("timestamp", "input_rows", *(column.name for column in PHASES))
+_FEWEST_CUT = 5
 _UNLIMITED = frozenset({"batch_id", "watermark", "event_time_max", "event_time_min", "event_time_avg", "offset"})
 
 Make = Callable[[str], np.ndarray]
@@ -74,6 +75,11 @@ class Columns:
 def instant(ms: float) -> datetime | None:
     """The point in time so many milliseconds after 1970; None for NaN."""
     return None if np.isnan(ms) else _EPOCH + timedelta(milliseconds=float(ms))
+
+
+def whole_seconds(starts: np.ndarray) -> bool:
+    """Whether all of these instants (ms) are whole seconds: whoever wrote them down cut the rest off."""
+    return not np.any(starts % 1000) and len(np.unique(starts)) >= _FEWEST_CUT
 
 
 def rows_of(table: pa.Table) -> Columns:

@@ -95,7 +95,8 @@ class Screen(Entry, frozen=True):
     `goes_to`: all batch time, the largest part first; `within_add_batch`: what of a typical addBatch is a loss, which
     may overlap. `headroom`: what a typical batch leaves of the trigger interval. `span_ms`: from the first judged batch
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
-    `calm`: only where the query keeps up and nothing is wrong.
+    `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait, and nobody tells how long:
+    the record latency is longer than is told.
     """
 
     loss: Loss | None = None
@@ -105,6 +106,7 @@ class Screen(Entry, frozen=True):
     after: After | None = None
     headroom: float | None = None
     span_ms: float | None = None
+    backlog_untold: bool = False
     troubles: tuple[str, ...] = ()
     do: Brief | None = None
     also: tuple[StepName, ...] = ()

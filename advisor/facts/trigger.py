@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from advisor.batches import Columns
+from advisor.batches import Columns, whole_seconds
 from advisor.facts.fact import Known
 
 _WAITS: Final = 10
@@ -159,7 +159,8 @@ def _interval(starts: Millis, pauses: Millis) -> int | None:
         return None
     after = starts[1:][waited]
     steps = np.diff(starts)[waited]
-    candidates = sorted(_candidates(steps), reverse=True)
+    shortest = np.median(steps) if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
+    candidates = sorted((each for each in _candidates(steps) if each >= shortest), reverse=True)
     return next((each for each in candidates if _aligned(after, each) and _reached(pauses, starts, each)), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from advisor.metrics.state import per_batch
 from advisor.window import Window
 
 NO_EVENT_TIME = Missing("the query has no event time")
+_BEHIND = "metrics:avgMsBehindLatest"
+_IS_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
 FEWEST_FOR_TREND = 10  # Kendall's test at 1 % then asks for a rank correlation of 0.6
 MAY_BE_TREND = 2.0  # rank correlation in standard errors below which Kendall's test at 1 % sees nothing either
@@ -83,16 +86,30 @@ def backlog_rows(window: Window) -> Batchwise:
 
 @batch_metric("ms")
 def backlog_ms(window: Window) -> Batchwise:
-    """The backlog over the rows that the query takes per millisecond: the age of the oldest row that waits."""
+    """The backlog over the rows that the query takes per millisecond: the age of the oldest row that waits.
+
+    Of a source that tells no rows, the delay that it tells itself (Kinesis on Databricks).
+    """
     backlog = backlog_rows(window)
     if not isinstance(backlog, np.ndarray):
-        return backlog
+        age = _behind_by_the_source(window)
+        return backlog if age is None else age
     taken, interval = rows_taken(window), window.batches["interval_ms"]
     passed = float(np.nansum(interval[~np.isnan(taken)]))
     pace = float(np.nansum(taken)) / passed if passed > 0 else 0.0
     if not any_above_zero(backlog):
         return backlog
     return backlog / pace if pace > 0 else Missing("the pace of the query is not known")
+
+
+def _behind_by_the_source(window: Window) -> np.ndarray | None:
+    """Milliseconds that the sources say they are behind, the mean of their shards, of the furthest source."""
+    if _BEHIND not in window.sources:
+        return None
+    told = [float(text) if text and _IS_NUMBER.fullmatch(text) else np.nan for text in window.sources[_BEHIND]]
+    furthest = np.full(len(window), np.nan)
+    np.fmax.at(furthest, window.sources["batch"], told)
+    return None if np.isnan(furthest).all() else furthest
 
 
 @batch_metric("ms")

@@ -26,7 +26,7 @@ def state_growth_per_day(window: Window) -> Windowed:
 
     0 where the state ever shrinks from one batch to the next, or shows no trend (Kendall's test); not told where its
     growth slows down. With a watermark it
-    is known of dropDuplicates alone, whose updates are all new rows.
+    is known where that stands still while event times move on, and of dropDuplicates, whose updates are all new rows.
     """
     rows = state_rows(window)
     if not isinstance(rows, np.ndarray) or not len(known(rows)):
@@ -36,7 +36,7 @@ def state_growth_per_day(window: Window) -> Windowed:
     watermarked = window.facts.value("watermarked")
     if watermarked is None:
         return Missing("whether there is a watermark is not known", "watermarked")
-    if watermarked and not _kept_in_spite_of_the_watermark(window, rows):
+    if watermarked and not (_stands_still(window) or _kept_in_spite_of_the_watermark(window, rows)):
         return MAY_REMOVE
     return SLOWS_DOWN if _slows_down(passed_ms(window), rows) else trend(passed_ms(window) / DAY_MS, rows)
 
@@ -50,6 +50,12 @@ def _slows_down(when: np.ndarray, rows: np.ndarray) -> bool:
         return False
     early, late = (rows[half] - rows[0]) * (when[-1] - when[half]), (rows[-1] - rows[half]) * (when[half] - when[0])
     return bool(late < STILL_GROWS * early)
+
+
+def _stands_still(window: Window) -> bool:
+    """Whether the watermark stays where it is while event times move on: it never comes to remove a row."""
+    watermark, newest = known(window.batches["watermark"]), known(window.batches["event_time_max"])
+    return len(watermark) > 1 and len(newest) > 1 and bool(np.ptp(watermark) == 0 and newest[-1] > newest[0])
 
 
 def _kept_in_spite_of_the_watermark(window: Window, rows: np.ndarray) -> bool:

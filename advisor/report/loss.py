@@ -151,7 +151,9 @@ def _behind(window: Window) -> Iterator[Loss]:
     if wait >= batch and wait >= LEAST_WAIT:
         takes = f"a batch takes {number(median(rows_taken(window)), 'rows')}{_by_a_limit(window)}."
         left = measure(window, "catch_up_ms")
-        if isinstance(left, Estimate):
+        if not isinstance(measure(window, "backlog_rows"), Estimate):
+            yield _falling(f"The source says that it is {milliseconds(wait)} behind; {takes}")
+        elif isinstance(left, Estimate):
             yield _worked_off(window, takes, left)
         elif not _waits_at_end(window):
             rows = number(_value(window, "backlog_rows"), "rows")

@@ -24,7 +24,7 @@ from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, within_add_batch
-from advisor.report.verdict import felt
+from advisor.report.verdict import felt, files_left
 from advisor.savings import sets
 from advisor.window import Window
 
@@ -48,6 +48,7 @@ def screen(
         after=_after(window, best) if best else None,
         headroom=_headroom(window),
         span_ms=_span(window),
+        backlog_untold=_backlog_untold(window, loss),
         troubles=tuple(troubles),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),
@@ -60,6 +61,13 @@ def _headroom(window: Window) -> float | None:
     used = measure(window, "interval_used_share")
     fixed = window.facts.value("trigger") == "processing_time"
     return round(max(0.0, 1 - used.safe), 3) if fixed and isinstance(used, Estimate) else None
+
+
+def _backlog_untold(window: Window, loss: Loss | None) -> bool:
+    """Whether rows wait, since the query falls behind or files are left over, and nothing tells how long."""
+    if isinstance(measure(window, "backlog_ms"), Estimate):
+        return False
+    return files_left(window) > 0 or (loss is not None and loss.kind == "falling_behind")
 
 
 def _span(window: Window) -> float | None:

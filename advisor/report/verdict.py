@@ -56,7 +56,8 @@ def best_step(findings: Sequence[Finding]) -> BestStep | None:
 
 
 def _may_be_first(step: Advice) -> bool:
-    return step.legal != "no" and (step.takes != "new_checkpoint" or _promises(step))
+    of_one_platform = step.legal == "if" and "platform" in step.unknown  # elsewhere it may end the query
+    return step.legal != "no" and not of_one_platform and (step.takes != "new_checkpoint" or _promises(step))
 
 
 def _promises(step: Advice) -> bool:
@@ -282,16 +283,25 @@ def _outpaced(window: Window) -> Iterator[str]:
         yield f"Rows came {busy.safe:.2g} times as fast as they were processed: if that lasts, the query falls behind."
 
 
+def files_left(window: Window) -> int:
+    """The files that a source says it has not taken yet; 0 where none says so."""
+    files = _files(window)
+    return files[-1] if files else 0
+
+
+def _files(window: Window) -> list[int]:
+    if _FILES_THAT_WAIT not in window.sources:
+        return []
+    return [int(text) for text in window.sources[_FILES_THAT_WAIT] if text and text.isdigit()]
+
+
 def _files_that_wait(window: Window) -> Iterator[str]:
     """The files that a source says it has not taken yet."""
     says, prefix = _WAIT_IN.get(str(window.facts.value("source")), ("", ""))
-    if not says or _FILES_THAT_WAIT not in window.sources:
-        return
-    files = [int(text) for text in window.sources[_FILES_THAT_WAIT] if text and text.isdigit()]
-    if files and files[-1]:
+    if says and files_left(window):
         yield (
-            f"{files[-1]:,} files still wait, says {says}{_more_than(files)}: a batch takes no more than "
-            f"{prefix}maxFilesPerTrigger and maxBytesPerTrigger let it."
+            f"{files_left(window):,} files still wait, says {says}{_more_than(_files(window))}: a batch takes no more "
+            f"than {prefix}maxFilesPerTrigger and maxBytesPerTrigger let it."
         )
 
 

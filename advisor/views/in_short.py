@@ -81,7 +81,7 @@ def _trigger(query: QueryEntry) -> str:
         return f"trigger every {text.ms(interval)}" if interval else "trigger with an interval"
     if kind == "unspecified" and query.facts["trigger"].origin == "inferred":
         one_shot = "available_now" in (query.value("trigger_one_of") or ())
-        return f"{'AvailableNow, ' if one_shot else ''}default trigger or overrun interval"
+        return "default, AvailableNow or overrun trigger" if one_shot else "default or overrun trigger"
     return _TRIGGERS.get(str(kind), "trigger not known")
 
 
@@ -97,7 +97,7 @@ def latency_now_and_then(query: QueryEntry) -> str:
     found, after = query.metrics.get("record_latency_ms", _NONE), query.screen.after
     if found.p50 is None:
         return not_known(found)
-    least = "at least " if _backlog_is_hidden(query) else ""
+    least = "at least " if query.screen.backlog_untold else ""
     now = f"{least}{_spread(query, 'p50', found.p50, found.p99)}{_target(query, found.p99)}"
     now += _moving(query.trend.record_latency_ms, text.ms)
     if after is None:
@@ -107,12 +107,6 @@ def latency_now_and_then(query: QueryEntry) -> str:
     if text.ms(after.p50) == text.ms(found.p50):
         return now
     return f"{now}   → {'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
-
-
-def _backlog_is_hidden(query: QueryEntry) -> bool:
-    """Whether the query falls behind, and its sources do not tell what waits: then records wait longer than is told."""
-    loss = query.screen.loss
-    return loss is not None and loss.kind == "falling_behind" and query.metrics.get("backlog_rows", _NONE).p50 is None
 
 
 def _spread(query: QueryEntry, name: str, usual: float | None, high: float | None) -> str:
