@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from advisor.comparison import Effect, Trial, interleaved, levels
 from advisor.comparison.interleaved import Arm
-from advisor.comparison.levels import Levels
+from advisor.comparison.levels import INSIDE, Levels, is_opened
 from advisor.metrics import Missing
 from advisor.window import Window
 
@@ -30,7 +30,10 @@ def counted(arm: Arm, window: Window, latency: dict[str, float], number: int) ->
 
 
 def effects(runs: Sequence[Counted]) -> list[Trial]:
-    """The typical batch, the mean batch, each phase, record latency: estimated from progress, and where measured."""
+    """The typical batch, the mean batch, each phase, each part of addBatch where all runs were opened, record latency.
+
+    The record latency is estimated from progress, and measured where that was asked for.
+    """
     return [interleaved(list(zip((run.arm for run in runs), found, strict=True)), name, stat)
             for name, stat, found in _levels(runs)]  # fmt: skip
 
@@ -38,8 +41,10 @@ def effects(runs: Sequence[Counted]) -> list[Trial]:
 def _levels(runs: Sequence[Counted]) -> Iterator[tuple[str, str, list[float]]]:
     yield TOTAL, "typical", [run.levels.typical[TOTAL].value for run in runs]
     yield TOTAL, "mean", [run.levels.mean.value for run in runs]
-    for name in dict.fromkeys(name for run in runs for name in run.levels.typical if name != TOTAL):
-        yield name, "typical", [_value(run.levels, name) for run in runs]
+    unseen = set() if all(is_opened(run.window) for run in runs) else set(INSIDE)
+    for name in dict.fromkeys(name for run in runs for name in run.levels.typical):
+        if name != TOTAL and name not in unseen:
+            yield name, "typical", [_value(run.levels, name) for run in runs]
     yield from _estimated(runs)
     for stat in runs[0].latency:
         if all(stat in run.latency for run in runs):

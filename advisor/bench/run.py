@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from advisor.batches import Reading
 from advisor.bench.guard import check
 from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.bench.topics import own_topic
@@ -100,9 +101,10 @@ class Runner:
                 query = self._on_trial(writer, setup).start()
             except Exception as error:  # Spark's own refusals have no common class
                 return Run(setup.variant, None, _nothing(), _words(error), {})
-            window = self._steady(query, live, heard, enough)
+            self._steady(query, live, heard, enough)
             refused = _words(query.exception()) if query.exception() is not None else None
             query.stop()
+            window = self._window(live.opened())
             latency = measured(*map(pd.Timestamp, window.span)) if len(window) else {}  # type: ignore[arg-type]
             return Run(setup.variant, str(query.runId), window, refused, latency)
 
@@ -113,18 +115,18 @@ class Runner:
         every = setup.variant.trigger.get("processing_time")
         return writer.trigger(processingTime=interval(every)) if every else writer
 
-    def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, enough: int) -> Window:
-        """The window once it holds enough batches, or what there is when time is over or the query has ended."""
+    def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, enough: int) -> None:
+        """Wait until enough batches are steady, time is over or the query has ended."""
         until, wanted = time.monotonic() + self.bounds.seconds, self.bounds.batches
         while True:
             goes_on = heard.wait(query, wanted, until)
-            window = self._window(live)
-            if len(window) >= enough or not goes_on:
-                return window
-            wanted = heard.batches + max(1, (enough - len(window)) // 2)
+            steady = len(self._window(live.recorder.reading()))
+            if steady >= enough or not goes_on:
+                return
+            wanted = heard.batches + max(1, (enough - steady) // 2)
 
-    def _window(self, live: LiveAdvisor) -> Window:
-        runs = judged_runs(live.recorder.reading(), self.catalogue)
+    def _window(self, reading: Reading) -> Window:
+        runs = judged_runs(reading, self.catalogue)
         if not runs:
             return _nothing()
         window = runs[-1].window

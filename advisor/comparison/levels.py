@@ -80,17 +80,18 @@ def _known(ms: np.ndarray) -> bool:
 
 def opened_alike(before: Window, after: Window) -> bool | None:
     """Whether logs of one kind opened addBatch in both; None where a batch of one was not opened."""
-    if not (_is_opened(before) and _is_opened(after)):
+    if not (is_opened(before) and is_opened(after)):
         return None
     return all(np.isnan(before.batches[part]).all() == np.isnan(after.batches[part]).all() for part in _BY_KIND_OF_LOG)
 
 
-def _is_opened(window: Window) -> bool:
+def is_opened(window: Window) -> bool:
+    """Whether the jobs of each batch were seen."""
     return "jobs" in window.batches and not np.isnan(window.batches["jobs"]).any()
 
 
 def _inside(window: Window) -> dict[str, np.ndarray]:
-    if not _is_opened(window):
+    if not is_opened(window):
         return {}
     return {name: np.nan_to_num(window.batches[column]) for name, column in INSIDE.items()}
 

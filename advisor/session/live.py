@@ -136,7 +136,7 @@ class LiveAdvisor(SessionListener):
         Beside what `analyze` gives, `data["comparisons"]` compares each query that changed with what it was before, and
         `data["session"]` is `overhead()`.
         """
-        reading = self._opened() if stages else self.recorder.reading()
+        reading = self.opened() if stages else self.recorder.reading()
         idle, session = self.recorder.store.idle_since(), self._session_entry()
         compared: list[tuple[Comparison, ...]] = []
 
@@ -189,11 +189,11 @@ class LiveAdvisor(SessionListener):
         Asked of the JVM now, in two calls and without a job: what Spark still holds, by default its last 1,000 jobs and
         stages. Raises UsageError on Spark Connect.
         """
-        frame: pd.DataFrame = batches.to_pandas(self._opened().tables["batch_parts" if parts else "stages"])
+        frame: pd.DataFrame = batches.to_pandas(self.opened().tables["batch_parts" if parts else "stages"])
         return frame
 
-    def _opened(self) -> Reading:
-        """What is kept, with the jobs and stages that Spark still holds."""
+    def opened(self) -> Reading:
+        """What is kept, with the jobs and stages that Spark still holds. Raises UsageError on Spark Connect."""
         reading = self.recorder.reading()
         jobs, stages = self._session.jobs()
         slots = reading.sightings.filter(pc.equal(reading.sightings["fact"], "task_slots"))["value"].to_pylist()

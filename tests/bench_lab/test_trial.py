@@ -49,6 +49,13 @@ def test_the_logs_leave_the_batch(tried: Any) -> None:
         assert effects[log, "typical"]["after_ms"] < effects[log, "typical"]["before_ms"] / 2
 
 
+def test_effects_are_told_by_the_parts_of_add_batch(tried: Any) -> None:
+    parts = [one for one in tried.data["effects"] if one["name"].startswith("addBatch: ")]
+    inside = next(one for one in tried.data["effects"] if one["name"] == "addBatch")
+    assert "addBatch: not visible" not in {one["name"] for one in parts}
+    assert sum(one["before_ms"] for one in parts) == pytest.approx(inside["before_ms"], rel=0.02)
+
+
 def test_promised_and_measured_stand_side_by_side(tried: Any) -> None:
     promises = {kept["of"]: kept for kept in tried.data["promises"]}
     assert set(promises) == {"batch", "record"}
