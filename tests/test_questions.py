@@ -200,6 +200,19 @@ def test_caches_of_a_first_batch_count_from_its_start(tmp_path: Path) -> None:
     assert any(each["rule"] == "ST012" for each in query["findings"])
 
 
+def test_the_caches_of_an_idle_trigger_tell_of_partitions_without_rows(tmp_path: Path) -> None:
+    caches = {"loadedMapCacheHitCount": 1600, "loadedMapCacheMissCount": 0}
+    idle = batch(5, operators=[OLD_STATE | {"numRowsTotal": 8, "customMetrics": caches}], numInputRows=0)
+    verdict = only(told(tmp_path, pretty(idle | {"durationMs": {"getOffset": 0, "triggerExecution": 0}})))["verdict"]
+    assert "8 rows in 200 partitions" in verdict and "spark.sql.shuffle.partitions" in verdict
+
+
+def test_a_sink_that_is_cut_behind_its_description_is_known(tmp_path: Path) -> None:
+    text = pretty(batch(7, sink="ForeachBatchSink"))
+    assert value(only(told(tmp_path, text[: text.rindex("}") - 3])), "sink") == "foreach_batch"
+    assert value(only(told(tmp_path, text[: text.rindex("Sink")])), "sink") is None
+
+
 def test_an_idle_trigger_on_the_full_minute_shows_that_one_decides(tmp_path: Path) -> None:
     idle = batch(3, numInputRows=0) | {"durationMs": {"latestOffset": 5, "triggerExecution": 8}}
     aligned = only(told(tmp_path, pretty(idle | {"timestamp": "2026-03-01T08:33:00.001Z"})))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from advisor.batches import Columns
 from advisor.metrics.numbers import any_above_zero, fact_number, known, zero_filled
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
@@ -62,18 +63,22 @@ def partitions(window: Window) -> np.ndarray:
 
 
 def _untold(window: Window) -> np.ndarray:
-    """Partitions of operators that do not name them (before Spark 3.0): the pinned number, else what caches show.
-
-    A partition of the default store loads its version at most twice per batch, from a query's second batch on, and the
-    counts begin anew with a run: hits and misses over twice the batches that this run can have had are the least number
-    of partitions; half of them where the operator loads once. Only multiples of the default are believed.
-    """
+    """Partitions of operators that do not name them (before Spark 3.0): the pinned number, else what caches show."""
     pinned, operators = window.facts.get("shuffle_partitions"), window.operators
     if pinned is not None and pinned.origin == "log":
         return np.full(len(operators), float(pinned.value))
+    return shown_by_caches(operators, _with_state_before(window)[operators["batch"]])
+
+
+def shown_by_caches(operators: Columns, later: np.ndarray) -> np.ndarray:
+    """Partitions of operators by the counters of the default store's caches, NaN where these do not tell.
+
+    A partition loads its version at most twice per batch, from a query's second batch on, and the counts begin anew
+    with a run: hits and misses over twice the batches that can have loaded one (`later`) are the least number of
+    partitions; half of them where the operator loads once. Only multiples of the default are believed.
+    """
     counted = [operators[name] for name in CACHE_COUNTERS if name in operators]
     loads = np.nansum(counted, axis=0) if counted else np.zeros(len(operators))
-    later = _with_state_before(window)[operators["batch"]]
     least = np.divide(loads, 2 * later, out=np.full(len(loads), np.nan), where=later > 0)
     rounded = DEFAULT_PARTITIONS * np.ceil(least / DEFAULT_PARTITIONS)
     return np.where(

@@ -75,8 +75,13 @@ def _lacking(thing: dict[str, Any], fragment: Fragment) -> Iterator[str]:
             there = isinstance(thing.get(part), dict) and "triggerExecution" in thing[part]
         else:
             there = thing.get(part) is not None or (part == "numInputRows" and _counted(thing, fragment))
-        if not there or part in fragment.in_part:
+        if not there or (part in fragment.in_part and not (part == "sink" and _names_itself(thing[part]))):
             yield part
+
+
+def _names_itself(sink: object) -> bool:
+    """Whether a sink that is not all there tells its description: all that is taken from it beside a count."""
+    return isinstance(sink, dict) and "description" in sink
 
 
 def _counted(thing: dict[str, Any], fragment: Fragment) -> bool:

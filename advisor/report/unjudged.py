@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from advisor.batches import Batches, Columns
 from advisor.facts import is_older
 from advisor.facts.trigger import LATE_MS
 from advisor.metrics.numbers import any_above_zero, known
+from advisor.metrics.state import shown_by_caches
 from advisor.metrics.words import milliseconds, number
 from advisor.window import PHASES, Window
 
@@ -79,7 +80,7 @@ def idle(triggers: Batches) -> str:
     asks = f", {_range(rows[discovery[0]])} of it {PHASES[discovery[0]]}" if discovery else ""
     triggers_word = "An idle trigger takes" if len(triggers) == 1 else f"{len(triggers):,} idle triggers take"
     took = _range(rows["trigger_execution_ms"])
-    return f"{triggers_word} {took}{asks}.{_on_the_minute(rows['timestamp'])}{_state(triggers.operators)}"
+    return f"{triggers_word} {took}{asks}.{_on_the_minute(rows['timestamp'])}{_state(triggers)}"
 
 
 def _without_add_batch(rows: Columns) -> str:
@@ -97,33 +98,44 @@ def _on_the_minute(starts: np.ndarray) -> str:
 
 class _Operator(NamedTuple):
     name: str | None
-    shuffle_partitions: float
-    store_instances: float
     rows_total: float
-
-    @property
-    def partitions(self) -> int:
-        known = [count for count in (self.shuffle_partitions, self.store_instances) if count > 0]
-        return int(known[0]) if known else 0
+    partitions: float
 
 
-def _state(operators: Columns) -> str:
-    batch = operators["batch"]
-    last = operators.where(batch == batch[-1:])
-    kept = [_Operator(*values) for values in zip(*(last[name] for name in _Operator._fields), strict=True)]
+def _state(triggers: Batches) -> str:
+    batch = triggers.operators["batch"]
+    last = triggers.operators.where(batch == batch[-1:])
+    kept = [
+        _Operator(*values) for values in zip(last["name"], last["rows_total"], _of_each(triggers, last), strict=True)
+    ]
     if not kept:
         return ""
-    told = " and ".join(f"{each.name or 'an operator'}{_rows(each)}{_partitions(each)}" for each in kept)
-    empty = "Partitions with next to no rows cost a task and a commit each in every batch. "
+    names = " and ".join(f"{each.name or 'an operator'}{_rows(each)}{_partitions(each)}" for each in kept)
     return (
-        f" The query keeps state: {told}. {empty if any(map(_nearly_empty, kept)) else ''}"
+        f" The query keeps state: {names}. {_EMPTY if any(map(_nearly_empty, kept)) else ''}"
         "State timings in an idle event are those of the last batch: nothing is judged by them."
     )
 
 
+_EMPTY: Final = (
+    "Partitions with next to no rows cost a task and a commit each in every batch; their number is "
+    "spark.sql.shuffle.partitions as it was at the checkpoint's first batch. "
+)
+
+
+def _of_each(triggers: Batches, operators: Columns) -> np.ndarray:
+    """The partitions of each operator: as it says, else as its caches show; NaN where nothing does.
+
+    An idle trigger has the next batch's number, and a query's first batch loads no state.
+    """
+    shown = np.where(operators["shuffle_partitions"] > 0, operators["shuffle_partitions"], operators["store_instances"])
+    later = np.full(len(operators), triggers.rows["batch_id"][-1] - 1.0)
+    return np.where(shown > 0, shown, shown_by_caches(operators, later))
+
+
 def _partitions(operator: _Operator) -> str:
     count = operator.partitions
-    return f" in {count:,} partition{'' if count == 1 else 's'}" if count else ""
+    return "" if np.isnan(count) else f" in {count:,.0f} partition{'' if count == 1 else 's'}"
 
 
 def _rows(operator: _Operator) -> str:
