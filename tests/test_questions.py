@@ -477,3 +477,35 @@ def test_a_batch_without_rows_is_taken_apart(tmp_path: Path) -> None:
     query = only(told(tmp_path, compact(batch(7, numInputRows=0, operators=[STATE], sources=[]))))
     assert "A batch without rows takes 9.9 s: addBatch 9.3 s" in query["verdict"]
     assert query["window"]["batches"] == 0
+
+
+@pytest.mark.parametrize(
+    ("starts", "rate", "interval"),
+    [
+        ("2026-03-01T13:52:50.001Z", 9 / 9.4, 10_000),
+        ("2026-03-01T20:30:00.004Z", 9 / 432.3, 600_000),
+        ("2026-03-01T13:52:50.001Z", 9 / 0.2, None),
+        ("2026-03-01T13:52:51.001Z", 9 / 9.4, None),
+    ],
+)
+def test_a_batch_that_waited_and_began_on_time_shows_a_trigger(
+    tmp_path: Path, starts: str, rate: float, interval: int | None
+) -> None:
+    """A trigger of one second would have started a batch in between."""
+    short = batch(6, addBatch=140, triggerExecution=213, walCommit=42, numInputRows=9, sources=[])
+    query = only(told(tmp_path, pretty(short | {"timestamp": starts, "inputRowsPerSecond": rate})))
+    assert query["facts"]["trigger_interval_ms"] == {"value": interval, "from": "inferred" if interval else None}
+    assert ("likely starts one only every" in query["verdict"]) == bool(interval)
+
+
+def test_an_interval_that_a_person_gives_is_one_of_processing_time(tmp_path: Path) -> None:
+    path = tmp_path / "asked.txt"
+    path.write_text(pretty(batch(7)), encoding="utf-8")
+    query = only(advisor.analyze(path, set=["trigger_interval_ms=60000"]).data)
+    assert query["facts"]["trigger"] == {"value": "processing_time", "from": "user"}
+
+
+def test_metrics_of_real_time_mode_that_are_null_show_none(tmp_path: Path) -> None:
+    """Newer Sparks name them in every event, and a Python dict says None."""
+    record = f"PROGRESS = {batch(7) | {'rtmMetrics': None}!r}"
+    assert value(only(told(tmp_path, record)), "trigger") == "processing_time"

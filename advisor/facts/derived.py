@@ -88,7 +88,12 @@ def _at_least_on_databricks(candidates: Candidates) -> None:
 
 
 def _trigger(candidates: Candidates) -> None:
-    """Kinds of trigger that this Spark does not have yet are no longer possible; what alone is left is known."""
+    """An interval is one of processing time; kinds that this Spark does not have yet are no longer possible.
+
+    What alone is left is known.
+    """
+    for origin in candidates.get("trigger_interval_ms", {}):
+        _put(candidates, "trigger", "processing_time", origin)
     found = candidates.get("trigger_one_of")
     if not found:
         return

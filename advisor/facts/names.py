@@ -65,7 +65,7 @@ _QUERY = (
         "int",
         "interval of the trigger",
         "'falling behind' lines, session, or batches that start at its multiples",
-        (*_ASKED, "progress"),
+        (*_ASKED, "progress", "inferred"),
         unit="ms",
         minimum=0,
         asks="What is the interval of the trigger?",

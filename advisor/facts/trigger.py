@@ -49,6 +49,9 @@ _AT_A_BLOW: Final = ("rate", "rate_micro_batch")
 """Sources that give all that AvailableNow asks for in one batch (tried on Spark 4.3.0)."""
 
 _SHORTEST_BY_RATE_MS: Final = 1000
+_SHORTEST_BY_WAIT_MS: Final = 5000
+_WAITED: Final = 2
+"""Times as long as the batch that the time since the trigger before must be, to be a wait."""
 _STEP_SHARE: Final = 0.01
 """How far from an interval the time that a rate tells may lie."""
 
@@ -122,12 +125,13 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     by_rate = _interval_by_rate(executed)
     if by_rate is not None:
         return _every(by_rate)
-    return {}
+    by_wait = _interval_by_wait(executed)
+    return {} if by_wait is None else _every(by_wait, "inferred")
 
 
-def _every(interval: int) -> dict[str, Known]:
+def _every(interval: int, origin: str = "progress") -> dict[str, Known]:
     """An interval that the starts show: by chance, they would not lie at its multiples."""
-    return {"trigger": Known("processing_time", "progress"), "trigger_interval_ms": Known(interval, "progress")}
+    return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
 
 
 def _interval_by_rate(executed: Columns) -> int | None:
@@ -137,14 +141,31 @@ def _interval_by_rate(executed: Columns) -> int | None:
     batch starts at a multiple of it, an interval of that length is all but certain; intervals below a second are left
     out, as a start lies near one of their multiples by chance.
     """
+    steps, starts, _ = _since_the_trigger_before(executed)
+    usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(steps, each)]
+    return next((each for each in usual if len(starts) and (starts % each < LATE_MS).all()), None)
+
+
+def _interval_by_wait(executed: Columns) -> int | None:
+    """The least interval that explains why a few batches, one even, waited and then began at its multiple.
+
+    The trigger before may have been late, a run's first one say, so that the time since then is shorter than the
+    interval. By default trigger a batch or a poll begins at once after the other; one that lasted so long and ended
+    within 20 ms of a multiple of five seconds or more is one in 250. Starts cut to seconds say nothing.
+    """
+    steps, starts, durations = _since_the_trigger_before(executed)
+    if not len(starts) or whole_seconds(starts) or (steps < _WAITED * durations).any():
+        return None
+    usual = (each for each in _USUAL_MS if each >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max()))
+    return next((each for each in usual if (starts % each < LATE_MS).all()), None)
+
+
+def _since_the_trigger_before(executed: Columns) -> tuple[npt.NDArray[np.float64], Millis, npt.NDArray[np.float64]]:
+    """Of each batch that tells its rate: ms since the trigger before, its start, how long it took."""
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = executed["input_rows"] / executed["input_rows_per_second"] * 1000
     told = np.isfinite(steps) & ~np.isnan(executed["timestamp"]) & (executed["input_rows_per_second"] > 0)
-    if not told.any():
-        return None
-    steps, starts = steps[told], executed["timestamp"][told].astype(np.int64)
-    usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(steps, each)]
-    return next((each for each in usual if (starts % each < LATE_MS).all()), None)
+    return steps[told], executed["timestamp"][told].astype(np.int64), executed["trigger_execution_ms"][told]
 
 
 def _near(steps: npt.NDArray[np.float64], interval: int) -> bool:

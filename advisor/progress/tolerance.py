@@ -76,7 +76,7 @@ def _event(thing: dict[str, Any]) -> Progress:
         sink=_record(Sink, thing.get("sink"), "sink"),
         **_fields(Progress, thing, "", only=_PLAIN),
     )
-    if "rtmMetrics" in thing or "latencies" in thing:
+    if any(thing.get(key) is not None for key in ("rtmMetrics", "latencies")):  # newer Sparks name it where it is null
         event.latencies = msgspec.Raw(b"{}")
     return event
 

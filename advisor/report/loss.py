@@ -250,9 +250,11 @@ def _interval_wait(window: Window, batch: float) -> Iterator[Loss]:
     interval = _interval(window)
     if not interval or interval <= batch or not _value(window, "unwanted_interval_wait_ms"):
         return
+    likely = "likely " if window.facts["trigger_interval_ms"].origin == "inferred" else ""
     yield Loss(
         kind="interval",
-        says=f"A batch takes {milliseconds(batch)}, and the trigger starts one only every {milliseconds(interval)}: "
+        says=f"A batch takes {milliseconds(batch)}, and the trigger {likely}starts one only every "
+        f"{milliseconds(interval)}: "
         f"records wait for the trigger.{_otherwise(window, interval)}",
         ms=interval - batch,
         share=(interval - batch) / interval,

@@ -78,7 +78,8 @@ def _state_kept(query: QueryEntry) -> str:
 def _trigger(query: QueryEntry) -> str:
     kind, interval = query.value("trigger"), query.value("trigger_interval_ms")
     if kind == "processing_time":
-        return f"trigger every {text.ms(interval)}" if interval else "trigger with an interval"
+        likely = "likely " if interval and query.facts["trigger_interval_ms"].origin == "inferred" else ""
+        return f"trigger {likely}every {text.ms(interval)}" if interval else "trigger with an interval"
     if kind == "unspecified" and query.facts["trigger"].origin == "inferred":
         one_shot = "available_now" in (query.value("trigger_one_of") or ())
         return "default, AvailableNow or overrun trigger" if one_shot else "default or overrun trigger"
