@@ -492,7 +492,7 @@ def test_a_batch_that_waited_and_began_on_time_shows_a_trigger(
     tmp_path: Path, starts: str, rate: float, interval: int | None
 ) -> None:
     """A trigger of one second would have started a batch in between."""
-    short = batch(6, addBatch=140, triggerExecution=213, walCommit=42, numInputRows=9, sources=[])
+    short = batch(6, addBatch=140, queryPlanning=10, triggerExecution=213, walCommit=42, numInputRows=9, sources=[])
     query = only(told(tmp_path, pretty(short | {"timestamp": starts, "inputRowsPerSecond": rate})))
     assert query["facts"]["trigger_interval_ms"] == {"value": interval, "from": "inferred" if interval else None}
     assert ("likely starts one only every" in query["verdict"]) == bool(interval)
