@@ -762,3 +762,33 @@ class TestStopped:
         told = [seen("stopped", value=True, offset=900_000), seen("query_name", "orders", run=RUN, offset=10)]
         evidence = Evidence(sightings(*told), frame([BATCH | {"runId": RUN}]))
         assert settle(evidence.of(RUN)).value("stopped") is True
+
+
+@pytest.mark.parametrize(
+    ("operator", "mode"),
+    [
+        ({"numRowsRemoved": 100, "numRowsUpdated": 300, "numRowsTotal": 900}, "append"),
+        ({"numRowsRemoved": 0, "numRowsUpdated": 100, "numRowsTotal": 900}, "update"),
+        ({"numRowsRemoved": 0, "numRowsUpdated": 30, "numRowsTotal": 100}, "complete"),
+        ({"numRowsRemoved": 100, "numRowsUpdated": 100, "numRowsTotal": 900}, None),
+        ({"numRowsRemoved": 0, "numRowsUpdated": 300, "numRowsTotal": 900}, None),
+    ],
+)
+def test_the_rows_that_a_sink_got_show_the_output_mode(operator: dict[str, int], mode: str | None) -> None:
+    """Each batch reads 100 rows and hands 100 to the sink."""
+    told = computed(frame([{**BATCH, "operators": [{"operatorName": "stateStoreSave", **operator}]}] * 12))
+    assert told.get("output_mode") == (Known(mode, "inferred") if mode else None)
+
+
+def test_a_sink_that_got_nothing_while_the_state_changed_is_in_append_mode() -> None:
+    waits = {"operatorName": "stateStoreSave", "numRowsRemoved": 0, "numRowsUpdated": 3, "numRowsTotal": 9}
+    batches = events([{**BATCH, "operators": [waits]}] * 12)
+    for batch in batches:
+        batch["sink"]["numOutputRows"] = 0
+    assert computed(table(batches))["output_mode"] == Known("append", "inferred")
+    assert "output_mode" not in computed(table(batches[:5]))
+
+
+def test_a_file_sink_takes_append_mode_only() -> None:
+    told = values(settle(Evidence(sightings(), frame([{**BATCH, "sink": "FileSink[/out]"}])).of(RUN)))
+    assert told["output_mode"] == "append"

@@ -42,6 +42,8 @@ SLUGS: Final = {
     "ST010": "state-snapshot-lag",
     "ST011": "late-rows-dropped",
     "ST012": "state-partitions-nearly-empty",
+    "ST015": "watermark-in-the-future",
+    "ST016": "watermark-far-behind",
     "TR001": "falling-behind",
     "TR002": "fixed-cost-dominates",
     "TR003": "empty-batches",

@@ -8,7 +8,8 @@ from advisor.contract.advice import Passed, StepName
 from advisor.contract.base import Entry
 
 LossKind = Literal[
-    "falling_behind", "backlog", "slower_than_before", "spikes", "slow_batches", "interval", "within_add_batch", "logs",
+    "falling_behind", "backlog", "slower_than_before", "spikes", "slow_batches", "interval", "watermark",
+    "within_add_batch", "logs",
     "discovery", "planning", "add_batch", "unaccounted", "other",
 ]  # fmt: skip
 """What time is lost to; those of a batch's phases are also the parts of a batch."""

@@ -27,6 +27,7 @@ def derive(candidates: Candidates) -> None:
     _databricks(candidates)
     _slots(candidates)
     _delta(candidates)
+    _output_mode(candidates)
     _log_purge(candidates)
     _trigger(candidates)
     _async_progress(candidates)
@@ -140,6 +141,12 @@ def _delta(candidates: Candidates) -> None:
     sink = _best(candidates, "sink")
     if sink is not None and sink not in ("foreach", "foreach_batch", "other"):
         _put(candidates, "writes_delta", sink == "delta", "computed")
+
+
+def _output_mode(candidates: Candidates) -> None:
+    """Spark's file sink takes append mode only."""
+    if _best(candidates, "sink") == "file":
+        _put(candidates, "output_mode", "append", "computed")
 
 
 def _slots(candidates: Candidates) -> None:

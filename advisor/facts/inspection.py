@@ -76,6 +76,8 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         "trigger": "real_time" if events["real_time"].any() or real_time(executed, sources) else None,
     }
     found = {name: Known(value, "progress") for name, value in told.items() if value is not None}
+    if mode := _output_mode(executed, operators):
+        found["output_mode"] = Known(mode, "inferred")
     if held_by := _slots_held_by(executed):
         found["slots_held_by"] = Known(held_by, "computed")
     if len(batches.stages) and (batches.stages["what"].astype(str) == LOG_CHECKPOINT).any():
@@ -143,6 +145,26 @@ def _state(executed: Columns, operators: Columns, keys: set[str]) -> dict[str, A
         "state_operators": ",".join(names) if names else None,
         "state_store": _state_store(keys) if stateful else None,
     }
+
+
+_ROWS_OF_MODE: Final = {"append": "rows_removed", "update": "rows_updated", "complete": "rows_total"}
+"""Which rows of an aggregation's state come out in a batch (tried on Spark 3.5.9 and 4.3.0)."""
+_FEWEST_OUTPUTS: Final = 3
+"""Batches with output that show a mode."""
+_FEWEST_CHANGES: Final = 10
+"""Batches that changed the state and show one while the sink got next to nothing."""
+
+
+def _output_mode(executed: Columns, operators: Columns) -> str | None:
+    """The mode in which the rows that the sink got are, in every batch, those rows of the one aggregation's state."""
+    if len(operators) != len(executed) or set(operators["name"]) != {"stateStoreSave"}:
+        return None
+    got = executed["sink_rows"]
+    many = (got > 0).sum() >= _FEWEST_OUTPUTS or (operators["rows_updated"] > 0).sum() >= _FEWEST_CHANGES
+    if np.isnan(got).any() or not many:
+        return None
+    fits = [mode for mode, rows in _ROWS_OF_MODE.items() if np.array_equal(operators[rows], got)]
+    return fits[0] if len(fits) == 1 else None
 
 
 def _unless_lacking(executed: Columns, part: str) -> bool | None:

@@ -10,10 +10,8 @@ import numpy as np
 from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median, rank_correlation
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.metrics.slopes import kendall_p_value, theil_sen
-from advisor.metrics.state import per_batch
 from advisor.window import Window
 
-NO_EVENT_TIME = Missing("the query has no event time")
 _BEHIND = "metrics:avgMsBehindLatest"
 _IS_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
@@ -112,24 +110,6 @@ def _behind_by_the_source(window: Window) -> np.ndarray | None:
     return None if np.isnan(furthest).all() else furthest
 
 
-@batch_metric("ms")
-def watermark_lag_ms(window: Window) -> Batchwise:
-    """The trigger's start less the watermark: append mode holds a window's result at least this long after its rows."""
-    return _behind_clock(window, "watermark")
-
-
-@batch_metric("ms")
-def event_time_lag_ms(window: Window) -> Batchwise:
-    """The trigger's start less the newest event time of the batch: the delay before Spark reads a row."""
-    return _behind_clock(window, "event_time_max")
-
-
-def _behind_clock(window: Window, column: str) -> Batchwise:
-    moment = window.batches[column]
-    moment = np.where(moment > 0, moment, np.nan)  # Spark starts every watermark at 1970
-    return NO_EVENT_TIME if np.isnan(moment).all() else window.batches["timestamp"] - moment
-
-
 @batch_metric("ratio", "count")
 def reread_factor(window: Window) -> Batchwise:
     """Rows that the batch counted over the rows between its offsets: 2 when the source was read twice."""
@@ -137,26 +117,6 @@ def reread_factor(window: Window) -> Batchwise:
     if np.isnan(delta).all():
         return Missing("the sources' offsets do not tell how many rows lie between them")
     return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
-
-
-@batch_metric("rows", "count")
-def late_rows(window: Window) -> Batchwise:
-    """Rows that the watermark dropped."""
-    return per_batch(window, window.operators["rows_dropped_by_watermark"])
-
-
-@batch_metric("share", "count")
-def late_rows_share(window: Window) -> Batchwise:
-    """Rows that the watermark dropped over rows read; above 1 where the batch was computed several times."""
-    rows = window.batches["input_rows"]
-    return late_rows(window) / np.where(rows > 0, rows, np.nan)
-
-
-@batch_metric("ratio", "count")
-def least_computations(window: Window) -> Batchwise:
-    """How many times the batch was computed at least: one computation drops no more rows than were read."""
-    share = late_rows_share(window)
-    return np.maximum(np.ceil(share), 1.0) if isinstance(share, np.ndarray) else share
 
 
 @batch_metric("ms")

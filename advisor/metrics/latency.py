@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from advisor.metrics.flow import backlog_ms, watermark_lag_ms
+from advisor.metrics.event_time import watermark_delay_ms
+from advisor.metrics.flow import backlog_ms
 from advisor.metrics.numbers import fact_number, median, zero_filled
 from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles, Windowed, remembered, window_metric
@@ -209,15 +210,24 @@ def _held_back(window: Window) -> Missing:
     if any(name.startswith(ARBITRARY) for name in names):
         return Missing("when the query's own code on its state gives out its results is not known")
     if _fact(window, "output_mode") is None:
-        return Missing("in append mode results wait for the watermark; the output mode is not known", "output_mode")
+        return Missing(
+            f"in append mode results wait for the watermark{watermark_behind(window)}; the output mode is not known",
+            "output_mode",
+        )
     behind = watermark_behind(window)
-    return Missing(f"in append mode a window's result waits until the watermark has passed the window's end{behind}")
+    return Missing(f"in append mode a window's result waits until the watermark{behind} has passed the window's end")
+
+
+def watermark_wait_ms(window: Window) -> float:
+    """How far the watermark typically lies behind the newest event; 0 where that is not known, or it is ahead."""
+    delay = watermark_delay_ms(window)
+    return max(0.0, median(delay)) if isinstance(delay, np.ndarray) else 0.0
 
 
 def watermark_behind(window: Window) -> str:
-    """How far the watermark lies behind the clock, in words; nothing where that is not known."""
-    lag = watermark_lag_ms(window)
-    return f"; the watermark lies {milliseconds(median(lag))} behind the clock" if isinstance(lag, np.ndarray) else ""
+    """` (15 min behind the newest event)`, to be said of the watermark; nothing where that is not known."""
+    behind = watermark_wait_ms(window)
+    return f" ({milliseconds(behind)} behind the newest event)" if behind > 0 else ""
 
 
 def _fact(window: Window, name: str) -> object:

@@ -10,6 +10,7 @@ from advisor.errors import did_you_mean, fault
 from advisor.metrics import (
     commits,
     cost,
+    event_time,
     fetch,
     flow,
     growth,
@@ -31,6 +32,7 @@ from advisor.window import Window
 _MODULES = (
     state,
     flow,
+    event_time,
     growth,
     phases,
     latency,

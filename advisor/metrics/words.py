@@ -31,13 +31,15 @@ def number(value: float, unit: Unit) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """`0.4 ms`, `23 ms`, `1.2 s`, `9.1 min`, `3.2 h`."""
+    """`0.4 ms`, `23 ms`, `1.2 s`, `9.1 min`, `3.2 h`, `11.9 days`."""
     size = abs(value)
     if size < 1000:
         return f"{value:.1f} ms" if 0 < size < 9.95 and size != round(size) else f"{value:.0f} ms"
     if size < 120_000:
         return f"{value / 1000:.1f} s"
-    return f"{value / 60_000:.1f} min" if size < 7_200_000 else f"{value / 3_600_000:.1f} h"
+    if size < 7_200_000:
+        return f"{value / 60_000:.1f} min"
+    return f"{value / 3_600_000:.1f} h" if size < 172_800_000 else f"{value / 86_400_000:,.1f} days"
 
 
 def with_article(number: str) -> str:

@@ -15,7 +15,14 @@ from advisor.report.verdict import FEWEST_BATCHES
 from advisor.window import Window
 
 MOST_CLOSEST = 2
-_WRONG: tuple[LossKind, ...] = ("falling_behind", "backlog", "slower_than_before", "spikes", "slow_batches")
+_WRONG: tuple[LossKind, ...] = (
+    "falling_behind",
+    "backlog",
+    "slower_than_before",
+    "spikes",
+    "slow_batches",
+    "watermark",
+)
 
 
 def calm(

@@ -13,6 +13,7 @@ from advisor.facts.bounds import shortened
 from advisor.metrics import METRICS, Estimate, Missing, measure
 from advisor.metrics.flow import SAME_LOAD, rows_taken
 from advisor.metrics.labels import label
+from advisor.metrics.latency import waits_for_watermark, watermark_wait_ms
 from advisor.metrics.numbers import fact_number, known, median, quantile
 from advisor.metrics.phases import DATABRICKS, DISCOVERY, OFFSET_LOG, hides_commit_log, summed
 from advisor.metrics.spikes import Rhythm, rhythm
@@ -30,6 +31,7 @@ LEAST_SPIKES = 0.05  # of all time
 NO_CAUSE = ("add_batch", "unaccounted", "other")  # losses that name a phase, and not what it does
 COMPACTED_EVERY = 10  # batches, by default: the log of a file sink, and Delta's checkpoint
 NEARLY_FULL = 0.8  # of the trigger interval
+LONG_WAIT_MS, LONG_WAIT = 60_000.0, 20.0  # for the watermark: so long, and so many times a batch, is worth a headline
 IN_GENERAL = 0.5  # what counts of them
 LEAST_NAMED = 0.2  # of addBatch: a part that takes less is not named beside it
 
@@ -99,6 +101,7 @@ def _losses(window: Window, findings: Sequence[Finding], changed: Changed | None
     usual = 1 - sum(loss.share or 0.0 for loss in held_up) / (batch / cycle)  # of all batch time: the usual batches'
     yield from held_up
     yield from _interval_wait(window, batch)
+    yield from _watermark_wait(window, cycle, findings)
     yield from _slower(window, changed, batch / cycle)
     for part in _typical_parts(window):
         most = inside[0] if inside and part.kind == "add_batch" else None
@@ -258,6 +261,28 @@ def _interval_wait(window: Window, batch: float) -> Iterator[Loss]:
         f"records wait for the trigger.{_otherwise(window, interval)}",
         ms=interval - batch,
         share=(interval - batch) / interval,
+    )
+
+
+def long_watermark_wait_ms(window: Window) -> float:
+    """What the watermark lies behind the newest event, where results of windows may wait for it; 0 if it is short."""
+    behind = watermark_wait_ms(window)
+    short = behind < max(LONG_WAIT_MS, LONG_WAIT * _value(window, "trigger_execution_ms"))
+    return 0.0 if short or waits_for_watermark(window) is False else behind
+
+
+def _watermark_wait(window: Window, cycle: float, findings: Sequence[Finding]) -> Iterator[Loss]:
+    """That results wait for the watermark far longer than for any batch."""
+    behind = long_watermark_wait_ms(window)
+    if not behind or not waits_for_watermark(window):
+        return
+    yield Loss(
+        kind="watermark",
+        says=f"A window's result waits until the watermark ({milliseconds(behind)} behind the newest event) has passed "
+        f"the window's end. A batch takes {milliseconds(_value(window, 'trigger_execution_ms'))}.",
+        ms=behind,
+        share=round(behind / (behind + cycle), 3),
+        rule=next((finding.rule for finding in findings if finding.rule == "ST016"), None),
     )
 
 

@@ -178,7 +178,7 @@ def _held_back(window: Window) -> list[str]:
     if waits_for_watermark(window):
         behind = watermark_behind(window)
         return [
-            f"In append mode a window's result waits until the watermark has passed the window's end{behind}. "
+            f"In append mode a window's result waits until the watermark{behind} has passed the window's end. "
             "A shorter batch brings it sooner; most of the wait is window and watermark."
         ]
     if window.facts.value("watermarked") and "symmetricHashJoin" in operators(window):

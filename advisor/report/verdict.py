@@ -16,7 +16,7 @@ from advisor.metrics.numbers import any_above_zero, fact_number, median
 from advisor.metrics.words import milliseconds, number
 from advisor.report.change import slower
 from advisor.report.judged import Judged
-from advisor.report.loss import BY_BATCH, NEARLY_FULL, NO_CAUSE
+from advisor.report.loss import BY_BATCH, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
 from advisor.report.unjudged import first_batch, idle, without_rows
 from advisor.window import Window
 
@@ -31,7 +31,7 @@ _WAIT_IN = {"auto_loader": ("Auto Loader", "cloudFiles."), "delta": ("Delta's so
 """Sources of Databricks that tell the files that wait, and how their limits are called."""
 _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
-_OF_WHAT_COMES = ("ST007",)
+_OF_WHAT_COMES = ("ST007", "ST015")
 """Rules that speak of what the query comes to, whatever a batch takes today."""
 _TOO_LONG: tuple[LossKind, ...] = ("falling_behind", "backlog")
 """Losses that say that batches take too long, and not why."""
@@ -157,7 +157,8 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     seen = [
         finding.says
         for finding in findings
-        if finding.measure is None or not finding.steps or finding.rule in _OF_WHAT_COMES
+        if finding.explained_by is None
+        and (finding.measure is None or not finding.steps or finding.rule in _OF_WHAT_COMES)
     ]
     causes = [*_what_explains(findings, loss), *_in_general_words(findings, loss)]
     seen = [*dict.fromkeys([*causes, *seen])]
@@ -209,6 +210,12 @@ def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[L
     yield from ((("spikes", "slow_batches"), words) for words in _uneven(window))
     yield from ((("falling_behind",), words) for words in _outpaced(window))
     yield from (((), words) for words in _files_that_wait(window))
+    if behind := long_watermark_wait_ms(window):
+        yield (
+            ("watermark",),
+            f"The watermark lies {milliseconds(behind)} behind the newest event: in append mode results of windows "
+            "wait for it, and the state of that time is kept.",
+        )
     if changed is not None and slower(changed):
         yield ("slower_than_before",), f"{changed.says.partition(';')[0].rstrip('.')}."
 

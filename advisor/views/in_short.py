@@ -24,6 +24,7 @@ LOSSES: dict[LossKind, str] = {
     "spikes": "spikes",
     "slow_batches": "slow batches",
     "interval": "waiting for the trigger",
+    "watermark": "waiting for the watermark",
     "within_add_batch": "in addBatch",
     "logs": "logs",
     "discovery": "source",

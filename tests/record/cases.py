@@ -252,6 +252,24 @@ STATE = (
         conf={"spark.sql.shuffle.partitions": ""},
         runs=until(40, 240),
     ),
+    Case(
+        "ST015/odd-event",
+        "one event of ten years hence moves the watermark, and the windows of all later rows are dropped",
+        shape={"name": "windowed", "delay": "2 seconds", "odd": 200},
+        source={"format": "rate", "rowsPerSecond": "20", "numPartitions": "2"},
+        trigger="1 second",
+        expect=("ST015",),
+        runs=until(25),
+    ),
+    Case(
+        "ST016/five-minutes",
+        "windows of two seconds wait for a watermark five minutes behind, though no row comes late",
+        shape={"name": "windowed", "delay": "5 minutes"},
+        source={"format": "rate", "rowsPerSecond": "20", "numPartitions": "2"},
+        trigger="1 second",
+        expect=("ST016",),
+        runs=until(45),
+    ),
 )
 
 TRIGGERS = (

@@ -66,6 +66,16 @@ def never_forgotten(frame: DataFrame, shape: Made) -> DataFrame:
     return rows.dropDuplicates(["value"])
 
 
+def windowed(frame: DataFrame, shape: Made) -> DataFrame:
+    """A count of rows in windows of two seconds; the row `odd`, if there is one, says that it is ten years younger."""
+    time = functions.col("timestamp")
+    odd = functions.col("value") == functions.lit(shape.get("odd", -1))
+    rows = frame.withColumn(
+        "timestamp", functions.when(odd, time + functions.expr("INTERVAL 10 YEARS")).otherwise(time)
+    )
+    return rows.withWatermark("timestamp", shape["delay"]).groupBy(functions.window("timestamp", "2 seconds")).count()
+
+
 def joined(frame: DataFrame, shape: Made) -> DataFrame:
     """The stream joined with a second one over a range of time."""
     rows = work_on_rows(frame, shape)
@@ -134,7 +144,7 @@ def shuffled(frame: DataFrame, _: Made) -> DataFrame:
 SHAPES: dict[str, Callable[[DataFrame, Made], DataFrame]] = {
     shape.__name__: shape
     for shape in (
-        plain, work_on_rows, to_kafka, count_by_key, without_duplicates, never_forgotten, joined,
+        plain, work_on_rows, to_kafka, count_by_key, without_duplicates, never_forgotten, windowed, joined,
         wide, with_ages, in_python, beside_static_side, sleeping, in_folders, many_branches, shuffled,
     )
 }  # fmt: skip

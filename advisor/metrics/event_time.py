@@ -1,0 +1,107 @@
+"""Event time: how far it lies behind the clock, the watermark behind it, and which rows come too late."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advisor.metrics.numbers import median
+from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
+from advisor.metrics.state import per_batch
+from advisor.window import Window
+
+NO_EVENT_TIME = Missing("the query has no event time")
+SECOND_MS, AS_LATE_AGAIN = 1000.0, 2.0
+"""Times as late as the latest row that was seen: so much delay is left to rows that come later still."""
+
+
+def moment_of(window: Window, column: str) -> np.ndarray:
+    """An event time or the watermark of each batch, ms since 1970; NaN where there is none yet.
+
+    Spark starts every watermark at 1970.
+    """
+    moment = window.batches[column]
+    found: np.ndarray = np.where(moment > 0, moment, np.nan)
+    return found
+
+
+@batch_metric("ms")
+def watermark_lag_ms(window: Window) -> Batchwise:
+    """The trigger's start less the watermark: append mode holds a window's result at least this long after its rows."""
+    return _behind_clock(window, "watermark")
+
+
+@batch_metric("ms")
+def event_time_lag_ms(window: Window) -> Batchwise:
+    """The trigger's start less the newest event time of the batch: the delay before Spark reads a row."""
+    return _behind_clock(window, "event_time_max")
+
+
+def _behind_clock(window: Window, column: str) -> Batchwise:
+    moment = moment_of(window, column)
+    return NO_EVENT_TIME if np.isnan(moment).all() else window.batches["timestamp"] - moment
+
+
+@batch_metric("ms")
+def watermark_delay_ms(window: Window) -> Batchwise:
+    """The newest event time of the batch less the watermark that it used; below 0 where the watermark is ahead.
+
+    In append mode a window's result waits at least so long after the window's end.
+    """
+    delay = window.batches["event_time_max"] - moment_of(window, "watermark")
+    return NO_EVENT_TIME if np.isnan(delay).all() else delay
+
+
+@batch_metric("ms")
+def watermark_ahead_of_clock_ms(window: Window) -> Batchwise:
+    """The watermark less the trigger's start, 0 where it is not ahead: only an event of the future moves it there."""
+    watermark = moment_of(window, "watermark")
+    ahead: np.ndarray = np.maximum(watermark - window.batches["timestamp"], 0.0)
+    return NO_EVENT_TIME if np.isnan(watermark).all() else ahead
+
+
+@window_metric("ms")
+def latest_row_ms(window: Window) -> Windowed:
+    """By how much the latest row came after a newer one, at most: the newest event time till then less its own."""
+    newest, oldest = window.batches["event_time_max"], window.batches["event_time_min"]
+    told = ~np.isnan(newest) & ~np.isnan(oldest)
+    if not told.any():
+        return NO_EVENT_TIME
+    return Estimate.exactly(float((np.maximum.accumulate(newest[told]) - oldest[told]).max()))
+
+
+@window_metric("ms")
+def advised_watermark_delay_ms(window: Window) -> Windowed:
+    """A delay, in whole seconds, that keeps rows which come twice as late as the latest one in these batches."""
+    latest = latest_row_ms(window)
+    if not isinstance(latest, Estimate):
+        return latest
+    return Estimate.exactly(max(1.0, np.ceil(AS_LATE_AGAIN * latest.high / SECOND_MS)) * SECOND_MS)
+
+
+@window_metric("ms")
+def spare_watermark_delay_ms(window: Window) -> Windowed:
+    """What of the watermark's delay no row needed, by the advised one."""
+    delay, advised = watermark_delay_ms(window), advised_watermark_delay_ms(window)
+    if not isinstance(delay, np.ndarray) or not isinstance(advised, Estimate):
+        return delay if isinstance(delay, Missing) else advised
+    return Estimate.exactly(max(0.0, median(delay) - advised.high))
+
+
+@batch_metric("rows", "count")
+def late_rows(window: Window) -> Batchwise:
+    """Rows that the watermark dropped."""
+    return per_batch(window, window.operators["rows_dropped_by_watermark"])
+
+
+@batch_metric("share", "count")
+def late_rows_share(window: Window) -> Batchwise:
+    """Rows that the watermark dropped over rows read; above 1 where the batch was computed several times."""
+    rows = window.batches["input_rows"]
+    return late_rows(window) / np.where(rows > 0, rows, np.nan)
+
+
+@batch_metric("ratio", "count")
+def least_computations(window: Window) -> Batchwise:
+    """How many times the batch was computed at least: one computation drops no more rows than were read."""
+    share = late_rows_share(window)
+    return np.maximum(np.ceil(share), 1.0) if isinstance(share, np.ndarray) else share
