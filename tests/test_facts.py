@@ -790,5 +790,5 @@ def test_a_sink_that_got_nothing_while_the_state_changed_is_in_append_mode() -> 
 
 
 def test_a_file_sink_takes_append_mode_only() -> None:
-    told = values(settle(Evidence(sightings(), frame([{**BATCH, "sink": "FileSink[/out]"}])).of(RUN)))
+    told = values(settle(Evidence(sightings(seen("sink", "file", run=RUN)), frame([BATCH])).of(RUN)))
     assert told["output_mode"] == "append"
