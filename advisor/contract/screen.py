@@ -97,7 +97,8 @@ class Screen(Entry, frozen=True):
     may overlap. `headroom`: what a typical batch leaves of the trigger interval. `span_ms`: from the first judged batch
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait, and nobody tells how long:
-    the record latency is longer than is told.
+    the record latency is longer than is told. `unopened`: most of a long batch is addBatch, and nothing that was read
+    tells what it does.
     """
 
     loss: Loss | None = None
@@ -108,6 +109,7 @@ class Screen(Entry, frozen=True):
     headroom: float | None = None
     span_ms: float | None = None
     backlog_untold: bool = False
+    unopened: bool = False
     troubles: tuple[str, ...] = ()
     do: Brief | None = None
     also: tuple[StepName, ...] = ()

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from advisor.contract import (
     Advice,
     After,
@@ -24,7 +26,7 @@ from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, within_add_batch
-from advisor.report.verdict import felt, files_left
+from advisor.report.verdict import LONG_MS, MOST, felt, files_left
 from advisor.savings import sets
 from advisor.window import Window
 
@@ -49,6 +51,7 @@ def screen(
         headroom=_headroom(window),
         span_ms=_span(window),
         backlog_untold=_backlog_untold(window, loss),
+        unopened=_is_unopened(window),
         troubles=tuple(troubles),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),
@@ -68,6 +71,15 @@ def _backlog_untold(window: Window, loss: Loss | None) -> bool:
     if isinstance(measure(window, "backlog_ms"), Estimate):
         return False
     return files_left(window) > 0 or (loss is not None and loss.kind == "falling_behind")
+
+
+def _is_unopened(window: Window) -> bool:
+    """Whether a typical addBatch is long and most of its batch, and no jobs of it were seen."""
+    inside, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
+    long = (
+        isinstance(inside, Estimate) and inside.safe >= LONG_MS and isinstance(share, Estimate) and share.safe >= MOST
+    )
+    return long and ("jobs" not in window.batches or bool(np.isnan(window.batches["jobs"]).all()))
 
 
 def _span(window: Window) -> float | None:

@@ -196,6 +196,12 @@ def in_a_line(query: QueryEntry) -> str:
     return f"{loss_name(loss)}: {best.advice.do if best else 'no rule knows a step'}"
 
 
+_OPEN_IT = (
+    "Find out what addBatch spends its time on before changing anything: progress alone does not tell. The event log, "
+    "or the driver log at INFO, opens it here (docs/stages.md); Spark's UI shows the stages of a batch's SQL query."
+)
+
+
 def no_step(query: QueryEntry) -> str:
     """That no step is known, and what was looked at."""
     if not query.window.batches and not query.findings:
@@ -205,6 +211,8 @@ def no_step(query: QueryEntry) -> str:
         return f"{taken[0].do}: this may help, but it needs a new checkpoint, and its gain is not known. See --all."
     if query.screen.calm:
         return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
+    if query.screen.unopened:
+        return _OPEN_IT
     found = "knows a step for this that Spark accepts" if query.findings else "found a step that would help"
     return f"No rule {found}. {_looked_at(query)}".rstrip()
 
