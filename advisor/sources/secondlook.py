@@ -11,7 +11,8 @@ from advisor.sources.formats import Tells
 from advisor.sources.formats.wrapped import unwrapped
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
-from advisor.sources.sightings import Repeats, sight, sight_event_log
+from advisor.sources.sightings import Repeats, sight, sight_event_log, sight_paste
+from advisor.sources.sightings.paste import LONGEST as LONGEST_PASTE
 
 AFTER_THE_LAST = 1 << 20
 _AROUND_A_NAME = 8 << 10
@@ -73,6 +74,8 @@ class SecondLook:
         stretches += mentions
         if window.final:
             stretches += self._ends(window)
+            if not window.base:
+                self._keep(sight_paste(bytes(window.buffer[: LONGEST_PASTE + 1]), log=self._log, file=self._file))
         for start, end in merged(stretches):
             region_start, region = _whole_lines(window, start, end)
             self._keep(self._sighted(region, window.base + region_start))

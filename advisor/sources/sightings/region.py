@@ -9,7 +9,7 @@ import msgspec
 
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
-from advisor.sources.sightings import application, query, tasks
+from advisor.sources.sightings import application, paste, query, tasks
 from advisor.sources.sightings.line import Line, lines_with
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import Told
@@ -64,6 +64,15 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
     start = Line("", "", 0)
     found += [_sighting(told, start, log=log, file=file, base=base) for told in _of_the_whole(region)]
     return Repeats().fresh(sorted(found, key=lambda each: each.offset))
+
+
+def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
+    """What a text that somebody pasted says around its records; nothing of one that is too long for a paste."""
+    if len(text) > paste.LONGEST:
+        return []
+    start = Line("", "", 0)
+    told = paste.read_paste(text.decode("utf-8", "replace"))
+    return [_sighting(each, start, log=log, file=file, base=0) for each in told]
 
 
 def _of_the_whole(region: bytes) -> Iterable[Told]:

@@ -1,0 +1,134 @@
+"""What people write around what they paste: the code of their query, and in words what it reads and writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from advisor.facts import from_conf, from_writer_options
+from advisor.facts.confs import ASYNC_ENABLED
+from advisor.facts.inspection import sink_kind, source_kind
+from advisor.sources.sightings.query import Told, checkpoint, limits
+
+LONGEST: Final = 64 << 10
+"""Bytes of a text that somebody pasted; a longer one is a log, whose own lines tell more."""
+
+_COMMENTED_OUT: Final = re.compile(r"(?m)^[ \t]*(?://|#).*$")
+_BETWEEN: Final = r"(?:(?!readStream|writeStream).){0,3000}?"
+_WRITES_TO: Final = re.compile(
+    rf"""writeStream\b{_BETWEEN}\.(?:(foreachBatch|foreach)\(|format\(\s*["'](\w+)["'])""", re.DOTALL
+)
+_READS_FROM: Final = re.compile(rf"""readStream\b{_BETWEEN}\.format\(\s*["']([\w-]+)["']""", re.DOTALL)
+_SINK_IN_WORDS: Final = re.compile(r"""(?i)\bsink(?:\.description)?["']?\s*[:=]\s*["']?([a-z][\w$.\[]*)""")
+_SOURCE_IN_WORDS: Final = re.compile(
+    r"""(?i)\bsources?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
+)
+_PLACES: Final = (
+    "kafka|kinesis|delta|files?|parquet|socket|rate|console|memory|noop|foreachBatch|foreach|iceberg|hudi|jdbc"
+)
+_ARROW: Final = re.compile(rf"(?i)\b({_PLACES})\b[^\n]{{0,40}}?(?:->|→|=>)[^\n]{{0,40}}?\b({_PLACES})\b")
+_KEEPS_STATE: Final = re.compile(
+    r"applyInPandasWithState|transformWithState|[mM]apGroupsWithState|dropDuplicatesWithinWatermark"
+)
+_MAY_KEEP_STATE: Final = re.compile(r"\.(?:groupBy|groupByKey|dropDuplicates)\s*\(")
+_MODE: Final = re.compile(r"""\.outputMode\(\s*["'](append|update|complete)["']""", re.IGNORECASE)
+_EVERY: Final = re.compile(
+    r"""(?ix) processingTime\s*[=(]\s* (?:["']\s*(\d{1,9})\s*(ms|milliseconds?|s|seconds?|minutes?|hours?)\s*["']
+    |(\d{1,9})\.(milliseconds?|seconds?|minutes?|hours?)|(\d{1,12})\s*\))"""
+)
+_ONE_SHOT: Final = re.compile(r"\btrigger\(\s*(?:Trigger\.)?(availableNow|AvailableNow|once|Once)\b")
+_OPTION: Final = re.compile(r"""\.option\(\s*["']([\w.]+)["']\s*,\s*["']?([^"'()\s]+)["']?\s*\)""")
+_CONF: Final = re.compile(
+    r"""["'](spark\.[\w.]+)["']\s*,\s*["']?([\w.\[\]*:/-]+)["']?\s*\)|--conf[ =]["']?(spark\.[\w.]+)=([^\s"']+)"""
+)
+_VERSION: Final = re.compile(
+    r"(?<!since )(?<!needs )(?<!before )(?<!until )(?<!from )(?<!in )"
+    r"\bSpark(?: version)? v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d.+])"
+)
+_UNIT_MS: Final = {"m": 60_000, "s": 1000, "h": 3_600_000}
+_FILES: Final = ("file", "files", "parquet", "json", "csv", "orc", "text", "avro")
+_SINKS: Final = ("kafka", "console", "memory", "noop", "foreach", "delta")
+_SOURCES: Final = ("kafka", "delta", "rate", "socket", "memory", "kinesis")
+
+
+def read_paste(text: str) -> Iterator[Told]:
+    """Facts that the text names, once each; nothing where it names two of a kind. Lines of code that are comments say
+    nothing.
+    """
+    code = _COMMENTED_OUT.sub("", text)
+    found = [*_ends(text, code), *_trigger(code), *_state(code), *_options(code), *_confs(code)]
+    found += [Told("spark_version", version) for version in _VERSION.findall(text)]
+    found += [Told("output_mode", mode.lower()) for mode in _MODE.findall(code)]
+    values: dict[str, list[Told]] = {}
+    for told in dict.fromkeys(found):
+        values.setdefault(told.fact, []).append(told)
+    yield from (each[0] for each in values.values() if len(each) == 1)
+
+
+def _ends(text: str, code: str) -> Iterator[Told]:
+    """What the query reads and writes: by its code, else by a word for it."""
+    sinks = [_sink(found[1] or found[2]) for found in _WRITES_TO.finditer(code)]
+    sources = [_source(name) for name in _READS_FROM.findall(code)]
+    arrows = _ARROW.findall(text)
+    sinks = sinks or [_sink(name) for name in _SINK_IN_WORDS.findall(text)] or [_sink(end) for _, end in arrows]
+    sources = (
+        sources or [_source(name) for name in _SOURCE_IN_WORDS.findall(text)] or [_source(one) for one, _ in arrows]
+    )
+    yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * ("foreachBatch" in text))
+    yield from (Told("source", kind) for kind in sources)
+
+
+def _sink(name: str) -> str:
+    lowered = name.lower()
+    if lowered in _SINKS:
+        return lowered
+    return "foreach_batch" if lowered == "foreachbatch" else "file" if lowered in _FILES else sink_kind(name)
+
+
+def _source(name: str) -> str:
+    lowered = name.lower()
+    known = {"cloudfiles": "auto_loader", "rate-micro-batch": "rate_micro_batch"} | dict.fromkeys(_FILES, "file")
+    return lowered if lowered in _SOURCES else known.get(lowered) or source_kind(name)
+
+
+def _trigger(code: str) -> Iterator[Told]:
+    for text, unit, scala, scala_unit, ms in _EVERY.findall(code):
+        interval = int(ms) if ms else int(text or scala) * _unit_ms((unit or scala_unit).lower())
+        yield Told("trigger", "processing_time" if interval else "unspecified")
+        if interval:
+            yield Told("trigger_interval_ms", interval)
+    for kind in _ONE_SHOT.findall(code):
+        yield Told("trigger", "once" if kind.lower() == "once" else "available_now")
+
+
+def _unit_ms(unit: str) -> int:
+    return 1 if unit.startswith(("ms", "mil")) else _UNIT_MS[unit[0]]
+
+
+def _state(code: str) -> Iterator[Told]:
+    """Whether the query keeps state; a function of foreachBatch may group each batch, which keeps none."""
+    if _KEEPS_STATE.search(code) or ("foreachBatch" not in code and _MAY_KEEP_STATE.search(code) and "Stream" in code):
+        yield Told("stateful", value=True)
+
+
+def _options(code: str) -> Iterator[Told]:
+    options = dict(_OPTION.findall(code))
+    if any("asyncprogress" in name.lower() for name in options):
+        for fact, value in from_writer_options(options):
+            if value is not None and (fact != "async_progress" or ASYNC_ENABLED in options):
+                yield Told(fact, value)
+    if path := options.get("checkpointLocation"):
+        yield from (told for told in checkpoint(path) if told.fact == "checkpoint_scheme")
+    yield from limits(" ".join(f"{name}={value}" for name, value in options.items()))
+
+
+def _confs(code: str) -> Iterator[Told]:
+    """What the session was asked for; the checkpoint may have pinned another number of partitions."""
+    for name, value, key, text in _CONF.findall(code):
+        for fact, found in from_conf(name or key, value or text):
+            yield Told(fact, found, _of_session(fact))
+
+
+def _of_session(fact: str) -> str:
+    return "session" if fact == "shuffle_partitions" else "log"
