@@ -12,6 +12,7 @@ TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
 
 
 _LONGEST_NAME = 100
+_FEW = 3
 
 
 class AdvisorError(Exception):
@@ -57,8 +58,11 @@ def short(name: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """`did you mean 'stateful'?` where one of the known names is near, else what would do `otherwise`."""
+    """`did you mean 'stateful'?` where one of the known names is near or holds it, else what would do `otherwise`."""
     from difflib import get_close_matches  # noqa: PLC0415 - only who mistypes waits for it
 
-    near = get_close_matches(name[:_LONGEST_NAME], [other for other in known if other != name], 1)
-    return f"did you mean {near[0]!r}?" if near else otherwise
+    others = [other for other in known if other != name]
+    near = get_close_matches(name[:_LONGEST_NAME], others, 1) or [
+        other for other in others if len(name) > 2 and name in other
+    ]
+    return f"did you mean {' or '.join(map(repr, near[:_FEW]))}?" if near else otherwise

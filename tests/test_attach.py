@@ -394,7 +394,7 @@ def test_in_real_time_mode_the_length_of_a_batch_is_no_latency() -> None:
         entry = advisor.report().queries[0]
     assert entry["findings"] == []
     assert entry["verdict"].startswith(
-        "No rule found a step that would help. In real-time mode a batch lasts as long as its trigger"
+        "No rule knows a change that would help. In real-time mode a batch lasts as long as its trigger"
     )
     assert "real-time mode" in entry["metrics"]["record_latency_ms"]["missing"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ CALM = {
     "commitOffsets": 30, "numInputRows": 100,
 }  # fmt: skip
 SPIKE = CALM | {"triggerExecution": 3500, "addBatch": 3420}
+CODE = ("spark.conf.set(", '"', "--")  # lines that cannot be broken and pasted
 LONGEST = 115  # characters of a sentence that is shown first
 
 
@@ -48,10 +50,11 @@ def entry(rows: Iterable[dict[str, Any]], **timing: Any) -> QueryEntry:
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_the_first_screen_of_a_sample(case: Path) -> None:
     page = report_as_text(report(case).typed)
-    for query in report(case).typed.queries:
-        alone = report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)))
+    for query, width in product(report(case).typed.queries, (80, 100)):
+        alone = report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)), width=width)
         screen = alone.partition("\n\n")[2].partition("More: --all")[0] + "More: --all"
         assert len(screen.splitlines()) <= 25
+        assert not [line for line in screen.splitlines() if len(line) > width and not line.strip().startswith(CODE)]
     assert "nothing to do" not in page.lower()
     for query in report(case).typed.queries:
         if query.window.batches:

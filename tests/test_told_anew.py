@@ -163,7 +163,7 @@ def test_batches_without_a_pause_may_be_those_of_an_interval_that_all_overrun(tm
     path = tmp_path / "told.log"
     path.write_text("\n".join(map(json.dumps, run)), encoding="utf-8")
     page = report_as_text(advisor.analyze(path).typed)
-    assert "default or overrun trigger" in page
+    assert "no pause between batches" in page
     said = advisor.analyze(path, set=["trigger=unspecified"]).typed
     assert "default trigger" in report_as_text(said)
 

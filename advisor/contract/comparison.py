@@ -76,7 +76,7 @@ class LoadEntry(Entry, frozen=True):
 
 
 class ComparedRun(Entry, frozen=True):
-    """Which batches of which run stand on one side."""
+    """Which batches of which run stand on one side. `spark_between` is `3.4 to 3.5` where only bounds are known."""
 
     id: str | None
     run_id: str
@@ -85,6 +85,7 @@ class ComparedRun(Entry, frozen=True):
     last: str | None
     batches: int
     because: str
+    spark_between: str | None = None
 
 
 class Comparison(Entry, frozen=True):

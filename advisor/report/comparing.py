@@ -16,6 +16,7 @@ from advisor.comparison import Comparison, compare
 from advisor.contract import Advice, ComparedRun, plain
 from advisor.errors import TRACEBACK, InputError, UsageError
 from advisor.facts import Run
+from advisor.facts.versions import version_in_words
 from advisor.report.assemble import Asked, judged_runs
 from advisor.report.budget import moment
 from advisor.report.judged import Judged
@@ -198,10 +199,12 @@ def _entry(before: _Side, after: _Side, result: Comparison) -> contract.Comparis
 
 def _side(side: _Side) -> ComparedRun:
     first, last = side.window.span
+    known = side.window.facts
     return ComparedRun(
         id=side.judged.run.id,
         run_id=side.judged.run.run_id,
-        spark_version=side.window.facts.value("spark_version"),
+        spark_version=known.value("spark_version"),
+        spark_between=version_in_words(known.value("spark_version_at_least"), known.value("spark_version_below")),
         first=moment(first),
         last=moment(last),
         batches=len(side.window),

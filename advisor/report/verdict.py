@@ -140,12 +140,12 @@ def _nothing_found(judged: Judged, others: Sequence[str]) -> str:
     if not len(judged.window):
         return _nothing_to_judge(judged)
     if judged.window.facts.value("trigger") == "real_time":
-        return "No rule found a step that would help. In real-time mode a batch lasts as long as its trigger."
+        return "No rule knows a change that would help. In real-time mode a batch lasts as long as its trigger."
     if others:
         silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
         hidden = f" (silenced: {silenced})" if silenced else ""
         return f"{' '.join(others)} No rule knows a step for this{hidden}."
-    return f"No rule found a step that would help{_of_the_interval(judged.window)}."
+    return f"No rule knows a change that would help{_of_the_interval(judged.window)}."
 
 
 def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list[str]:

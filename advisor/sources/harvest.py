@@ -116,7 +116,7 @@ class Harvest:
     def _name(self, event: Progress, start: int) -> None:
         """Name a record without an id by its place; without a batch or a time nothing joins it to another's run."""
         place = f"at byte {start + self._window.base:,}"
-        event.name = event.name or f"record {place}"
+        event.name = event.name or f"unnamed query ({place})"
         if event.batch_id is None and not event.timestamp:
             event.id = event.run_id = f"{UNNAMED} {place}"
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from advisor.contract import Advice, Finding
 from advisor.views import wording
 from advisor.views.console import heading
-from advisor.views.paste import Paste, parts
+from advisor.views.paste import Paste, fitted, parts
 from advisor.views.selection import Selection, setting, unknown_facts
 
 _LEVEL_STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
@@ -87,9 +87,10 @@ class AdvicePage:
 
     def _paste(self, paste: Paste, indent: int) -> None:
         self._rows([("paste", f"{paste.where}:")], indent)
-        for line in paste.lines:
+        before = indent + _LABELS + 2
+        for line in fitted(paste.lines, self.console.width - before):
             # Not wrapped: a line broken in the middle could not be pasted.
-            self.console.print(Text(" " * (indent + _LABELS + 2) + line, style="bold cyan"), soft_wrap=True)
+            self.console.print(Text(" " * before + line, style="bold cyan"), soft_wrap=True)
 
     def _rows(self, rows: list[tuple[str, str]], indent: int) -> None:
         grid = Table.grid(padding=(0, 2, 0, 0))

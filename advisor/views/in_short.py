@@ -83,7 +83,7 @@ def _trigger(query: QueryEntry) -> str:
         return f"trigger {likely}every {text.ms(interval)}" if interval else "trigger with an interval"
     if kind == "unspecified" and query.facts["trigger"].origin == "inferred":
         one_shot = "available_now" in (query.value("trigger_one_of") or ())
-        return "default, AvailableNow or overrun trigger" if one_shot else "default or overrun trigger"
+        return "no pause between batches (AvailableNow?)" if one_shot else "no pause between batches"
     return _TRIGGERS.get(str(kind), "trigger not known")
 
 
@@ -141,10 +141,10 @@ def batch_headroom_lag(query: QueryEntry) -> str:
     return f"{took}   Headroom {'-' if headroom is None else f'{100 * headroom:.0f} %'}   Lag {rows}"
 
 
-def within_add_batch(query: QueryEntry) -> str:
-    """`of addBatch: state commit 36 %, ...`, or all its parts where jobs were seen; empty where nothing is known."""
+def within_add_batch(query: QueryEntry, width: int | None = None) -> str:
+    """`of addBatch: state commit 36 %, ...`, or its parts where jobs were seen; empty where nothing is known."""
     if query.inside:
-        return sentence(query)
+        return sentence(query, width)
     found = query.screen.within_add_batch
     said = ", ".join(f"{loss_name(part)} {_share(part)}" for part in found)
     return f"of addBatch: {said}" if said else ""
@@ -213,8 +213,8 @@ def no_step(query: QueryEntry) -> str:
         return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
     if query.screen.unopened:
         return _OPEN_IT
-    found = "knows a step for this that Spark accepts" if query.findings else "found a step that would help"
-    return f"No rule {found}. {_looked_at(query)}".rstrip()
+    accepted = " that Spark accepts here" if query.findings else ""
+    return f"No rule knows a change{accepted} that would help. {_looked_at(query)}".rstrip()
 
 
 def _looked_at(query: QueryEntry) -> str:

@@ -9,7 +9,7 @@ from advisor.contract import BatchPart, InsideBatch, QueryEntry, StageSpan, Time
 from advisor.views import text
 
 PARTS: dict[str, tuple[str, str]] = {
-    "driver_before": ("driver, before", "the driver before the first job"),
+    "driver_before": ("driver before jobs", "the driver before the first job"),
     "planning": ("planning", "generating code on the driver"),
     "scheduling": ("scheduling", "in a job without work: submitting stages, shipping tasks"),
     "slots_wait": ("waiting for slots", "other queries' tasks held them"),
@@ -22,9 +22,9 @@ PARTS: dict[str, tuple[str, str]] = {
     "table_log": ("table log", "jobs on the table format's own log"),
     "python": ("Python", "Python workers"),
     "other": ("other jobs", "jobs that read no stream"),
-    "driver_between": ("driver, between", "the driver between jobs"),
+    "driver_between": ("driver between jobs", "the driver between jobs"),
     "sink_commit": ("sink commit", "the sink's commit"),
-    "driver_after": ("driver, after", "the driver after the last job"),
+    "driver_after": ("driver after jobs", "the driver after the last job"),
     "driver": ("driver", "the driver before, between and after jobs"),
     "not_visible": ("not visible", "nothing tells of this time"),
 }
@@ -33,13 +33,16 @@ _SMALLEST = 0.02
 _IN_A_SENTENCE = 5
 
 
-def sentence(query: QueryEntry) -> str:
-    """`addBatch 1.7 s: Delta snapshot 1.1 s in 50 tasks, write 0.3 s, driver 0.2 s`; empty where no job was seen."""
+def sentence(query: QueryEntry, width: int | None = None) -> str:
+    """`addBatch 1.7 s: Delta snapshot 1.1 s in 50 tasks, write 0.3 s`; only as many parts as fit into `width`."""
     if query.inside is None:
         return ""
     longest = sorted(query.inside.parts, key=lambda part: -part.ms)
     shown = [part for part in longest if part.ms >= _SMALLEST * query.inside.ms][:_IN_A_SENTENCE]
-    return f"addBatch {text.ms(query.inside.ms)}: {', '.join(map(_told, shown))}"
+    said = list(map(_told, shown))
+    while width and len(said) > 2 and len(", ".join(said)) > width - 20:
+        said[-2:] = ["…"]
+    return f"addBatch {text.ms(query.inside.ms)}: {', '.join(said)}"
 
 
 def rows(query: QueryEntry) -> list[tuple[str, float, float, str]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from advisor.contract import Advice, Change, Settings, Stage
@@ -12,6 +14,7 @@ from advisor.metrics.words import interval
 
 _SESSION = ("spark.sql.", "spark.databricks.")
 _LINE = 96
+_COMMENT = re.compile(r"\s*#\s*")
 
 
 class Paste(NamedTuple):
@@ -37,6 +40,13 @@ def pastes(settings: Settings) -> list[Paste]:
         Paste("in your code", (change.code or "").splitlines()),
     ]
     return [group for group in groups if group.lines]
+
+
+def fitted(lines: Iterable[str], width: int) -> Iterator[str]:
+    """The lines with each comment broken to `width`; code is never broken, since it could not be pasted then."""
+    for line in lines:
+        mark = _COMMENT.match(line)
+        yield from textwrap.wrap(line, width, subsequent_indent=mark[0], break_on_hyphens=False) if mark else [line]
 
 
 def parts(step: Advice) -> list[tuple[str, Paste | None]]:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from advisor.contract import Advice, QueryEntry
 from advisor.views import in_short, wording
-from advisor.views.paste import parts
+from advisor.views.paste import fitted, parts
 from advisor.views.selection import Selection, unknown_facts
 
 LINES = 23
@@ -21,7 +21,10 @@ _HARMLESS = "Nothing"
 """What a step costs that only looks: there is nothing to undo."""
 _STATE_STYLES = {"dead": "bold red", "restarting": "bold yellow", "running": "green"}
 _BAR = 20
-_WIDTH_OF_LABEL = 8
+_NUMBERS = 11
+"""Columns before the words of a number."""
+_CODE = 5
+"""Columns before a line to paste."""
 
 
 class _Room(NamedTuple):
@@ -33,6 +36,7 @@ class _Room(NamedTuple):
     proof: int
     together: bool = True
     unsure: bool = True
+    dense: bool = False  # without empty lines, addBatch's parts in one line
 
 
 _ROOMS = (
@@ -46,7 +50,8 @@ _ROOMS = (
     _Room(1, 0, 1, 0, together=False, unsure=False),
     _Room(0, 0, 1, 0, together=False),
     _Room(0, 0, 1, 0, together=False, unsure=False),
-    _Room(0, 0, 0, 0, together=False, unsure=False),
+    _Room(0, 0, 1, 0, together=False, unsure=False, dense=True),
+    _Room(0, 0, 0, 0, together=False, unsure=False, dense=True),
 )
 """From much to little; the first that fits is taken."""
 
@@ -80,11 +85,15 @@ class _Screen:
         self.console.print(_headline(query))
         for words in query.screen.troubles[: self.room.troubles]:
             self.console.print(Text(words, style="yellow"))
-        self.console.print()
-        self._rows(_numbers(self.chosen, self.proof, self.console.width))
-        self.console.print()
+        self._gap()
+        self._rows(_numbers(self.chosen, self.proof, self.console.width, self.room.dense))
+        self._gap()
         self._do()
         self._others()
+
+    def _gap(self) -> None:
+        if not self.room.dense:
+            self.console.print()
 
     def _do(self) -> None:
         if self.chosen.best is None:
@@ -97,7 +106,7 @@ class _Screen:
         self._labelled("DO", title, style="bold green")
         if step.stages:
             self.console.print(Padding(Text(in_short.stages(step), "dim"), (0, 0, 0, 5)))
-        for line in _code(step):
+        for line in _code(step, self.console.width - _CODE):
             # Not wrapped: a line broken in the middle could not be pasted.
             self.console.print(line, soft_wrap=True)
         self._rows(_brief(self.query, step), indent=5)
@@ -143,7 +152,7 @@ def _headline(query: QueryEntry) -> Text:
     return Text.assemble((died, "bold red"), (f"{name.upper()}: " if name else "", color), (loss.says, "bold"))
 
 
-def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[str, Text]]:
+def _numbers(chosen: Selection, proof: Sequence[str], width: int, dense: bool) -> Iterator[tuple[str, Text]]:
     query = chosen.query
     if not query.window.batches:
         yield "Based on", Text(in_short.based_on(chosen))
@@ -152,7 +161,7 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
     yield "Batch", Text(in_short.batch_headroom_lag(query))
     if query.screen.goes_to:
         yield "Goes to", _bars(query, width)
-    if words := in_short.within_add_batch(query):
+    if words := in_short.within_add_batch(query, width - _NUMBERS if dense else None):
         yield "", Text(words, style="dim")
     if words := in_short.slowest(query):
         yield "Slowest", Text(words)
@@ -169,19 +178,19 @@ def _bars(query: QueryEntry, width: int) -> Text:
     for part in query.screen.goes_to:
         words = f"{in_short.loss_name(part)} {100 * part.share:.0f} % "
         bar = "█" * max(1, round(_BAR * part.share))
-        if told and len(told) + len(words) + len(bar) > width - 14:
+        if told and len(told) + len(words) + len(bar) > width - _NUMBERS - 3:
             break
         told.append(("  " if told else "") + words)
         told.append(bar, "red" if not told or part is query.screen.goes_to[0] else "blue")
     return told
 
 
-def _code(step: Advice) -> Iterator[Text]:
+def _code(step: Advice, width: int) -> Iterator[Text]:
     """The lines to paste, each group under the place where it belongs; of stages none, they are told with --all."""
     for _, paste in [] if step.stages else parts(step):
         if paste:
-            yield Text(f"     {paste.where}:", "dim")
-            yield from (Text(f"     {line}", "bold cyan") for line in paste.lines)
+            yield Text(f"{' ' * _CODE}{paste.where}:", "dim")
+            yield from (Text(f"{' ' * _CODE}{line}", "bold cyan") for line in fitted(paste.lines, width))
 
 
 def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, Text]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from advisor.contract import (
     Advice,
@@ -28,9 +28,6 @@ from advisor.progress import PARTS
 from advisor.views import text
 from advisor.views.inside import slow
 
-if TYPE_CHECKING:
-    pass
-
 _NONE = Metric()
 _STATS = ("typical", "p50", "p99")
 
@@ -52,13 +49,13 @@ def state(query: QueryEntry) -> str:
 
 def version(run: QueryEntry | ComparedRun) -> str:
     """`Spark 4.0.0`, `Spark 3.2 to 3.3` where only bounds are known, or that it is unknown."""
-    bounds = _bounds(run) if isinstance(run, QueryEntry) else None
-    return f"Spark {run.spark_version or bounds or 'version unknown'}"
-
-
-def _bounds(query: QueryEntry) -> str | None:
-    words = version_in_words(query.value("spark_version_at_least"), query.value("spark_version_below"))
-    return f"{words} (Databricks)" if words and query.value("platform") == "databricks" else words
+    if run.spark_version:
+        return f"Spark {run.spark_version}"
+    if isinstance(run, ComparedRun):
+        return f"Spark {run.spark_between or 'version unknown'}"
+    bounds = version_in_words(run.value("spark_version_at_least"), run.value("spark_version_below"))
+    on = " (Databricks)" if bounds and run.value("platform") == "databricks" else ""
+    return f"Spark {bounds or 'version unknown'}{on}"
 
 
 def budget(query: QueryEntry) -> list[tuple[str, float, float]]:

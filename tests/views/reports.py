@@ -320,7 +320,7 @@ def healthy() -> dict[str, Any]:
         },
         "worst": [],
         "verdict": "22 ms of a 29 ms batch (76 %) is addBatch: reading, computing, writing. "
-        "No rule found a step that would help.",
+        "No rule knows a change that would help.",
         "best_step": None,
         "screen": {
             "loss": {

@@ -40,7 +40,7 @@ def test_where_nothing_helps_the_screen_says_what_was_looked_at() -> None:
     query = healthy() | {"passed": [{"rule": "LG001", "margin": "small"}]}
     page = report_as_text(report(query))
     assert "\n22 ms of a 29 ms batch" in page
-    assert "No rule found a step that would help. Looked at: 1 rule (1 passed)." in page
+    assert "No rule knows a change that would help. Looked at: 1 rule (1 passed)." in page
     assert "thing to do" not in page
 
 
