@@ -60,6 +60,7 @@ class Harvest:
         self.broken: list[Broken] = []
         self.overruns: list[Overrun] = []
         self.found = 0
+        self.judged = 0
         self.spans: list[tuple[int, int]] | None = None
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
@@ -70,6 +71,11 @@ class Harvest:
     def anything(self) -> bool:
         """Whether anything was found, broken or not."""
         return bool(self.found or self._fresh or self.broken)
+
+    @property
+    def events(self) -> bool:
+        """Whether an event was found, whole or in part, that can be judged."""
+        return bool(self.found or self._fresh or self.judged)
 
     def move(self, window: Stretch) -> None:
         """From now on positions are those in `window`."""
@@ -106,6 +112,7 @@ class Harvest:
             self.spans.append((start, end))
         if partial.event is None:
             return
+        self.judged += 1
         base = self._window.base
         if partial.event.run_id == UNNAMED:
             self._name(partial.event, start)

@@ -6,6 +6,7 @@ from advisor.batches import Chunks
 from advisor.facts.sighting import Sighting
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.formats.durations import alone
+from advisor.sources.formats.tables import rows_of
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.stages.opened import Opened
@@ -62,6 +63,10 @@ class Scan:
             self._look.at_log(window._replace(final=True), ())
 
     def _finish(self, window: Stretch) -> None:
+        if not self.harvest.events and (rows := list(rows_of(window.buffer))):
+            self.harvest.broken.clear()
+            for record in rows:
+                self.harvest.add_partial(record.partial, record.start, record.end)
         if not self.harvest.anything:
             for record in alone(window.buffer):
                 self.harvest.add_partial(record.partial, record.start, record.end)

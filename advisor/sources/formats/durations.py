@@ -15,7 +15,7 @@ _MOST = 1 << 20
 _APART = 200
 _NAMED = re.compile(
     rb"\b(triggerExecution|addBatch|walCommit|commitOffsets|latestOffset|getOffset|getEndOffset|setOffsetRange|getBatch"
-    rb"|queryPlanning|numInputRows|Batch Duration|Input Rows)\b[ \t]*(?:[:=|~]|takes|took|is|of)?[ \t]*"
+    rb"|queryPlanning|numInputRows|batchId|Batch Duration|Input Rows)\b[ \t]*(?:[:=|~]|takes|took|is|of)?[ \t]*"
     rb"(?:(\d{1,3}(?:,\d{3})+|\d{1,15})\b(?![.,]\d)(?:[ \t]*ms\b)?(?![ \t]*(?:s|sec|seconds|min|minutes)\b)"
     rb"|(\d{1,6}(?:\.\d{1,3})?)[ \t]*(s|sec|seconds|min|minutes)\b)"
 )
@@ -51,7 +51,7 @@ def _number(match: re.Match[bytes]) -> int:
 
 
 def _record(group: dict[str, int], start: int, end: int) -> Iterator[Piece]:
-    rows = {"numInputRows": group["numInputRows"]} if "numInputRows" in group else {}
+    rows = {name: group[name] for name in ("batchId", "numInputRows") if name in group}
     durations = {name: ms for name, ms in group.items() if name not in rows}
     summed = "triggerExecution" not in durations and durations.keys() >= _CHART
     if summed:

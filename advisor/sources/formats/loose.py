@@ -84,7 +84,7 @@ def _note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
     while at >= 0:
         following = buffer.find(_RUN_KEY, at + 1, end)
         limit = end if following < 0 else following
-        start, stop = _innermost(buffer, max(begin, at - _LOOK_BACK), at, min(limit, at + LONGEST_EVENT))
+        start, stop = innermost(buffer, max(begin, at - _LOOK_BACK), at, min(limit, at + LONGEST_EVENT))
         if stop < 0:
             keep_broken(early_piece(buffer, start, limit, CUT_OFF), harvest)
         begin, at = limit, following
@@ -160,11 +160,11 @@ def _around(buffer: Buffer, begin: int, anchor: int, end: int, depth: int) -> It
     """What stands around an anchor: the object that begins like an event, else the innermost that holds the anchor."""
     head = _head(buffer, begin, anchor)
     if head >= 0:
-        start, stop = _innermost(buffer, head, anchor, end)
+        start, stop = innermost(buffer, head, anchor, end)
         with suppress(Broken):
             yield Found(start, stop, read_whole(bytes(buffer[start : max(stop, start)])))
             return
-    start, stop = _innermost(buffer, begin, anchor, end)
+    start, stop = innermost(buffer, begin, anchor, end)
     if stop < 0:
         yield from _in_quoted_lines(buffer, begin, anchor, end, start, depth)
         return
@@ -202,7 +202,7 @@ def _behind(buffer: Buffer, anchor: int) -> int:
     return anchor + key.end() if key else anchor + 1
 
 
-def _innermost(buffer: Buffer, begin: int, anchor: int, end: int) -> tuple[int, int]:
+def innermost(buffer: Buffer, begin: int, anchor: int, end: int) -> tuple[int, int]:
     """[start, end) of the innermost object around the anchor; end is -1 when it does not close."""
     opened: list[int] = []
     for token in _TOKEN.finditer(buffer, begin, end):  # type: ignore[call-overload]
