@@ -48,7 +48,7 @@ STATED: list[tuple[str, str]] = [
     # switching it off
     ("async-progress-off", "at least two more batches are complete"),
     ("async-progress-off", "batch N doesn't exist"),
-    ("LG005", "a restart needs the offset log of that batch"),
+    ("LG005", "A restart needs the offset log of batch"),
     ("LG005", "needs the offset logs of the last two batches, with consecutive numbers"),
     ("LG005", "The latest batch in the commit log must be the same or one earlier"),
     ("async-progress-on-again", "at least two batches are complete"),

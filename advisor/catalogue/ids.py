@@ -19,6 +19,7 @@ FAMILIES: Final = {
     "BC": "join",
     "DV": "driver",
     "CF": "config",
+    "ER": "error",
     "OB": "observer",
     "DQ": "quality",
 }
@@ -67,6 +68,7 @@ SLUGS: Final = {
     "CF001": "databricks-setting-on-open-source-spark",
     "CF002": "misspelled-async-option",
     "CF003": "setting-pinned-by-checkpoint",
+    "ER001": "well-known-error",
     "OB001": "listener-or-ui-cost",
     "DQ001": "data-quality",
     "SK004": "many-jobs-per-batch",

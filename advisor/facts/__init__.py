@@ -3,7 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from advisor.facts.confs import from_conf, from_confs, from_reader_options, from_writer_options, in_order
+from advisor.facts.confs import (
+    REAL_ASYNC_CONF,
+    from_conf,
+    from_confs,
+    from_reader_options,
+    from_writer_options,
+    ignored_option,
+    in_order,
+)
 from advisor.facts.fact import ORIGINS, Fact, Known
 from advisor.facts.names import CONF, EXECUTOR, FACTS
 from advisor.facts.settlement import Facts, settle
@@ -27,6 +35,7 @@ __all__ = [
     "EXECUTOR",
     "FACTS",
     "ORIGINS",
+    "REAL_ASYNC_CONF",
     "Evidence",
     "Fact",
     "Facts",
@@ -40,6 +49,7 @@ __all__ = [
     "from_confs",
     "from_reader_options",
     "from_writer_options",
+    "ignored_option",
     "in_order",
     "is_older",
     "parse_user_fact",

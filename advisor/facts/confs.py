@@ -14,7 +14,7 @@ ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"
 ASYNC_INTERVAL_MS: Final = 1000
 """Spark's own, where that option is not given."""
 _ASYNC_OVERRIDE: Final = "_asyncProgressTrackingOverrideSinkSupportCheck"
-_REAL_ASYNC_CONF: Final = "spark.sql.streaming.realtimemode.asyncprogresstrackingbydefault.enabled"
+REAL_ASYNC_CONF: Final = "spark.sql.streaming.realtimemode.asyncprogresstrackingbydefault.enabled"
 FETCH_WAIT: Final = "kafka.fetch.max.wait.ms"
 ASYNC_STATE: Final = "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"
 ASYNC_PURGE: Final = "spark.sql.streaming.asyncLogPurge.enabled"
@@ -113,7 +113,7 @@ def _is_kept(lowered: str) -> bool:
 
 
 def _is_async_placebo(lowered: str) -> bool:
-    return "asyncprogress" in lowered and lowered != _REAL_ASYNC_CONF
+    return "asyncprogress" in lowered and lowered != REAL_ASYNC_CONF
 
 
 def _whole(text: str) -> int | None:

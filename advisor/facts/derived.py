@@ -119,6 +119,8 @@ def _async_progress(candidates: Candidates) -> None:
 
 def _stateless(candidates: Candidates) -> None:
     """A query with state dies in the first batch that it tracks asynchronously, and leaves no gap in its log."""
+    if _best(candidates, "missing_batch") is not None and _best(candidates, "async_progress"):
+        _put(candidates, "async_progress_before", True, "computed")
     if _best(candidates, "async_progress_before") and _best(candidates, "missing_batch") is not None:
         _put(candidates, "stateful", False, "computed")
 

@@ -261,8 +261,8 @@ class _RunJudge:
         silenced, levels = (wishes.silenced(run), wishes.levels(run)) if wishes else ((), None)
         judgement = judge(window, self._catalogue, silenced, levels)
         notes, idle = wishes.notes(run) if wishes else (), None if len(window) else batches.where(batches.rows["idle"])
-        how = self._state(run, window.facts)
-        return Judged(run, self._runs_of[run.id], window, before, since, how, judgement, notes, idle)
+        how, died = self._state(run, window.facts), self._died[run.id]
+        return Judged(run, self._runs_of[run.id], window, before, since, how, judgement, notes, idle, died=died)
 
     def _state(self, run: Run, facts: Facts) -> State:
         return state(run, facts, self._runs_of[run.id] - self._seen[run.id], self._died[run.id], self._asked.live)
@@ -326,7 +326,8 @@ def _with_computed(window: Window) -> Window:
         return window
     known = dict(window.facts)
     known.setdefault("data_problem", Known(data_problem(window), "computed"))
-    known.setdefault("missing_batch", Known(None, "computed"))
+    for name in ("missing_batch", "known_error"):
+        known.setdefault(name, Known(None, "computed"))
     return window.with_facts(Facts(known, window.facts.conflicts))
 
 

@@ -16,7 +16,8 @@ class Judged:
     """One run with everything that was found out about it; `before`: what the window is compared with.
 
     `idle`: its triggers that ran no batch, where none was steady. `fault`: what went wrong inside the
-    advisor, so that the run could not be judged; its window is empty then.
+    advisor, so that the run could not be judged; its window is empty then. `died`: how many runs of its query ended
+    with an error, counted where there are several.
     """
 
     run: Run
@@ -29,3 +30,4 @@ class Judged:
     notes: tuple[str, ...] = ()
     idle: Batches | None = None
     fault: str | None = None
+    died: int = 0

@@ -33,6 +33,8 @@ _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
 _OF_WHAT_COMES = ("ST007", "ST015")
 """Rules that speak of what the query comes to, whatever a batch takes today."""
+_OF_DEATH = ("ER001", "LG005")
+"""Rules that speak of what a query died of: that comes before whatever its batches take."""
 _TOO_LONG: tuple[LossKind, ...] = ("falling_behind", "backlog")
 """Losses that say that batches take too long, and not why."""
 LOPSIDED = 5.0  # times the rows of the others: one task then decides how long the stage takes
@@ -51,7 +53,7 @@ def best_step(findings: Sequence[Finding]) -> BestStep | None:
     offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(step)]
     if not offers:
         return None
-    finding, step = min(offers, key=lambda offer: _preference(offer[1]))
+    finding, step = min(offers, key=lambda offer: (offer[0].rule not in _OF_DEATH, _preference(offer[1])))
     return BestStep(rule=finding.rule, step=step.id, title=finding.title, advice=step)
 
 
@@ -90,7 +92,8 @@ def verdict(
     if calm is not None:
         return f"{calm.says} {NOTHING_TO_CHANGE}"
     error = judged.window.facts.value("terminated_error")
-    died = f"The query stopped with an error: {str(error).rstrip('.')}. " if error is not None else ""
+    who = f"{judged.died:,} of {judged.runs:,} runs stopped" if judged.died > 1 else "The query stopped"
+    died = f"{who} with an error: {str(error).rstrip('.')}. " if error is not None else ""
     lost = f"{loss.says} " if loss else ""
     return f"{died}{lost}{_advice(judged, best, others, bool(died))}".rstrip()
 
@@ -107,7 +110,8 @@ def _advice(judged: Judged, best: BestStep | None, others: Sequence[str], died: 
         return f"{findings[0].title}. {_without_a_step(findings)}"
     step = best.advice
     if not len(judged.window):
-        return f"{findings[0].title}. {step.do}{_condition(step)}."
+        problem = findings[0].says if died else f"{findings[0].title}."
+        return f"{problem} {step.do}{_condition(step)}."
     saving = _saving(step, len(judged.window))
     problem = "" if saving else f"{best.title}. "  # a step without a number says too little by itself
     return f"{problem}{step.do}{saving}{_condition(step)}."

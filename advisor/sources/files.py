@@ -16,6 +16,7 @@ import pyarrow as pa
 from advisor.batches import SCHEMA, SIGHTINGS, Broken, Chunks, Overrun, Reading
 from advisor.errors import InputError
 from advisor.facts.sighting import Sighting
+from advisor.progress import UNNAMED
 from advisor.report.falling import PROGRESS_NEEDS_INFO
 from advisor.sources.codecs import Torn
 from advisor.sources.harvest import Stretch
@@ -29,6 +30,8 @@ __all__ = ["Input", "expand", "read"]
 
 Progress = Callable[[int], None]
 SIGHTINGS_PER_PIECE = 16384
+PASTED = "pasted text"
+"""What a query is called of which nothing but a text about it is there."""
 SMALL = 32 << 20
 """Bytes on the disk."""
 
@@ -57,9 +60,9 @@ def read(
             left[one.log] -= 1
             if not left[one.log]:
                 memories.pop(one.log, None)
-        reading = parts.reading()
+        reading = with_told(parts.reading(), parts.told)
     if not (reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings)):
-        raise InputError(*nothing_found(paths, reading))
+        raise InputError(*nothing_found(paths, reading, parts.kind))
     return reading
 
 
@@ -99,6 +102,8 @@ class _Parts:
         self._told: list[pa.Table] = []
         self._broken: list[Broken] = []
         self._overruns: list[Overrun] = []
+        self.told: list[Sighting] = []
+        self.kind: str | None = None
         self._files = 0
         self._bytes = 0
 
@@ -120,6 +125,8 @@ class _Parts:
         self._broken += scan.harvest.broken
         self._tell(scan.sightings)
         self._overruns += scan.harvest.overruns
+        self.told += scan.told
+        self.kind = self.kind or scan.kind
 
     def _tell(self, sightings: Iterable[Sighting]) -> None:
         """Take what a file told; as a table it needs a third of the memory."""
@@ -161,14 +168,39 @@ def table_of(sightings: Iterable[Sighting]) -> pa.Table:
     return pa.table([pa.array(column, field.type) for column, field in zip(columns, SIGHTINGS, strict=True)], SIGHTINGS)
 
 
+def with_told(reading: Reading, told: Sequence[Sighting]) -> Reading:
+    """The reading with what texts without progress tell of their one query.
+
+    An error counts where the log does not say that it goes on, or what else it died of.
+    """
+    named, sighted = set(_values(reading.sightings["run_id"])), _values(reading.sightings["fact"])
+    ended = "missing_batch" in sighted and "terminated_error" not in sighted
+    runs = named | set(_values(reading.batches["run_id"]))
+    kept = [row for row in told if ended or not named or row.fact == "ignored_async_setting"]
+    if reading.events or not kept or len(runs) > 1 or len({row.log for row in kept}) > 1:
+        return reading
+    if not runs:
+        kept.append(kept[0]._replace(fact="query_name", value=f'"{PASTED}"'))
+    query = [*_values(reading.sightings["id"]), *_values(reading.batches["id"]), UNNAMED][0]
+    rows = [row._replace(id=query, run_id=next(iter(runs), UNNAMED)) for row in kept]
+    return replace(reading, sightings=pa.concat_tables([table_of(rows), reading.sightings]))
+
+
+def _values(column: pa.ChunkedArray) -> list[str]:
+    """The values that there are, each once."""
+    return [value for value in column.unique().to_pylist() if value]
+
+
 def _names_a_run(sightings: pa.Table) -> bool:
     return bool(sightings["run_id"].null_count < len(sightings))
 
 
-def nothing_found(paths: Sequence[str | os.PathLike[str]], reading: Reading) -> tuple[str, str, str]:
-    """Place, finding and remedy of the error for paths that hold nothing."""
+def nothing_found(
+    paths: Sequence[str | os.PathLike[str]], reading: Reading, kind: str | None = None
+) -> tuple[str, str, str]:
+    """Place, finding and remedy of the error for paths that hold nothing; `kind`: what they seem to be instead."""
     where = ", ".join(os.fspath(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
     files = "1 file" if reading.files == 1 else f"{reading.files} files"
-    found = f"no streaming progress in {files} ({reading.bytes:,} bytes)"
+    found = f"no streaming progress in {files} ({reading.bytes:,} bytes){f': {kind}' if kind else ''}"
     give = "give a driver log, an event log, or lines of progress JSON (query.lastProgress, not query.status)"
     return where, found, f"{give}. {PROGRESS_NEEDS_INFO}"

@@ -41,6 +41,16 @@ class Scan:
         """What the file revealed besides progress, so far."""
         return self._look.sightings if self._look else []
 
+    @property
+    def told(self) -> list[Sighting]:
+        """Of a short text without a whole event: what its writer tells of the query, naming no run."""
+        return self._look.told if self._look else []
+
+    @property
+    def kind(self) -> str | None:
+        """What a short text without a whole event is instead, where that is seen."""
+        return self._look.kind if self._look else None
+
     def feed(self, window: Stretch) -> int:
         """Read a window; the position in it from which on nothing has been read, so that the next must repeat it."""
         self.harvest.move(window)
@@ -76,3 +86,5 @@ class Scan:
                 found = loose.early_piece(window.buffer, 0, len(window.buffer), A_PIECE)
                 loose.keep_broken(found._replace(start=piece), self.harvest)
         self.harvest.flush()
+        if self._look and not self.harvest.found:
+            self._look.at_text(window)

@@ -10,8 +10,9 @@ from advisor.facts.sighting import Sighting
 from advisor.sources.formats import Tells
 from advisor.sources.formats.wrapped import unwrapped
 from advisor.sources.harvest import Buffer, Stretch
+from advisor.sources.others import kind
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
-from advisor.sources.sightings import Repeats, sight, sight_event_log, sight_paste
+from advisor.sources.sightings import Repeats, sight, sight_event_log, sight_paste, sight_told
 from advisor.sources.sightings.paste import LONGEST as LONGEST_PASTE
 
 AFTER_THE_LAST = 1 << 20
@@ -22,6 +23,8 @@ BEFORE_A_NAME, AFTER_A_NAME = 142, 358
 """Bytes around the place of NAMED that hold the query's id and, if any, the words that tell of a turn."""
 MENTIONS = 50
 _PLANS = 3
+_A_TEXT = 1 << 20
+"""Bytes of what somebody pasted at most."""
 TURNS = re.compile(rb"Starting |erminat|rror|Exception|Stream")
 
 
@@ -50,6 +53,8 @@ class SecondLook:
 
     def __init__(self, file: str, log: str, memory: Memory) -> None:
         self.sightings: list[Sighting] = []
+        self.told: list[Sighting] = []
+        self.kind: str | None = None
         self._file = file
         self._log = log
         self._memory = memory
@@ -67,6 +72,13 @@ class SecondLook:
             self._note(window)
             if window.final:
                 self.at_log(Stretch(window.whole, 0, 0, final=True), self._named)
+
+    def at_text(self, window: Stretch) -> None:
+        """Look at a whole short text for what its writer tells of the query."""
+        if window.final and not window.base and len(window.buffer) <= _A_TEXT:
+            text = bytes(window.buffer[0 : len(window.buffer)]).decode("utf-8", "replace")
+            self.kind = kind(text)
+            self.told = sight_told(text, log=self._log, file=self._file)
 
     def at_log(self, window: Stretch, mentions: Iterable[tuple[int, int]]) -> None:
         """Look at the marked stretches of a driver's log, around what names a run, and at the end."""

@@ -400,6 +400,15 @@ SINKS = (
 
 SETTINGS = (
     Case(
+        "ER001/async-progress-with-state",
+        "async progress tracking of a query with state: start() succeeds, and the first batch ends it",
+        sparks=(MAIN, THREE),
+        expect=("ER001",),
+        shape={"name": "count_by_key", "keys": 1000},
+        output_mode="update",
+        options=asynchronous(1000),
+    ),
+    Case(
         "CF001/async-state-checkpoint",
         "a setting that only Databricks knows, on open-source Spark: state is committed as ever",
         expect=("CF001",),

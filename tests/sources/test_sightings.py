@@ -248,6 +248,7 @@ class TestEnd:
         assert told(text) == {
             "terminated_error": "java.lang.IllegalStateException: batch 138 doesn't exist",
             "missing_batch": 138,
+            "async_progress": False,
         }
 
     def test_another_error_says_that_no_batch_is_missing(self) -> None:

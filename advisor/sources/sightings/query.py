@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from advisor.facts import from_conf, in_order
+from advisor.facts import REAL_ASYNC_CONF, from_conf, ignored_option, in_order
+from advisor.sources.sightings.errors import KnownError, known_error
 from advisor.sources.sightings.line import Line
 
 
@@ -35,8 +36,18 @@ _BEHIND: Final = re.compile(
     re.DOTALL,
 )
 _MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
+_QUOTED: Final = re.compile(r"[^\n]*IllegalStateException: batch \d{1,18} doesn'?t exist[^\n]*")
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
+_IDENTIFIER: Final = re.compile(
+    r"(?:[^\n]*\n){0,20}?=== Streaming Query ===\s+Identifier:[^\n]*\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]"
+)
+_NEXT_RECORD: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d[ T]\d\d:|\{\"ts\")", re.MULTILINE)
+_CLASS: Final = re.compile(r"^(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.)")
+_ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s*(?:[,=:]|->)\s*[\"'`]?[Tt]rue")
+_NAMED: Final = re.compile(
+    r"((?:spark\.)?[\w.]*asyncprogress(?!\w*Execution)\w*)[\"'`]?\s*(?:[,=:]|->)\s*[\"'`]?\w", re.IGNORECASE
+)
 _CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ ")
 _LISTING: Final = "BatchIds found from listing: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
@@ -137,7 +148,21 @@ def read_termination(line: Line) -> list[Told]:
     first = line.after.strip().partition("\n")[0]
     if not line.run_id or _STOPPED in first:  # stopping a query before 4.0 interrupts its asynchronous writes
         return []
-    return error(line.after)
+    return [*execution(line), *error(line.after)]
+
+
+def read_failure(line: Line) -> list[Told]:
+    """Of `[STREAM_FAILED] Query [id = …, runId = …] terminated with exception: WHY`, as Spark's exceptions have it."""
+    why = line.text.partition(" terminated with exception: ")[2]
+    return error(f"{why}\n{line.after}") if line.run_id and _STOPPED not in why else []
+
+
+def read_exception(line: Line) -> list[Told]:
+    """Of a StreamingQueryException, whose lines `=== Streaming Query ===` and `Identifier: …` name the run."""
+    below = _IDENTIFIER.match(line.after)
+    if below is None or line.run_id:
+        return []
+    return [told._replace(id=below[1], run_id=below[2]) for told in error(f"{line.text}\n{line.after}")]
 
 
 def read_stop(line: Line) -> list[Told]:
@@ -153,17 +178,35 @@ def read_checkpoint_file(line: Line) -> list[Told]:
 
 def error(whole: str) -> list[Told]:
     """What an error that ended a run says: what happened, and the batch that it missed in the log (None: none)."""
-    missing, said = _MISSING.search(whole), _said(whole)
-    told = [Told("terminated_error", said)] if said else []
-    return [*told, Told("missing_batch", int(missing[1]) if missing else None)]
+    missing, words = _MISSING.search(whole), said(whole)
+    told = [Told("terminated_error", words)] if words else []
+    return [
+        *told,
+        Told("missing_batch", int(missing[1]) if missing else None),
+        *known(known_error(_NEXT_RECORD.split(whole, 1)[0])),
+    ]
 
 
-def _said(whole: str) -> str:
+def missing(text: str) -> list[Told]:
+    """Of a text that quotes `batch N doesn't exist`, as the error has it."""
+    quoted = _QUOTED.search(text)
+    return error(quoted[0]) if quoted else []
+
+
+def known(error: KnownError | None) -> list[Told]:
+    """What a well-known error means, and what to do about it."""
+    if error is None:
+        return []
+    words = {"known_error": error.means, "known_error_cure": error.cure, "known_error_change": error.change}
+    return [Told(fact, said) for fact, said in words.items()]
+
+
+def said(whole: str) -> str:
     """The line of an error that says what happened; of one from Python the exception, not its traceback's heading."""
     first, *others = whole.strip().splitlines() or [""]
     if first.rstrip().endswith("Traceback (most recent call last):"):
         first = next((line for line in others if line and not line[0].isspace()), first)
-    return first.strip().removeprefix("org.apache.spark.sql.streaming.StreamingQueryException: ")
+    return _CLASS.sub("", first.strip())
 
 
 def read_listing(line: Line) -> list[Told]:
@@ -171,6 +214,18 @@ def read_listing(line: Line) -> list[Told]:
     numbers = sorted(int(number) for number in re.findall(r"\b\d{1,18}\b", line.text.partition(_LISTING)[2]))
     gaps = any(later - earlier > 1 for earlier, later in pairwise(numbers))
     return [Told("async_progress_before", value=True)] if gaps and "OffsetSeqLog" in (line.logger or line.text) else []
+
+
+def async_before(region: bytes) -> bool:
+    """Whether a text that tells of a missing batch names the option of asynchronous tracking: it was on before."""
+    return b"doesn't exist" in region and _ASYNC_ON.search(region) is not None
+
+
+def misspelled(text: str) -> list[Told]:
+    """The settings with a value that a text names for asynchronous progress tracking, and that Spark ignores."""
+    named = (name for name in _NAMED.findall(text) if name.lower() != REAL_ASYNC_CONF)
+    ignored = dict.fromkeys(name for name in named if ignored_option([name]))
+    return [Told("ignored_async_setting", " and ".join(ignored))] if ignored else []
 
 
 def read_source(line: Line) -> list[Told]:

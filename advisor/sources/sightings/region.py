@@ -10,9 +10,10 @@ import msgspec
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
 from advisor.sources.sightings import application, paste, query, tasks
+from advisor.sources.sightings.errors import told_error
 from advisor.sources.sightings.line import Line, lines_with
 from advisor.sources.sightings.plan import read_plan
-from advisor.sources.sightings.query import Told
+from advisor.sources.sightings.query import Told, async_before
 from advisor.sources.sightings.repeats import Repeats
 
 Reader = Callable[[Line], list[Told]]
@@ -40,6 +41,8 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"async offset log write", query.read_async_write, 2),
     (b"falling behind", query.read_falling_behind, 4),
     (b" terminated with error", query.read_termination, 1000),
+    (b" terminated with exception: ", query.read_failure, 100),
+    (b"StreamingQueryException: ", query.read_exception, 100),
     (b" was stopped", query.read_stop, 1000),
     (b"SparkContext: Successfully stopped SparkContext", query.read_stop, 8),
     (b"Starting executor ID driver on host", application.read_local_mode, 2),
@@ -75,6 +78,19 @@ def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
     return [_sighting(each, start, log=log, file=file, base=0) for each in told]
 
 
+def sight_told(text: str, *, log: str, file: str) -> list[Sighting]:
+    """What people tell of a query without its progress, naming no run: how it ended, a setting that was misspelled."""
+    told = [*_told_error(text), *query.misspelled(text)]
+    return [_sighting(each, Line("", "", 0), log=log, file=file, base=0) for each in told]
+
+
+def _told_error(text: str) -> list[Told]:
+    found = told_error(text)
+    if found:
+        return [Told("terminated_error", query.said(found[1])), *query.known(found[0])]
+    return query.missing(text)
+
+
 def _of_the_whole(region: bytes) -> Iterable[Told]:
     yield from application.platform(region)
     yield from application.checkpoint_manager(region)
@@ -83,6 +99,8 @@ def _of_the_whole(region: bytes) -> Iterable[Told]:
         yield Told("task_slots", slots, "inferred")
     if seen:
         yield Told("task_slots_at_least", seen, "inferred")
+    if async_before(region):
+        yield Told("async_progress_before", value=True)
     snapshot_tasks, known = tasks.snapshot_tasks(region)
     if known:
         yield Told("delta_snapshot_tasks", snapshot_tasks, "inferred")

@@ -1,0 +1,48 @@
+"""What a text without progress is instead: the one line that is said of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_GAUGE: Final = re.compile(
+    r"(latency|inputRate[-_.]total|processingRate[-_.]total)(?:_Value)?(?:\{[^}\n]*\})?[\s=:]+(\d+(?:\.\d+)?(?:[eE]\+?\d+)?)"
+)
+_GAUGES: Final = ("latency", "inputRate", "processingRate")
+_KINDS: Final = {
+    r"org\.apache\.flink\b": "this is a log of Apache Flink, and the advisor reads Spark's Structured Streaming",
+    r"org\.apache\.kafka\.streams\b": (
+        "this is a log of Kafka Streams, and the advisor reads Spark's Structured Streaming"
+    ),
+    r"Total delay: [\d.]+ s for time \d+ ms|\bStreamingContext\b|\bDStreams?\b|\bJobGenerator\b": (
+        "this is of DStreams (Spark Streaming), which write no progress: the advisor reads Structured Streaming"
+    ),
+    r"isTriggerActive": "this is query.status, which tells no durations",
+    r"(?:lastProgress|recentProgress)\b[^\n]*\s+(?:None|null|\[\s*\])": (
+        "query.lastProgress is empty until the first trigger is complete, and stays so with continuous processing: "
+        "look at query.exception() and query.status, and come back after some batches"
+    ),
+    r"(?i)\b(?:spark|streaming|kafka|latency)\b[^?]*\?": (
+        "this is a question in words, and the advisor judges what Spark wrote of the query"
+    ),
+}
+"""By what stands in the text."""
+
+
+def kind(text: str) -> str | None:
+    """What the text is, in one line; None where nothing shows it."""
+    return _gauges(text) or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
+
+
+def _gauges(text: str) -> str | None:
+    """Of the gauges of spark.sql.streaming.metricsEnabled: their numbers, where they are of one query."""
+    found = _GAUGE.findall(text)
+    values = {re.split(r"[-_.]", name)[0]: float(value) for name, value in found}
+    if "inputRate" not in values and "processingRate" not in values:
+        return None
+    said = "these are gauges of Spark's metrics, which tell how long the last trigger took, not where the time went"
+    if len(found) != len(values) or len(values) < len(_GAUGES):
+        return said
+    took, came, done = (values[name] for name in _GAUGES)
+    pace = f"; rows come {came / done:.1f} times as fast as they are processed" if came > done > 0 else ""
+    return f"{said}: it took {took:,.0f} ms, {came:,.0f} rows/s came and {done:,.0f} rows/s were processed{pace}"

@@ -1,0 +1,211 @@
+"""What people paste without progress: errors that are well known, misspelled options, texts of another kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.api import analyze
+from advisor.errors import InputError
+from advisor.sources.others import kind
+from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error, told_error
+
+RUN = "[id = 6d8b2f1e-55c1-4a66-9e08-0c2f8f5d1a01, runId = 0b3c9a77-1111-4b6e-8a43-f0b4a6a2c901]"
+PRINTED = {
+    # by Spark 3.5.9
+    "Sink ForeachBatchSink does not support async progress tracking": "this sink cannot have it",
+    "Stateful streaming queries does not support async progress tracking at this moment.": "state cannot have it",
+    "Async progress tracking cannot be used with Once trigger": "change the trigger",
+    "Async progress tracking cannot be used with AvailableNow trigger": "change the trigger",
+    "Append output mode not supported when there are streaming aggregations on streaming DataFrames/DataSets without "
+    "watermark;": "Set a watermark",
+    "Complete output mode not supported when there are no streaming aggregations on streaming DataFrames/Datasets;": (
+        "Set the output mode to append"
+    ),
+    "Data source parquet does not support Update output mode.": "Set the output mode to append",
+    'checkpointLocation must be specified either through option("checkpointLocation", ...) or SparkSession': "Name a",
+    "Queries with streaming sources must be executed with writeStream.start();": "Start it with writeStream",
+    "Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated": "Sort in foreachBatch",
+    "Stream-stream LeftOuter join between two streaming DataFrame/Datasets is not supported without a watermark in the "
+    "join keys, or a watermark on the nullable side": "Set watermarks",
+    "Join between two streaming DataFrames/Datasets is not supported in Update output mode, only in Append": (
+        "Set the output mode to append"
+    ),
+    "Detected pattern of possible 'correctness' issue due to global watermark. The query contains": "Use one operator",
+    "Continuous processing does not support Aggregate operations.;": "Use a micro-batch trigger",
+    "'foreachBatch' is not supported with continuous trigger.": "Use a micro-batch trigger",
+    "java.lang.IllegalStateException: Unknown type of trigger: ContinuousTrigger(1000)": "Use a micro-batch trigger",
+    "Failed to find data source: kafka. Please deploy the application as per the": "Start Spark with",
+    "assertion failed: There are [1] sources in the checkpoint offsets and now there are [2] sources requested by the "
+    "query. Cannot continue.": "Undo the change of sources",
+    "Error reading delta file file:/c/state/0/0/1.delta of HDFSStateStoreProvider[id = (op=0,part=0)]: "
+    "file:/c/state/0/0/1.delta does not exist": "Restore the file",
+    "TypeError: DataStreamWriter.trigger() got an unexpected keyword argument 'realTime'": "Upgrade to Spark 4.2",
+    "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)": "see in the executor's log",
+    # by Spark 4.3.0
+    "[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming output mode: append. This output mode is not "
+    "supported for streaming aggregations without watermark on streaming DataFrames/DataSets.": "Set a watermark",
+    "[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming output mode: complete. This output mode is not "
+    "supported for no streaming aggregations on streaming DataFrames/DataSets.": "Set the output mode to append",
+    "[STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE] Invalid streaming output mode: update.": "Set the output mode to",
+    "[NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING] Window function is not": "Call the function",
+    "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema does not match existing state key": "Undo the change",
+    "[STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA] Streaming stateful operator name": "Undo the change",
+    "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function": "Mend the function",
+    "[STREAMING_REAL_TIME_MODE.INPUT_STREAM_NOT_SUPPORTED] Streaming real-time mode has the following limitation: The "
+    "input stream org.apache.spark.sql.execution.streaming.sources.RateStreamMicroBatchStream": "Read from Kafka",
+    "[STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST] Streaming real-time mode has the following "
+    "limitation: The sink(s): org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink": "Use a micro-batch",
+    "[STREAMING_REAL_TIME_MODE.OUTPUT_MODE_NOT_SUPPORTED] Streaming real-time": "Set the output mode to update",
+    "[INVALID_STREAMING_REAL_TIME_MODE_TRIGGER_INTERVAL] The real-time trigger interval is set to": "Set a longer",
+}
+"""Texts as Spark printed them, and the cure."""
+
+
+def only(report: Any) -> Any:
+    """The one run of a report."""
+    (query,) = report.typed.queries
+    return query
+
+
+def judged(tmp_path: Path, text: str) -> Any:
+    """The one run of a report on this text."""
+    path = tmp_path / "pasted.txt"
+    path.write_text(text)
+    return only(analyze(path))
+
+
+@pytest.mark.parametrize(("printed", "cure"), PRINTED.items())
+def test_what_spark_printed_is_known(printed: str, cure: str) -> None:
+    found = known_error(printed)
+    assert found is not None
+    assert cure in found.cure
+
+
+def test_each_known_error_says_what_it_means_in_sentences() -> None:
+    for each in (*ERRORS, *OF_ANY_JOB):
+        assert each.means.endswith(".")
+        assert not each.cure.endswith(".")
+        assert each.change
+
+
+def test_what_follows_the_error_s_own_lines_is_not_read_as_it(tmp_path: Path) -> None:
+    text = (
+        f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query pay {RUN} terminated with error\nmine.Error: no table x\n"
+        "25/03/01 09:00:02 ERROR Main: java.lang.OutOfMemoryError: Java heap space\n"
+    )
+    assert judged(tmp_path, text).value("known_error") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query pay {RUN} terminated with error\n"
+        "java.lang.IllegalArgumentException: Sink ForeachBatchSink does not support async progress tracking\n\tat x",
+        "Traceback (most recent call last):\npyspark.errors.exceptions.captured.IllegalArgumentException: "
+        "Sink ForeachBatchSink does not support async progress tracking\n",
+        f"pyspark.errors.StreamingQueryException: [STREAM_FAILED] Query {RUN} terminated with exception: "
+        "Sink ForeachBatchSink does not support async progress tracking\n",
+        "org.apache.spark.sql.streaming.StreamingQueryException: Sink ForeachBatchSink does not support async progress "
+        f"tracking\n=== Streaming Query ===\nIdentifier: agg {RUN}\n",
+    ],
+    ids=["log", "traceback", "exception with the run", "exception above the run"],
+)
+def test_a_refusal_without_progress_is_told_with_its_cure(tmp_path: Path, text: str) -> None:
+    query = judged(tmp_path, text)
+    assert query.state == "dead"
+    assert query.best_step.rule == "ER001"
+    assert query.verdict.startswith("The query stopped with an error: ")
+    assert "It accepts Kafka, console, memory and noop" in query.verdict
+    assert "this sink cannot have it" in query.verdict
+
+
+def test_an_error_that_is_not_known_gets_no_cure(tmp_path: Path) -> None:
+    query = judged(
+        tmp_path, f"ERROR MicroBatchExecution: Query pay {RUN} terminated with error\nmine.Error: no table x"
+    )
+    assert query.terminated.error == "mine.Error: no table x"
+    assert query.best_step is None
+
+
+def test_what_spark_but_warns_of_or_another_job_died_of_is_no_end(tmp_path: Path) -> None:
+    lost = "Some data may have been lost because they are not available in Kafka any more; either the data was aged out"
+    assert told_error(f"25/03/01 09:00:01 WARN KafkaMicroBatchStream: {lost}") is None
+    assert told_error("java.lang.OutOfMemoryError: Java heap space\n\tat com.example.Report") is None
+    path = tmp_path / "other.log"
+    path.write_text("java.lang.OutOfMemoryError: Java heap space\n\tat com.example.Report\n")
+    with pytest.raises(InputError, match="no streaming progress"):
+        analyze(path)
+
+
+def test_an_error_that_a_running_query_outlived_ends_nothing(tmp_path: Path) -> None:
+    text = (
+        f"25/03/01 09:00:00 INFO MicroBatchExecution: Starting pay {RUN}. Use file:/c to store the query checkpoint.\n"
+        "25/03/01 09:00:01 ERROR Executor: Exception in task 0.0\njava.lang.OutOfMemoryError: Java heap space\n"
+    )
+    query = judged(tmp_path, text)
+    assert query.state == "no_data"
+    assert query.best_step is None
+
+
+def test_options_that_spark_ignores_are_named_without_progress(tmp_path: Path) -> None:
+    query = judged(
+        tmp_path,
+        "I set spark.conf.set('spark.sql.streaming.asyncProgressTrackingEnabled','true') and "
+        "asyncProgressCheckpointingInterval=500 on my Kafka to Kafka query.",
+    )
+    assert query.findings[0].rule == "CF002"
+    assert query.value("ignored_async_setting") == (
+        "spark.sql.streaming.asyncProgressTrackingEnabled and asyncProgressCheckpointingInterval"
+    )
+
+
+def test_options_in_spark_s_spelling_are_none_that_it_ignores(tmp_path: Path) -> None:
+    path = tmp_path / "pasted.txt"
+    path.write_text('.option("asyncProgressTrackingEnabled", "true")\nAsyncProgressTrackingMicroBatchExecution: x\n')
+    with pytest.raises(InputError):
+        analyze(path)
+
+
+@pytest.mark.parametrize(
+    ("logger", "words"),
+    [
+        ("MicroBatchExecution", "\nI had asyncProgressTrackingEnabled=true on it until yesterday and removed it."),
+        ("AsyncProgressTrackingMicroBatchExecution", ""),
+    ],
+)
+def test_a_gap_after_asynchronous_tracking_is_cured_by_it(tmp_path: Path, logger: str, words: str) -> None:
+    error = "java.lang.IllegalStateException: batch 41 doesn't exist\n\tat x.populateStartOffsets(x.scala:460)\n"
+    text = f"25/03/01 09:00:01 ERROR {logger}: Query pay {RUN} terminated with error\n{error}{words}\n"
+    assert judged(tmp_path, text).best_step.step == "async-progress-on-again"
+
+
+def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> None:
+    query = judged(tmp_path, "java.lang.IllegalStateException: batch 41 doesn't exist\n")
+    assert query.value("missing_batch") == 41
+    assert query.best_step.step == "restore-checkpoint-files"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("INFO JobScheduler: Total delay: 12.345 s for time 1488362400000 ms (execution: 12.300 s)", "DStreams"),
+        ("INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator - Completed checkpoint 12", "Apache Flink"),
+        ("{'message': 'Processing new data', 'isDataAvailable': True, 'isTriggerActive': True}", "query.status"),
+        (">>> query.lastProgress\nNone\n", "empty until the first trigger"),
+        ("We run Spark 3.5.1 with foreachBatch. Should I use real-time mode?", "question in words"),
+        (
+            'streaming_latency{q="a"} 8123\ninputRate_total{q="a"} 1200\nprocessingRate_total{q="a"} 830',
+            "8,123 ms, 1,200 rows/s came and 830 rows/s were processed; rows come 1.4 times as fast",
+        ),
+        ('inputRate_total{q="a"} 1200\ninputRate_total{q="b"} 830', "not where the time went"),
+    ],
+)
+def test_what_a_text_without_progress_is_instead(text: str, said: str) -> None:
+    assert said in (kind(text) or "")
+
+
+def test_a_text_that_shows_nothing_is_of_no_kind() -> None:
+    assert kind("25/03/01 09:00:00 INFO DAGScheduler: Job 1 finished") is None
