@@ -1,4 +1,4 @@
-"""What the browser may do with the page: run its one script, use its one style, and nothing else."""
+"""What the browser may do with the page: run its script, use its style, and nothing else."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import base64
 import hashlib
 
 
-def policy(style: str, script: str) -> str:
-    """The Content-Security-Policy that allows these two texts and no request at all."""
-    return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
+def policy(script: str, *styles: str) -> str:
+    """The Content-Security-Policy that allows these texts and no request at all."""
+    allowed = f"style-src {' '.join(map(_hash, styles))}; script-src {_hash(script)}"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 
 def _hash(text: str) -> str:

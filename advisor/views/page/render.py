@@ -50,7 +50,7 @@ def report_as_page(report: Report) -> str:
         packs=packed(articles) if len(shown) > OPEN else [],
         style=Markup(look),
         script=Markup(script),
-        policy=policy(look, script),
+        policy=policy(script, look),
     )  # fmt: skip
 
 
