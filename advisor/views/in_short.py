@@ -193,7 +193,7 @@ def in_a_line(query: QueryEntry) -> str:
         return "keeps up: no rule found anything"
     if loss is None:
         return query.verdict
-    return f"{loss_name(loss)}: {best.advice.do if best else 'no rule knows a step'}"
+    return f"{loss_name(loss)}: {best.advice.do if best else 'no rule knows a change'}"
 
 
 _OPEN_IT = (
@@ -294,7 +294,7 @@ def beside_the_loss(query: QueryEntry) -> str:
     leaves = "It leaves the logs as they are" if name == LOSSES["logs"] else f"It leaves {name} as it is"
     against = next(_against(query, loss, lies_in), None)
     if against is None:
-        return f"{leaves}: no rule knows a step against that"
+        return f"{leaves}: no rule knows a change against that"
     return f'{leaves}. For that: "{against.do}" ({_shortly(against) or "no number is promised"})'
 
 
