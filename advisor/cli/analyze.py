@@ -76,12 +76,16 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
         report = judge(paths, series=options["form"] == "html", stages=options["stages"], **wanted)
     fleet.tell_of_jvm(report.typed.input)
     put(rendered(report, options, everything=options["everything"]), options)
-    _refuse_only_broken(paths, report.typed.input)
+    judged = any(query.findings or query.window.batches for query in report.typed.queries)
+    _refuse_only_broken(paths, report.typed.input, judged=judged)
     return report.worst_level()
 
 
-def _refuse_only_broken(paths: tuple[str, ...], read: Input) -> None:
-    """Raise InputError, after the report that names the places, where nothing but broken records was read."""
+def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) -> None:
+    """Raise InputError, after the report that names the places, where of all records nothing can be judged."""
+    if len(read.partial) > 1 and not read.events and not judged:
+        records = f"{len(read.broken) + len(read.partial):,} records, none of them whole enough to be judged"
+        raise InputError(", ".join(paths), records, "the report says what each of them lacks")
     if read.broken and not read.events and not read.partial:
         records = "one record, which is" if len(read.broken) == 1 else f"{len(read.broken):,} records, all"
         raise InputError(", ".join(paths), f"{records} broken", "the report says where and why")
@@ -91,7 +95,7 @@ def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     with _wanted(paths, options) as wanted:
         report = fleet.fleet_report(paths, options, wanted)
     put(fleet.rendered(report, options), options)
-    _refuse_only_broken(paths, report.input)
+    _refuse_only_broken(paths, report.input, judged=True)
     return fleet.worst_level(report)
 
 

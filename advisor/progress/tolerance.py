@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import msgspec
 
@@ -94,7 +95,7 @@ def _instant(value: Any) -> str:
 def _durations(thing: Any) -> Durations:
     items = _mapping(thing, "durationMs").items()
     read = {key: _duration(value, f"durationMs.{redact(key)}") for key, value in items if value is not None}
-    named = {f.name: read.pop(f.encode_name, None) for f in msgspec.structs.fields(Durations) if f.encode_name}
+    named = {f.name: read.pop(f.encode_name, None) for f in _fields_of(Durations) if f.encode_name}
     return Durations(**named, other=read or None)
 
 
@@ -121,8 +122,11 @@ def _record(kind: type[Any], thing: Any, place: str) -> Any:
     return kind(**_fields(kind, thing, f"{place}."))
 
 
+_fields_of = cast("Callable[[type[Any]], tuple[msgspec.structs.FieldInfo, ...]]", cache(msgspec.structs.fields))
+
+
 def _fields(kind: type[Any], thing: dict[str, Any], place: str, only: tuple[str, ...] | None = None) -> dict[str, Any]:
-    fields = [f for f in msgspec.structs.fields(kind) if only is None or f.name in only]
+    fields = [f for f in _fields_of(kind) if only is None or f.name in only]
     return {f.name: _reader(f)(thing.get(f.encode_name), place + f.encode_name) for f in fields}
 
 

@@ -7,6 +7,7 @@ from advisor.facts.sighting import Sighting
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.formats.durations import alone
 from advisor.sources.formats.tables import rows_of
+from advisor.sources.formats.wrapped import exported
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.stages.opened import Opened
@@ -53,6 +54,8 @@ class Scan:
 
     def feed(self, window: Stretch) -> int:
         """Read a window; the position in it from which on nothing has been read, so that the next must repeat it."""
+        if window.final and not window.base and (text := exported(window.buffer[:])) is not None:
+            window = Stretch(text, 0, 0, final=True, whole=text)
         self.harvest.move(window)
         self.position = window.base + len(window.buffer)
         if self._format is None:

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from bisect import bisect_right
+from contextlib import suppress
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from advisor.sources.harvest import Buffer
 
-_KEYS = ("log", "message", "MESSAGE", "line", "textPayload")
-_ENVELOPE = re.compile(rb'\s*\{.{0,4096}?"(?:log|message|MESSAGE|line|textPayload)"\s*:\s*"', re.DOTALL)
+_KEYS = (
+    "log",
+    "message",
+    "MESSAGE",
+    "line",
+    "textPayload",
+    "@message",
+    "_raw",
+    "LogEntry",
+    "LogMessage",
+    "Log",
+    "_msg",
+)
+_AROUND = ("attributes", "result", "_source", "jsonPayload", "properties")
+"""Objects in which some collectors put the line."""
+_OCTET = 256
+_LOGGERS = ("logger_name", "loggerName", "log.logger", "logger")
+_TIMES = ("@timestamp", "timestamp", "time")
+_CUT_BY_DOCKER = 16_000
+"""Letters of a piece of a longer line: docker cuts at 16 kB, of which some letters take more bytes than one."""
+_LONGEST = 64 << 10
+"""Bytes of a first line."""
+_JSON = re.compile(rb"[^{\"]{0,200}\{[ \t]*\"")
+_MARKED = b"made progress:"
+_OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
+_DEEPEST = 3
 _CRI = re.compile(rb"\S{19,40} std(?:out|err) ([FP]) ")
 
 
@@ -28,10 +54,15 @@ class Unwrapped(NamedTuple):
         return self.places[max(0, bisect_right(self.starts, position) - 1)]
 
 
+def in_json(buffer: Buffer, begin: int) -> bool:
+    """Whether the first line at `begin` is in an envelope of JSON."""
+    head = buffer[begin : begin + _LONGEST]
+    return bool(_JSON.match(head)) and _of_json(head.split(b"\n", 1)[0]) is not None
+
+
 def unwrapped(buffer: Buffer, begin: int, end: int) -> Unwrapped | None:
     """The lines in [begin, end) out of their envelopes; None when the first line is in none."""
-    head = buffer[begin : begin + 8192]
-    if not (_CRI.match(head) or (_ENVELOPE.match(head) and _of_json(head.split(b"\n", 1)[0]) is not None)):
+    if not (_CRI.match(buffer[begin : begin + 80]) or in_json(buffer, begin)):
         return None
     lines = bytes(buffer[begin:end]).splitlines(keepends=True)
     texts = [_text(line) for line in lines]
@@ -45,18 +76,96 @@ def _text(line: bytes) -> bytes:
     cri = _CRI.match(line)
     if cri:
         return line[cri.end() :] if cri[1] == b"F" else line[cri.end() :].rstrip(b"\r\n")
-    found = _of_json(line) if line[:1] == b"{" else None
+    found = _of_json(line)
     return line if found is None else found
 
 
 def _of_json(line: bytes) -> bytes | None:
     """The line in a JSON envelope, with its end even where the collector left that out; docker cuts long lines."""
+    opens = _JSON.match(line)
     try:
-        envelope = msgspec.json.decode(line)
+        envelope = msgspec.json.decode(line[line.index(b"{") :].rstrip(b", \t\r\n")) if opens else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    text: str | None = next((envelope[key] for key in _KEYS if isinstance(envelope.get(key), str)), None)
+    text = _message(envelope) if isinstance(envelope, dict) else None
     if text is None:
         return None
-    cut = "log" in envelope or text.endswith("\n")
+    cut = text.endswith("\n") or len(text) >= _CUT_BY_DOCKER
     return (text if cut else text + "\n").encode("utf-8", "replace")
+
+
+def _message(envelope: dict[str, Any]) -> str | None:
+    """What was logged, behind time and logger where these have keys of their own."""
+    text = next((envelope[key] for key in _KEYS if key in envelope), None)
+    if isinstance(text, list):  # journald's way to write a line with colours
+        octets = [each for each in text if isinstance(each, int) and 0 <= each < _OCTET]
+        text = bytes(octets).decode("utf-8", "replace")
+    if not isinstance(text, str):
+        inside = (envelope[key] for key in _AROUND if isinstance(envelope.get(key), dict))
+        return next((found for each in inside if (found := _message(each)) is not None), None)
+    logger = next((envelope[key] for key in _LOGGERS if isinstance(envelope.get(key), str)), None)
+    if logger is None:
+        return text
+    time = next((envelope[key] for key in _TIMES if isinstance(envelope.get(key), str)), "")
+    return f"{time} {envelope.get('level', '')!s:5} {logger.rpartition('.')[2]}: {text}"
+
+
+def exported(raw: bytes) -> bytes | None:
+    """The log in a document of its lines, as a search in a log service or journald writes it; None in any other text.
+
+    Documents: JSON that holds a list of lines, CSV with a column of lines, JSON lines of octets. The newest line may
+    stand first.
+    """
+    head = raw[:_LONGEST].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if _OCTETS.search(head):
+        lines = [text.decode("utf-8", "replace") for line in raw.splitlines() if (text := _of_json(line)) is not None]
+    elif _MARKED not in raw:
+        return None
+    else:
+        lines = _of_document(raw) if head[:1] in (b"[", b"{") else _of_cells(raw, head.partition(b"\n")[0])
+    ordered = _oldest_first([line.rstrip("\r\n") for line in lines])
+    text = "\n".join(ordered).encode("utf-8", "replace")
+    return text + b"\n" if _MARKED in text else None
+
+
+def _of_document(raw: bytes) -> list[str]:
+    try:
+        entries = _entries(msgspec.json.decode(raw), 0)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+    return [text for entry in entries if (text := _message(_fields(entry))) is not None]
+
+
+def _entries(thing: Any, depth: int) -> list[Any]:
+    """The longest list in a document, as far in as services put it."""
+    if isinstance(thing, list):
+        return thing
+    if not isinstance(thing, dict) or depth > _DEEPEST:
+        return []
+    return max((_entries(value, depth + 1) for value in thing.values()), key=len, default=[])
+
+
+def _fields(entry: Any) -> dict[str, Any]:
+    """An entry as an object; some services write a list of names and values."""
+    if isinstance(entry, list):
+        return {each["field"]: each.get("value") for each in entry if isinstance(each, dict) and "field" in each}
+    return entry if isinstance(entry, dict) else {}
+
+
+def _of_cells(raw: bytes, head: bytes) -> list[str]:
+    for delimiter in ",\t;":
+        names = head.decode("utf-8", "replace").strip().replace('"', "").split(delimiter)
+        column = next((names.index(key) for key in _KEYS if key in names), None)
+        if column is not None and len(names) > 1:
+            lines = raw.decode("utf-8-sig", "replace").replace("\0", "").splitlines(keepends=True)
+            with suppress(csv.Error):
+                return [row[column] for row in csv.reader(lines[1:], delimiter=delimiter) if len(row) > column]
+    return []
+
+
+def _oldest_first(lines: list[str]) -> list[str]:
+    """The lines turned round where those of an event stand before the one that announces it."""
+    at = next((n for n, line in enumerate(lines) if line.endswith("made progress: {")), None)
+    if at is None or (at + 1 < len(lines) and '"id"' in lines[at + 1]):
+        return lines
+    return lines[::-1] if at and '"id"' in lines[at - 1] else lines

@@ -12,6 +12,7 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING
 
 from advisor.redaction import redact
+from advisor.sources.formats.wrapped import in_json, unwrapped
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.layout import Layout
 from advisor.sources.stages.owners import Place, settle
@@ -139,11 +140,13 @@ class DriverLog:
         """Take what has been read of a window of this file."""
         number = self._files.setdefault(file, len(self._files))
         known = bool(self._layout.first)
-        for start, line, message, reader in self._layout.lines(window.buffer, window.begin, resume):
+        wrapped = unwrapped(window.buffer, window.begin, resume) if in_json(window.buffer, window.begin) else None
+        text = (window.buffer, window.begin, resume) if wrapped is None else (wrapped.text, 0, len(wrapped.text))
+        for start, line, message, reader in self._layout.lines(*text):
             if not known:
                 self._clock = Clock(self._layout.first)
                 self._work.clock, known = self._clock.fine, True
-            self._place = number, window.base + start
+            self._place = number, window.base + (start if wrapped is None else wrapped.origin(start))
             if self._clock.fine:
                 self._now = self._clock.time(line) or self._now
             reader(line, message)

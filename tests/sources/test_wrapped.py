@@ -1,0 +1,121 @@
+"""Logs as collectors and log services hand them out: the same batches and the same stages as of the plain log."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import advisor
+from advisor.sources.formats.wrapped import exported, unwrapped
+
+PLAIN = Path(__file__).parents[2] / "sample_progress" / "TR007" / "nearly-full-4.3.0" / "driver.log"
+TEXT = PLAIN.read_text()[: PLAIN.read_text().index("2026-11-22T18:17:28")].rpartition("\n26/")[0] + "\n"
+LINES = TEXT.splitlines()
+ENTRIES = re.split(r"\n(?=26/11/22 )", TEXT.rstrip("\n"))
+WHEN = "2026-11-22T18:17:09.123456789Z"
+
+
+def as_lines(entries: list[str], form: str, prefix: str = "", end: str = "") -> str:
+    """An object per entry: `form` with TEXT where the entry belongs."""
+    return "".join(f"{prefix}{form.replace('TEXT', json.dumps(entry + end))}\n" for entry in entries)
+
+
+def as_csv(entries: list[str], delimiter: str = ",") -> str:
+    text = io.StringIO()
+    rows = csv.writer(text, delimiter=delimiter)
+    rows.writerows([["_time", "message"], *(["1763835429", entry] for entry in entries)])
+    return text.getvalue()
+
+
+LAYOUTS = {
+    "docker": as_lines(LINES, f'{{"log":TEXT,"stream":"stderr","time":"{WHEN}"}}', end="\n"),
+    "docker, spaced": as_lines(LINES, f'{{ "log": TEXT, "stream": "stderr", "time": "{WHEN}" }}', end="\n"),
+    "journald": as_lines(LINES, '{"__REALTIME_TIMESTAMP":"1763835429123456","MESSAGE":TEXT,"_PID":"12"}'),
+    "journald, octets": "".join(json.dumps({"_PID": "12", "MESSAGE": list(line.encode())}) + "\n" for line in LINES),
+    "fluentd": as_lines(LINES, '{"log":TEXT,"stream":"stderr"}', prefix="2026-11-22 18:17:09 +0000 kube.var.log: "),
+    "fluent-bit, entries": as_lines(ENTRIES, '{"date":1763835429.12,"log":TEXT,"kubernetes":{"pod":"x"}}'),
+    "GCP, lines": as_lines(LINES, f'{{"textPayload":TEXT,"timestamp":"{WHEN}"}}'),
+    "GCP, a document": json.dumps([{"textPayload": entry, "severity": "INFO"} for entry in ENTRIES], indent=2),
+    "GCP, a payload": as_lines(ENTRIES, '{"jsonPayload":{"message":TEXT},"severity":"INFO"}'),
+    "CloudWatch, get-log-events": json.dumps({"events": [{"timestamp": 1, "message": line} for line in LINES]}),
+    "CloudWatch, indented": json.dumps({"events": [{"message": line} for line in LINES], "next": "f/3"}, indent=4),
+    "CloudWatch Insights": json.dumps(
+        {"results": [[{"field": "@timestamp", "value": WHEN}, {"field": "@message", "value": e}] for e in ENTRIES]}
+    ),
+    "newest first": json.dumps({"events": [{"message": line} for line in reversed(LINES)]}),
+    "Azure": as_lines(LINES, '{"TimeGenerated":"x","LogEntry":TEXT}'),
+    "Datadog": as_lines(ENTRIES, '{"id":"a","attributes":{"message":TEXT}}'),
+    "Loki": as_lines(LINES, f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
+    "Elasticsearch": json.dumps({"took": 3, "hits": {"hits": [{"_source": {"message": entry}} for entry in ENTRIES]}}),
+    "Splunk": as_csv(ENTRIES).replace("message", "_raw", 1),
+    "CSV, a row for each line": as_csv(LINES),
+    "CSV, tabs": as_csv(LINES, delimiter="\t"),
+}
+
+
+def read(path: Path) -> list[list[str]]:
+    """Batches and stages without their places."""
+    stages = advisor.read_stages(path).drop(columns=["log", "file"], errors="ignore")
+    batches = advisor.read_progress(path)[["batch_id", "timestamp", "trigger_execution_ms", "add_batch_ms", "partial"]]
+    return [[str(row) for row in table.to_dict("records")] for table in (batches, stages)]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    path = tmp_path_factory.mktemp("plain") / "driver.log"
+    path.write_text(TEXT)
+    return read(path)
+
+
+@pytest.mark.parametrize("text", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_wrapped_log_says_what_the_plain_one_says(tmp_path: Path, text: str, plain: list[list[str]]) -> None:
+    path = tmp_path / "driver.log"
+    path.write_text(text)
+    batches, stages = read(path)
+    assert len(batches) > 5 < len(stages)
+    assert [batches, stages] == plain
+
+
+def test_a_logger_of_its_own_key_stands_before_what_was_logged() -> None:
+    line = {"@timestamp": WHEN, "level": "INFO", "logger_name": "org.apache.spark.scheduler.DAGScheduler"}
+    found = unwrapped(json.dumps({**line, "message": "Got job 1"}).encode(), 0, 1000)
+    assert found is not None
+    assert found.text == f"{WHEN} INFO  DAGScheduler: Got job 1\n".encode()
+
+
+NO_EXPORTS = [
+    b'[{"message": "Completed a streaming update", "progress": {"id": 1}}]',
+    b'{"cells": [{"source": ["made progress:"]}]}',
+    b"26/11/22 18:17:09 INFO MicroBatchExecution: Streaming query made progress: {\n",
+    b"ts,app\n1,made progress:\n",
+    b'{"MESSAGE": [1, 2, "x", 300]}',
+    b"",
+]
+
+
+@pytest.mark.parametrize("raw", NO_EXPORTS)
+def test_other_text_is_left_as_it_is(raw: bytes) -> None:
+    assert exported(raw) is None
+
+
+json_things = st.recursive(
+    st.one_of(st.none(), st.integers(), st.text(max_size=5)),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["message", "log", "MESSAGE", "attributes", "events", "logger"]), inner)
+    ),
+)
+
+
+@given(json_things)
+def test_no_document_stops_the_reading(thing: object) -> None:
+    raw = json.dumps([thing, {"message": "made progress: {"}]).encode()
+    exported(raw)
+    unwrapped(json.dumps(thing).encode(), 0, 1000)
