@@ -82,9 +82,12 @@ def _text(line: bytes) -> bytes:
 
 def _of_json(line: bytes) -> bytes | None:
     """The line in a JSON envelope, with its end even where the collector left that out; docker cuts long lines."""
-    opens = _JSON.match(line)
+    if line[:1] != b"{":
+        if not _JSON.match(line):
+            return None
+        line = line[line.index(b"{") :].rstrip(b", \t\r\n")
     try:
-        envelope = msgspec.json.decode(line[line.index(b"{") :].rstrip(b", \t\r\n")) if opens else None
+        envelope = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     text = _message(envelope) if isinstance(envelope, dict) else None
@@ -96,15 +99,15 @@ def _of_json(line: bytes) -> bytes | None:
 
 def _message(envelope: dict[str, Any]) -> str | None:
     """What was logged, behind time and logger where these have keys of their own."""
-    text = next((envelope[key] for key in _KEYS if key in envelope), None)
+    text = next(map(envelope.get, filter(envelope.__contains__, _KEYS)), None)
     if isinstance(text, list):  # journald's way to write a line with colours
         octets = [each for each in text if isinstance(each, int) and 0 <= each < _OCTET]
         text = bytes(octets).decode("utf-8", "replace")
     if not isinstance(text, str):
         inside = (envelope[key] for key in _AROUND if isinstance(envelope.get(key), dict))
         return next((found for each in inside if (found := _message(each)) is not None), None)
-    logger = next((envelope[key] for key in _LOGGERS if isinstance(envelope.get(key), str)), None)
-    if logger is None:
+    logger = next(filter(None, map(envelope.get, _LOGGERS)), None)
+    if not isinstance(logger, str):
         return text
     time = next((envelope[key] for key in _TIMES if isinstance(envelope.get(key), str)), "")
     return f"{time} {envelope.get('level', '')!s:5} {logger.rpartition('.')[2]}: {text}"
