@@ -160,13 +160,20 @@ class Harvest:
         self.chunks.add(events, [base + start for start in starts] if base else starts, self.file, self.log)
 
     def _timed(self, events: Sequence[Progress], starts: Sequence[int]) -> tuple[list[Progress], list[int]]:
-        """The events that have a time, written as Spark writes it, and where they begin."""
+        """The events that have a time, written as Spark writes it, and where they begin.
+
+        Where no event of several has one it was written in a way that says nothing: these are partial records.
+        """
         kept: tuple[list[Progress], list[int]] = [], []
+        silent = len(events) > 1 and not self.found and all(as_instant(event.timestamp) is None for event in events)
         for event, start in zip(events, starts, strict=True):
             if instant := as_instant(event.timestamp):
                 event.timestamp = instant
                 kept[0].append(event)
                 kept[1].append(start)
+            elif silent and event.batch_id is not None:
+                event.timestamp = ""
+                self.add_partial(Partial(event, ("timestamp",), "timestamp: no point in time"), start, start + 1)
             else:
                 self.add_broken(start, "timestamp: no point in time")
         return kept

@@ -172,3 +172,21 @@ def test_blocks_give_what_one_piece_gives() -> None:
     raw = "\n".join(["one", pretty(first), "two", pretty(second)[:HEAD], "three", pretty(third)]).encode()
     whole, parts = scanned(raw), scanned(raw, 500)
     assert (parts.batch_ids, parts.partial) == (whole.batch_ids, whole.partial)
+
+
+PAGE = """Structured Streaming tab, my query:
+Input Rate avg 5,120 records/sec   Process Rate 3,050 records/sec
+Batch Duration 12,331 ms
+Operation duration: addBatch 11,020 ms, walCommit 531 ms, commitOffsets 480 ms
+"""
+
+
+def test_rates_of_sparks_page_tell_the_rows() -> None:
+    (row,) = scanned(PAGE.encode()).table.to_pylist()
+    assert (row["input_rows_per_second"], row["processed_rows_per_second"]) == (5120, 3050)
+    assert row["input_rows"] == round(3050 * 12.331)
+
+
+def test_rates_of_two_records_are_nobodys() -> None:
+    rows = scanned((PAGE + PAGE).encode()).table.to_pylist()
+    assert [(row["input_rows"], row["input_rows_per_second"]) for row in rows] == [(None, None)] * 2

@@ -401,3 +401,16 @@ def test_a_short_event_among_long_ones_hides_nothing(every: int, short: Callable
 
     found = scanned(a_log(*(MADE + written(number) for number in range(700))))
     assert sorted(found.batch_ids) == list(range(700))
+
+
+def test_times_that_nobody_can_read_cost_no_batch() -> None:
+    lines = [{**event, "timestamp": f"11/0{n}/2026 10:00"} for n, event in enumerate(made(), 1)]
+    found = scanned(a_log(*(MADE + pretty(line) for line in lines)))
+    assert found.partial == [(10, "timestamp"), (11, "timestamp"), (12, "timestamp")]
+    assert found.table["timestamp"].null_count == 3
+
+
+def test_one_time_that_nobody_can_read_costs_its_batch() -> None:
+    first, second, third = made()
+    found = scanned(a_log(*(MADE + pretty(each) for each in (first, {**second, "timestamp": "soon"}, third))))
+    assert (found.batch_ids, found.reasons) == ([10, 12], ["timestamp: no point in time"])

@@ -19,6 +19,11 @@ _NAMED = re.compile(
     rb"(?:(\d{1,3}(?:,\d{3})+|\d{1,15})\b(?![.,]\d)(?:[ \t]*ms\b)?(?![ \t]*(?:s|sec|seconds|min|minutes)\b)"
     rb"|(\d{1,6}(?:\.\d{1,3})?)[ \t]*(s|sec|seconds|min|minutes)\b)"
 )
+_RATE = re.compile(
+    rb"\b(Input Rate|Process Rate|inputRowsPerSecond|processedRowsPerSecond)\b[ \t]*(?:\(?avg\)?)?[ \t]*[:=|~]?[ \t]*"
+    rb"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d+)?)(?![\d,.])"
+)
+_RATES = {"Input Rate": "inputRowsPerSecond", "Process Rate": "processedRowsPerSecond"}
 _UNIT_MS = {"s": 1000, "sec": 1000, "seconds": 1000, "min": 60_000, "minutes": 60_000}
 _PAGE = {"Batch Duration": "triggerExecution", "Input Rows": "numInputRows"}
 """What the page of a query's statistics calls them."""
@@ -30,17 +35,33 @@ _SUM = "triggerExecution not given: the sum of the phases is taken"
 
 def alone(buffer: Buffer) -> Iterator[Piece]:
     """Each group of durations near the beginning of a text that holds no event, as a partial record."""
+    raw = bytes(buffer[:_MOST])
+    groups = list(_groups(raw))
+    rates = _rates(raw) if len(groups) == 1 else {}
+    for group, start, end in groups:
+        yield from _record(group, rates, start, end)
+
+
+def _groups(raw: bytes) -> Iterator[tuple[dict[str, int], int, int]]:
+    """(numbers by name, start, end) of what stands together."""
     group: dict[str, int] = {}
     start = end = 0
-    for match in _NAMED.finditer(bytes(buffer[:_MOST])):
+    for match in _NAMED.finditer(raw):
         name = match[1].decode()
         name = _PAGE.get(name, name)
         if group and (name in group or match.start() - end > _APART):
-            yield from _record(group, start, end)
+            yield group, start, end
             group = {}
         start, end = start if group else match.start(), match.end()
         group[name] = _number(match)
-    yield from _record(group, start, end)
+    if group:
+        yield group, start, end
+
+
+def _rates(raw: bytes) -> dict[str, float]:
+    """Rates of a text of one record."""
+    told = {match[1].decode(): float(match[2].replace(b",", b"")) for match in _RATE.finditer(raw)}
+    return {_RATES.get(name, name): rate for name, rate in told.items()}
 
 
 def _number(match: re.Match[bytes]) -> int:
@@ -50,15 +71,17 @@ def _number(match: re.Match[bytes]) -> int:
     return round(float(match[3]) * _UNIT_MS[match[4].decode()])
 
 
-def _record(group: dict[str, int], start: int, end: int) -> Iterator[Piece]:
-    rows = {name: group[name] for name in ("batchId", "numInputRows") if name in group}
+def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int) -> Iterator[Piece]:
+    rows: dict[str, float] = {name: group[name] for name in ("batchId", "numInputRows") if name in group}
     durations = {name: ms for name, ms in group.items() if name not in rows}
     summed = "triggerExecution" not in durations and durations.keys() >= _CHART
     if summed:
         durations["triggerExecution"] = sum(durations.values())
     if not all(name in durations for name in _NEEDED):
         return
-    text = msgspec.json.encode({**rows, "durationMs": durations}).decode()
+    if "numInputRows" not in rows and "processedRowsPerSecond" in rates:  # Spark divides rows by the trigger's length
+        rows["numInputRows"] = round(rates["processedRowsPerSecond"] * durations["triggerExecution"] / 1000)
+    text = msgspec.json.encode({**rows, **rates, "durationMs": durations}).decode()
     partial = of_fragment(read_fragment(f"{text[:-2]}, ...}}}}"))  # nobody says that these are all
     if partial is not None:
         yield Piece(start, end, partial._replace(says=f"{partial.says}; {_SUM}") if summed else partial)

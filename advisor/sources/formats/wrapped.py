@@ -37,6 +37,8 @@ _LONGEST = 64 << 10
 """Bytes of a first line."""
 _JSON = re.compile(rb"[^{\"]{0,200}\{[ \t]*\"")
 _MARKED = b"made progress:"
+_OF_STAGES = b"DAGScheduler: "
+_OPENED = "made progress: {"
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
 _DEEPEST = 3
 _CRI = re.compile(rb"\S{19,40} std(?:out|err) ([FP]) ")
@@ -162,13 +164,15 @@ def _of_cells(raw: bytes, head: bytes) -> list[str]:
         if column is not None and len(names) > 1:
             lines = raw.decode("utf-8-sig", "replace").replace("\0", "").splitlines(keepends=True)
             with suppress(csv.Error):
-                return [row[column] for row in csv.reader(lines[1:], delimiter=delimiter) if len(row) > column]
+                cells = [row[column] for row in csv.reader(lines[1:], delimiter=delimiter) if len(row) > column]
+                in_lines = any(cell.endswith(_OPENED) for cell in cells)
+                return cells if in_lines or _OF_STAGES in raw else []  # a whole event is read in its cell
     return []
 
 
 def _oldest_first(lines: list[str]) -> list[str]:
     """The lines turned round where those of an event stand before the one that announces it."""
-    at = next((n for n, line in enumerate(lines) if line.endswith("made progress: {")), None)
+    at = next((n for n, line in enumerate(lines) if line.endswith(_OPENED)), None)
     if at is None or (at + 1 < len(lines) and '"id"' in lines[at + 1]):
         return lines
     return lines[::-1] if at and '"id"' in lines[at - 1] else lines
