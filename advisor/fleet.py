@@ -100,12 +100,15 @@ def latest(runs: Iterable[FleetQuery]) -> list[FleetQuery]:
 
 
 def changes(queries: Iterable[FleetQuery]) -> list[FleetChange]:
-    """Each step that would help, with how many queries and how much per hour over all of them, the most first."""
-    offers: dict[str, list[tuple[FleetQuery, FleetStep]]] = defaultdict(list)
+    """Each step that would help, with how many queries and how much per hour over all of them, the most first.
+
+    A step that says something else of another query, as the cure of an error does, is another change.
+    """
+    offers: dict[tuple[str, str], list[tuple[FleetQuery, FleetStep]]] = defaultdict(list)
     for query in queries:
         for step in _offered(query):
-            offers[step.step].append((query, step))
-    found = [_change(step, members) for step, members in offers.items()]
+            offers[step.step, step.do].append((query, step))
+    found = [_change(step, members) for (step, _), members in offers.items()]
     return sorted(found, key=lambda change: (-change.recoverable.expected, -change.queries, change.step))
 
 

@@ -35,6 +35,7 @@ _OF_WHAT_COMES = ("ST007", "ST015")
 """Rules that speak of what the query comes to, whatever a batch takes today."""
 _OF_DEATH = ("ER001", "LG005")
 """Rules that speak of what a query died of: that comes before whatever its batches take."""
+_MANY_UNKNOWN = 2  # facts that a sentence can name
 _TOO_LONG: tuple[LossKind, ...] = ("falling_behind", "backlog")
 """Losses that say that batches take too long, and not why."""
 LOPSIDED = 5.0  # times the rows of the others: one task then decides how long the stage takes
@@ -93,7 +94,7 @@ def verdict(
         return f"{calm.says} {NOTHING_TO_CHANGE}"
     error = judged.window.facts.value("terminated_error")
     who = f"{judged.died:,} of {judged.runs:,} runs stopped" if judged.died > 1 else "The query stopped"
-    died = f"{who} with an error: {str(error).rstrip('.')}. " if error is not None else ""
+    died = f"{who} with an error: {str(error).rstrip('.;')}. " if error is not None else ""
     lost = f"{loss.says} " if loss else ""
     return f"{died}{lost}{_advice(judged, best, others, bool(died))}".rstrip()
 
@@ -135,6 +136,8 @@ def _without_a_step(findings: Sequence[Finding]) -> str:
 def _condition(step: Advice) -> str:
     if step.legal == "yes":
         return ""
+    if len(step.unknown) > _MANY_UNKNOWN:
+        return ", once more is known of the query"
     if step.unknown:
         return f", once {' and '.join(step.unknown)} {'is' if len(step.unknown) == 1 else 'are'} known for sure"
     return ", at the price of a new checkpoint" if step.takes == "new_checkpoint" else f", if {step.because}"

@@ -17,11 +17,14 @@ _KINDS: Final = {
     r"Total delay: [\d.]+ s for time \d+ ms|\bStreamingContext\b|\bDStreams?\b|\bJobGenerator\b": (
         "this is of DStreams (Spark Streaming), which write no progress: the advisor reads Structured Streaming"
     ),
+    r"(?m)^Batch: \d+\s*\n-{5}": "this is what the console sink prints, which tells no durations",
+    r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
     r"isTriggerActive": "this is query.status, which tells no durations",
     r"(?:lastProgress|recentProgress)\b[^\n]*\s+(?:None|null|\[\s*\])": (
         "query.lastProgress is empty until the first trigger is complete, and stays so with continuous processing: "
         "look at query.exception() and query.status, and come back after some batches"
     ),
+    r"\b(?:read|write)Stream\b": "this is the code of a query, which tells no durations",
     r"(?i)\b(?:spark|streaming|kafka|latency)\b[^?]*\?": (
         "this is a question in words, and the advisor judges what Spark wrote of the query"
     ),

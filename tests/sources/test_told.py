@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from advisor.api import analyze
+from advisor.api import analyze, analyze_fleet
 from advisor.errors import InputError
 from advisor.sources.others import kind
 from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error, told_error
@@ -60,6 +60,13 @@ PRINTED = {
     "limitation: The sink(s): org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink": "Use a micro-batch",
     "[STREAMING_REAL_TIME_MODE.OUTPUT_MODE_NOT_SUPPORTED] Streaming real-time": "Set the output mode to update",
     "[INVALID_STREAMING_REAL_TIME_MODE_TRIGGER_INTERVAL] The real-time trigger interval is set to": "Set a longer",
+    # of the jar of Delta 4.0.0
+    "[DELTA_SOURCE_TABLE_IGNORE_CHANGES] Detected a data update (for example a.parquet) in the source": "Skip such",
+    "[DELTA_SCHEMA_CHANGED_WITH_VERSION] Detected schema change in version 7:": "Start the query again",
+    "io.delta.exceptions.ConcurrentAppendException: Files were added to the root of the table": "Keep the",
+    # of the jar of the Kafka connector 4.2.0
+    "java.lang.IllegalStateException: Cannot find earliest offsets of Set(a). Some data may have been missed": "Accept",
+    "[KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED] Some data may have been lost because they are not": "Accept the loss",
 }
 """Texts as Spark printed them, and the cure."""
 
@@ -120,6 +127,21 @@ def test_a_refusal_without_progress_is_told_with_its_cure(tmp_path: Path, text: 
     assert query.verdict.startswith("The query stopped with an error: ")
     assert "It accepts Kafka, console, memory and noop" in query.verdict
     assert "this sink cannot have it" in query.verdict
+
+
+def test_two_queries_with_different_errors_need_different_changes(tmp_path: Path) -> None:
+    for number, error in enumerate(
+        ("Sink X does not support async progress tracking", "java.lang.OutOfMemoryError: x")
+    ):
+        run = RUN.replace("6d8b2f1e", f"6d8b2f1{number}").replace("0b3c9a77", f"0b3c9a7{number}")
+        (tmp_path / f"{number}.log").write_text(
+            f"ERROR MicroBatchExecution: Query {run} terminated with error\n{error}\n"
+        )
+    cures = {change.do for change in analyze_fleet(tmp_path).changes}
+    assert cures == {
+        "Leave asynchronous progress tracking out: this sink cannot have it",
+        "First end the crash: more memory, or fewer rows per batch",
+    }
 
 
 def test_an_error_that_is_not_known_gets_no_cure(tmp_path: Path) -> None:
@@ -200,6 +222,9 @@ def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> No
             'streaming_latency{q="a"} 8123\ninputRate_total{q="a"} 1200\nprocessingRate_total{q="a"} 830',
             "8,123 ms, 1,200 rows/s came and 830 rows/s were processed; rows come 1.4 times as fast",
         ),
+        ("-----\nBatch: 4\n------\n+---+\n|key|\n", "console sink"),
+        ("== Physical Plan ==\nWriteToDataSourceV2", "a plan"),
+        ('df.writeStream.format("kafka").start()  # why is it slow?', "code of a query"),
         ('inputRate_total{q="a"} 1200\ninputRate_total{q="b"} 830', "not where the time went"),
     ],
 )

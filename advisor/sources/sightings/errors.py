@@ -220,7 +220,8 @@ ERRORS: Final = (
         "# the error names the file; without it: a new checkpoint and, for a file sink, a new directory",
     ),
     KnownError(
-        r"Some data may have been lost because they are not available in Kafka any\s?more|\[KAFKA_DATA_LOSS\b"
+        r"[Ss]ome data may have been missed"
+        r"|Some data may have been lost because they are not available in Kafka any\s?more|\[KAFKA_DATA_LOSS\b"
         r"|OffsetOutOfRangeException",
         "Offsets that the query goes on from are no longer in Kafka: the topic's retention was faster than the query, "
         "or the topic was made anew.",
@@ -241,10 +242,35 @@ ERRORS: Final = (
         '"org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")',
     ),
     KnownError(
+        r"DELTA_SOURCE_TABLE_IGNORE_CHANGES|DELTA_SOURCE_IGNORE_DELETE|Detected a data update \(for example"
+        r"|Detected deleted data \(for example",
+        "Delta's source reads rows that are appended; rows of this table were changed or deleted.",
+        "Skip such commits, or read the table's change data feed",
+        '.option("skipChangeCommits", "true")  # on the reader: changed and deleted rows are not passed on',
+    ),
+    KnownError(
+        r"DELTA_SCHEMA_CHANGED|Detected schema change(?: in version \d+)?:",
+        "The schema of the Delta table that is read was changed.",
+        "Start the query again: it then reads with the new schema",
+        "# where the error comes again, the change does not fit the checkpoint: a new one is needed",
+    ),
+    KnownError(
+        r"DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE|DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+        "The version of the Delta table from which the query goes on has been cleaned up.",
+        "Start with a new checkpoint, and keep the table's log for longer than the query may lag behind",
+        _NEW_CHECKPOINT,
+    ),
+    KnownError(
+        r"DELTA_CONCURRENT_|\bConcurrent(?:Append|Transaction|Write|DeleteRead|DeleteDelete)Exception\b",
+        "Another writer changed the Delta table at the same moment.",
+        "Keep the writers apart, in time or by partition, and start the query again",
+        "# DESCRIBE HISTORY <table>  -- who writes?  ConcurrentTransaction: two queries share one checkpoint",
+    ),
+    KnownError(
         r"FOREACH_BATCH_USER_FUNCTION_ERROR|An exception was raised by the Python Proxy",
         "The function that was given to foreachBatch raised an error; the error's reason is its own.",
         "Mend the function in foreachBatch",
-        '# the lines below "Reason:" tell where in the function; a batch is tried again after a restart',
+        "# its own traceback stands in the error; after a restart the function gets the same batch again",
     ),
 )
 """More special ones first: the first whose text is there is taken."""
@@ -281,7 +307,7 @@ OF_ANY_JOB: Final = (
 """Errors that end other jobs than streams, too."""
 
 _STREAMING: Final = re.compile(
-    r"MicroBatchExecution|ContinuousExecution|StreamingQuery|writeStream|readStream|foreachBatch"
+    r"MicroBatchExecution|ContinuousExecution|StreamingQuery|writeStream|readStream|foreachBatch|kafka010"
     r"|[Ss]tructured [Ss]treaming"
 )
 _WARNS: Final = re.compile(r"\b(?:WARN|WARNING|INFO)\b")

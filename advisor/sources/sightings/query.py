@@ -43,7 +43,9 @@ _IDENTIFIER: Final = re.compile(
     r"(?:[^\n]*\n){0,20}?=== Streaming Query ===\s+Identifier:[^\n]*\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]"
 )
 _NEXT_RECORD: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d[ T]\d\d:|\{\"ts\")", re.MULTILINE)
-_CLASS: Final = re.compile(r"^(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.)")
+_CLASS: Final = re.compile(
+    r"^(?:: |Caused by: )?(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.)"
+)
 _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s*(?:[,=:]|->)\s*[\"'`]?[Tt]rue")
 _NAMED: Final = re.compile(
     r"((?:spark\.)?[\w.]*asyncprogress(?!\w*Execution)\w*)[\"'`]?\s*(?:[,=:]|->)\s*[\"'`]?\w", re.IGNORECASE
