@@ -17,8 +17,8 @@ from advisor.cli.rules import rules, steps
 from advisor.cli.trial import trial
 from advisor.cli.watching import watch
 
-_HELP = """Reads what Spark says about each micro-batch and tells which change is legal for a streaming query, what it
-saves, what it costs and how to undo it.
+_HELP = """Reads what Spark says about each micro-batch of a streaming query, and names the change that helps most.
+It says whether Spark accepts it, what it saves, what it costs and how to undo it.
 
 \b
 Start with a driver log, an event log or a file of progress events:
@@ -32,16 +32,17 @@ Start with a driver log, an event log or a file of progress events:
 \b
 Exit codes:
   0    done
-  1    --fail-on: a finding of that level or a higher one; --fail-if-slower: slower than that
-  2    something in the command or the input is wrong; one line says what
+  1    --fail-on found that level or a higher one; --fail-if-slower: slower
+  2    the command or the input is wrong; one line says what
   130  stopped, with Ctrl-C or SIGTERM
 
-An option that is given twice counts as it was given last, unless it is repeatable.
+Of an option that is given twice the last counts, unless it is repeatable.
 
-Tab completion of options, rules, steps and facts: eval "$(_LATENCY_ADVISOR_COMPLETE=bash_source latency-advisor)" in
-the shell's start file; zsh_source and fish_source for these shells.
+\b
+Tab completion, in the start file of bash (zsh_source, fish_source for others):
+  eval "$(_LATENCY_ADVISOR_COMPLETE=bash_source latency-advisor)"
 
-LATENCY_ADVISOR_TRACEBACK=1 in the environment shows the traceback of an error.
+LATENCY_ADVISOR_TRACEBACK=1 in the environment shows where an error came from.
 """
 
 
@@ -63,7 +64,7 @@ main.add_command(trial)
 main.add_command(watch)
 
 
-@main.command()
+@main.command(short_help="Advise on a recorded log and on a stream that runs here.")
 @click.option(
     "--workload", default="stateless", show_default=True, type=click.Choice(["stateless", "stateful"]),
     help="Which stream to run. Each one gets different advice.",

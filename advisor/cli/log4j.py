@@ -17,7 +17,7 @@ Example:
 """
 
 
-@click.command(help=_HELP)
+@click.command(help=_HELP, short_help="Print settings for a driver log that shows progress.")
 @click.option("--log", default="driver.log", show_default=True, metavar="FILE", help="Where the driver writes its log.")
 @click.option("--output", metavar="FILE", help="Write the output to this file.")
 def log4j(log: str, output: str | None) -> None:

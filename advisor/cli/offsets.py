@@ -34,7 +34,7 @@ def bench() -> None:
     """Measure again, on real Spark, what was published."""
 
 
-@bench.command(help=_HELP)
+@bench.command(help=_HELP, short_help="What asynchronous logs save here.")
 @click.option("--path", "paths", type=click.Choice(["stat", "kafka"]), help="Repeatable; both by default.", **_MANY)
 @click.option("--checkpoint", "checkpoints", metavar="KIND[:DELAY]", **_MANY,
               help="local, s3a, s3a:20 (ms more per request), s3a-abortable:20. Repeatable.")  # fmt: skip

@@ -12,12 +12,27 @@ from advisor.cli.output import output_options
 
 @click.group()
 def rules() -> None:
-    """List, show, write, test and check rules."""
+    """List, show, write, test and check rules.
+
+    \b
+    Examples:
+      latency-advisor rules show LG001
+      mkdir my-rules
+      latency-advisor rules new ZZ001 --slug too-many-files --rules my-rules
+      latency-advisor rules test ZZ001 --rules my-rules
+      latency-advisor analyze driver.log --rules my-rules
+    """
 
 
 @click.group()
 def steps() -> None:
-    """List and show the steps that rules advise."""
+    """List and show the steps that rules advise.
+
+    \b
+    Examples:
+      latency-advisor steps list
+      latency-advisor steps show async-progress
+    """
 
 
 _DIRS = click.option("--rules", "dirs", multiple=True, metavar="DIR", help="Your own rules too. Repeatable.")
@@ -48,7 +63,7 @@ def list_rules(dirs: tuple[str, ...], **options: Any) -> None:
 @_DIRS
 @output_options("text", "json", "markdown")
 def show_rule(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
-    """Print one rule: what it stands on, what it says, its steps."""
+    """Print one rule: what it stands on, says and advises."""
     from advisor.catalogue import load
     from advisor.cli import listing
 
@@ -59,7 +74,7 @@ def show_rule(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
 @_DIRS
 @output_options("text", "json", "markdown")
 def list_steps(dirs: tuple[str, ...], **options: Any) -> None:
-    """List every step, what it takes, and the rules that advise it."""
+    """List every step, and the rules that advise it."""
     from advisor.catalogue import load
     from advisor.cli import listing
 
@@ -71,7 +86,10 @@ def list_steps(dirs: tuple[str, ...], **options: Any) -> None:
 @_DIRS
 @output_options("text", "json", "markdown")
 def show_step(step: str, dirs: tuple[str, ...], **options: Any) -> None:
-    """Print one step: for whom it is, when Spark takes it, what it saves and costs, and how it is undone."""
+    """Print one step: when Spark takes it, and its price.
+
+    For whom it is, when Spark takes it, what it saves and costs, and how it is undone.
+    """
     from advisor.catalogue import load
     from advisor.cli import listing
 
@@ -82,7 +100,7 @@ def show_step(step: str, dirs: tuple[str, ...], **options: Any) -> None:
 @click.argument("directory", metavar="[DIR]", required=False)
 @output_options("text", "json", "markdown")
 def check(directory: str | None, **options: Any) -> None:
-    """Check the form of the shipped rules and of those in DIR, and run the examples of each rule."""
+    """Check all rules, and those in DIR, and run their examples."""
     from advisor.cli.checking import check_rules
 
     check_rules(directory, options)
@@ -119,7 +137,10 @@ def test_(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
 
 @rules.command("reference")
 def reference_() -> None:
-    """Write rules/README.md and the two JSON schemas again, from the rules. For this repository only."""
+    """Write rules/README.md and the JSON schemas again.
+
+    From the rules and the types; for this repository only.
+    """
     from advisor.catalogue import load, rules_directory
     from advisor.catalogue.reference import write
     from advisor.contract import schema

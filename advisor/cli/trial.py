@@ -33,7 +33,7 @@ Examples:
 _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 
 
-@click.command(help=_HELP)
+@click.command(help=_HELP, short_help="Run a query with and without a change, in turns.")
 @click.argument("function", metavar="MODULE:FUNCTION")
 @click.option(
     "--step", "steps", multiple=True, metavar="ID", shell_complete=complete_steps,

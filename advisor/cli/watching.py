@@ -34,7 +34,7 @@ Examples:
 """
 
 
-@click.command(help=_HELP)
+@click.command(help=_HELP, short_help="Follow growing logs, and show the newest report.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @output_options("text", "json", "markdown", "html")
 @click.option(
