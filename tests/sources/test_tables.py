@@ -180,6 +180,41 @@ def test_two_tables_are_two_runs() -> None:
     assert len(set(found.table["run_id"].to_pylist())) == 2
 
 
+ODD = {
+    "two statistics": "phase | avg ms | p95 ms\naddBatch | 210 | 500\ntriggerExecution | 880 | 2200\n",
+    "shares": "| phase | ms | % |\n|-|-|-|\n| addBatch | 210 | 24 % |\n| triggerExecution | 880 | 100 % |\n",
+    "a phase and its time": "phase,ms\naddBatch,210\ntriggerExecution,880\n",
+    "bold": "| **addBatch** (ms) | **triggerExecution** (ms) |\n|---|---|\n| **210** | ~880 |\n",
+    "a decimal comma": "addBatch;triggerExecution\n210,0;880,0\n",
+    "seconds": "addBatch,triggerExecution\n0.21 s,0.88 s\n",
+    "the length that Spark tells beside its phases": "batchDuration,addBatch,walCommit\n880,210,330\n",
+    "phases of Spark's chart": "addBatch,walCommit,queryPlanning\n210,600,70\n",
+    "a database": " add_batch | trigger_execution\n-----------+-------\n       210 |   880\n(1 row)\n",
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_an_odd_table_is_read(text: str) -> None:
+    assert [row[1:3] for row in told(scanned(text.encode()))] == [(880, 210)]
+
+
+def test_before_and_after_are_two_runs() -> None:
+    found = scanned(b"phase | before | after\naddBatch | 210 | 90\ntriggerExecution | 880 | 120\n")
+    assert found.table["add_batch_ms"].to_pylist() == [210, 90]
+    assert len(set(found.table["run_id"].to_pylist())) == 2
+
+
+def test_thousands_with_a_point_may_be_fractions() -> None:
+    assert len(scanned(b"addBatch;triggerExecution\n1.210;1.880\n").table) == 0
+
+
+def test_a_map_that_was_cut_is_told_and_not_judged() -> None:
+    cut = shown([{"batchId": 100, "durationMs": "{addBatch -> 210,..."}])
+    found = scanned(cut.encode())
+    assert len(found.table) == 0
+    assert found.reasons == ["batch 100, addBatch 210 ms"]
+
+
 NO_TABLES = [
     "addBatch, walCommit and triggerExecution are phases, says a page\n1, 2, 3\n",
     "addBatch,walCommit\n210,330\n",

@@ -15,7 +15,8 @@ _MOST = 1 << 20
 _APART = 200
 _NAMED = re.compile(
     rb"\b(triggerExecution|addBatch|walCommit|commitOffsets|latestOffset|getOffset|getEndOffset|setOffsetRange|getBatch"
-    rb"|queryPlanning|numInputRows|batchId|Batch Duration|Input Rows)\b[ \t]*(?:[:=|~]|takes|took|is|of)?[ \t]*"
+    rb"|queryPlanning|numInputRows|batchId|Batch Duration|Input Rows)\b[\"'`*]*[ \t]*"
+    rb"(?:[:=|~,;]|takes|took|is|of)?[ \t]*"
     rb"(?:(\d{1,3}(?:,\d{3})+|\d{1,15})\b(?![.,]\d)(?:[ \t]*ms\b)?(?![ \t]*(?:s|sec|seconds|min|minutes)\b)"
     rb"|(\d{1,6}(?:\.\d{1,3})?)[ \t]*(s|sec|seconds|min|minutes)\b)"
 )
@@ -30,7 +31,7 @@ _PAGE = {"Batch Duration": "triggerExecution", "Input Rows": "numInputRows"}
 _NEEDED = ("triggerExecution", "addBatch")
 _CHART = {"addBatch", "walCommit", "queryPlanning"}
 """Phases that Spark's chart of durations always has; triggerExecution is not among them."""
-_SUM = "triggerExecution not given: the sum of the phases is taken"
+SUMMED = "triggerExecution not given: the sum of the phases is taken"
 
 
 def alone(buffer: Buffer) -> Iterator[Piece]:
@@ -58,6 +59,14 @@ def _groups(raw: bytes) -> Iterator[tuple[dict[str, int], int, int]]:
         yield group, start, end
 
 
+def with_sum(durations: dict[str, int]) -> bool:
+    """Whether these durations, of Spark's chart, now have the sum of the phases for triggerExecution."""
+    summed = "triggerExecution" not in durations and durations.keys() >= _CHART
+    if summed:
+        durations["triggerExecution"] = sum(durations.values())
+    return summed
+
+
 def _rates(raw: bytes) -> dict[str, float]:
     """Rates of a text of one record."""
     told = {match[1].decode(): float(match[2].replace(b",", b"")) for match in _RATE.finditer(raw)}
@@ -74,9 +83,7 @@ def _number(match: re.Match[bytes]) -> int:
 def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int) -> Iterator[Piece]:
     rows: dict[str, float] = {name: group[name] for name in ("batchId", "numInputRows") if name in group}
     durations = {name: ms for name, ms in group.items() if name not in rows}
-    summed = "triggerExecution" not in durations and durations.keys() >= _CHART
-    if summed:
-        durations["triggerExecution"] = sum(durations.values())
+    summed = with_sum(durations)
     if not all(name in durations for name in _NEEDED):
         return
     if "numInputRows" not in rows and "processedRowsPerSecond" in rates:  # Spark divides rows by the trigger's length
@@ -84,4 +91,4 @@ def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int
     text = msgspec.json.encode({**rows, **rates, "durationMs": durations}).decode()
     partial = of_fragment(read_fragment(f"{text[:-2]}, ...}}}}"))  # nobody says that these are all
     if partial is not None:
-        yield Piece(start, end, partial._replace(says=f"{partial.says}; {_SUM}") if summed else partial)
+        yield Piece(start, end, partial._replace(says=f"{partial.says}; {SUMMED}") if summed else partial)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from advisor.batches import PHASES
 from advisor.progress import UNNAMED, Fragment, as_instant, of_fragment, read_fragment
+from advisor.sources.formats.durations import SUMMED, with_sum
 from advisor.sources.formats.fragments import Piece
 from advisor.sources.formats.loose import innermost
 from advisor.sources.harvest import Buffer
@@ -54,6 +55,9 @@ _BEFORE: Final = re.compile(r"^(?:progress|event|json|query)*(?:durations?(?:ms)
 _NUMBER: Final = re.compile(
     r"([+-]?)(\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+|\d{1,19})(\.\d+)?\s*(ms|s|secs?|seconds?|min|minutes)?", re.ASCII
 )
+_DECIMAL_COMMA: Final = re.compile(r"^(\d+),(\d\d?)(?!\d)")
+_MARKS: Final = " *`'\"~≈"
+_DIGIT: Final = re.compile(r"\d")
 _THOUSANDS: Final = len(".000")
 _MS: Final = {"m": 1, "s": 1000}
 _MAPPED: Final = re.compile(r"""(\w+)["']?\s*(?:->|[=:,])\s*(\d{1,15})(?=\s*[,;})\]])""")
@@ -154,16 +158,20 @@ def _tables(raw: bytes) -> Iterator[Piece]:
         sign = starts[at] < _MOST and _SIGN.search(lines[at]) is not None
         if sign and (table := _begins(lines, at)) is not None:
             columns, rows, behind = table
+            apart = False
             placed = [(starts[at + first], starts[at + last], cells) for first, last, cells in rows]
         elif sign and (turned := _turned(lines, at)) is not None:
             columns, cells_of, first, behind = turned
+            apart = _BATCH not in columns.values() and not any(
+                _DIGIT.search(cell) for cells in cells_of for n, cell in enumerate(cells) if n not in columns
+            )  # "before" and "after" are two runs
             placed = [(starts[first] + n, starts[first] + n + 1, cells) for n, cells in enumerate(cells_of)]
         else:
             at += 1
             continue
         if columns != before or _BATCH not in columns.values():
             place = starts[at]
-        yield from _read(columns, placed, place)
+        yield from _read(columns, placed, place, apart=apart)
         at, before = behind, columns
 
 
@@ -272,24 +280,25 @@ def _unfolded(lines: list[str]) -> list[str]:
 _SPLITS: Final[tuple[Split, ...]] = (_by_bars, _by("\t"), _by(","), _by(";"), _by_blanks)
 
 
-def _read(columns: dict[int, _Column], rows: Sequence[Row], place: int) -> Iterator[Piece]:
-    """The rows that hold a batch; of a table of statistics the one that is typical."""
+def _read(columns: dict[int, _Column], rows: Sequence[Row], place: int, *, apart: bool) -> Iterator[Piece]:
+    """The rows that hold a batch, `apart` each of a run of its own; of statistics the one that is typical."""
     rows = [row for row in rows if row[2] and not _RULER.fullmatch("".join(row[2]))]
-    told = {label: row for row in rows if (label := _statistic(row[2], columns))}
-    if told and len(told) == len(rows):
-        rows = [told[label] for label in _TYPICAL if label in told][:1]
+    labels = {label: row for row in rows if (label := _statistic(row[2], columns))}
+    if labels and len(labels) == len(rows):
+        rows = [labels[label] for label in _TYPICAL if label in labels][:1]
     width = max(columns) + 1
-    for start, end, cells in rows:
-        whole = len(cells) >= width
-        known = cells if whole else cells[:-1]  # its last cell may be cut
+    for nth, (start, end, cells) in enumerate(rows):
+        known = cells if len(cells) >= width else cells[:-1]  # its last cell may be cut
         if _statistic(cells, columns) is None or len(rows) == 1:
-            yield from _record(start, end, ((columns[n], cell) for n, cell in enumerate(known) if n in columns), place)
+            told = ((columns[n], cell) for n, cell in enumerate(known) if n in columns)
+            yield from _record(start, end, told, place + nth * apart)
 
 
 def _statistic(cells: Sequence[str], columns: dict[int, _Column]) -> str | None:
     """The label of a row that sums up others: `mean`, `50%`."""
-    others = (cell.strip().lower() for n, cell in enumerate(cells) if n not in columns or columns[n] == _BATCH)
-    return next((cell for cell in others if _STATISTIC.fullmatch(cell)), None)
+    others = (cell for n, cell in enumerate(cells) if n not in columns or columns[n] == _BATCH)
+    labels = (_UNIT.sub("", cell.strip("*` ")).strip().lower() for cell in others)
+    return next((label for label in labels if _STATISTIC.fullmatch(label)), None)
 
 
 def _record(start: int, end: int, cells: Iterable[tuple[_Column, Any]], place: int) -> Iterator[Piece]:
@@ -303,19 +312,20 @@ def _record(start: int, end: int, cells: Iterable[tuple[_Column, Any]], place: i
             in_part.add(column.path[0])
     durations = thing.get(_DURATIONS, {})
     if _TRIGGER not in durations and _SPAN in thing:
-        thing[_DURATIONS] = {**durations, _TRIGGER: thing[_SPAN]}
+        durations[_TRIGGER] = thing[_SPAN]
+    summed = with_sum(durations)
     if durations.get(_ADD_BATCH, 0) > durations.get(_TRIGGER, durations.get(_ADD_BATCH, 0)):
         return  # a number of it is cut
     partial = of_fragment(Fragment(thing, frozenset(in_part), whole=False, end=0))
     if partial is None or partial.event is None:
         thing = {key: value for key, value in thing.items() if key not in _NESTED}
         partial = of_fragment(Fragment(thing, frozenset(in_part), whole=False, end=0))
-    if partial is None or partial.event is None:
+    if partial is None:
         return
-    if partial.event.run_id == UNNAMED:
-        name = f"table at byte {place:,}"
+    if partial.event is not None and partial.event.run_id == UNNAMED:
+        name = f"unnamed query (table at byte {place:,})"
         partial.event.id = partial.event.run_id = partial.event.name = name
-    yield Piece(start, end, partial)
+    yield Piece(start, end, partial._replace(says=f"{partial.says}; {SUMMED}") if summed else partial)
 
 
 def _put(thing: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
@@ -386,7 +396,7 @@ def _parsed(cell: Any, *, fraction: bool) -> tuple[float, int] | None:
     thousands: None."""
     if isinstance(cell, (int, float)) and not isinstance(cell, bool):
         return (float(cell), 0) if abs(cell) < 2**53 else None
-    match = _NUMBER.fullmatch(str(cell).strip().strip("*`'\""))
+    match = _NUMBER.fullmatch(_DECIMAL_COMMA.sub(r"\1.\2", str(cell).strip(_MARKS)))
     if match is None or (match[3] and len(match[3]) == _THOUSANDS and not (fraction or match[4])):
         return None
     number = float(re.sub(r"[^\d]", "", match[2]) + (match[3] or "")) * (-1 if match[1] == "-" else 1)
