@@ -68,8 +68,9 @@ def _missing(executed: Columns, operators: Columns, whole: np.ndarray) -> Iterat
         yield "3.0"
     if _lacks(executed, whole, "commit_offsets_ms"):
         yield "3.4"
-    timed = whole & ~np.isnan(executed["timestamp"])  # stands at an event's head, too, which may be cut off
-    if _lacks(executed, timed, "batch_duration_ms"):
+    # it stands at an event's head, which may be cut off or, in a table, left out
+    headed = whole & ~np.isnan(executed["timestamp"]) & ~_without_id(executed)
+    if _lacks(executed, headed, "batch_duration_ms"):
         yield "4.0"
     if _without_times(operators, whole):
         yield "3.2"
@@ -91,6 +92,12 @@ def shortened(batches: Columns) -> np.ndarray:
     unasked = np.all([np.isnan(batches[name]) for name in _ASKING], axis=0)
     elided = np.array(["durationMs" in (text or "") for text in batches["partial"]], dtype=bool)
     found: np.ndarray = missing | unasked | elided
+    return found
+
+
+def _without_id(executed: Columns) -> np.ndarray:
+    """Which batches are of records that do not show whose they are."""
+    found: np.ndarray = np.array(["id" in (text or "").split(",") for text in executed["partial"]], dtype=bool)
     return found
 
 

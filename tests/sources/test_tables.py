@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import advisor
 from tests.sources.reading import Scanned, scanned
 from tests.sources.variants import made
 
@@ -196,6 +198,20 @@ ODD = {
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_an_odd_table_is_read(text: str) -> None:
     assert [row[1:3] for row in told(scanned(text.encode()))] == [(880, 210)]
+
+
+def test_of_aggregates_the_mean_is_taken() -> None:
+    head = "avg(addBatch),max(addBatch),avg(triggerExecution),max(triggerExecution)"
+    assert [row[1:3] for row in told(scanned(f"{head}\n210.0,500,880.4,2200\n".encode()))] == [(880, 210)]
+
+
+def test_what_a_table_leaves_out_tells_no_version(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(FORMS["a map in CSV, as JSON"])
+    (query,) = advisor.analyze(path).data["queries"]
+    assert query["facts"]["spark_version_at_least"]["value"] == "3.4"
+    assert query["facts"]["spark_version_below"]["value"] is None
+    assert query["window"]["batches"] == 4
 
 
 def test_before_and_after_are_two_runs() -> None:

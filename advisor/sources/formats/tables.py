@@ -51,7 +51,7 @@ _BETWEEN: Final = re.compile(r"""[.\[\]{}/:'"`>*]+|__""")
 _UNIT: Final = re.compile(
     r"(?i)(?:[\s_]*[(\[]\s*(ms|millis(?:econds)?|s|secs?|seconds?)\s*[)\]]|[\s_](ms|s|secs?|seconds))$"
 )
-_BEFORE: Final = re.compile(r"^(?:progress|event|json|query)*(?:durations?(?:ms)?)?")
+_BEFORE: Final = re.compile(r"^(?:progress|event|json|query|avg|mean|median)*(?:durations?(?:ms)?)?")
 _NUMBER: Final = re.compile(
     r"([+-]?)(\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+|\d{1,19})(\.\d+)?\s*(ms|s|secs?|seconds?|min|minutes)?", re.ASCII
 )
@@ -66,6 +66,7 @@ _NOTHING: Final = frozenset({"", "nan", "null", "none", "-", "n/a", "na", "nat",
 _RULER: Final = re.compile(r"[\s|+:=─━═┼╪┿╇├┤╞╡┝┥┌┐└┘┬┴╒╕╘╛┏┓┗┛┡┩┠┨╂┯┷-]*")
 _TYPICAL: Final = ("50%", "median", "p50", "mean", "avg", "average")
 _STATISTIC: Final = re.compile(r"\d+(?:\.\d+)?%|p\d+|count|std|stddev|min|max|sum|total|summary|" + "|".join(_TYPICAL))
+_NOT_TYPICAL: Final = re.compile(r"(?:max|min|p\d\d?|percentile\w*|std\w*|count|sum)[ _(]")
 
 
 class _Column(NamedTuple):
@@ -122,6 +123,8 @@ def _root(key: str) -> str:
 
 def _column(name: str) -> _Column | None:
     """What a column of this name holds; None for whatever is no part of a progress event."""
+    if _NOT_TYPICAL.match(name.strip().lower()):
+        return None
     parts = [part for part in _BETWEEN.split(_UNIT.sub("", name.strip())) if part.strip()]
     nested = next((at for at, part in enumerate(parts) if part in _NESTED), None)
     if nested is not None:
