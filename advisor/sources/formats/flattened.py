@@ -1,0 +1,48 @@
+"""Records with flattened keys: `progress.durationMs.addBatch`, or the columns of this project's tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from advisor.progress import read_fragment
+from advisor.sources.formats.cells import DURATIONS, Column, are_batches, column_of, record
+from advisor.sources.formats.fragments import Piece
+from advisor.sources.formats.loose import innermost
+
+_LONGEST: Final = 64 << 10
+_MISSES: Final = 20
+"""Records one after the other that are none of a batch, behind which no more are looked for."""
+_FLAT: Final = re.compile(rb"""(?i)add_?batch(?:_?ms)?["']?\s*:""")
+
+
+def flattened(raw: bytes) -> Iterator[Piece]:
+    """Each record whose keys tell a batch, as a partial one."""
+    place, end, misses = -1, 0, 0
+    for match in _FLAT.finditer(raw):
+        at = match.start()
+        if at < end or misses > _MISSES:
+            continue
+        misses += 1
+        start, _ = innermost(raw, max(end, at - _LONGEST), at, min(len(raw), at + _LONGEST))
+        text = raw[start : start + 2 * _LONGEST].decode("utf-8", "replace")
+        fragment = read_fragment(text)
+        end = max(at + 1, start + len(text[: fragment.end].encode()))
+        columns = _of_one_record({key: column for key in fragment.thing if (column := column_of(key)) is not None})
+        if are_batches(columns.values()):
+            place, misses = start if place < 0 else place, 0
+            yield from record(start, end, ((columns[key], fragment.thing[key]) for key in columns), place)
+
+
+def _of_one_record(columns: dict[str, Column]) -> dict[str, Column]:
+    """Without what stands outside the record that holds the durations: another's `timestamp`, say."""
+    roots = [_root(key) for key, column in columns.items() if column.path[0] == DURATIONS]
+    root = max(roots, key=roots.count, default="")
+    return {key: column for key, column in columns.items() if key.startswith(root)}
+
+
+def _root(key: str) -> str:
+    """What stands in a key before the durations, or before the phase."""
+    at = key.lower().rfind(DURATIONS.lower())
+    return key[: at if at >= 0 else key.rfind(".") + 1]
