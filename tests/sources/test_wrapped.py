@@ -50,6 +50,8 @@ LAYOUTS = {
         {"results": [[{"field": "@timestamp", "value": WHEN}, {"field": "@message", "value": e}] for e in ENTRIES]}
     ),
     "newest first": json.dumps({"events": [{"message": line} for line in reversed(LINES)]}),
+    "newest first, lines": as_lines(LINES[::-1], f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
+    "newest first, plain": "\n".join(LINES[::-1]) + "\n",
     "Azure": as_lines(LINES, '{"TimeGenerated":"x","LogEntry":TEXT}'),
     "Datadog": as_lines(ENTRIES, '{"id":"a","attributes":{"message":TEXT}}'),
     "Loki": as_lines(LINES, f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),

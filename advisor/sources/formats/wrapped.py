@@ -38,6 +38,7 @@ _LONGEST = 64 << 10
 _JSON = re.compile(rb"[^{\"]{0,200}\{[ \t]*\"")
 _MARKED = b"made progress:"
 _OF_STAGES = b"DAGScheduler: "
+_ID = re.compile(rb'"id\\?"\s*:')
 _OPENED = "made progress: {"
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
 _DEEPEST = 3
@@ -118,19 +119,35 @@ def _message(envelope: dict[str, Any]) -> str | None:
 def exported(raw: bytes) -> bytes | None:
     """The log in a document of its lines, as a search in a log service or journald writes it; None in any other text.
 
-    Documents: JSON that holds a list of lines, CSV with a column of lines, JSON lines of octets. The newest line may
-    stand first.
+    Documents: JSON that holds a list of lines, CSV with a column of lines, JSON lines of octets, and any log whose
+    newest line stands first.
     """
     head = raw[:_LONGEST].lstrip(b"\xef\xbb\xbf \t\r\n")
     if _OCTETS.search(head):
-        lines = [text.decode("utf-8", "replace") for line in raw.splitlines() if (text := _of_json(line)) is not None]
+        lines = _of_lines(raw)
     elif _MARKED not in raw:
         return None
     else:
         lines = _of_document(raw) if head[:1] in (b"[", b"{") else _of_cells(raw, head.partition(b"\n")[0])
+        lines = lines or (_of_lines(raw) if _newest_first(raw) else [])
     ordered = _oldest_first([line.rstrip("\r\n") for line in lines])
     text = "\n".join(ordered).encode("utf-8", "replace")
     return text + b"\n" if _MARKED in text else None
+
+
+def _of_lines(raw: bytes) -> list[str]:
+    return [_text(line).decode("utf-8", "replace") for line in raw.splitlines(keepends=True)]
+
+
+def _newest_first(raw: bytes) -> bool:
+    """Whether what follows the head of an event stands in the line before it."""
+    at = raw.find(_OPENED.encode())
+    start, end = raw.rfind(b"\n", 0, max(at, 0)), raw.find(b"\n", max(at, 0))
+    if at < 0 or start < 0 or end < 0 or _ID.search(raw, at, end):
+        return False
+    following = raw.find(b"\n", end + 1)
+    before = _ID.search(raw, raw.rfind(b"\n", 0, start) + 1, start)
+    return before is not None and not _ID.search(raw, end, following if following >= 0 else len(raw))
 
 
 def _of_document(raw: bytes) -> list[str]:
