@@ -171,6 +171,8 @@ def _sources(example: Example, number: int, rows: int) -> Iterator[dict[str, Any
         if source.backlog is not None:
             waiting = source.backlog + number * source.backlog_growth
             made["latestOffset"] = {"events": _split(step * (number + 1) + waiting, source.partitions)}
+        if source.files_waiting is not None:
+            made["metrics"] = {"numFilesOutstanding": str(source.files_waiting)}
         yield made
 
 

@@ -358,8 +358,33 @@ def test_rows_that_a_batch_of_kafka_leaves_are_left_by_a_limit(tmp_path: Path) -
 def test_files_that_wait_for_auto_loader_are_told(tmp_path: Path) -> None:
     source = {"description": "CloudFilesSource[s3://a/b]", "metrics": {"numFilesOutstanding": "1287"}}
     query = only(told(tmp_path, pretty(keeping_up(**source))))
-    assert query["screen"]["troubles"][0].startswith("1,287 files still wait, says Auto Loader")
+    assert any("1,287 files wait in the source" in words for words in query["screen"]["troubles"])
     assert "keeps up" not in query["verdict"]
+
+
+def delta_source(first: int, taken: int, waiting: int) -> dict[str, Any]:
+    """A Delta source that reads a version of its table from one file to another."""
+    ends = ({"reservoirId": "r", "reservoirVersion": 7, "index": at} for at in (first, first + taken))
+    found = dict(zip(("startOffset", "endOffset"), ends, strict=True))
+    metrics = {"numFilesOutstanding": str(waiting)}
+    return {"description": "DeltaSource[s3://a/b]", "numInputRows": 900, "metrics": metrics, **found}
+
+
+def test_files_that_wait_are_as_old_as_the_batches_that_they_take(tmp_path: Path) -> None:
+    """40,000 files at 1,000 in ten seconds are 400 s of work."""
+    row = batch(7, triggerExecution=9000, addBatch=8600, sources=[delta_source(3000, 1000, 40_000)])
+    query = only(told(tmp_path, pretty(row | {"inputRowsPerSecond": row["numInputRows"] / 10})))
+    assert query["verdict"].startswith("40,000 files wait in the source, 6.7 min of work")
+    assert query["screen"]["loss"]["kind"] == "falling_behind"
+    assert query["metrics"]["record_latency_ms"]["p50"] > 400_000
+
+
+def test_more_and_more_files_that_wait_are_falling_behind(tmp_path: Path) -> None:
+    rows = [batch(number, sources=[delta_source(number, 0, 500 + 70 * number)]) for number in range(7, 30)]
+    query = only(told(tmp_path, *map(pretty, rows)))
+    assert query["screen"]["loss"]["kind"] == "falling_behind"
+    assert "More and more files wait in the source: 990 after the first batch, 2,530 after" in query["verdict"]
+    assert query["screen"]["backlog_untold"]
 
 
 def test_a_record_with_rows_and_without_add_batch_is_not_idle(tmp_path: Path) -> None:

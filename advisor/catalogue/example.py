@@ -27,6 +27,8 @@ class SourceShort(Model):
     """Offsets per batch; as many as the batch has rows when left out."""
     backlog: int | None = Field(None, ge=0)
     backlog_growth: int = 0
+    files_waiting: int | None = Field(None, ge=0)
+    """Files that the source has not taken yet, as Databricks' Delta source and Auto Loader tell."""
     partitions: int = Field(1, ge=1)
 
 

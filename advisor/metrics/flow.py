@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 
+from advisor.metrics.files import files_taken, files_waiting
 from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median, rank_correlation
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.metrics.slopes import kendall_p_value, theil_sen
@@ -86,18 +87,28 @@ def backlog_rows(window: Window) -> Batchwise:
 def backlog_ms(window: Window) -> Batchwise:
     """The backlog over the rows that the query takes per millisecond: the age of the oldest row that waits.
 
-    Of a source that tells no rows, the delay that it tells itself (Kinesis on Databricks).
+    Of a source that tells no rows, the delay that it tells itself (Kinesis on Databricks), or the files that wait over
+    those that it takes (Delta on Databricks).
     """
     backlog = backlog_rows(window)
-    if not isinstance(backlog, np.ndarray):
-        age = _behind_by_the_source(window)
-        return backlog if age is None else age
-    taken, interval = rows_taken(window), window.batches["interval_ms"]
+    if isinstance(backlog, np.ndarray):
+        return _age(window, backlog, rows_taken(window))
+    behind = _behind_by_the_source(window)
+    if behind is not None:
+        return behind
+    files = files_waiting(window)
+    aged = _age(window, files, files_taken(window)) if isinstance(files, np.ndarray) else backlog
+    return backlog if isinstance(aged, Missing) else aged
+
+
+def _age(window: Window, waiting: np.ndarray, taken: np.ndarray) -> np.ndarray | Missing:
+    """What waits over what the query takes per millisecond."""
+    if not any_above_zero(waiting):
+        return waiting
+    interval = window.batches["interval_ms"]
     passed = float(np.nansum(interval[~np.isnan(taken)]))
     pace = float(np.nansum(taken)) / passed if passed > 0 else 0.0
-    if not any_above_zero(backlog):
-        return backlog
-    return backlog / pace if pace > 0 else Missing("the pace of the query is not known")
+    return waiting / pace if pace > 0 else Missing("the pace of the query is not known")
 
 
 def _behind_by_the_source(window: Window) -> np.ndarray | None:

@@ -46,6 +46,7 @@ LABELS: Final[dict[str, str]] = {
     "driver_gaps_share": "the share of the driver working alone",
     "event_time_lag_ms": "the delay from event time to reading",
     "falling_behind_share": "the share of late batches",
+    "files_waiting": "files that wait in the source",
     "files_per_batch": "files that a batch writes",
     "fixed_cost_ms": "the fixed cost of a batch",
     "fixed_cost_share": "the fixed cost's share of the batch",

@@ -11,7 +11,8 @@ from advisor.contract import Changed, Finding, Loss, LossKind, Part
 from advisor.engine.levels import part_ms
 from advisor.facts.bounds import shortened
 from advisor.metrics import METRICS, Estimate, Missing, measure
-from advisor.metrics.flow import SAME_LOAD, rows_taken
+from advisor.metrics.files import files_waiting
+from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken, trend
 from advisor.metrics.labels import label
 from advisor.metrics.latency import waits_for_watermark, watermark_wait_ms
 from advisor.metrics.numbers import fact_number, known, median, quantile
@@ -143,6 +144,7 @@ def _behind(window: Window) -> Iterator[Loss]:
     slope = _value(window, "backlog_trend_ms_per_minute")
     if share >= MOSTLY_BEHIND and slope > 0:
         yield _falling(f"The backlog grows: every minute records wait {milliseconds(slope)} longer.")
+    yield from _more_files_wait(window)
     busy, of_a_row = _value(window, "utilisation"), milliseconds(_value(window, "add_batch_per_row_ms"))
     one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
     if busy >= OUTPACED and batch >= 1000 and window.facts.value("source") not in BY_BATCH:
@@ -154,7 +156,9 @@ def _behind(window: Window) -> Iterator[Loss]:
     if wait >= batch and wait >= LEAST_WAIT:
         takes = f"a batch takes {number(median(rows_taken(window)), 'rows')}{_by_a_limit(window)}."
         left = measure(window, "catch_up_ms")
-        if not isinstance(measure(window, "backlog_rows"), Estimate):
+        if files := _value(window, "files_waiting"):
+            yield _falling(f"{files:,.0f} files wait in the source, {milliseconds(wait)} of work at the current pace.")
+        elif not isinstance(measure(window, "backlog_rows"), Estimate):
             yield _falling(f"The source says that it is {milliseconds(wait)} behind; {takes}")
         elif isinstance(left, Estimate):
             yield _worked_off(window, takes, left)
@@ -165,6 +169,17 @@ def _behind(window: Window) -> Iterator[Loss]:
         else:
             rows = number(_value(window, "backlog_rows"), "rows")
             yield _falling(f"{rows} wait in the source, {milliseconds(wait)} of work at the current pace; {takes}")
+
+
+def _more_files_wait(window: Window) -> Iterator[Loss]:
+    """That the source's files that wait become more, by Kendall's test."""
+    waiting = files_waiting(window)
+    if not isinstance(waiting, np.ndarray):
+        return
+    more, told = trend(passed_ms(window) / 60_000, waiting), known(waiting)
+    if isinstance(more, Estimate) and more.low > 0:
+        rise = f"{told[0]:,.0f} after the first batch, {told[-1]:,.0f} after the last"
+        yield _falling(f"More and more files wait in the source: {rise}, about {more.safe:,.0f} more a minute.")
 
 
 def _worked_off(window: Window, takes: str, left: Estimate) -> Loss:

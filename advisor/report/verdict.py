@@ -11,8 +11,9 @@ from advisor.contract import Advice, BestStep, Calm, Changed, Finding, Loss, Los
 from advisor.facts import is_older
 from advisor.metrics import Estimate, measure
 from advisor.metrics.fetch import rows_per_partition
+from advisor.metrics.files import files_waiting
 from advisor.metrics.flow import rows_taken
-from advisor.metrics.numbers import any_above_zero, fact_number, median
+from advisor.metrics.numbers import any_above_zero, fact_number, known, median
 from advisor.metrics.words import milliseconds, number
 from advisor.report.change import slower
 from advisor.report.judged import Judged
@@ -26,9 +27,6 @@ UNEVEN = 3.0  # p99 of the batches over p50
 BY_DEFAULT, FEW_ROWS = 200, 10  # spark.sql.shuffle.partitions; rows for each that are next to none
 LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the batch
 OUTPACED = 1.1  # times as fast as they are processed: rows of a batch that leaves more to the next one
-_FILES_THAT_WAIT = "metrics:numFilesOutstanding"
-_WAIT_IN = {"auto_loader": ("Auto Loader", "cloudFiles."), "delta": ("Delta's source", "")}
-"""Sources of Databricks that tell the files that wait, and how their limits are called."""
 _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
 _OF_WHAT_COMES = ("ST007", "ST015")
@@ -216,7 +214,6 @@ def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[L
     yield from ((("falling_behind",), words) for words in _nearly_full(window))
     yield from ((("spikes", "slow_batches"), words) for words in _uneven(window))
     yield from ((("falling_behind",), words) for words in _outpaced(window))
-    yield from (((), words) for words in _files_that_wait(window))
     if behind := long_watermark_wait_ms(window):
         yield (
             ("watermark",),
@@ -299,30 +296,8 @@ def _outpaced(window: Window) -> Iterator[str]:
 
 def files_left(window: Window) -> int:
     """The files that a source says it has not taken yet; 0 where none says so."""
-    files = _files(window)
-    return files[-1] if files else 0
-
-
-def _files(window: Window) -> list[int]:
-    if _FILES_THAT_WAIT not in window.sources:
-        return []
-    return [int(text) for text in window.sources[_FILES_THAT_WAIT] if text and text.isdigit()]
-
-
-def _files_that_wait(window: Window) -> Iterator[str]:
-    """The files that a source says it has not taken yet."""
-    says, prefix = _WAIT_IN.get(str(window.facts.value("source")), ("", ""))
-    if says and files_left(window):
-        yield (
-            f"{files_left(window):,} files still wait, says {says}{_more_than(_files(window))}: a batch takes no more "
-            f"than {prefix}maxFilesPerTrigger and maxBytesPerTrigger let it."
-        )
-
-
-def _more_than(files: Sequence[int]) -> str:
-    """That they become more, where each of many batches left no fewer than the one before."""
-    grows = len(files) >= FEWEST_BATCHES and files[0] < files[-1] and sorted(files) == list(files)
-    return f" ({files[0]:,} waited before)" if grows else ""
+    waiting = files_waiting(window)
+    return int(known(waiting)[-1]) if isinstance(waiting, np.ndarray) else 0
 
 
 def _uneven(window: Window) -> Iterator[str]:
