@@ -534,3 +534,23 @@ def test_metrics_of_real_time_mode_that_are_null_show_none(tmp_path: Path) -> No
     """Newer Sparks name them in every event, and a Python dict says None."""
     record = f"PROGRESS = {batch(7) | {'rtmMetrics': None}!r}"
     assert value(only(told(tmp_path, record)), "trigger") == "processing_time"
+
+
+@pytest.mark.parametrize(
+    ("logger", "rate", "bounds"),
+    [
+        ("ProgressReporter", 953.206239168111, ("4.0", "4.1")),
+        ("ProgressReporter", 953.2, ("4.0", None)),
+        ("MicroBatchExecution", 953.206239168111, ("3.4", "4.0")),
+    ],
+)
+def test_the_line_before_an_event_and_its_rates_bound_the_version(
+    tmp_path: Path, logger: str, rate: float, bounds: tuple[str | None, str | None]
+) -> None:
+    span = {"batchDuration": 905} if logger == "ProgressReporter" else {}
+    rates = {"inputRowsPerSecond": rate, "processedRowsPerSecond": rate}
+    shown = batch(7, commitOffsets=20, latestOffset=3, getOffset=0) | rates | span
+    head = f"26/03/01 02:00:01 INFO {logger}: Streaming query made progress: "
+    ordered = {key: shown[key] for key in ("id", "runId", *(key for key in shown if key not in ("id", "runId")))}
+    query = only(told(tmp_path, head + pretty(ordered)))
+    assert (value(query, "spark_version_at_least"), value(query, "spark_version_below")) == bounds

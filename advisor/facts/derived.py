@@ -9,7 +9,7 @@ from advisor.facts.bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, local_slots
 from advisor.facts.fact import ORIGINS
 from advisor.facts.names import CONF, EXECUTOR
-from advisor.facts.versions import is_older, platform_of, version_at_least
+from advisor.facts.versions import is_older, platform_of, version_at_least, version_numbers
 
 Candidates = dict[str, dict[str, Any]]
 
@@ -23,6 +23,7 @@ _SINKS_WITHOUT_ASYNC: Final = ("delta", "file", "foreach_batch")
 
 def derive(candidates: Candidates) -> None:
     """Add to `candidates` what follows from them; what was seen directly stays as it is."""
+    _version_bounds(candidates)
     _platform(candidates)
     _databricks(candidates)
     _slots(candidates)
@@ -51,6 +52,15 @@ def _properties(candidates: Candidates) -> str | None:
     """The origin that showed the application's Spark properties as a whole, if any did."""
     seen = [origin for origin in candidates.get(CONF + "spark.master", {}) if origin in ("event_log", "session")]
     return seen[0] if seen else None
+
+
+def _version_bounds(candidates: Candidates) -> None:
+    """Of what lines and progress say the narrower bound is right."""
+    for name, narrower in (("spark_version_at_least", max), ("spark_version_below", min)):
+        told = {origin: str(version) for origin, version in candidates.get(name, {}).items() if version is not None}
+        if len(told) > 1:
+            origin = narrower(told, key=lambda each: version_numbers(told[each]))
+            candidates[name] = {origin: told[origin]}
 
 
 def _platform(candidates: Candidates) -> None:

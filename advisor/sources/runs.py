@@ -8,6 +8,8 @@ BEFORE_A_RUN = 4 << 20
 A_BATCH = 1 << 20
 """Before the second event of a run: all lines of one batch, whose largest stage shows the task slots."""
 BEFORE_AN_EVENT = 8 << 10
+HEAD_OF_AN_EVENT = 640
+"""Its ids and rates, which tell whose line stands before it, and of which version it is."""
 AFTER_AN_EVENT = 4 << 10
 FIRST_EVENTS = 10
 EVERY = 100
@@ -31,7 +33,7 @@ class Runs:
         self._seen[run_id] = seen + 1
         if seen < FIRST_EVENTS or seen % EVERY == 0:
             reach = _REACH.get(seen, BEFORE_AN_EVENT)
-            self._stretches.append((max(self.last_end, start - reach), start))
+            self._stretches.append((max(self.last_end, start - reach), min(end, start + HEAD_OF_AN_EVENT)))
             self._stretches.append((end, end + AFTER_AN_EVENT))
         self.last_end = end
 

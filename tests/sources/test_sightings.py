@@ -125,7 +125,8 @@ class TestProgressHeader:
         assert (cut.value, cut.run_id) == ("false", None)
 
     def test_from_4_0_on_the_reporter_does(self) -> None:
-        assert look(self.header("ProgressReporter")) == []
+        (found,) = look(self.header("ProgressReporter"))
+        assert (found.fact, found.value, found.run_id) == ("spark_version_at_least", '"4.0"', RUN)
 
     def test_async_writes_show_it_too(self) -> None:
         line = f"{AT} AsyncProgressTrackingMicroBatchExecution: Submitting async offset log write for batch 168."

@@ -50,6 +50,8 @@ _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s*(?:[,=:]|
 _NAMED: Final = re.compile(
     r"((?:spark\.)?[\w.]*asyncprogress(?!\w*Execution)\w*)[\"'`]?\s*(?:[,=:]|->)\s*[\"'`]?\w", re.IGNORECASE
 )
+_REPORTER: Final = "ProgressReporter: "
+_UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
 _CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ ")
 _LISTING: Final = "BatchIds found from listing: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
@@ -85,10 +87,18 @@ def execution(line: Line) -> list[Told]:
 
 
 def read_progress_header(line: Line) -> list[Told]:
-    """Until 3.5 the execution itself reports progress, and so shows its kind; from 4.0 on the line says nothing."""
+    """Until 3.5 the execution itself reports progress, and so shows its kind; since 4.0 a reporter does.
+
+    Since 4.1 it rounds rates to one decimal.
+    """
     ids = _IDS.search(line.after)
     query, run = ids.groups() if ids else (None, None)
-    return [told._replace(id=query, run_id=run) for told in execution(line)]
+    told = execution(line)
+    if _REPORTER in f"{line.logger or line.text}: ":
+        told.append(Told("spark_version_at_least", "4.0"))
+    if ids and _UNROUNDED.search(line.after.partition('"durationMs"')[0]):
+        told.append(Told("spark_version_below", "4.1"))
+    return [each._replace(id=query, run_id=run) for each in told]
 
 
 def read_checkpoint_root(line: Line) -> list[Told]:
