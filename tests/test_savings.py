@@ -115,6 +115,16 @@ def test_with_an_interval_no_more_than_the_offset_log_is_saved() -> None:
     assert record("processing_time", 1.4, "offset_log_ms").value == pytest.approx(30, abs=0.2)
 
 
+@pytest.mark.parametrize(("trigger", "more"), [("processing_time", False), ("unspecified", True)])
+def test_where_the_interval_stays_a_record_gains_no_more_than_its_batch(trigger: str, *, more: bool) -> None:
+    saves = Saves.model_validate({"metric": "add_batch_ms", "stat": "typical", "share": [0, None, 1]})
+    batches = window([BATCH] * 20, interval_ms=120, trigger=trigger, trigger_interval_ms=120)
+    found, batch = per_record(saves, batches), per_batch(saves, batches)
+    assert isinstance(found, Promise)
+    assert isinstance(batch, Promise)
+    assert (found.high > batch.high + 0.2) == more
+
+
 def behind(limit: int) -> Window:
     """Batches of 500 rows while so many more come than are taken."""
     made = []

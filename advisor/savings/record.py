@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor.catalogue import Saves
 from advisor.contract import Promise
-from advisor.metrics import Estimate, Missing, Quantiles, named
+from advisor.metrics import Estimate, Missing, Quantiles, measure, named
 from advisor.metrics.flow import keeps_up
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms
 from advisor.metrics.phases import summed
@@ -25,7 +25,7 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
     """What the step saves of the median record's latency; None or Missing where that latency is not known.
 
     None of what ends slow batches only: the median record is in none of them. A record waits for its own batch in any
-    case, so what is left of that bounds the promise.
+    case, and for a trigger whose interval stays: what is left of that bounds the promise.
     """
     if saves is None or of_slow_batches(saves):
         return None
@@ -38,8 +38,9 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
     assert isinstance(now, Quantiles)
     assert isinstance(most, Promise)
     assert isinstance(before, Mixture)
-    own = _shorter(before, most.high, saves, window, follows=True)
-    left = mixture_quantiles(own.start, own.start * 0, own.rows, (0.5,))[0]
+    follows = _may_follow(window)
+    own = _shorter(before, most.high, saves, window, follows=follows)
+    left = mixture_quantiles(own.start, own.start * 0 if follows else own.width, own.rows, (0.5,))[0]
     return promise(OF_RECORDS, estimated, max(0.0, now.p50 - left))
 
 
@@ -80,6 +81,12 @@ def _waits_follow(window: Window) -> tuple[bool, bool]:
     if trigger is None or trigger.origin == "inferred":
         return False, True
     return (trigger.value == "unspecified",) * 2
+
+
+def _may_follow(window: Window) -> bool:
+    """Whether a record may wait less, too: not where every batch ends within a trigger interval that stays."""
+    over = measure(window, "over_interval_share")
+    return _waits_follow(window)[1] or (isinstance(over, Estimate) and over.high > 0)
 
 
 def _shorter(before: Mixture, ms: float, saves: Saves, window: Window, *, follows: bool) -> Mixture:
