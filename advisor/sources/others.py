@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _GAUGE: Final = re.compile(
-    r"(latency|inputRate[-_.]total|processingRate[-_.]total)(?:_Value)?(?:\{[^}\n]*\})?[\s=:]+(\d+(?:\.\d+)?(?:[eE]\+?\d+)?)"
+    r"(latency|inputRate[-_.]total|processingRate[-_.]total)(?:_Value)?(?:\{[^}\n]{0,300}\})?[\s=:]{1,9}(\d+(?:\.\d+)?(?:[eE]\+?\d+)?)"
 )
 _GAUGES: Final = ("latency", "inputRate", "processingRate")
 _KINDS: Final = {
@@ -20,12 +20,12 @@ _KINDS: Final = {
     r"(?m)^Batch: \d+\s*\n-{5}": "this is what the console sink prints, which tells no durations",
     r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
     r"isTriggerActive": "this is query.status, which tells no durations",
-    r"(?:lastProgress|recentProgress)\b[^\n]*\s+(?:None|null|\[\s*\])": (
+    r"(?:lastProgress|recentProgress)\b[^\n]{0,80}\s{1,9}(?:None|null|\[\s{0,9}\])": (
         "query.lastProgress is empty until the first trigger is complete, and stays so with continuous processing: "
         "look at query.exception() and query.status, and come back after some batches"
     ),
     r"\b(?:read|write)Stream\b": "this is the code of a query, which tells no durations",
-    r"(?i)\b(?:spark|streaming|kafka|latency)\b[^?]*\?": (
+    r"(?i)\b(?:spark|streaming|kafka|latency)\b[^?]{0,1000}\?": (
         "this is a question in words, and the advisor judges what Spark wrote of the query"
     ),
 }

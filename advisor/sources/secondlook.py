@@ -23,8 +23,6 @@ BEFORE_A_NAME, AFTER_A_NAME = 142, 358
 """Bytes around the place of NAMED that hold the query's id and, if any, the words that tell of a turn."""
 MENTIONS = 50
 _PLANS = 3
-_A_TEXT = 1 << 20
-"""Bytes of what somebody pasted at most."""
 TURNS = re.compile(rb"Starting |erminat|rror|Exception|Stream")
 
 
@@ -75,7 +73,7 @@ class SecondLook:
 
     def at_text(self, window: Stretch) -> None:
         """Look at a whole short text for what its writer tells of the query."""
-        if window.final and not window.base and len(window.buffer) <= _A_TEXT:
+        if window.final and not window.base and len(window.buffer) <= LONGEST_PASTE:
             text = bytes(window.buffer[0 : len(window.buffer)]).decode("utf-8", "replace")
             self.kind = kind(text)
             self.told = sight_told(text, log=self._log, file=self._file)

@@ -10,6 +10,7 @@ import pytest
 from advisor.api import analyze, analyze_fleet
 from advisor.errors import InputError
 from advisor.sources.others import kind
+from advisor.sources.sightings import sight_told
 from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error, told_error
 
 RUN = "[id = 6d8b2f1e-55c1-4a66-9e08-0c2f8f5d1a01, runId = 0b3c9a77-1111-4b6e-8a43-f0b4a6a2c901]"
@@ -234,3 +235,14 @@ def test_what_a_text_without_progress_is_instead(text: str, said: str) -> None:
 
 def test_a_text_that_shows_nothing_is_of_no_kind() -> None:
     assert kind("25/03/01 09:00:00 INFO DAGScheduler: Job 1 finished") is None
+
+
+@pytest.mark.parametrize(
+    "unit", ["spark ", "IllegalStateException: batch 1", "Error reading delta file x ", "latency{"]
+)
+def test_a_text_on_one_line_is_of_no_kind_and_quotes_nothing(unit: str) -> None:
+    """Patterns that took the square of its length would take minutes here."""
+    text = unit * 20_000
+    assert kind(text) is None
+    assert told_error(text) is None
+    assert sight_told(text, log="a", file="a") == []

@@ -36,7 +36,7 @@ _BEHIND: Final = re.compile(
     re.DOTALL,
 )
 _MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
-_QUOTED: Final = re.compile(r"[^\n]*IllegalStateException: batch \d{1,18} doesn'?t exist[^\n]*")
+_QUOTED: Final = re.compile(r"\b(?:java\.lang\.)?IllegalStateException: batch \d{1,18} doesn'?t exist")
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
 _IDENTIFIER: Final = re.compile(
@@ -46,9 +46,10 @@ _NEXT_RECORD: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d[ T]\d\d:|\{\"ts\"
 _CLASS: Final = re.compile(
     r"^(?:: |Caused by: )?(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.)"
 )
-_ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s*(?:[,=:]|->)\s*[\"'`]?[Tt]rue")
+_ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?[Tt]rue")
 _NAMED: Final = re.compile(
-    r"((?:spark\.)?[\w.]*asyncprogress(?!\w*Execution)\w*)[\"'`]?\s*(?:[,=:]|->)\s*[\"'`]?\w", re.IGNORECASE
+    r"((?:spark\.)?[\w.]{0,60}asyncprogress(?!\w{0,60}Execution)\w{0,60})[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?\w",
+    re.IGNORECASE,
 )
 _REPORTER: Final = "ProgressReporter: "
 _UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
