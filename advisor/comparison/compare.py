@@ -120,7 +120,7 @@ def _verdict(total: Effect, weighed: Load) -> Verdict:
 
 
 def _says(verdict: Verdict, total: Effect, weighed: Load) -> str:
-    went = f"{milliseconds(total.before)} -> {milliseconds(total.after)}"
+    went = f"{milliseconds(total.before)} → {milliseconds(total.after)}"
     share = total.share
     percent = "" if share is None else f", {share.low * 100:+.0f} to {share.high * 100:+.0f} %"
     if verdict == "not comparable":

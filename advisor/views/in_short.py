@@ -193,7 +193,9 @@ def in_a_line(query: QueryEntry) -> str:
         return "keeps up: no rule found anything"
     if loss is None:
         return query.verdict
-    return f"{loss_name(loss)}: {best.advice.do if best else 'no rule knows a change'}"
+    needs_a_checkpoint = _with_a_new_checkpoint(query)
+    other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else "no rule knows a change"
+    return f"{loss_name(loss)}: {best.advice.do if best else other}"
 
 
 _OPEN_IT = (
@@ -206,7 +208,7 @@ def no_step(query: QueryEntry) -> str:
     """That no step is known, and what was looked at."""
     if not query.window.batches and not query.findings:
         return "There is nothing to judge yet."
-    taken = [step for finding in query.findings for step in finding.steps if step.legal != "no"]
+    taken = _with_a_new_checkpoint(query)
     if taken:
         return f"{taken[0].do}: this may help, but it needs a new checkpoint, and its gain is not known. See --all."
     if query.screen.calm:
@@ -215,6 +217,11 @@ def no_step(query: QueryEntry) -> str:
         return _OPEN_IT
     accepted = " that Spark accepts here" if query.findings else ""
     return f"No rule knows a change{accepted} that would help. {_looked_at(query)}".rstrip()
+
+
+def _with_a_new_checkpoint(query: QueryEntry) -> list[Advice]:
+    """Of a query without a best step those that Spark may take all the same."""
+    return [step for finding in query.findings for step in finding.steps if step.legal != "no"]
 
 
 def _looked_at(query: QueryEntry) -> str:

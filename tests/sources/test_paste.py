@@ -39,6 +39,7 @@ def told(text: str) -> dict[str, Any]:
         ("sources: KafkaV2[Subscribe[t]]\nsink: parquet", {"source": "kafka", "sink": "file"}),
         ("Spark 3.5.1, Kafka -> foreachBatch", {"spark_version": "3.5.1", "source": "kafka", "sink": "foreach_batch"}),
         ("kafka → delta, every batch takes 5 s", {"source": "kafka", "sink": "delta"}),
+        ("my Kafka to Kafka query on Spark 3.5.", {"spark_version": "3.5", "source": "kafka", "sink": "kafka"}),
         ("my foreachBatch takes 9 s", {"sink": "foreach_batch"}),
         ("It needs Spark 3.4, I was told", {}),
         ("Spark 3.4+ has it", {}),

@@ -27,7 +27,7 @@ _SOURCE_IN_WORDS: Final = re.compile(
 _PLACES: Final = (
     "kafka|kinesis|delta|files?|parquet|socket|rate|console|memory|noop|foreachBatch|foreach|iceberg|hudi|jdbc"
 )
-_ARROW: Final = re.compile(rf"(?i)\b({_PLACES})\b[^\n]{{0,40}}?(?:->|→|=>)[^\n]{{0,40}}?\b({_PLACES})\b")
+_ARROW: Final = re.compile(rf"(?i)\b({_PLACES})\b(?:[^\n]{{0,40}}?(?:->|→|=>)[^\n]{{0,40}}?|[ -]to[ -])\b({_PLACES})\b")
 _KEEPS_STATE: Final = re.compile(
     r"applyInPandasWithState|transformWithState|[mM]apGroupsWithState|dropDuplicatesWithinWatermark"
 )
@@ -44,7 +44,7 @@ _CONF: Final = re.compile(
 )
 _VERSION: Final = re.compile(
     r"(?<!since )(?<!needs )(?<!before )(?<!until )(?<!from )(?<!in )"
-    r"\bSpark(?: version)? v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d.+])"
+    r"\bSpark(?: version)? v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d+]|\.\d)"
 )
 _UNIT_MS: Final = {"m": 60_000, "s": 1000, "h": 3_600_000}
 _FILES: Final = ("file", "files", "parquet", "json", "csv", "orc", "text", "avro")
