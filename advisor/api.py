@@ -205,7 +205,7 @@ def compare(
     from advisor.views.notebook import ShownComparison  # noqa: PLC0415
 
     found = compare_readings(*readings, judges, Asked(wishes=wishes), wanted)
-    return ShownComparison(found.typed, found.comparisons)
+    return ShownComparison(found.typed, found.comparisons, found.mixed)
 
 
 def read_progress(paths: str | Path | Iterable[str | Path], *, spark: Any = None) -> pd.DataFrame | Any:

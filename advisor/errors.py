@@ -28,9 +28,10 @@ class AdvisorError(Exception):
         """One line, or several where several things are wrong: `place: found; would_do`, without credentials."""
         from advisor.redaction import hide  # noqa: PLC0415 - a tenth of a second that --help does not pay
 
-        said = f"{self.place}: {self.found}" if self.place else self.found
-        said = f"{said}; {self.would_do}" if self.would_do else said
-        return "\n".join(map(hide, said.split("\n")))
+        said = f"{self.found}; {self.would_do}" if self.would_do else self.found
+        if "/" in self.place:  # by itself: the name of a file may read like that of a credential, and swallow the words
+            return "\n".join(map(hide, f"{self.place}\n{said}".split("\n"))).replace("\n", ": ", 1)
+        return "\n".join(map(hide, (f"{self.place}: {said}" if self.place else said).split("\n")))
 
 
 class InputError(AdvisorError):

@@ -121,8 +121,9 @@ def runnable() -> list[str]:
 
 def test_every_command_that_needs_no_spark_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = gzip.decompress((ROOT / "sample_progress/LG001/rate-to-noop-4.3.0/driver.log.gz").read_bytes())
-    for name in ("driver.log", "before.log", "after.log"):
-        (tmp_path / name).write_bytes(log)
+    (run,) = set(re.findall(rb'"runId" : "([0-9a-f-]{36})"', log))
+    for name, of_run in (("driver.log", run), ("before.log", run), ("after.log", run[::-1])):
+        (tmp_path / name).write_bytes(log.replace(run, of_run))
     for folder in ("logs", "spark-events", "team-rules"):
         (tmp_path / folder).mkdir()
     (tmp_path / "logs" / "driver.gz").write_bytes(gzip.compress(log))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,26 @@ def test_constraints_name_versions_and_no_places() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     form = re.compile(r'[A-Za-z0-9._-]+==[A-Za-z0-9.]+(; python_version (<|>=) "3\.\d+")?')
     assert all(form.fullmatch(line) for line in lines if not line.startswith("#"))
+
+
+FIRST = """
+import importlib, pkgutil, sys
+import advisor
+of = ("advisor.session", "advisor.sources", "advisor.cluster", "advisor.api")
+names = [module.name for module in pkgutil.walk_packages(advisor.__path__, "advisor.") if module.name.startswith(of)]
+for name in names:
+    for loaded in [key for key in sys.modules if key.partition(".")[0] == "advisor"]:
+        del sys.modules[loaded]
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:  # an extra that is not here
+        assert "advisor" not in str(error.name), error
+print(len(names))
+"""
+
+
+def test_every_module_that_reads_can_be_the_first_that_is_imported() -> None:
+    """Whoever attaches first imports other modules first than whoever reads a log."""
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 50

@@ -61,7 +61,7 @@ def _exit(found: ShownComparison, percent: float | None) -> int:
     """The exit code; UsageError where a limit was given that cannot be judged."""
     if percent is None:
         return 0
-    if found.slower_by_more_than(percent):
+    if found.slower_by_more_than(percent) and not found.mixed:
         return FAILED_ON
     if found.undecided:
         raise UsageError("--fail-if-slower", found.undecided[0].rstrip("."), "compare longer runs at the same load")

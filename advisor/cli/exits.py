@@ -49,17 +49,18 @@ def _code(call: Callable[[], Any]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except (click.ClickException, AdvisorError, OSError) as error:
-        return _wrong(_line(error))
+        return _wrong(_line(error), hidden=isinstance(error, AdvisorError))
     except Exception as error:
         said = " ".join(str(error).split())
         return _wrong(f"unexpected {type(error).__name__}: {said} ({TRACEBACK}=1 shows where)")
     return code if isinstance(code, int) else 0
 
 
-def _wrong(line: str) -> int:
+def _wrong(line: str, *, hidden: bool = False) -> int:
+    """Say what is wrong; `hidden`: it is without credentials already, which hides less of a file's name."""
     if os.environ.get(TRACEBACK):
         click.echo(_safe(traceback.format_exc()), err=True)
-    click.echo(f"latency-advisor: {_safe(line)}", err=True)
+    click.echo(f"latency-advisor: {_safe(line, hidden=hidden)}", err=True)
     return WRONG
 
 
@@ -71,11 +72,12 @@ def _line(error: Exception) -> str:
     return str(error)
 
 
-def _safe(words: str) -> str:
+def _safe(words: str, *, hidden: bool = False) -> str:
     from advisor.redaction import hide
     from advisor.views.clean import clean
 
-    return "\n".join(_indent(line) + clean(hide(line)) for line in words.splitlines()) or "failed without a word"
+    lines = words.splitlines() if hidden else map(hide, words.splitlines())
+    return "\n".join(_indent(line) + clean(line) for line in lines) or "failed without a word"
 
 
 def _indent(line: str) -> str:

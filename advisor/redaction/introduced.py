@@ -54,6 +54,10 @@ _RULES: Final[tuple[Rule, ...]] = (
     # netrc, spark-defaults.conf, a sentence, a list
     rule(("passw", "passphrase", "secret", "token", "key", "pw"),
          rf"((?i:{_SECRET}){_BETWEEN}\\{{0,7}}[\"'\[(]?){_DRAWN}"),
+    # a path in which the credential is the last part, an account and its password, a key of a database
+    rule(("secret/", "password/", "token/"), rf"((?<![\w.-])(?i:secret|password|token)/){_DRAWN}"),
+    rule("login", rf"((?i:\blogin)\s{{1,3}}[\w.@-]{{1,64}}/){_DRAWN}"),
+    rule("with key", rf"((?i:\bwith\skey)\s{{1,3}}[\"']?){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
 )  # fmt: skip
 

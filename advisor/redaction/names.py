@@ -34,7 +34,7 @@ _SPEAKS_OF_ONE: Final = re.compile(
     r"(?:^|\.)(?:algorithm|class|count|days?|dir|enabled|endpoint|error|exception|expir\w+|file|format|id\.type|interval"
     r"|invalid\.token|issuer|java|kind|length|limit|location|manager|max|mechanism|method|min|mode|ms|name|path|policy"
     r"|provider|py|renewal|required|rotat\w+|scala|scheme|seconds|size|source|timeout|topic|(?:per\.)trigger|ttl|type|uri|url|utils?"
-    r"|version|(?:change|event|metric|request|reset|update)s?)s?$"
+    r"|version|(?:change|event|metric|request|reset|update)s?|usage)s?$"
 )
 """Ends of names whose value says something about a credential and is none: credentials.provider, TokenUtils.scala."""
 _PHRASES: Final = re.compile(r"passw|passphrase|passcode|authorization|(?:^|\.)(?:pass|pwd|pw|mdp)\d?(?:\.|$)|pass$")

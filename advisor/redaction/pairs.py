@@ -49,7 +49,7 @@ _TUPLE: Final = re.compile(r"\((?P<inside>\*{9}\(redacted\)|\s?[\"'][^()]{1,300}
 _NUMBERS: Final = re.compile(r"[\[{](?:\s|,|\\{0,7}\"\d{1,10}\\{0,7}\":|:|-?\d{1,20})*[\]}]")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
-    r"(?:true|false|null|none|nil|yes|no|on|off|string|binary|kerberos|simple|basic|bearer|USER_INFO"
+    r"(?:true|false|null|none|nil|yes|no|on|off|missing|unset|\d{1,2}|string|binary|kerberos|simple|basic|bearer|USER_INFO"
     r"|(?-i:(?:String|Binary|Struct|Array|Map)Type)(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
     re.IGNORECASE,
 )

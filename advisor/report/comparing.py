@@ -15,7 +15,6 @@ from advisor.catalogue import Catalogue
 from advisor.comparison import Comparison, compare
 from advisor.contract import Advice, ComparedRun, plain
 from advisor.errors import TRACEBACK, InputError, UsageError
-from advisor.facts import Run
 from advisor.facts.versions import version_in_words
 from advisor.report.assemble import Asked, judged_runs
 from advisor.report.budget import moment
@@ -36,10 +35,14 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Compared:
-    """What `compare` gives: `typed` is the whole, `data` the same as plain data; `comparisons` with all digits."""
+    """What `compare` gives: `typed` is the whole, `data` the same as plain data; `comparisons` with all digits.
+
+    `mixed`: why sides do not belong together, a sentence each.
+    """
 
     typed: contract.Comparisons = field(repr=False)
     comparisons: tuple[Comparison, ...] = ()
+    mixed: tuple[str, ...] = ()
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -58,7 +61,8 @@ class Compared:
     @property
     def undecided(self) -> list[str]:
         """Why queries could not be compared, a sentence each; empty when all could."""
-        return [one.says for one in self.comparisons if one.verdict in ("not comparable", "too few batches")]
+        failed = [one.says for one in self.comparisons if one.verdict in ("not comparable", "too few batches")]
+        return [*self.mixed, *failed]
 
 
 @dataclass(frozen=True)
@@ -94,23 +98,29 @@ def compare_readings(
     found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
     entries = tuple(_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True))
     told = contract.Comparisons(schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries)
-    return Compared(told, found)
+    mixed = tuple(words for one, other in pairs if (words := _do_not_belong(one, other)))
+    return Compared(told, found, mixed)
 
 
 def _compared(one: _Side, other: _Side, on_the_mean: set[str]) -> Comparison:
     found = compare(one.window, other.window, _advised(one), on_the_mean)
-    return replace(found, says=f"{_two_queries(one.judged.run, other.judged.run)}{found.says}")
+    return replace(found, says=f"{_do_not_belong(one, other) or _may_not_belong(one, other)} {found.says}".lstrip())
 
 
-def _two_queries(before: Run, after: Run) -> str:
-    """That the two sides are not, or may not be, the same query; empty where they are."""
-    if before.id == after.id:
+def _do_not_belong(one: _Side, other: _Side) -> str:
+    """That the two sides are two queries, or the very same batches; empty where they are neither."""
+    before, after = one.judged.run, other.judged.run
+    if before.run_id == after.run_id and one.window.span == other.window.span:
+        return "Both sides are the same batches of one run."
+    two = before.id != after.id and before.name and after.name and before.name != after.name
+    return f"Two different queries: {before.name} before, {after.name} after." if two else ""
+
+
+def _may_not_belong(one: _Side, other: _Side) -> str:
+    before, after = one.judged.run, other.judged.run
+    if before.id == after.id or (before.name and before.name == after.name):
         return ""
-    if before.name and after.name and before.name != after.name:
-        return f"Two different queries: {before.name} before, {after.name} after. "
-    if before.name and before.name == after.name:
-        return ""
-    return "The query ids differ: these are two queries, or one query with a new checkpoint. "
+    return "The query ids differ: these are two queries, or one query with a new checkpoint."
 
 
 def _would_do(alone: bool) -> str:

@@ -170,7 +170,7 @@ class LiveAdvisor(SessionListener):
         Raises InputError where no query has two windows.
         """
         found = self.judging.compare(self.recorder.reading())
-        return ShownComparison(found.typed, found.comparisons)
+        return ShownComparison(found.typed, found.comparisons, found.mixed)
 
     def _compared(self, reading: Reading) -> tuple[Comparison, ...]:
         try:

@@ -7,10 +7,10 @@ from advisor.facts.sighting import Sighting
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.formats.durations import alone
 from advisor.sources.formats.tables import rows_of
-from advisor.sources.formats.wrapped import exported
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.stages.opened import Opened
+from advisor.sources.wrapped import exported
 
 A_PIECE = "a piece of an event: it holds no durations"
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from advisor.facts.sighting import Sighting
 from advisor.sources.formats import Tells
-from advisor.sources.formats.wrapped import unwrapped
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.others import kind
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log, sight_paste, sight_told
 from advisor.sources.sightings.paste import LONGEST as LONGEST_PASTE
+from advisor.sources.wrapped import unwrapped
 
 AFTER_THE_LAST = 1 << 20
 _AROUND_A_NAME = 8 << 10

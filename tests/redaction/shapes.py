@@ -237,6 +237,9 @@ OVER_LINES: dict[str, str] = {
 """Forms whose name stands on a line above the credential."""
 
 DRAWN: dict[str, str] = {
+    "login with a slash": "login me/{}",
+    "last part of a path": "secret/{}",
+    "key of a database": "ENCRYPTED WITH KEY {}",
     "host without a dot": "connecting to me:{}@broker failed",
     "netrc": "machine h login me password {}",
     "spark-defaults.conf": "spark.hadoop.fs.s3a.secret.key      {}",
@@ -409,6 +412,9 @@ HARMLESS: list[str] = [
     "Task not serializable: class C",
     "RateStreamV2[rowsPerSecond=10, rampUpTimeSeconds=0, numPartitions=default]",
     "bypass=true, compass=north",
+    "pass=2, secret: missing",
+    "apikey-usage -> kafka",
+    "secret/data/app",
     "signatures verified in 12 ms",
     "Tom & Jerry (2), a/b@c",
     "Query identified by id 8c39b2f0 and runId 0d3e6a1b",

@@ -10,8 +10,8 @@ from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, decode_alike
 from advisor.sources.formats import structured
 from advisor.sources.formats.loose import LONGEST_EVENT, early_piece, find_events, has_anchor, keep_broken
-from advisor.sources.formats.wrapped import unwrapped
 from advisor.sources.harvest import Buffer, Harvest
+from advisor.sources.wrapped import unwrapped
 
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)

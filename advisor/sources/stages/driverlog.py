@@ -12,10 +12,10 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING
 
 from advisor.redaction import redact
-from advisor.sources.formats.wrapped import in_json, unwrapped
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.layout import Layout
 from advisor.sources.stages.owners import Place, settle
+from advisor.sources.wrapped import in_json, unwrapped
 from advisor.stages import FAILED, LOCALITIES, LOG_CHECKPOINT, Attempt, Job, Note, Work
 
 if TYPE_CHECKING:
