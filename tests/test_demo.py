@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from click.testing import CliRunner
 from advisor.cli import main
 from advisor.demo import Stage, run
 from advisor.demo.loop import WORKLOADS, _applicable
-from advisor.demo.spark import spark_missing
+from advisor.demo.spark import spark_missing, uninterrupted
 from advisor.errors import UsageError
 from tests.views.reports import ASYNC, advice
 
@@ -70,6 +71,23 @@ def test_a_java_that_spark_does_not_take_is_told_in_its_words(tmp_path: Path) ->
     said, reports = json.loads(ran.stdout)
     assert reports == 1
     assert said[2:-1] == [f"No stream runs here: Spark did not start: {TOO_OLD}"]
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("Java was interrupted")])
+def test_ctrl_c_waits_for_the_end_of_a_start_and_is_not_lost(error: Exception | None) -> None:
+    ended = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        ended.append("the start")
+        if error:
+            raise error
+    assert ended == ["the start"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_goes_wrong_while_nobody_interrupts_is_told() -> None:
+    with pytest.raises(RuntimeError, match="no Java"), uninterrupted():
+        raise RuntimeError("no Java")
 
 
 def test_it_ends_with_a_page_that_it_names() -> None:

@@ -41,8 +41,9 @@ def started(place: Path) -> Iterator[Any]:
 
     Raises UsageError where a session runs already, NoSparkError where Java or Spark refuses.
     """
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an extra
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    with uninterrupted():
+        from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an extra
+        from pyspark.sql import SparkSession  # noqa: PLC0415
 
     if SparkContext._active_spark_context is not None:
         raise UsageError("demo", "Spark already runs in this process", "run the demonstration in a new process")
@@ -65,7 +66,7 @@ def _java(conf: Any, said: Path) -> Iterator[Any]:
 
     gateway: Any = None
     try:
-        with _uninterrupted():
+        with uninterrupted():
             gateway = _launched(conf, said)
         yield gateway
     finally:
@@ -89,12 +90,19 @@ def _launched(conf: Any, said: Path) -> Any:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits for the end of this: interrupted while it is launched, the Java machine would stay for ever."""
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of this, and counts for more than what went wrong meanwhile.
+
+    Interrupted while it is launched, the Java machine would stay for ever; and Python drops what is raised in a
+    callback of an import.
+    """
     pressed: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
+    except Exception:
+        if not pressed:
+            raise
     finally:
         signal.signal(signal.SIGINT, before)
     if pressed:
