@@ -554,3 +554,72 @@ def test_the_line_before_an_event_and_its_rates_bound_the_version(
     ordered = {key: shown[key] for key in ("id", "runId", *(key for key in shown if key not in ("id", "runId")))}
     query = only(told(tmp_path, head + pretty(ordered)))
     assert (value(query, "spark_version_at_least"), value(query, "spark_version_below")) == bounds
+
+
+def _late(*batches: tuple[str, int], interval: int = 10_000) -> list[str]:
+    return [f"26/03/04 {at} " + BEHIND.format(f"{interval} ms", f"{spent} ms") for at, spent in batches]
+
+
+SINK = "df.writeStream.format('parquet').option('path', '/out')"
+EVERY_TENTH = _late(("09:00:14", 14000), ("09:01:54", 14900), ("09:03:34", 15800), ("09:05:14", 16700))
+
+
+@pytest.mark.parametrize(
+    ("lines", "says", "never"),
+    [
+        ([SINK, *EVERY_TENTH], "One batch in 10 is late, every 100.0 s", "without a pause"),
+        ([SINK, *EVERY_TENTH], "It takes ever longer: 14.0 s at first, 16.7 s at last.", ""),
+        ([SINK, *EVERY_TENTH], "the list of all its files anew, a list that grows", "Delta"),
+        (EVERY_TENTH, "Delta writes a checkpoint then", "the text names a file sink"),
+        (EVERY_TENTH[::-1], "One batch in 10 is late", ""),
+        (_late(("09:00:12", 12000), ("09:05:12", 12100), ("09:10:12", 11900), ("09:15:12", 12000)), "in 30", "Delta"),
+        (
+            _late(("09:00:10", 10400), ("09:00:23", 13500), ("09:00:41", 17600), ("09:01:04", 22900)),
+            "each about 1.3 times as long as the one before",
+            "keep the interval.",
+        ),
+        (
+            _late(("09:00:31", 31000), ("09:01:02", 31200), ("09:01:33", 30900), ("09:02:04", 31000)),
+            "without a pause: no batch keeps the interval.",
+            "times as long as the one before",
+        ),
+        (
+            _late(("09:00:12", 12000), ("09:10:41", 15000), ("09:12:02", 11000), ("09:40:22", 19000)),
+            "about 236 intervals that were kept",
+            "One batch in",
+        ),
+        (_late(("09:00:12", 12000), ("09:01:12", 12000)), "2 lines say", "One batch in"),
+    ],
+)
+def test_lines_about_falling_behind_are_read_together(tmp_path: Path, lines: list[str], says: str, never: str) -> None:
+    (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
+    assert says in entry["says"]
+    assert not never or never not in entry["says"]
+
+
+@pytest.mark.parametrize(
+    ("other", "means"), [("09:00:32", "both run at the same time"), ("11:00:32", "or the query after a restart")]
+)
+def test_two_intervals_are_two_queries_where_they_overlap(tmp_path: Path, other: str, means: str) -> None:
+    lines = [*_late(("09:00:31", 31000), ("09:01:02", 31200)), *_late((other, 62000), interval=60_000)]
+    first, second = told(tmp_path, *lines)["input"]["falling_behind"]
+    assert ("Another interval" in first["says"], means in second["says"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("around", "first"),
+    [
+        (("Batch 0 empty - nothing to do", None), True),
+        ((None, "Batch: 1"), True),
+        (("Processing batch 7", "Processing batch 8"), False),
+        ((None, "Batch: 4"), False),
+        ((None, None), False),
+    ],
+)
+def test_a_late_batch_that_the_text_numbers_as_the_first_is_cold(
+    tmp_path: Path, around: tuple[str | None, str | None], first: bool
+) -> None:
+    before, after = around
+    lines = filter(None, [before, *_late(("09:00:31", 31000)), after])
+    (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
+    assert ("names it as the first batch" in entry["says"], "no pattern" in entry["says"]) == (first, not first)

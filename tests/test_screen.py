@@ -257,3 +257,26 @@ def test_what_ends_slow_batches_is_told_of_all_batches_and_not_of_the_median_rec
 def test_what_explains_the_loss_is_told_beside_it() -> None:
     page = screen_of("CG001/batch-id")
     assert "THE DRIVER WORKING ALONE" in page and "goes into generating and compiling code" in page
+
+
+EVENT_TIME = {
+    "max": "2026-03-01T02:00:00.000Z",
+    "min": "2026-03-01T01:29:00.000Z",
+    "watermark": "2026-03-01T01:58:00.000Z",
+}
+
+
+@pytest.mark.parametrize(("dropped", "loss", "step"), [(60, "rows_dropped", "ST011"), (30, "interval", "TR006")])
+def test_rows_that_are_dropped_come_before_milliseconds(dropped: int, loss: str, step: str) -> None:
+    session = {
+        "operatorName": "sessionWindowStateStoreSaveExec",
+        "commitTimeMs": 60,
+        "numShufflePartitions": 2,
+        "numRowsDroppedByWatermark": dropped,
+    }
+    query = entry([CALM | {"operators": [session], "eventTime": EVENT_TIME}] * 30, interval_ms=10_000)
+    assert query.screen.loss is not None
+    assert query.best_step is not None
+    assert (query.screen.loss.kind, query.best_step.rule) == (loss, step)
+    assert query.verdict.startswith(query.screen.loss.says)
+    assert sum("as too late" in words for words in (query.screen.loss.says, *query.screen.troubles[:1])) == 1

@@ -55,7 +55,7 @@ class Overrun:
     """A line of a log without progress which says that a batch took longer than its trigger interval.
 
     `spent_ms`: the time that it took, from and to; `clock`: the time of the line as it stands there; `clues`: what the
-    text around it names (jdbc, foreach_batch, shuffle_partitions).
+    text around it names (jdbc, foreach_batch, first_batch, ...).
     """
 
     file: str

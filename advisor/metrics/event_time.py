@@ -79,6 +79,24 @@ def advised_watermark_delay_ms(window: Window) -> Windowed:
 
 
 @window_metric("ms")
+def delay_for_all_rows_ms(window: Window) -> Windowed:
+    """The delay, in whole seconds, by which no row of these batches would have come too late."""
+    latest = latest_row_ms(window)
+    if not isinstance(latest, Estimate):
+        return latest
+    return Estimate.exactly(float(np.ceil(latest.high / SECOND_MS)) * SECOND_MS)
+
+
+@window_metric("ms")
+def lacking_watermark_delay_ms(window: Window) -> Windowed:
+    """What the watermark's delay is too short by for the latest row of these batches."""
+    delay, needed = watermark_delay_ms(window), delay_for_all_rows_ms(window)
+    if not isinstance(delay, np.ndarray) or not isinstance(needed, Estimate):
+        return delay if isinstance(delay, Missing) else needed
+    return Estimate.exactly(max(0.0, needed.high - median(delay)))
+
+
+@window_metric("ms")
 def spare_watermark_delay_ms(window: Window) -> Windowed:
     """What of the watermark's delay no row needed, by the advised one."""
     delay, advised = watermark_delay_ms(window), advised_watermark_delay_ms(window)

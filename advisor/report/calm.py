@@ -16,7 +16,9 @@ from advisor.window import Window
 
 MOST_CLOSEST = 2
 _WRONG: tuple[LossKind, ...] = (
+    "rows_dropped",
     "falling_behind",
+    "state_grows",
     "backlog",
     "slower_than_before",
     "spikes",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from statistics import median
 
 from advisor.batches import Overrun
 from advisor.contract import FallingBehind
 from advisor.metrics.words import milliseconds
 from advisor.redaction import hide
+from advisor.report.overruns import on_clock, pattern, rhythm
 
 WAYS = {
     "attach": 'advisor.attach(spark, history="progress/")',
@@ -25,8 +26,20 @@ PROGRESS_NEEDS_INFO = (
     + "; ".join(f"{where}: {way}" for where, way in WAYS.items())
 )
 _AT_ONCE = "the next batch begins at once: no rows are lost by it, and its length decides the latency."
-_LITTLE = 1.2
-"""Times the interval: what is less is told in percent."""
+_HARDLY, _LITTLE = 1.005, 1.2
+"""Times the interval: what is less is told without a number, and in percent."""
+_TENTH = 10
+"""A file sink writes its list of files anew, and Delta its checkpoint, in every tenth batch by default."""
+_ALONE = "One line is no pattern: the first batch after a start often works off what had piled up until then."
+_FIRST = (
+    "The text names it as the first batch after a start: that one is cold, and often works off what had piled up until "
+    "then. It is no falling behind; judge later ones."
+)
+_LISTED = (
+    "Every tenth: the text names a file sink, which then writes the list of all its files anew, a list that grows with "
+    "the table. Fewer files in each batch, or a table format, keep it short."
+)
+_EVERY_TENTH = "A file sink writes the list of all its files anew in every tenth batch; Delta writes a checkpoint then."
 _CLUES = {
     "jdbc": (
         "The text names JDBC: what each batch reads or writes there counts into the batch, a whole table above all."
@@ -39,6 +52,10 @@ _CLUES = {
         "The text names spark.sql.shuffle.partitions: 200 by default, and where state is kept or rows are shuffled "
         "each batch runs as many tasks, however few its rows. It is the usual cause of a slow batch with few rows."
     ),
+    "aggregation": (
+        "The text names an aggregation: its state has as many partitions as spark.sql.shuffle.partitions says, 200 by "
+        "default, and each is a task in every batch, however few its rows."
+    ),
 }
 """What a text around such lines suggests, the likeliest first; one is said."""
 
@@ -49,12 +66,12 @@ def falling_behind(overruns: Iterable[Overrun]) -> tuple[FallingBehind, ...]:
     groups = groupby(ordered, key=lambda one: (one.file, one.interval_ms))
     entries: list[FallingBehind] = []
     for (file, interval), lines in groups:
-        brief = any(entry.file == hide(file) for entry in entries)  # what it means is explained once a file
-        entries.append(_entry(file, interval, list(lines), brief=brief))
+        others = [entry for entry in entries if entry.file == hide(file)]
+        entries.append(_entry(file, interval, list(lines), others))
     return tuple(entries)
 
 
-def _entry(file: str, interval: int, lines: Sequence[Overrun], *, brief: bool) -> FallingBehind:
+def _entry(file: str, interval: int, lines: Sequence[Overrun], others: Sequence[FallingBehind]) -> FallingBehind:
     spent = [ms for one in lines for ms in one.spent_ms]
     clocks = [one.clock for one in lines if one.clock]
     return FallingBehind(
@@ -66,26 +83,53 @@ def _entry(file: str, interval: int, lines: Sequence[Overrun], *, brief: bool) -
         high_ms=max(spent),
         first=clocks[0] if clocks else None,
         last=clocks[-1] if clocks else None,
-        says=" ".join(islice(_sentences(interval, spent, clocks, lines), 1 if brief else None)),
+        says=" ".join(_sentences(interval, spent, clocks, lines, others)),
     )
 
 
-def _sentences(interval: int, spent: list[int], clocks: list[str], lines: Sequence[Overrun]) -> Iterator[str]:
+def _sentences(
+    interval: int, spent: list[int], clocks: list[str], lines: Sequence[Overrun], others: Sequence[FallingBehind]
+) -> Iterator[str]:
+    """What is said of these lines; what it means that a batch is late is explained once a file."""
     often = "One line says" if len(lines) == 1 else f"{len(lines):,} lines say"
     work = _range(min(spent), max(spent), milliseconds)
     since = f" (from {clocks[0]} to {clocks[-1]} by the log's clock)" if len(clocks) > 1 else ""
     since = since or (f" (at {clocks[0]} by the log's clock)" if clocks else "")
     yield f"{often} that batches fall behind: {work} of work in an interval of {milliseconds(interval)}{since}."
     if interval:
-        yield f"That is {_longer(min(spent) / interval, max(spent) / interval)}; {_AT_ONCE}"
-    if len(lines) == 1 and len(set(spent)) == 1:
-        yield "One line is no pattern: the first batch after a start often works off what had piled up until then."
+        longer = _longer(min(spent) / interval, max(spent) / interval)
+        yield f"That is {longer}{'.' if others else f'; {_AT_ONCE}'}"
+    late = on_clock([one.clock for one in lines], [max(one.spent_ms) for one in lines])
+    if words := pattern(late, interval):
+        yield words
     clues = {clue for one in lines for clue in one.clues}
-    yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
+    if len(lines) == 1 and len(set(spent)) == 1 and not others:
+        yield _FIRST if "first_batch" in clues else _ALONE
+    if others:
+        yield _another_query(clocks, others)
+        return
+    found = rhythm(late, interval)
+    if found is not None and found.every == _TENTH:
+        yield _LISTED if "file_sink" in clues else _EVERY_TENTH
+    elif found is None and "first_batch" not in clues:
+        yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
+
+
+def _another_query(clocks: Sequence[str], others: Sequence[FallingBehind]) -> str:
+    """What another interval in the same log means: two queries where both ran at the same time."""
+    spans = [(other.first, other.last) for other in others if other.first and other.last]
+    if clocks and any(first <= clocks[-1] and clocks[0] <= last for first, last in spans):
+        return (
+            "Another interval is another query: both run at the same time, and share the task slots of their session, "
+            "first come first served, unless spark.scheduler.mode is FAIR."
+        )
+    return "Another interval is another query, or the query after a restart."
 
 
 def _longer(low: float, high: float) -> str:
     """How much longer than the interval: in percent where that is little."""
+    if high < _HARDLY:
+        return "hardly more than the interval"
     if high < _LITTLE:
         return f"{_range(100 * (low - 1), 100 * (high - 1), lambda percent: f'{percent:.0f}')} % more than the interval"
     return f"{_range(low, high, lambda ratio: f'{ratio:,.1f}')} times the interval"

@@ -36,6 +36,9 @@ LONG_WAIT_MS, LONG_WAIT = 60_000.0, 20.0  # for the watermark: so long, and so m
 IN_GENERAL = 0.5  # what counts of them
 LEAST_NAMED = 0.2  # of addBatch: a part that takes less is not named beside it
 
+GRAVE: dict[str, LossKind] = {"ST011": "rows_dropped", "ST015": "rows_dropped", "ST007": "state_grows"}
+"""Rules that speak of what no millisecond makes good, and what is lost by it."""
+
 _GROUPS: dict[LossKind, tuple[str, ...]] = {
     "add_batch": ("add_batch_ms",),
     "logs": OFFSET_LOG,
@@ -61,12 +64,23 @@ _SAYS: dict[LossKind, str] = {
 
 
 def largest_loss(window: Window, findings: Sequence[Finding], changed: Changed | None) -> Loss | None:
-    """Where most time is lost; a query that does not keep up loses by that first. None without a steady batch."""
-    if not len(window) or window.facts.value("trigger") == "real_time":
-        return None
-    behind = next(_behind(window), None)
+    """What is lost first: rows; time, where the query does not keep up; state without end; where most time goes.
+
+    None without a steady batch.
+    """
+    grave = {loss.kind: loss for loss in _grave(findings)} if len(window) else {}
+    if "rows_dropped" in grave or not len(window) or window.facts.value("trigger") == "real_time":
+        return grave.get("rows_dropped")
+    behind = next(_behind(window), None) or grave.get("state_grows")
     found = list(_losses(window, findings, changed))
     return behind or _with_what_is_left(max(found, key=_weight, default=None), window)
+
+
+def _grave(findings: Sequence[Finding]) -> Iterator[Loss]:
+    """What is lost beside time, by findings of the highest level."""
+    for finding in findings:
+        if finding.rule in GRAVE and finding.level == "high" and finding.explained_by is None:
+            yield Loss(kind=GRAVE[finding.rule], says=finding.says, rule=finding.rule)
 
 
 def _with_what_is_left(loss: Loss | None, window: Window) -> Loss | None:

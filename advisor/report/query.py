@@ -46,9 +46,9 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
     window, facts = judged.window, judged.window.facts
     findings = judged.judgement.findings
     first, last = span(window.executed) if judged.fault is None else (judged.run.first, judged.run.last)
-    best, parts = best_step(findings), budget(window)
     changed = change(judged.before, window, judged.since) if judged.before is not None else None
     loss = largest_loss(window, findings, changed)
+    best, parts = best_step(findings, loss), budget(window)
     others, trend = troubles(judged, changed, loss), trends(window)
     quiet = calm(judged, loss, others, changed, trend)
     return QueryEntry(

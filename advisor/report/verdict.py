@@ -17,7 +17,7 @@ from advisor.metrics.numbers import any_above_zero, fact_number, known, median
 from advisor.metrics.words import milliseconds, number
 from advisor.report.change import slower
 from advisor.report.judged import Judged
-from advisor.report.loss import BY_BATCH, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
+from advisor.report.loss import BY_BATCH, GRAVE, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
 from advisor.report.unjudged import first_batch, idle, without_rows
 from advisor.window import Window
 
@@ -29,8 +29,6 @@ LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the
 OUTPACED = 1.1  # times as fast as they are processed: rows of a batch that leaves more to the next one
 _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
-_OF_WHAT_COMES = ("ST007", "ST015")
-"""Rules that speak of what the query comes to, whatever a batch takes today."""
 _OF_DEATH = ("ER001", "LG005")
 """Rules that speak of what a query died of: that comes before whatever its batches take."""
 _MANY_UNKNOWN = 2  # facts that a sentence can name
@@ -44,12 +42,14 @@ WEAKER = 0.8
 """What a saving counts for that has a price in what the query guarantees: one nearly as large without comes first."""
 
 
-def best_step(findings: Sequence[Finding]) -> BestStep | None:
+def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep | None:
     """Of all steps that Spark takes, what saves a record most; a new checkpoint only where nothing else helps.
 
-    Never one that loses the state for a gain that nobody has a number for.
+    Never one that loses the state for a gain that nobody has a number for. Where rows are lost, or the state grows
+    without end, only what helps against that.
     """
-    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(step)]
+    asked = [finding for finding in findings if loss is not None and finding.rule == loss.rule in GRAVE] or findings
+    offers = [(finding, step) for finding in asked for step in finding.steps if _may_be_first(step)]
     if not offers:
         return None
     finding, step = min(offers, key=lambda offer: (offer[0].rule not in _OF_DEATH, _preference(offer[1])))
@@ -159,12 +159,10 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     if not len(window):  # what needs no steady batch
         told = [finding.says for finding in findings if finding.explained_by is None]
         return told[window.facts.value("terminated_error") is not None :]  # the verdict has the error and the gravest
-    seen = [
-        finding.says
-        for finding in findings
-        if finding.explained_by is None
-        and (finding.measure is None or not finding.steps or finding.rule in _OF_WHAT_COMES)
-    ]
+    own = [finding for finding in findings if finding.explained_by is None and not (loss and finding.rule == loss.rule)]
+    seen = [finding.says for finding in own if finding.measure is None or not finding.steps]
+    grave = [finding.says for finding in own if finding.rule in GRAVE and finding.level != "low"]
+    seen += [finding.says for finding in own if finding.rule in GRAVE]
     causes = [*_what_explains(findings, loss), *_in_general_words(findings, loss)]
     seen = [*dict.fromkeys([*causes, *seen])]
     if window.facts.value("trigger") == "real_time":
@@ -173,7 +171,8 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     readers = (
         [] if causes else [*_largest_partition(window), *_readers(window), *_untold_partitions(window)]
     )  # few readers are a guess beside a cause that was found
-    return [*(words for kinds, words in _troubles(window, changed) if said not in kinds), *readers, *seen]
+    told = [words for kinds, words in _troubles(window, changed) if said not in kinds]
+    return list(dict.fromkeys([*grave, *told, *readers, *seen]))
 
 
 def _what_explains(findings: Sequence[Finding], loss: Loss | None) -> Iterator[str]:

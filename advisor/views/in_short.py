@@ -18,6 +18,8 @@ _NONE = Metric()
 
 
 LOSSES: dict[LossKind, str] = {
+    "rows_dropped": "rows are dropped",
+    "state_grows": "the state grows without end",
     "falling_behind": "falling behind",
     "backlog": "working off a backlog",
     "slower_than_before": "slower than before",
@@ -209,6 +211,8 @@ def no_step(query: QueryEntry) -> str:
     if not query.window.batches and not query.findings:
         return "There is nothing to judge yet."
     taken = _with_a_new_checkpoint(query)
+    if taken and query.screen.loss is not None and query.screen.loss.kind in ("rows_dropped", "state_grows"):
+        return f"{taken[0].do}. It needs a new checkpoint: see --all."
     if taken:
         return f"{taken[0].do}: this may help, but it needs a new checkpoint, and its gain is not known. See --all."
     if query.screen.calm:

@@ -22,7 +22,13 @@ _CLUES = {
     "foreach_batch": re.compile(rb"foreach_?batch", re.IGNORECASE),
     "s3a": re.compile(rb"\bs3a?(?:://|\b)", re.IGNORECASE),
     "shuffle_partitions": re.compile(rb"spark\.sql\.shuffle\.partitions|\+ \d+\) / 200\]"),
+    "aggregation": re.compile(rb"\.groupBy\(|outputMode\(\s*[\"'](?:update|complete)", re.IGNORECASE),
+    "file_sink": re.compile(
+        rb"writeStream(?:(?!readStream)[^#]){0,500}?format\(\s*[\"'](?:parquet|json|csv|orc|text|avro)\b"
+    ),
 }
+_NUMBERED = re.compile(rb"\bbatch:?\s+(\d{1,18})\b", re.IGNORECASE)
+"""A number of a batch that the query's own code or the console sink prints."""
 
 
 def overruns(buffer: Buffer, begin: int, end: int, file: str, base: int) -> Iterator[Overrun]:
@@ -43,12 +49,20 @@ def overruns(buffer: Buffer, begin: int, end: int, file: str, base: int) -> Iter
 def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: int) -> Overrun:
     interval, _, interval_unit, low, high, unit = match.groups()
     clock = _CLOCK.search(buffer[max(0, at - _BEFORE) : at])
-    around = bytes(buffer[max(0, at - _AROUND) : at + _AROUND])
+    before, after = bytes(buffer[max(0, at - _AROUND) : at]), bytes(buffer[at : at + _AROUND])
+    clues = [name for name, clue in _CLUES.items() if clue.search(before + after)]
     return Overrun(
         file=file,
         offset=base + at,
         interval_ms=int(interval) * _UNITS.get(interval_unit, 1),
         spent_ms=(int(low) * _UNITS.get(unit, 1), int(high or low) * _UNITS.get(unit, 1)),
         clock=clock[1].decode() if clock else None,
-        clues=tuple(name for name, clue in _CLUES.items() if clue.search(around)),
+        clues=(*clues, *["first_batch"] * _of_the_first(before, after)),
     )
+
+
+def _of_the_first(before: bytes, after: bytes) -> bool:
+    """Whether the text around the line names the batch that was late as number 0, which the next one's 1 does too."""
+    numbers = _NUMBERED.findall(before)
+    following = _NUMBERED.search(after)
+    return int(numbers[-1]) == 0 if numbers else following is not None and int(following[1]) == 1
