@@ -41,7 +41,8 @@ class Window:
     """Steady batches of one run.
 
     `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus `interval_ms`
-    (this trigger's start less the start of the trigger before), `between_batches_ms`, `other_phases_ms`, `cold`,
+    (this trigger's start less the start of the trigger before; of a batch for which rows waited on purpose, of the
+    batch before), `held_back` (which batches these are), `between_batches_ms`, `other_phases_ms`, `cold`,
     `odd` and `impossible`. `operators`, `sources`: one row per batch and operator or source; column `batch` is the
     position of its row in `batches`. `executed`: every executed batch of the run, cold and no-data ones too.
     `stages`: one row per stage inside addBatch with its `batch`, where something shows them; then `batches` has the
@@ -134,7 +135,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
     whole = Batches.of(table)
     ran = _as_whole_as_possible(whole.rows, ~whole.rows["idle"])
     ran &= _last(ran, MOST_BATCHES + LONGEST_WARM_UP)
-    executed = _timed(whole.rows.where(ran))
+    executed = _timed(whole.rows.where(ran), _held_back(whole, facts)[ran])
     return Window(
         batches=executed,
         operators=members_of(whole.operators, ran),
@@ -158,14 +159,32 @@ def _last(mask: np.ndarray, count: int) -> np.ndarray:
     return left
 
 
-def _timed(executed: Columns) -> Columns:
+def _held_back(whole: Batches, facts: Facts) -> np.ndarray:
+    """Which of these triggers come after one that found rows in the source and ran no batch.
+
+    So it is with minOffsetsPerTrigger, where rows wait until there are enough (tried on Spark 3.5.9 and 4.3.0). From
+    3.5 on logs show no idle triggers: there the option itself tells.
+    """
+    if facts.value("min_offsets_per_trigger"):
+        return np.ones(len(whole), dtype=bool)
+    waiting, at = whole.sources["backlog_rows"], whole.sources["batch"]
+    found = np.zeros(len(whole), dtype=bool)
+    found[at[waiting > 0]] = True
+    found &= whole.rows["idle"]
+    return np.concatenate([[False], found[:-1]]) if len(found) else found
+
+
+def _timed(executed: Columns, held_back: np.ndarray) -> Columns:
     """The executed batches with what follows from how they stand in time."""
-    interval, since = intervals(executed), _since_last(executed)
+    since = _since_last(executed)
+    told_by_clock = np.where(_consecutive(executed) & (since > 0), since, np.nan)
+    interval = np.where(held_back, told_by_clock, intervals(executed))
     gap = since - _before(executed["trigger_execution_ms"])
     told = _consecutive(executed) & (interval >= since - 1)
     return executed.having(
         interval_ms=np.where(_follows_the_start(executed, gap), np.nan, interval),
         between_batches_ms=np.maximum(np.where(told, gap, np.nan), 0),
+        held_back=held_back,
         cold=cold(executed),
         lasts_on=(lasts_on := _lasts_into_the_next(executed)),
         impossible=lasts_on | _outlasted(executed),

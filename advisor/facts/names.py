@@ -112,6 +112,15 @@ _QUERY = (
         minimum=1,
     ),
     Fact(
+        "min_offsets_per_trigger",
+        "int",
+        "minOffsetsPerTrigger of the Kafka source",
+        "printed options",
+        _ASKED,
+        unit="rows",
+        minimum=1,
+    ),
+    Fact(
         "kafka_fetch_max_wait_ms",
         "int",
         "kafka.fetch.max.wait.ms of the Kafka source; Kafka's own default is 500",

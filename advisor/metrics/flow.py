@@ -51,6 +51,40 @@ def utilisation(window: Window) -> Batchwise:
     return duration / np.where(since > 0, since, np.nan)
 
 
+@window_metric("ms", time="latency")
+def held_back_wait_ms(window: Window) -> Windowed:
+    """What a record waits on average because triggers that found rows ran no batch.
+
+    Half of what the time from batch to batch is longer than a trigger's interval, or than a batch where it has none.
+    """
+    held, apart = window.batches["held_back"], window.batches["interval_ms"]
+    if not len(window):
+        return Missing("there are no steady batches")
+    if not held.any():
+        return Estimate.exactly(0.0)
+    longer = known(np.where(held, np.maximum(apart - _cycle(window), 0.0), 0.0 * apart))
+    return Estimate.exactly(float(longer.mean()) / 2)
+
+
+@window_metric("ms")
+def least_trigger_delay_ms(window: Window) -> Windowed:
+    """The shortest maxTriggerDelay that still means something: the trigger's interval, or a batch."""
+    return Estimate.exactly(float(np.ceil(_cycle(window)))) if len(window) else Missing("there are no steady batches")
+
+
+def _cycle(window: Window) -> float:
+    """How often batches start if none is held back: at each trigger, without an interval one after the other."""
+    interval, batch = fact_number(window, "trigger_interval_ms"), median(window.batches["trigger_execution_ms"])
+    return max(interval or 0.0, batch)
+
+
+@window_metric("ms")
+def held_back_interval_ms(window: Window) -> Windowed:
+    """From one batch to the next where rows wait on purpose, the median."""
+    apart = median(window.batches["interval_ms"][window.batches["held_back"]])
+    return Estimate.exactly(apart) if np.isfinite(apart) else Missing("no batch was held back")
+
+
 @batch_metric("rows", "count")
 def input_rows(window: Window) -> Batchwise:
     """Rows that the batch read (twice as many when the source is read twice)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from advisor.metrics.cost import interval_over_advised, interval_wait_ms
+from advisor.metrics.flow import held_back_wait_ms
 from advisor.metrics.latency import latency_target_excess_ms
 from advisor.metrics.measure import measure
 from advisor.metrics.numbers import fact_number
@@ -55,8 +56,12 @@ def commits_by_default(window: Window) -> Windowed:
 def unwanted_interval_wait_ms(window: Window) -> Windowed:
     """What a record waits for a longer interval than batches need.
 
-    0 where a target is known and kept, and without a target where the interval is less than three times the advised.
+    0 where a target is known and kept, without a target where the interval is less than three times the advised, and
+    where rows wait for more rows, whatever the interval.
     """
+    held = held_back_wait_ms(window)
+    if isinstance(held, Estimate) and held.safe > 0:
+        return Estimate.exactly(0.0)
     excess, ratio = latency_target_excess_ms(window), interval_over_advised(window)
     if isinstance(excess, Estimate) and excess.safe <= 0:
         return Estimate.exactly(0.0)

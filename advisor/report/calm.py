@@ -19,6 +19,7 @@ _WRONG: tuple[LossKind, ...] = (
     "rows_dropped",
     "falling_behind",
     "state_grows",
+    "held_back",
     "backlog",
     "slower_than_before",
     "spikes",

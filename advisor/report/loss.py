@@ -111,11 +111,12 @@ def _losses(window: Window, findings: Sequence[Finding], changed: Changed | None
     batch = _value(window, "trigger_execution_ms")
     if not batch:
         return
-    cycle, inside = max(batch, _interval(window) or 0.0), within_add_batch(window, findings)
+    held = _value(window, "held_back_interval_ms") if _value(window, "held_back_wait_ms") else 0.0
+    cycle, inside = max(batch, held, _interval(window) or 0.0), within_add_batch(window, findings)
     held_up = [*_spikes(window, batch / cycle), *_slow_batches(window, batch / cycle)]
     usual = 1 - sum(loss.share or 0.0 for loss in held_up) / (batch / cycle)  # of all batch time: the usual batches'
     yield from held_up
-    yield from _interval_wait(window, batch)
+    yield from [*_held_back(window)] or _interval_wait(window, batch)
     yield from _watermark_wait(window, cycle, findings)
     yield from _slower(window, changed, batch / cycle)
     for part in _typical_parts(window):
@@ -275,6 +276,21 @@ def _slow_batches(window: Window, busy: float) -> Iterator[Loss]:
         ms=excess / len(duration),
         share=excess / float(duration.sum()) * busy,
     )
+
+
+def _held_back(window: Window) -> Iterator[Loss]:
+    """That triggers which find rows run no batch, as long as they are too few."""
+    wait, apart = _value(window, "held_back_wait_ms"), _value(window, "held_back_interval_ms")
+    if wait < LEAST_WAIT / 2:
+        return
+    least = fact_number(window, "min_offsets_per_trigger")
+    enough = number(least, "rows") if least else "enough"
+    says = (
+        f"A batch starts only every {milliseconds(apart)}: triggers in between find rows in Kafka and leave them, "
+        f"until there are {enough} (minOffsetsPerTrigger) or maxTriggerDelay, by default 15 min, has passed. A batch "
+        f"itself takes {milliseconds(_value(window, 'trigger_execution_ms'))}."
+    )
+    yield Loss(kind="held_back", says=says, ms=2 * wait, share=min(1.0, 2 * wait / apart))
 
 
 def _interval_wait(window: Window, batch: float) -> Iterator[Loss]:

@@ -25,6 +25,7 @@ LOSSES: dict[LossKind, str] = {
     "slower_than_before": "slower than before",
     "spikes": "spikes",
     "slow_batches": "slow batches",
+    "held_back": "waiting for more rows",
     "interval": "waiting for the trigger",
     "watermark": "waiting for the watermark",
     "within_add_batch": "in addBatch",

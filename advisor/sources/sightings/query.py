@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -56,7 +55,7 @@ _UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
 _CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ ")
 _LISTING: Final = "BatchIds found from listing: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
-_LIMIT: Final = re.compile(r"\bmaxoffsetspertrigger\s*(?:->|=|:)\s*(\d{1,18})\b", re.IGNORECASE)
+_LIMIT: Final = re.compile(r"\b(max|min)offsetspertrigger\s*(?:->|=|:)\s*(\d{1,18})\b", re.IGNORECASE)
 _MODES: Final[dict[str, list[tuple[str, Any]]]] = {
     "MicroBatchExecution": [("async_progress", False)],
     "AsyncProgressTrackingMicroBatchExecution": [("async_progress", True)],
@@ -258,7 +257,9 @@ def read_delta_commit(_: Line) -> list[Told]:
 
 
 def limits(text: str) -> list[Told]:
-    """`maxOffsetsPerTrigger` in printed options; only where one source has one."""
-    found: Iterable[str] = dict.fromkeys(_LIMIT.findall(text))
-    values = [int(value) for value in found]
-    return [Told("max_offsets_per_trigger", values[0])] if len(values) == 1 and values[0] else []
+    """`maxOffsetsPerTrigger` and `minOffsetsPerTrigger` in printed options, each only where one source has one."""
+    found: dict[str, set[int]] = {}
+    for end, value in _LIMIT.findall(text):
+        found.setdefault(end.lower(), set()).add(int(value))
+    alone = [(end, *values) for end, values in found.items() if len(values) == 1]
+    return [Told(f"{end}_offsets_per_trigger", value) for end, value in alone if value]

@@ -1,0 +1,67 @@
+"""Batches that wait though rows wait, and runs of one batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import advisor
+from tests.made import event
+
+EVERY_MS = 10_000
+"""Of the trigger; the batches lie a minute apart."""
+
+
+def offsets(end: int, latest: int, start: int) -> dict[str, Any]:
+    said = {
+        name: {"t": {"0": at}} for name, at in (("startOffset", start), ("endOffset", end), ("latestOffset", latest))
+    }
+    return {"description": "KafkaV2[Subscribe[t]]", "numInputRows": end - start} | said
+
+
+def minutes(count: int, *, waiting: int) -> list[dict[str, Any]]:
+    """A batch of 600 rows in each minute, and before it a trigger that found `waiting` rows and ran none."""
+    made = []
+    for number in range(10, 10 + count):
+        before, at = 600 * number, 60_000 * number
+        found = {"triggerExecution": 5, "latestOffset": 4, "numInputRows": 0}
+        found |= {"sources": [offsets(before, before + waiting, before)]}
+        row = {"triggerExecution": 500, "latestOffset": 5, "addBatch": 400, "walCommit": 40, "commitOffsets": 40}
+        row |= {"numInputRows": 600, "sources": [offsets(before + 600, before + 600, before)]}
+        made += [event(number, at - EVERY_MS, EVERY_MS, found), event(number, at, EVERY_MS, row)]
+    return made
+
+
+def judged(folder: Path, made: list[dict[str, Any]], code: str = "") -> dict[str, Any]:
+    path = folder / "asked.log"
+    path.write_text("\n".join([code, *map(json.dumps, made)]) + "\n", encoding="utf-8")
+    (query,) = advisor.analyze(path, set=["trigger=processing_time", f"trigger_interval_ms={EVERY_MS}"]).data["queries"]
+    return dict(query)
+
+
+def test_rows_that_wait_for_more_rows_are_the_loss_and_count_into_the_latency(tmp_path: Path) -> None:
+    query = judged(tmp_path, minutes(12, waiting=500))
+    assert (query["screen"]["loss"]["kind"], query["best_step"]["rule"]) == ("held_back", "SR008")
+    assert "A batch starts only every 60.0 s" in query["verdict"]
+    assert query["metrics"]["record_latency_ms"]["p50"] == pytest.approx(30_000, rel=0.05)
+    assert query["best_step"]["advice"]["change"]["reader_option"] == {"maxTriggerDelay": "10000ms"}
+    assert query["best_step"]["advice"]["saves_latency_ms"]["expected"] == pytest.approx(25_000, rel=0.05)
+
+
+def test_the_option_tells_where_a_log_has_no_idle_triggers(tmp_path: Path) -> None:
+    batches = minutes(12, waiting=0)[1::2]
+    option = '.option("minOffsetsPerTrigger", 600).load()'
+    assert (
+        "until there are 600 rows" in judged(tmp_path, batches, f"spark.readStream.format('kafka'){option}")["verdict"]
+    )
+
+
+@pytest.mark.parametrize("idle", [True, False])
+def test_rows_that_come_once_a_minute_wait_for_nothing(tmp_path: Path, idle: bool) -> None:
+    made = minutes(12, waiting=0)
+    query = judged(tmp_path, made if idle else made[1::2])
+    assert query["screen"]["loss"]["kind"] != "held_back"
+    assert query["metrics"]["record_latency_ms"]["p50"] < EVERY_MS
