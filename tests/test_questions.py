@@ -623,3 +623,28 @@ def test_a_late_batch_that_the_text_numbers_as_the_first_is_cold(
     lines = filter(None, [before, *_late(("09:00:31", 31000)), after])
     (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
     assert ("names it as the first batch" in entry["says"], "no pattern" in entry["says"]) == (first, not first)
+
+
+def _of_real_time(groups: dict[str, Any], key: str = "rtmMetrics") -> dict[str, Any]:
+    kafka = KAFKA | {"latestOffset": None}
+    long = {"triggerExecution": 300_140, "addBatch": 300_020, "walCommit": 40, "commitOffsets": 35, "latestOffset": 0}
+    return batch(12, sources=[kafka], sink="KafkaTable", **long) | {key: groups}
+
+
+@pytest.mark.parametrize(
+    ("event", "p50"),
+    [
+        (_of_real_time({"e2eLatencyMs": {"P0": 0, "P50": 4, "P99": 44}, "processingLatencyMs": {"P50": 2}}), 4),
+        (_of_real_time({"e2eLatencyMs": {"p50": 7.5, "p99": 44}}, "latencies"), 7.5),
+        (_of_real_time({"processingLatencyMs": {"P50": 2, "P99": 31}}), None),
+        (_of_real_time({"e2eLatencyMs": "4 ms"}), None),
+        (_of_real_time({"e2eLatencyMs": None}), None),
+        (_of_real_time({"latencies": {"e2eLatencyMs": {"P50": 5, "P99": 9}}}), 5),
+    ],
+)
+def test_real_time_events_tell_the_latency_themselves(tmp_path: Path, event: dict[str, Any], p50: float | None) -> None:
+    query = only(told(tmp_path, pretty(event)))
+    screen, latency = query["screen"], query["metrics"]["record_latency_ms"]
+    assert value(query, "trigger") == "real_time"
+    assert (latency.get("p50"), screen.get("unopened"), screen.get("goes_to")) == (p50, None, None)
+    assert ("calm" in screen) == (p50 is not None)

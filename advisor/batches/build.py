@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
+from msgspec import Raw
 from msgspec.structs import astuple
 
 from advisor.batches.collect import Counts, Maps, Numbers, Texts, Words, flattened
@@ -54,6 +56,7 @@ class Rows:
         self._rates = Numbers(2, _FLOAT)
         self._other: list[Any] = []
         self._real_time: list[bool] = []
+        self._latencies = Numbers(2, _FLOAT)
         self._operators = _Operators()
         self._sources = _Sources()
 
@@ -72,7 +75,12 @@ class Rows:
         self._numbers.add(numbers, rows, spans, [None if n == -1 else n for n in sink_rows], *durations)
         self._rates.add(arriving, processed)
         self._other += other
-        self._real_time += _any_present(rtm, latencies)
+        self._real_time += (present := _any_present(rtm, latencies))
+        if any(present):
+            self._latencies.add(*zip(*map(_end_to_end, rtm, latencies), strict=True))
+        else:
+            nothing = (None,) * len(times)
+            self._latencies.add(nothing, nothing)
         self._operators.add(operators)
         self._sources.add(sources)
 
@@ -87,6 +95,7 @@ class Rows:
             ids, runs, names, number, times, durations[_ADD_BATCH].is_null(), rows, *self._rates.columns(), span,
             *durations, other.column(), *map(_instants, self._event_times.columns()), sinks, sink_rows,
             self._operators.column(), self._sources.column(), pa.array(self._real_time, pa.bool_()),
+            *self._latencies.columns(),
         ]  # fmt: skip
 
 
@@ -152,6 +161,25 @@ def _any_present(*columns: Sequence[Any]) -> list[bool]:
     if all(column.count(ABSENT) == size for column in columns):
         return [False] * size
     return [any(each is not ABSENT for each in row) for row in zip(*columns, strict=True)]
+
+
+def _end_to_end(*told: Raw) -> tuple[float | None, float | None]:
+    """Median and p99 of a record's latency, as Databricks' events of real-time mode tell it; None where they do not."""
+    for each in told:
+        values = _of_name(msgspec.json.decode(each), "e2elatency")
+        if isinstance(values, dict):
+            by_name = {name.lower(): value for name, value in values.items() if isinstance(value, int | float)}
+            return by_name.get("p50"), by_name.get("p99")
+    return None, None
+
+
+def _of_name(found: object, begins: str) -> object:
+    """What JSON holds by a name that begins so, in capitals or not; None where nothing has one."""
+    for name, value in found.items() if isinstance(found, dict) else ():
+        inner = value if name.lower().startswith(begins) else _of_name(value, begins)
+        if inner is not None:
+            return inner
+    return None
 
 
 def _fields(records: Iterable[Any]) -> list[tuple[Any, ...]]:

@@ -121,6 +121,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("operators", pa.list_(OPERATOR), "", "state operators; their times are sums over tasks", "nested"),
     Column("sources", pa.list_(SOURCE), "", "sources with offsets and rates", "nested"),
     Column("real_time", pa.bool_(), "", "the event is of real-time mode: triggerExecution is no latency", "text"),
+    Column("e2e_p50_ms", _FLOAT, "ms", "real-time mode on Databricks: median latency of a record, end to end", "wall"),
+    Column("e2e_p99_ms", _FLOAT, "ms", "the same, the slowest hundredth", "wall"),
     Column(
         "partial",
         _TEXT,

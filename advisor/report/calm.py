@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from advisor.contract import Calm, Changed, Loss, LossKind, Passed, Trends
-from advisor.metrics import Estimate, measure
+from advisor.metrics import Estimate, Quantiles, measure
+from advisor.metrics.latency import told_by_events
 from advisor.metrics.numbers import fact_number
 from advisor.metrics.words import milliseconds
 from advisor.report.change import slower
@@ -33,6 +34,9 @@ def calm(
 ) -> Calm | None:
     """None where a rule found something or is silenced, where anything is wrong, and where too little is known."""
     window, judgement = judged.window, judged.judgement
+    latency = told_by_events(window)
+    if latency is not None and not judgement.findings and not troubles and judged.state not in ("dead", "restarting"):
+        return Calm(says=_in_real_time(latency), closest=tuple(closest(judgement.passed)))
     if judgement.findings or judgement.suppressed or troubles or judged.state in ("dead", "restarting"):
         return None
     if loss is None or loss.kind in _WRONG or (changed is not None and slower(changed)):
@@ -43,6 +47,13 @@ def calm(
         return None
     kept = _keeps_up(window)
     return Calm(says=f"{kept} {_lengths(window)}", closest=tuple(closest(judgement.passed))) if kept else None
+
+
+def _in_real_time(latency: Quantiles) -> str:
+    return (
+        f"Records take {milliseconds(latency.p50)} (p50) and {milliseconds(latency.p99)} (p99) from end to end, as "
+        "their events say (rtmMetrics). In real-time mode a batch lasts as long as its trigger: no latency."
+    )
 
 
 def _keeps_up(window: Window) -> str:

@@ -392,8 +392,11 @@ def _typical_parts(window: Window) -> list[Part]:
 
 
 def goes_to(window: Window) -> list[Part]:
-    """All batch time by where it goes: batches that are slow in a rhythm, and the parts of the others."""
-    if not len(window):
+    """All batch time by where it goes: batches that are slow in a rhythm, and the parts of the others.
+
+    Nothing of real-time mode, whose batches last as long as they are told to.
+    """
+    if not len(window) or window.facts.value("trigger") == "real_time":
         return []
     found = rhythm(window)
     duration = window.batches["trigger_execution_ms"]

@@ -75,6 +75,8 @@ def _backlog_untold(window: Window, loss: Loss | None) -> bool:
 
 def _is_unopened(window: Window) -> bool:
     """Whether a typical addBatch is long and most of its batch, and no jobs of it were seen."""
+    if window.facts.value("trigger") == "real_time":
+        return False  # its tasks run for the whole interval
     inside, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
     long = (
         isinstance(inside, Estimate) and inside.safe >= LONG_MS and isinstance(share, Estimate) and share.safe >= MOST

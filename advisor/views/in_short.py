@@ -103,7 +103,10 @@ def latency_now_and_then(query: QueryEntry) -> str:
     if found.p50 is None:
         return not_known(found)
     least = "at least " if query.screen.backlog_untold else ""
-    now = f"{least}{_spread(query, 'p50', found.p50, found.p99)}{_target(query, found.p99)}"
+    spread = _spread(query, "p50", found.p50, found.p99)
+    if query.value("trigger") == "real_time":  # of one batch, too, the events tell both
+        spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
+    now = f"{least}{spread}{_target(query, found.p99)}"
     now += _moving(query.trend.record_latency_ms, text.ms)
     if after is None:
         return now
