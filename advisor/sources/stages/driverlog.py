@@ -27,7 +27,7 @@ _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((.*?)\) with \d+ output
 _FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
 _SUBMITS = re.compile(rb"Submitting (\d{1,15}) missing tasks from (\w+) (\d{1,15})")
 _STAGE_ENDS = re.compile(
-    rb"((?:Result|ShuffleMap)Stage) (\d{1,15}) \(.*\) (?:finished|failed) in (\d{1,12}(?:[.,]\d{1,12})?) (m?s)"
+    rb"((?:Result|ShuffleMap)Stage) (\d{1,15}) \(.*\) (finished|failed) in (\d{1,12}(?:[.,]\d{1,12})?) (m?s)"
 )
 _JOB_ENDS = re.compile(rb"Job (\d{1,15}) (?:finished|failed): .*, took (\d{1,12}(?:[.,]\d{1,12})?) (m?s)")
 _TASK = re.compile(
@@ -161,7 +161,7 @@ class DriverLog:
     def _scheduler(self, line: bytes, message: int) -> None:
         letter = line[message : message + 1]
         if letter in b"RS" and (ends := _STAGE_ENDS.match(line, message)):
-            self._stage_ends(ends[1], int(ends[2]), _ms(ends[3], ends[4]))
+            self._stage_ends(ends[1], int(ends[2]), _ms(ends[4], ends[5]), failed=ends[3] == b"failed")
         elif letter == b"S" and (submits := _SUBMITS.match(line, message)):
             self._submits(int(submits[3]), int(submits[1]))
         elif letter == b"J" and (ends := _JOB_ENDS.match(line, message)):
@@ -224,7 +224,7 @@ class DriverLog:
             if number != stage and not tasks.started:
                 tasks.others.add(job)
 
-    def _stage_ends(self, kind: bytes, stage: int, ms: float) -> None:
+    def _stage_ends(self, kind: bytes, stage: int, ms: float, *, failed: bool) -> None:
         tasks = self._tasks.pop(stage, None)
         if tasks is None:
             return
@@ -255,6 +255,13 @@ class DriverLog:
                 begun.leaves.append(attempt)
             if tasks.others:
                 begun.waits.append((attempt, tasks.others))
+            if stage == begun.final and not attempt.last and not failed:
+                self._map_stage_ends(begun, completed)
+
+    def _map_stage_ends(self, begun: Begun, completed: float) -> None:
+        """Adaptive execution runs each shuffle as a job of its own; Spark logs no other end of it than its stage's."""
+        begun.job.end = completed
+        self._open = {number: job for number, job in self._open.items() if job is not begun}
 
     def _put_tasks(self, attempt: Attempt, tasks: _Tasks) -> None:
         """Hand its tasks on, at their own times or, without such, as late in the stage as its slots allow."""
