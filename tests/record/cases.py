@@ -771,6 +771,14 @@ CAUSES = (
         runs=until(25),
     ),
     Case(
+        "DV001/count-then-wait",
+        "foreachBatch that counts the batch and writes it; then the driver works alone",
+        sink={"foreach_batch": "count_then_wait"},
+        expect=("DV001",),
+        keep=FINE,
+        runs=until(25),
+    ),
+    Case(
         "ST007/no-watermark",
         "each value is kept once, for ever: no watermark ends its row of the state",
         shape={"name": "never_forgotten", "watermark": False},

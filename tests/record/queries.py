@@ -201,6 +201,17 @@ def write_then_wait(_: str) -> Callable[[DataFrame, int], None]:
     return write
 
 
+def count_then_wait(_: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: the batch is counted, whose shuffle is a job of its own; then the driver works alone."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        batch.count()
+        batch.write.format("noop").mode("append").save()
+        time.sleep(0.5)
+
+    return write
+
+
 def numbered(batch: DataFrame, number: Column) -> None:
     """Forty columns and the batch's number, to nowhere."""
     made = [f"(value + {column}) * {column + 3} AS c{column}" for column in range(40)]
@@ -235,7 +246,7 @@ FOREACH_BATCH = {
     function.__name__: function
     for function in (
         append_once, write_twice, send_row_by_row, count_check_and_write, count_check_and_write_persisted,
-        write_then_wait, with_batch_id, with_batch_id_as_text,
+        write_then_wait, count_then_wait, with_batch_id, with_batch_id_as_text,
     )
 }  # fmt: skip
 

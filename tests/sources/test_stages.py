@@ -329,6 +329,25 @@ def test_a_pattern_with_milliseconds_tells_when_the_driver_worked(tmp_path: Path
     assert (off / theirs["add_batch_ms"]).median() < 0.03
 
 
+def test_a_shuffle_that_is_a_job_of_its_own_ends_with_its_stage() -> None:
+    place = SAMPLES / "DV001" / "count-then-wait-4.3.0"
+    ours, theirs = (parts_of(next(place.glob(name))) for name in ("driver-ms.log.gz", "eventlog_*"))
+    for part in ("driver_before_ms", "driver_between_ms", "driver_after_ms"):
+        assert (ours[part] - theirs[part]).abs().median() < 0.03 * theirs["add_batch_ms"].median()
+    assert (ours["driver_after_ms"] > 500).all() and (ours["other_ms"] == 0).all()
+
+
+def test_a_job_that_ended_before_its_batch_began_is_none_of_it(tmp_path: Path) -> None:
+    sample = SAMPLES / "DV001" / "count-then-wait-4.3.0" / "driver-ms.log.gz"
+    log = gzip.decompress(sample.read_bytes())
+    earlier = (
+        b"26/11/20 00:00:0%d.000 INFO DAGScheduler: Got job 900 (parquet at <unknown>:0) with 1 output partitions\n"
+        b"26/11/20 00:00:0%d.000 INFO DAGScheduler: Job 900 finished: parquet at <unknown>:0, took 99000.0 ms\n"
+    )
+    (tmp_path / "driver.log").write_bytes(earlier % (1, 2) + log)
+    assert parts_of(tmp_path / "driver.log").drop(columns="log").equals(parts_of(sample).drop(columns="log"))
+
+
 def test_kafkas_consumers_tell_how_long_they_polled() -> None:
     parts = parts_of(SAMPLES / "SR005" / "sparse-kafka-4.3.0")
     assert parts["kafka_polls"].min() >= 1

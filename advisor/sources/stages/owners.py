@@ -22,6 +22,8 @@ Place = tuple[int, int]
 
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
+_CLOCKS_MS = 1_000
+"""By so much a line may stand before what it tells of; a job that ended earlier than its batch began is none of it."""
 _LOAD = "rocksdbLoadLatencyMs"
 
 
@@ -31,6 +33,7 @@ class _Event:
 
     place: Place
     batch: Batch
+    begin: float
     end: float
     partitions: frozenset[int]
     sums: dict[str, float]
@@ -86,23 +89,26 @@ def settle(
     """
     events = _Events(list(_events(batches, files)))
     by_batch: dict[Batch, tuple[_Event, list[Begun]]] = {}
-    names: dict[int, Batch] = {}
     for begun in jobs:
         event = events.of(begun.place, begun.named)
         begun.job.description = begun.what
         if event:
-            begun.job.batch = names[begun.number] = event.batch
             by_batch.setdefault(event.batch, (event, []))[1].append(begun)
+    zone = _zone(by_batch.values()) if work.clock and shift else 0.0
+    names: dict[int, Batch] = {}
     for event, members in by_batch.values():
-        _settle_batch(event, members)
+        own = [begun for begun in members if not work.clock or _ended(begun) + zone > event.begin - _CLOCKS_MS]
+        for begun in own:
+            begun.job.batch = names[begun.number] = event.batch
+        _settle_batch(event, own)
     for begun in jobs:
         _settle_waits(begun, names)
     for place, note in notes:
         event = events.of(place, None)
         if event:
             work.notes.append(note._replace(batch=event.batch))
-    if work.clock and shift:
-        work.move(_zone(by_batch.values()))
+    if zone:
+        work.move(zone)
 
 
 def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterable[_Event]:
@@ -114,10 +120,11 @@ def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterable[_Event]:
     for at, row in enumerate(rows.select(columns).to_pylist()):
         if row["batch_id"] is None or row["timestamp"] is None:
             continue
-        end = row["timestamp"].timestamp() * 1000 + (row["trigger_execution_ms"] or 0)
+        begin = row["timestamp"].timestamp() * 1000
+        end = begin + (row["trigger_execution_ms"] or 0)
         partitions, sums = states.get(at, (frozenset(), {}))
         place = files[row["file"]], row["offset"] or 0
-        yield _Event(place, Batch(row["id"], row["run_id"], row["batch_id"]), end, partitions, sums, reads.get(at))
+        yield _Event(place, Batch(row["id"], row["run_id"], row["batch_id"]), begin, end, partitions, sums, reads.get(at))
 
 
 def _states(rows: pa.Table) -> dict[int, tuple[frozenset[int], dict[str, float]]]:
@@ -216,5 +223,9 @@ def _settle_waits(begun: Begun, names: Mapping[int, Batch]) -> None:
 
 def _zone(batches: Iterable[tuple[_Event, list[Begun]]]) -> float:
     """What turns the log's clock into UTC, ms: jobs end before their batch's trigger does."""
-    off = [event.end - max(begun.job.end or begun.job.start for begun in jobs) for event, jobs in batches]
+    off = [event.end - max(map(_ended, jobs)) for event, jobs in batches]
     return float(round(np.median(off) / _QUARTER_MS) * _QUARTER_MS) if off else 0.0
+
+
+def _ended(begun: Begun) -> float:
+    return begun.job.start if begun.job.end is None else begun.job.end
