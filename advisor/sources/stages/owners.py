@@ -124,7 +124,8 @@ def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterable[_Event]:
         end = begin + (row["trigger_execution_ms"] or 0)
         partitions, sums = states.get(at, (frozenset(), {}))
         place = files[row["file"]], row["offset"] or 0
-        yield _Event(place, Batch(row["id"], row["run_id"], row["batch_id"]), begin, end, partitions, sums, reads.get(at))
+        batch = Batch(row["id"], row["run_id"], row["batch_id"])
+        yield _Event(place, batch, begin, end, partitions, sums, reads.get(at))
 
 
 def _states(rows: pa.Table) -> dict[int, tuple[frozenset[int], dict[str, float]]]:
