@@ -94,7 +94,7 @@ def progress(example: Example) -> list[dict[str, Any]]:
     short, chance = example.batches, random.Random(example.name)
     events, at, gap = [], 0.0, _interval(example, short.row)
     for number in range(short.count + len(short.missing_ids)):
-        row = dict(short.row)
+        row = _longer(short.row, short.growth, number)
         if other := _other(example, number):
             row |= other.row
         scale = 1.0 if short.count == 1 else 1 + chance.uniform(-JITTER, JITTER)
@@ -103,6 +103,13 @@ def progress(example: Example) -> list[dict[str, Any]]:
         gap = _interval(example, row, scale) + chance.choice((-1, 0, 1))
         at += gap
     return events
+
+
+def _longer(row: Mapping[str, float], growth: Mapping[str, float], number: int) -> dict[str, float]:
+    """The row after so many batches that each were longer than the one before."""
+    phases = sum(ms for name, ms in growth.items() if name != "numInputRows")
+    grown = {**growth, "triggerExecution": phases} if phases else growth
+    return {**row, **{name: row.get(name, 0) + number * by for name, by in grown.items()}}
 
 
 def _interval(example: Example, row: Mapping[str, float], scale: float = 1.0) -> float:

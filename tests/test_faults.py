@@ -23,8 +23,9 @@ from advisor.metrics import METRICS, STATS, Estimate, Metric, Missing, measure, 
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded
 from advisor.metrics.quality import data_problem
+from advisor.regime import latest_regime
 from advisor.report import Asked, assemble, compare_readings
-from advisor.window import Window, latest_regime, run_window
+from advisor.window import Window, run_window
 from tests.made import events, table, window
 
 CATALOGUE = load(None)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.window import change_point, cold, latest_regime, run_window
+from advisor.regime import change_point, latest_regime
+from advisor.window import cold, run_window
 from tests.made import events, facts, table, window
 
 BATCH = {"triggerExecution": 100, "addBatch": 60, "walCommit": 10, "commitOffsets": 10}

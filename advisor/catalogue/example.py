@@ -38,7 +38,8 @@ class Batches(Model):
     `parts` and `stages` are what jobs show inside addBatch: columns of the tables `batch_parts` and `stages`, the same
     in each batch. `interval_ms` is the time between two starts (default: triggerExecution + 5 ms). With
     `rows_follow_batch` a batch reads what came in since the batch before, as with the default trigger. `batch_id` is
-    the first one. `state_growth`: by how much numRowsTotal of each operator grows from one batch to the next.
+    the first one. `growth`: by how much a number of `row` grows from one batch to the next, triggerExecution by as much
+    as its phases together. `state_growth`: the same of numRowsTotal of each operator.
     """
 
     count: int = Field(ge=0)
@@ -49,6 +50,7 @@ class Batches(Model):
     batch_id: int = Field(100, ge=0)
     missing_ids: tuple[int, ...] = ()
     operators: tuple[dict[str, Any], ...] = ()
+    growth: dict[str, Number] = Field(default_factory=dict)
     state_growth: int = 0
     sources: tuple[SourceShort, ...] = ()
     sink: Text | None = None

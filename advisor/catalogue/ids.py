@@ -60,6 +60,8 @@ SLUGS: Final = {
     "SK003": "delta-snapshot-rebuilt-in-every-batch",
     "DR001": "drift-at-equal-load",
     "DR002": "regime-change",
+    "DR003": "query-planning-grows",
+    "DR004": "source-discovery-grows",
     "PL001": "query-planning-slow",
     "PL002": "unaccounted-time",
     "PL003": "time-between-batches",

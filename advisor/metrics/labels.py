@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 LABELS: Final[dict[str, str]] = {
+    "add_batch_growth_ms": "the growth of addBatch",
+    "add_batch_growth_per_batch_ms": "the growth of addBatch from batch to batch",
+    "add_batch_growth_share": "the share by which addBatch has grown",
     "add_batch_ms": "addBatch",
     "add_batch_per_row_ms": "addBatch per row",
     "add_batch_share": "addBatch's share of the batch",
@@ -100,6 +103,9 @@ LABELS: Final[dict[str, str]] = {
     "processed_rows_per_second": "rows a second that a batch processes",
     "python_share": "the share of Python workers",
     "python_wall_ms": "Python workers",
+    "query_planning_growth_ms": "the growth of planning",
+    "query_planning_growth_per_batch_ms": "the growth of planning from batch to batch",
+    "query_planning_growth_share": "the share by which planning has grown",
     "query_planning_ms": "planning",
     "query_planning_share": "the share of planning",
     "record_latency_ms": "record latency",
@@ -123,6 +129,9 @@ LABELS: Final[dict[str, str]] = {
     "snapshot_commit_share": "the share of RocksDB's snapshots in the commit",
     "snapshot_commit_wall_ms": "RocksDB's snapshots",
     "snapshot_tasks": "tasks that rebuild Delta's snapshot",
+    "source_discovery_growth_ms": "the growth of finding new data",
+    "source_discovery_growth_per_batch_ms": "the growth of finding new data from batch to batch",
+    "source_discovery_growth_share": "the share by which finding new data has grown",
     "source_discovery_ms": "finding new data in the source",
     "source_discovery_share": "the share of finding new data in the source",
     "source_reads": "jobs of a batch that read the source",

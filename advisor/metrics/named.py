@@ -10,6 +10,7 @@ from advisor.errors import did_you_mean, fault
 from advisor.metrics import (
     commits,
     cost,
+    drift,
     event_time,
     fetch,
     files,
@@ -36,6 +37,7 @@ _MODULES = (
     event_time,
     files,
     growth,
+    drift,
     phases,
     latency,
     cost,

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from advisor.window import Window, ranks
+from advisor.regime import ranks
+from advisor.window import Window
 
 
 def known(values: np.ndarray) -> np.ndarray:

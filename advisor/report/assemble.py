@@ -39,11 +39,12 @@ from advisor.facts import Evidence, Facts, Known, Run, computed, settle
 from advisor.metrics import METRICS
 from advisor.metrics.quality import data_problem
 from advisor.redaction import hide
+from advisor.regime import latest_regime
 from advisor.report.falling import PROGRESS_NEEDS_INFO, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.query import RESTARTING, query, state
 from advisor.report.series import series
-from advisor.window import Window, executed_window, latest_regime, run_window
+from advisor.window import Window, executed_window, run_window
 
 SCHEMA_VERSION = 1
 NARROW = ["id", "run_id", "name", "batch_id", "timestamp", "idle", "partial", "file", "offset", "log"]

@@ -22,6 +22,7 @@ _WRONG: tuple[LossKind, ...] = (
     "state_grows",
     "held_back",
     "backlog",
+    "growth",
     "slower_than_before",
     "spikes",
     "slow_batches",

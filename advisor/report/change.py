@@ -11,8 +11,9 @@ from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken, trend
 from advisor.metrics.latency import typical_by_batch
 from advisor.metrics.numbers import known, median
 from advisor.metrics.words import milliseconds, number
+from advisor.regime import REGIME_RATIO
 from advisor.report.budget import moment
-from advisor.window import REGIME_RATIO, Window
+from advisor.window import Window
 
 COMPARED = (
     ("trigger_execution_ms", "p50"),
@@ -73,7 +74,9 @@ def _says(before: Window, now: Window, because: Since) -> str:
     then, today = budget(before), budget(now)
     grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in dict.fromkeys([*then, *today])}
     phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name])
-    since = "Since the restart" if because == "restart" else "Since then"
+    at = now.span[0]
+    since = "Since the restart" if because == "restart" else "Since the change"
+    since += f" at {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""
     if now.facts.value("trigger") == "real_time":
         return f"{since} the query runs in real-time mode: a batch lasts as long as its trigger, and is no latency."
     return (

@@ -11,6 +11,7 @@ from advisor.contract import Changed, Finding, Loss, LossKind, Part
 from advisor.engine.levels import part_ms
 from advisor.facts.bounds import shortened
 from advisor.metrics import METRICS, Estimate, Missing, measure
+from advisor.metrics.drift import fills_interval_ms
 from advisor.metrics.files import files_waiting
 from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken, trend
 from advisor.metrics.labels import label
@@ -51,6 +52,12 @@ _GROUPS: dict[LossKind, tuple[str, ...]] = {
 _NOTHING = Estimate.exactly(0.0)
 _MS_OF_RULE = {"ST005": "state_waves_excess_ms", "ST012": "state_waves_excess_ms", "SR002": "reread_ms"}
 """The time that a rule speaks of, where what it measures is no share of the batch."""
+GROWTH = {
+    "DR001": "add_batch_growth_ms",
+    "DR003": "query_planning_growth_ms",
+    "DR004": "source_discovery_growth_ms",
+}
+"""Rules of phases that get longer all along, and by how much they did."""
 
 MOST_OF_ADD_BATCH = 0.5  # a part of addBatch that takes so much of it is named in its place
 _SAYS: dict[LossKind, str] = {
@@ -64,14 +71,14 @@ _SAYS: dict[LossKind, str] = {
 
 
 def largest_loss(window: Window, findings: Sequence[Finding], changed: Changed | None) -> Loss | None:
-    """What is lost first: rows; time, where the query does not keep up; state without end; where most time goes.
+    """What is lost first: rows; time, where the query does not keep up; state without end; what grows; most time.
 
     None without a steady batch.
     """
     grave = {loss.kind: loss for loss in _grave(findings)} if len(window) else {}
     if "rows_dropped" in grave or not len(window) or window.facts.value("trigger") == "real_time":
         return grave.get("rows_dropped")
-    behind = next(_behind(window), None) or grave.get("state_grows")
+    behind = next(_behind(window), None) or grave.get("state_grows") or next(_growth(window, findings), None)
     found = list(_losses(window, findings, changed))
     return behind or _with_what_is_left(max(found, key=_weight, default=None), window)
 
@@ -184,6 +191,21 @@ def _behind(window: Window) -> Iterator[Loss]:
         else:
             rows = number(_value(window, "backlog_rows"), "rows")
             yield _falling(f"{rows} wait in the source, {milliseconds(wait)} of work at the current pace; {takes}")
+
+
+def _growth(window: Window, findings: Sequence[Finding]) -> Iterator[Loss]:
+    """What gets longer all along: it goes before whatever a batch spends its time on today."""
+    for finding in findings:
+        if finding.rule not in GROWTH or finding.level == "low":
+            continue
+        fills, interval = fills_interval_ms(window), _interval(window) or 0.0
+        full = f" At this pace a batch fills the trigger's {milliseconds(interval)} in {milliseconds(fills or 0)}."
+        yield Loss(
+            kind="growth",
+            says=f"{finding.says}{full if fills else ''}",
+            ms=_value(window, GROWTH[finding.rule]),
+            rule=finding.rule,
+        )
 
 
 def _more_files_wait(window: Window) -> Iterator[Loss]:

@@ -17,7 +17,7 @@ from advisor.metrics.numbers import any_above_zero, fact_number, known, median
 from advisor.metrics.words import milliseconds, number
 from advisor.report.change import slower
 from advisor.report.judged import Judged
-from advisor.report.loss import BY_BATCH, GRAVE, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
+from advisor.report.loss import BY_BATCH, GRAVE, GROWTH, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
 from advisor.report.unjudged import first_batch, idle, without_rows
 from advisor.window import Window
 
@@ -162,7 +162,7 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     own = [finding for finding in findings if finding.explained_by is None and not (loss and finding.rule == loss.rule)]
     seen = [finding.says for finding in own if finding.measure is None or not finding.steps]
     grave = [finding.says for finding in own if finding.rule in GRAVE and finding.level != "low"]
-    seen += [finding.says for finding in own if finding.rule in GRAVE]
+    seen += [finding.says for finding in own if finding.rule in (*GRAVE, *GROWTH)]
     causes = [*_what_explains(findings, loss), *_in_general_words(findings, loss)]
     seen = [*dict.fromkeys([*causes, *seen])]
     if window.facts.value("trigger") == "real_time":
@@ -183,12 +183,13 @@ def _what_explains(findings: Sequence[Finding], loss: Loss | None) -> Iterator[s
 
 def _in_general_words(findings: Sequence[Finding], loss: Loss | None) -> list[str]:
     """What the gravest finding says, where the loss is but the name of a phase, or that batches take too long."""
-    if loss is None or loss.kind not in (*NO_CAUSE, *_TOO_LONG):
+    if loss is None or loss.kind not in (*NO_CAUSE, *_TOO_LONG, "growth"):
         return []
     graver = [
         finding
         for finding in findings
         if finding.explained_by is None
+        and not (loss.kind == "growth" and finding.rule == loss.rule)
         and finding.level != "low"
         and not (loss.kind in _TOO_LONG and _of_pace(finding))
     ]
@@ -210,7 +211,7 @@ def _troubles(window: Window, changed: Changed | None) -> Iterator[tuple[tuple[L
     excess = measure(window, "latency_target_excess_ms")
     if isinstance(excess, Estimate) and excess.safe > 0:
         yield (), f"The p99 of the record latency is {milliseconds(excess.safe)} above its target."
-    yield from ((("falling_behind",), words) for words in _nearly_full(window))
+    yield from ((("falling_behind", "growth"), words) for words in _nearly_full(window))
     yield from ((("spikes", "slow_batches"), words) for words in _uneven(window))
     yield from ((("falling_behind",), words) for words in _outpaced(window))
     if behind := long_watermark_wait_ms(window):

@@ -22,6 +22,7 @@ LOSSES: dict[LossKind, str] = {
     "state_grows": "the state grows without end",
     "falling_behind": "falling behind",
     "backlog": "working off a backlog",
+    "growth": "growing",
     "slower_than_before": "slower than before",
     "spikes": "spikes",
     "slow_batches": "slow batches",
@@ -297,15 +298,18 @@ _PHASES: dict[LossKind, frozenset[str]] = {
     "planning": frozenset({"queryPlanning"}),
 }
 """The phases that a loss lies in, where it lies in some."""
+_GROWING = {"DR001": _PHASES["add_batch"], "DR003": _PHASES["planning"], "DR004": _PHASES["discovery"]}
+"""Those that grow, by the rule that found it."""
 
 
 def beside_the_loss(query: QueryEntry) -> str:
     """That the best step leaves the largest loss as it is, and why it is the best all the same; else empty."""
     loss = query.screen.loss
-    lies_in = _PHASES.get(loss.kind) if loss else None
+    lies_in = (_GROWING.get(str(loss.rule)) if loss.kind == "growth" else _PHASES.get(loss.kind)) if loss else None
     if loss is None or not lies_in or not query.saved or lies_in & query.saved.keys():
         return ""
-    name = LOSSES["add_batch" if "addBatch" in lies_in else loss.kind]
+    kind = next(kind for kind, phases in _PHASES.items() if phases & lies_in and kind != "within_add_batch")
+    name = LOSSES[kind]
     leaves = "It leaves the logs as they are" if name == LOSSES["logs"] else f"It leaves {name} as it is"
     against = next(_against(query, loss, lies_in), None)
     if against is None:

@@ -122,7 +122,7 @@ def trend(found: Trend, words: Callable[[float], str]) -> str:
 def change(query: QueryEntry) -> list[str]:
     """Since when the run is as it is and what changed, in one or two lines; empty if nothing did."""
     changed = query.changed
-    return [f"{text.moment(changed.at)} UTC. {changed.says}", *_before_after(query, changed)] if changed else []
+    return [changed.says, *_before_after(query, changed)] if changed else []
 
 
 def _before_after(query: QueryEntry, changed: Changed) -> list[str]:

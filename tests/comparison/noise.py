@@ -10,8 +10,9 @@ import numpy as np
 from advisor.batches import RunBatches
 from advisor.comparison.levels import TOTAL
 from advisor.facts import Facts
+from advisor.regime import latest_regime
 from advisor.sources import files
-from advisor.window import Window, latest_regime, run_window
+from advisor.window import Window, run_window
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 RUNS = (

@@ -217,8 +217,8 @@ def slow() -> dict[str, Any]:
         "changed": {
             "at": "2026-03-01T10:58:03.000Z",
             "because": "restart",
-            "says": "Since the restart the median batch takes 117 ms instead of 60 ms; most of the difference is in "
-            "commitOffsets (+30 ms), at the same load (1,000 rows per batch).",
+            "says": "Since the restart at 2026-03-01 10:58:03 UTC the median batch takes 117 ms instead of 60 ms; most "
+            "of the difference is in commitOffsets (+30 ms), at the same load (1,000 rows per batch).",
             "before": {
                 "first": "2026-03-01T09:12:03.120Z",
                 "last": "2026-03-01T10:57:00.000Z",

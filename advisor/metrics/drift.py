@@ -1,0 +1,103 @@
+"""Phases that take longer from batch to batch though the load stays the same."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from advisor.metrics.flow import SAME_LOAD, trend
+from advisor.metrics.numbers import fact_number, known, median, zero_filled
+from advisor.metrics.phases import DISCOVERY
+from advisor.metrics.registry import Estimate, Metric, Unit, Windowed, WindowMetric, remembered
+from advisor.regime import FEWEST_FOR_HALVES, slope_by_thirds, steady_rise
+from advisor.window import Window
+
+LEAST_GROWTH: Final = 0.2  # of a batch of today: less is within what a busy machine does to a run
+LEAST_OF_FEW: Final = 0.3  # of fewer than ten batches, which may rise by chance
+LEAST_GROWTH_MS: Final = 50.0
+SLOPE_OF_LOAD: Final = SAME_LOAD - 1  # of the rows of a batch, from the first batch to the last
+NONE: Final = Estimate.exactly(0.0)
+PHASES: Final = {
+    "add_batch": ("add_batch_ms",),
+    "query_planning": ("query_planning_ms",),
+    "source_discovery": DISCOVERY,
+}
+"""What may grow: the columns of each."""
+
+
+class Growth(NamedTuple):
+    """By how much a phase grew over the run in ms, by how much from batch to batch, and its share of a batch of now."""
+
+    ms: float
+    per_batch_ms: float
+    share: float
+
+
+@remembered
+def growths(window: Window) -> dict[str, Growth]:
+    """The phases that grow from the run's first steady batches to its last at the same load; mostly none.
+
+    All steady batches of the run count, whichever of them are judged. A rise must go on all along, be a fifth of
+    today's batch, and, of ten batches or more, be one by Kendall's test; fewer must rise from each to the next.
+    """
+    ran = window.executed
+    timed = ~np.isnan(ran["trigger_execution_ms"]) & ~np.isnan(ran["timestamp"])
+    batches = ran.where(timed & (ran["input_rows"] > 0) & ~ran["impossible"] & ~ran["cold"])
+    duration, rows = batches["trigger_execution_ms"], batches["input_rows"]
+    if not steady_rise(duration) or slope_by_thirds(rows) * (len(rows) - 1) > SLOPE_OF_LOAD * median(rows):
+        return {}
+    now, numbers = median(duration[-max(1, len(duration) // 3) :]), known(batches["batch_id"])
+    apart = max(len(duration), float(np.ptp(numbers)) + 1 if len(numbers) else 0.0) - 1
+    least, found = LEAST_GROWTH if len(batches) >= FEWEST_FOR_HALVES else LEAST_OF_FEW, {}
+    for phase, columns in PHASES.items():
+        took = sum((zero_filled(batches[column]) for column in columns), start=np.zeros(len(batches)))
+        rise = steady_rise(took)
+        if rise >= max(least * now, LEAST_GROWTH_MS) and _is_trend(took):
+            found[phase] = Growth(rise, rise / apart, min(1.0, rise / now))
+    return found
+
+
+def _is_trend(took: np.ndarray) -> bool:
+    slope = trend(np.arange(len(took), dtype=float), took)
+    return len(took) < FEWEST_FOR_HALVES or (isinstance(slope, Estimate) and slope.low > 0)
+
+
+def _metric(phase: str, field: str, unit: Unit, meaning: str) -> WindowMetric:
+    """The metric of one number of a phase's growth; 0 where it does not grow."""
+
+    def compute(window: Window) -> Windowed:
+        growth = growths(window).get(phase)
+        return NONE if growth is None else Estimate.exactly(getattr(growth, field))
+
+    name = f"{phase}_growth_{field}"
+    return Metric(name, unit, "wall", meaning, compute, per="window", phases=PHASES[phase])
+
+
+_SAME = "from the first batches of the run to the last, where it rises all along at the same load; else 0"
+add_batch_growth_ms = _metric("add_batch", "ms", "ms", f"What addBatch takes longer {_SAME}.")
+add_batch_growth_per_batch_ms = _metric("add_batch", "per_batch_ms", "ms", "The same, from one batch to the next.")
+add_batch_growth_share = _metric("add_batch", "share", "share", "The same over a batch of now.")
+query_planning_growth_ms = _metric("query_planning", "ms", "ms", f"What queryPlanning takes longer {_SAME}.")
+query_planning_growth_per_batch_ms = _metric(
+    "query_planning", "per_batch_ms", "ms", "The same, from one batch to the next."
+)
+query_planning_growth_share = _metric("query_planning", "share", "share", "The same over a batch of now.")
+source_discovery_growth_ms = _metric("source_discovery", "ms", "ms", f"What latestOffset takes longer {_SAME}.")
+source_discovery_growth_per_batch_ms = _metric(
+    "source_discovery", "per_batch_ms", "ms", "The same, from one batch to the next."
+)
+source_discovery_growth_share = _metric("source_discovery", "share", "share", "The same over a batch of now.")
+
+
+def fills_interval_ms(window: Window) -> float | None:
+    """How long it takes, at the pace of all that grows, until a batch fills its trigger's interval; None where unknown.
+
+    0 where the last batches fill it already.
+    """
+    interval = fact_number(window, "trigger_interval_ms")
+    pace = sum(growth.per_batch_ms for growth in growths(window).values())
+    if window.facts.value("trigger") != "processing_time" or not interval or not pace:
+        return None
+    last = float(known(window.batches["trigger_execution_ms"])[-1])
+    return max(0.0, (interval - last) / pace) * interval
