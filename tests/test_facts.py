@@ -255,6 +255,20 @@ class TestComputed:
         told = values(computed(frame([BATCH | {"sources": [kafka, file]}])))
         assert (told["source"], told["kafka_partitions"]) == ("several", 3)
 
+    @pytest.mark.parametrize(
+        ("folders", "scheme"),
+        [
+            (["file:/data/in"], "file"),
+            (["hdfs://name:8020/in", "hdfs://other/in"], "hdfs"),
+            (["S3A://bucket/in"], "s3a"),
+            (["/data/in"], None),
+            (["file:/a", "s3a://b"], None),
+        ],
+    )
+    def test_the_file_system_of_the_folders_that_are_read(self, folders: list[str], scheme: str | None) -> None:
+        sources = [{"description": f"FileStreamSource[{folder}]"} for folder in folders]
+        assert values(computed(frame([BATCH | {"sources": sources}]))).get("source_scheme") == scheme
+
     def test_databricks_shows_in_its_phases(self) -> None:
         assert values(computed(frame([BATCH | {"commitBatch": 5}])))["platform"] == "databricks"
         assert "platform" not in computed(frame([BATCH]))

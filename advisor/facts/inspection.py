@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
@@ -46,6 +47,7 @@ _SOURCES: Final = {
     "EventHub": "event_hubs",
     "CloudFilesSource": "auto_loader",
 }
+_SCHEME: Final = re.compile(r"\[(\w[\w+.-]*):/")
 _DISPLAY: Final = "display_query_"
 """How `display()` in a notebook of Databricks names its query."""
 _ON_DATABRICKS: Final = ("dbfs:/", "CloudFilesSource[")
@@ -132,9 +134,16 @@ def _sink_and_source(batches: Batches) -> dict[str, Any]:
     kafka = [ends for kind, ends in zip(kinds, last["end_offset"], strict=True) if kind == "kafka"]
     return {
         "sink": None if sink is None else sink_kind(sink),
-        "source": (known.pop() if len(known) == 1 else "several") if known else None,
+        "source": (next(iter(known)) if len(known) == 1 else "several") if known else None,
+        "source_scheme": _scheme(last["description"]) if known == {"file"} else None,
         "kafka_partitions": sum(map(_partitions, kafka)) or None,
     }
+
+
+def _scheme(descriptions: Iterable[str | None]) -> str | None:
+    """The one file system of these folders (`FileStreamSource[s3a://bucket/in]`); None where one does not tell it."""
+    schemes = {found[1].lower() if (found := _SCHEME.search(text or "")) else None for text in descriptions}
+    return schemes.pop() if len(schemes) == 1 else None
 
 
 def _state(executed: Columns, operators: Columns, keys: set[str]) -> dict[str, Any]:

@@ -41,6 +41,23 @@ _QUERY = (
         asks="What does it read?",
     ),
     Fact(
+        "source_scheme",
+        "str",
+        "file system of the folder that a file source reads (file, hdfs, s3a, abfss, gs, dbfs, ...)",
+        "progress",
+        _SHOWN,
+        asks="Which file system holds the folder that it reads?",
+    ),
+    Fact(
+        "files_listed_by_job",
+        "int",
+        "files of a batch that Spark lists again in a job",
+        "lines of the driver's log",
+        _ASKED,
+        minimum=0,
+        outcome=True,
+    ),
+    Fact(
         "trigger",
         "choice",
         "kind of trigger",

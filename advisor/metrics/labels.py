@@ -58,6 +58,7 @@ LABELS: Final[dict[str, str]] = {
     "gc_ms": "garbage collection",
     "gc_share": "the share of garbage collection",
     "get_batch_ms": "getBatch",
+    "get_batch_share": "the share of getBatch",
     "headroom_ms": "the time left in the interval",
     "headroom_share": "the headroom",
     "held_back_interval_ms": "the time from batch to batch while rows wait",

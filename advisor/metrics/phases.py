@@ -124,6 +124,7 @@ offset_log_share = share_of(offset_log_ms, "offset_log_share", "(walCommit + com
 wal_commit_share = share_of(wal_commit_ms, "wal_commit_share", "walCommit / triggerExecution")
 log_purge_share = share_of(log_purge_ms, "log_purge_share", "(walCommit - commitOffsets) / triggerExecution")
 source_discovery_share = share_of(source_discovery_ms, "source_discovery_share", "latestOffset / triggerExecution")
+get_batch_share = share_of(get_batch_ms, "get_batch_share", "getBatch / triggerExecution")
 query_planning_share = share_of(query_planning_ms, "query_planning_share", "queryPlanning / triggerExecution")
 add_batch_share = share_of(add_batch_ms, "add_batch_share", "addBatch / triggerExecution")
 unaccounted_share = share_of(unaccounted_ms, "unaccounted_share", "time in no phase / triggerExecution")

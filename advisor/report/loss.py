@@ -63,7 +63,7 @@ MOST_OF_ADD_BATCH = 0.5  # a part of addBatch that takes so much of it is named 
 _SAYS: dict[LossKind, str] = {
     "add_batch": "{part} of {whole} batch ({share}) is addBatch: reading, computing, writing.",
     "logs": "{part} of {whole} batch ({share}) goes into the offset and commit logs.",
-    "discovery": "{part} of {whole} batch ({share}) goes into finding new data in the source.",
+    "discovery": "{part} of {whole} batch ({share}) goes into finding the batch's data in the source.",
     "planning": "{part} of {whole} batch ({share}) goes into planning the query.",
     "other": "{part} of {whole} batch ({share}) goes into phases that only this Spark has.",
     "unaccounted": "{part} of {whole} batch ({share}) is in none of Spark's phases.",

@@ -461,6 +461,17 @@ def naps(ms: int, when: str = "true") -> Made:
 
 CAUSES = (
     Case(
+        "SR009/60-files-per-batch",
+        "each batch takes 60 of many small files, which a Spark job lists again",
+        source={
+            "format": "files",
+            "maxFilesPerTrigger": "60",
+            "feed": {"kind": "files", "files": 3000, "rows": 10, "every_seconds": 0},
+        },
+        expect=("SR009",),
+        runs=until(35),
+    ),
+    Case(
         "SK007/delta-in-foreachbatch",
         "foreachBatch appends to a Delta table: an event log of the checkpoints of its log",
         sparks=(FOUR,),

@@ -571,3 +571,9 @@ class TestRegions:
 )
 def test_what_kafkas_consumers_and_delta_print(line: str, found: dict[str, Any]) -> None:
     assert told(line) == found
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_files_that_spark_lists_again_in_a_job(blank: str) -> None:
+    line = f"INFO HadoopFSUtils: Listing leaf files and directories in parallel under{blank}100 paths. The first are: f"
+    assert told(line) == {"files_listed_by_job": 100}

@@ -53,6 +53,7 @@ _NAMED: Final = re.compile(
 _REPORTER: Final = "ProgressReporter: "
 _UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
 _CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ ")
+_LISTED: Final = re.compile(r"in parallel under ?(\d{1,9}) paths")
 _LISTING: Final = "BatchIds found from listing: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
 _LIMIT: Final = re.compile(r"\b(max|min)offsetspertrigger\s*(?:->|=|:)\s*(\d{1,18})\b", re.IGNORECASE)
@@ -219,6 +220,16 @@ def said(whole: str) -> str:
     if first.rstrip().endswith("Traceback (most recent call last):"):
         first = next((line for line in others if line and not line[0].isspace()), first)
     return _CLASS.sub("", first.strip())
+
+
+def read_batch_files(line: Line) -> list[Told]:
+    """Of `Listing leaf files and directories in parallel under 100 paths.`: a batch's files, where a stream reads them.
+
+    Spark logs it only of more paths than spark.sql.sources.parallelPartitionDiscovery.threshold (32 by default), and
+    writes no blank before the number.
+    """
+    match = _LISTED.search(line.text)
+    return [Told("files_listed_by_job", int(match[1]))] if match else []
 
 
 def read_listing(line: Line) -> list[Told]:

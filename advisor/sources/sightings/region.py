@@ -34,6 +34,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Metadata OffsetSeqMetadata", query.read_pinned, 4),
     (b"Updating the value of conf '", query.read_conf_update, 100),
     (b"BatchIds found from listing: ", query.read_listing, 20),
+    (b"Listing leaf files and directories in parallel under", query.read_batch_files, 4),
     (b"Using Source [", query.read_source, 20),
     (b"AQE is not supported in ", query.read_without_aqe, 100),
     (b" in real time mode", query.read_real_time, 2),
