@@ -65,3 +65,57 @@ def test_rows_that_come_once_a_minute_wait_for_nothing(tmp_path: Path, idle: boo
     query = judged(tmp_path, made if idle else made[1::2])
     assert query["screen"]["loss"]["kind"] != "held_back"
     assert query["metrics"]["record_latency_ms"]["p50"] < EVERY_MS
+
+
+def runs(*starts: tuple[int, int], apart_ms: int = 300_000, rows: int = 3000, **more: Any) -> list[dict[str, Any]]:
+    """A first batch of each run: (its number, how long it took)."""
+    row = {"latestOffset": 1200, "walCommit": 900, "numInputRows": rows, "sources": [offsets(3000, 3000, 0)]} | more
+    made = []
+    for nth, (number, took) in enumerate(starts):
+        one = event(number, apart_ms * nth, 1, row | {"triggerExecution": took, "addBatch": took - 2200})
+        made.append(one | {"runId": f"22222222-2222-2222-2222-{nth:012}", "inputRowsPerSecond": 0.0})
+    return made
+
+
+def newest(folder: Path, made: list[dict[str, Any]]) -> dict[str, Any]:
+    path = folder / "asked.log"
+    path.write_text("\n".join(map(json.dumps, made)) + "\n", encoding="utf-8")
+    return dict(max(advisor.analyze(path).data["queries"], key=lambda query: query["last"]))
+
+
+EVEN = [(100 + nth, 10_000 + 10 * (nth % 3)) for nth in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (runs(*EVEN), "Each of 8 runs ran one batch, and they start every 5.0 min"),
+        (runs(*EVEN), "rows wait 2.5 min for the next start on average"),
+        (runs(*EVEN), "so cold (1.2 s of it finds new data)."),
+        (
+            runs(*[(30 + n, 435_000 + 9000 * n) for n in range(12)], apart_ms=86_400_000),
+            "8.9 min in the last, at equal",
+        ),
+        (runs((30, 435_000), (31, 430_000), apart_ms=86_400_000), "every 24.0 h"),
+    ],
+)
+def test_runs_of_one_batch_each_are_judged_together(tmp_path: Path, made: list[dict[str, Any]], says: str) -> None:
+    query = newest(tmp_path, made)
+    assert query["best_step"]["rule"] == "TR011"
+    assert any(says in words for words in query["screen"]["troubles"])
+    assert not any("judge later ones" in words for words in (query["verdict"], *query.get("limits", ())))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        runs((100, 10_000)),
+        runs((100, 10_000), (157, 10_000)),
+        runs((100, 10_000), (101, 10_000), apart_ms=317_000),
+        [*runs(*EVEN), event(108, 2_400_000, 300_000, {"triggerExecution": 900, "addBatch": 800})],
+    ],
+    ids=["one run", "restarts of a query that ran on", "two starts at any time", "a run with more batches"],
+)
+def test_other_runs_are_no_schedule(tmp_path: Path, made: list[dict[str, Any]]) -> None:
+    made[-1]["runId"] = made[-2]["runId"] if made[-1]["batchId"] == 108 else made[-1]["runId"]
+    assert not [finding for finding in newest(tmp_path, made)["findings"] if finding["rule"] == "TR011"]

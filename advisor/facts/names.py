@@ -415,6 +415,8 @@ _OBSERVED = (
     _observed("executors_changed", "bool", "executors came or went during the run", "event log, log", _COMPUTED),
     _observed("start_time", "str", "when the run started (ISO 8601, UTC)", "event log, log", _ASKED),
     _observed("query_name", "str", "name of the query", "log, event log", _ASKED),
+    _observed("scheduled_runs", "str", "what runs of one batch each show together", "the runs of the query", _COMPUTED,
+              nullable=True),
     _observed("data_problem", "str", "what is wrong with the numbers", "computed from batches", _COMPUTED,
               nullable=True),
 )  # fmt: skip

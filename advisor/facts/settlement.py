@@ -41,6 +41,10 @@ class Facts(Mapping[str, Known]):
         # Mapping's own raises and catches an error for each fact that is not known, a hundred times a run
         return self._known.get(name, default)
 
+    def having(self, name: str, known: Known) -> Facts:
+        """The same facts and this one."""
+        return Facts({**self._known, name: known}, self.conflicts)
+
     def value(self, name: str) -> Any:
         """The value, or None when it is not known (or known to be none)."""
         known = self._known.get(name)

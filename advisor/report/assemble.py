@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -43,6 +43,7 @@ from advisor.regime import latest_regime
 from advisor.report.falling import PROGRESS_NEEDS_INFO, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.query import RESTARTING, query, state
+from advisor.report.schedule import OneBatch, only_batch, scheduled
 from advisor.report.series import series
 from advisor.window import Window, executed_window, run_window
 
@@ -220,6 +221,7 @@ class _RunJudge:
         self._died = Counter(run.id for run in self.runs if self._may_restart(run))
         self._seen: Counter[str | None] = Counter()
         self._earlier: dict[str | None, Window] = {}
+        self._one_batch: dict[str | None, list[OneBatch]] = defaultdict(list)
 
     def entry(self, run: Run, metrics: Iterable[str]) -> QueryEntry:
         """The run's entry; where a fault in the advisor prevents it, what is known without its batches."""
@@ -259,11 +261,21 @@ class _RunJudge:
             self._earlier.pop(run.id, None)  # nothing is compared with it any more
         elif len(window):
             self._earlier[run.id] = window
+        window = self._with_schedule(run, window)
         silenced, levels = (wishes.silenced(run), wishes.levels(run)) if wishes else ((), None)
         judgement = judge(window, self._catalogue, silenced, levels)
         notes, idle = wishes.notes(run) if wishes else (), None if len(window) else batches.where(batches.rows["idle"])
         how, died = self._state(run, window.facts), self._died[run.id]
         return Judged(run, self._runs_of[run.id], window, before, since, how, judgement, notes, idle, died=died)
+
+    def _with_schedule(self, run: Run, window: Window) -> Window:
+        """The window of a query's last run, knowing what its runs show together if each ran one batch."""
+        runs, one = self._one_batch[run.id], only_batch(window.executed)
+        if one is not None and window.facts.get("terminated_error") is None:
+            runs.append(one)
+        if self._seen[run.id] < self._runs_of[run.id] or len(runs) < self._runs_of[run.id]:
+            return window
+        return window.with_facts(window.facts.having("scheduled_runs", Known(scheduled(runs), "computed")))
 
     def _state(self, run: Run, facts: Facts) -> State:
         return state(run, facts, self._runs_of[run.id] - self._seen[run.id], self._died[run.id], self._asked.live)
@@ -327,7 +339,7 @@ def _with_computed(window: Window) -> Window:
         return window
     known = dict(window.facts)
     known.setdefault("data_problem", Known(data_problem(window), "computed"))
-    for name in ("missing_batch", "known_error"):
+    for name in ("missing_batch", "known_error", "scheduled_runs"):
         known.setdefault(name, Known(None, "computed"))
     return window.with_facts(Facts(known, window.facts.conflicts))
 

@@ -41,7 +41,7 @@ def first_batch(window: Window) -> str:
     others = f" (and {count - 1:,} more cold ones)" if count > 1 else ""
     return (
         f"First batch after a start{others}: {milliseconds(whole)}{of_rows}{': ' if parts else ''}{parts}. "
-        f"It is cold: judge later ones.{_too_old(window)}"
+        f"It is cold{': judge later ones' * (window.facts.value('scheduled_runs') is None)}.{_too_old(window)}"
     )
 
 
