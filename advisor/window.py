@@ -35,13 +35,13 @@ class Window:
 
     `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus `interval_ms`
     (this trigger's start less the start of the trigger before; of a batch for which rows waited on purpose, of the
-    batch before), `held_back` (which batches these are), `between_batches_ms`, `other_phases_ms`, `cold`,
-    `odd` and `impossible`. `operators`, `sources`: one row per batch and operator or source; column `batch` is the
-    position of its row in `batches`. `executed`: every executed batch of the run, cold and no-data ones too.
-    `stages`: one row per stage inside addBatch with its `batch`, where something shows them; then `batches` has the
-    parts of addBatch, too. `because`: why these batches. `cold`: those right after the start, where no other ran:
-    they tell how the query is laid out, and nothing of its milliseconds. `memo`: what was computed of this window, by
-    the function that did.
+    batch before), `held_back` (which batches these are), `moved` (which took offsets), `between_batches_ms`,
+    `other_phases_ms`, `cold`, `odd` and `impossible`. `operators`, `sources`: one row per batch and operator or
+    source; column `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold
+    and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`, where something shows them;
+    then `batches` has the parts of addBatch, too. `because`: why these batches. `cold`: those right after the start,
+    where no other ran: they tell how the query is laid out, and nothing of its milliseconds. `memo`: what was
+    computed of this window, by the function that did.
     """
 
     batches: Columns
@@ -128,7 +128,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
     whole = Batches.of(table)
     ran = _as_whole_as_possible(whole.rows, ~whole.rows["idle"])
     ran &= _last(ran, MOST_BATCHES + LONGEST_WARM_UP)
-    executed = _timed(whole.rows.where(ran), _held_back(whole, facts)[ran])
+    executed = _timed(whole.rows.where(ran), _held_back(whole, facts)[ran]).having(moved=_moved(whole)[ran])
     return Window(
         batches=executed,
         operators=members_of(whole.operators, ran),
@@ -165,6 +165,13 @@ def _held_back(whole: Batches, facts: Facts) -> np.ndarray:
     found[at[waiting > 0]] = True
     found &= whole.rows["idle"]
     return np.concatenate([[False], found[:-1]]) if len(found) else found
+
+
+def _moved(whole: Batches) -> np.ndarray:
+    """Which triggers took offsets of a source."""
+    moved = np.zeros(len(whole), dtype=bool)
+    moved[whole.sources["batch"][whole.sources["offset_rows"] > 0]] = True
+    return moved
 
 
 def _timed(executed: Columns, held_back: np.ndarray) -> Columns:

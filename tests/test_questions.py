@@ -568,7 +568,7 @@ EVERY_TENTH = _late(("09:00:14", 14000), ("09:01:54", 14900), ("09:03:34", 15800
     ("lines", "says", "never"),
     [
         ([SINK, *EVERY_TENTH], "One batch in 10 is late, every 100.0 s", "without a pause"),
-        ([SINK, *EVERY_TENTH], "It takes ever longer: 14.0 s at first, 16.7 s at last.", ""),
+        ([SINK, *EVERY_TENTH], "They take ever longer: 14.0 s at first, 16.7 s at last.", ""),
         ([SINK, *EVERY_TENTH], "the list of all its files anew, a list that grows", "Delta"),
         (EVERY_TENTH, "Delta writes a checkpoint then", "the text names a file sink"),
         (EVERY_TENTH[::-1], "One batch in 10 is late", ""),
@@ -589,6 +589,21 @@ EVERY_TENTH = _late(("09:00:14", 14000), ("09:01:54", 14900), ("09:03:34", 15800
             "One batch in",
         ),
         (_late(("09:00:12", 12000), ("09:01:12", 12000)), "2 lines say", "One batch in"),
+        (
+            _late(("09:01:01", 61000), ("09:01:42", 41000), ("09:02:03", 21000), ("09:02:14", 11000)),
+            "They get shorter, 61.0 s at first, 11.0 s at last: the query catches up.",
+            "ever longer",
+        ),
+        (
+            _late(("09:00:11", 11000), ("09:01:11", 21000), ("09:02:11", 31000), ("09:03:11", 41000)),
+            "They take ever longer: 11.0 s at first, 41.0 s at last.",
+            "One batch in",
+        ),
+        (
+            [line.replace("03/04", f"03/0{day}") for day in (1, 2, 3, 4) for line in _late(("02:00:12", 26_000))],
+            "late only around 02:00 by the log's clock, on 4 days",
+            "One batch in",
+        ),
     ],
 )
 def test_lines_about_falling_behind_are_read_together(tmp_path: Path, lines: list[str], says: str, never: str) -> None:

@@ -119,3 +119,54 @@ def test_runs_of_one_batch_each_are_judged_together(tmp_path: Path, made: list[d
 def test_other_runs_are_no_schedule(tmp_path: Path, made: list[dict[str, Any]]) -> None:
     made[-1]["runId"] = made[-2]["runId"] if made[-1]["batchId"] == 108 else made[-1]["runId"]
     assert not [finding for finding in newest(tmp_path, made)["findings"] if finding["rule"] == "TR011"]
+
+
+PROGRESS = "26/03/01 02:00:01 INFO MicroBatchExecution: Streaming query made progress: "
+LATE = (
+    "26/03/01 02:00:01 WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is {} "
+    "milliseconds, but spent {} milliseconds"
+)
+
+
+def beside(name: str, took: int) -> list[str]:
+    """Batches of a query of this name, a line each."""
+    run = {"name": name, "id": f"id-{name}", "runId": f"run-{name}"}
+    row = {"triggerExecution": took, "addBatch": took - 100, "sources": [offsets(100, 100, 0)]}
+    return [PROGRESS + json.dumps(event(n, 26_013 * n, 26_013, row) | run) for n in range(4, 9)]
+
+
+@pytest.mark.parametrize(
+    ("other", "spent", "behind"),
+    [
+        (2_000, 24_003, {"payments": 10_000, "orders": None}),
+        (2_000, 2_040, {"payments": None, "orders": 10_000}),
+        (23_990, 24_003, {"payments": None, "orders": None}),
+        (2_000, 31_000, {"payments": None, "orders": None}),
+    ],
+    ids=["of one", "of the other", "fits both", "fits none"],
+)
+def test_a_line_about_falling_behind_belongs_to_the_query_whose_batch_took_so_long(
+    tmp_path: Path, other: int, spent: int, behind: dict[str, int | None]
+) -> None:
+    path = tmp_path / "driver.log"
+    pairs = zip(beside("payments", 24_000), beside("orders", other), strict=True)
+    path.write_text("\n".join(line for pair in pairs for line in (*pair, LATE.format(10_000, spent))) + "\n")
+    queries = advisor.analyze(path).data["queries"]
+    assert {query["name"]: query["facts"]["trigger_interval_ms"]["value"] for query in queries} == behind
+    if behind["payments"]:
+        assert (queries[0]["name"], queries[0]["screen"]["loss"]["kind"]) == ("payments", "falling_behind")
+
+
+@pytest.mark.parametrize(
+    ("rows", "taken", "says"),
+    [(300, 600, "Only 50 % of Kafka's offsets were rows"), (600, 600, ""), (0, 600, "12 of 24 batches took offsets")],
+)
+def test_offsets_that_are_no_rows_are_harmless(tmp_path: Path, rows: int, taken: int, says: str) -> None:
+    usual = {"triggerExecution": 500, "addBatch": 400, "walCommit": 40, "latestOffset": 5, "commitOffsets": 40}
+    made = []
+    for n in range(10, 34):
+        read = rows if rows or n % 2 else 600
+        row = usual | {"numInputRows": read, "sources": [offsets((n + 1) * taken, (n + 1) * taken, n * taken)]}
+        made.append(event(n, EVERY_MS * n, EVERY_MS, row))
+    told = judged(tmp_path, made)["screen"].get("troubles", [])
+    assert [words.startswith(says) for words in told if "No row is lost" in words] == [True] * bool(says)

@@ -15,7 +15,7 @@ from advisor.facts.confs import (
 from advisor.facts.fact import ORIGINS, Fact, Known
 from advisor.facts.names import CONF, EXECUTOR, FACTS
 from advisor.facts.settlement import Facts, settle
-from advisor.facts.sighting import Sighting
+from advisor.facts.sighting import LATE_BATCH, Sighting
 from advisor.facts.values import check_value, fact_named, parse_user_fact, read_value
 from advisor.facts.versions import (
     is_older,
@@ -34,6 +34,7 @@ __all__ = [
     "CONF",
     "EXECUTOR",
     "FACTS",
+    "LATE_BATCH",
     "ORIGINS",
     "REAL_ASYNC_CONF",
     "Evidence",

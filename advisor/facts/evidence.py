@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from advisor.batches import instant, rows_of
 from advisor.facts.fact import Known
+from advisor.facts.late import late_batches
 from advisor.facts.names import EXECUTOR, FACTS
 from advisor.facts.sighting import Sighting
 
@@ -51,6 +52,7 @@ class Evidence:
 
     def __init__(self, sightings: pa.Table, batches: pa.Table) -> None:
         rows = _rows(sightings)
+        rows += late_batches(rows, batches)
         self.runs: dict[str, Run] = _runs(batches, rows)
         self._of_query: dict[str | None, list[Run]] = defaultdict(list)
         self._of_log: dict[str, list[Run]] = defaultdict(list)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+LATE_BATCH: Final = "late_batch"
+"""What a line about falling behind says: [interval, time spent] in ms. It is no fact of a run by itself."""
 
 
 class Sighting(NamedTuple):

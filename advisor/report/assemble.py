@@ -48,7 +48,9 @@ from advisor.report.series import series
 from advisor.window import Window, executed_window, run_window
 
 SCHEMA_VERSION = 1
-NARROW = ["id", "run_id", "name", "batch_id", "timestamp", "idle", "partial", "file", "offset", "log"]
+NARROW = [
+    "id", "run_id", "name", "batch_id", "timestamp", "idle", "trigger_execution_ms", "partial", "file", "offset", "log",
+]  # fmt: skip
 """The columns that are looked at in every event of a run; of the others its last batches are enough."""
 _NEVER, _EPOCH = datetime(1, 1, 1, tzinfo=timezone.utc), datetime(1970, 1, 1, tzinfo=timezone.utc)
 LOOKED_AT = 200  # batches of a run that are asked for facts: these do not change within a run
@@ -390,6 +392,8 @@ def _ended(entry: QueryEntry) -> str:
 def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, str]:
     """Dead and worst first, runs that were followed by another last; of runs alike the newest."""
     worst_first = [-LEVELS.index(finding.level) for finding in entry.findings]
+    if entry.screen.loss is not None and entry.screen.loss.kind in ("rows_dropped", "falling_behind"):
+        worst_first.append(-LEVELS.index("high"))  # also of too few batches for a rule
     superseded = entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
     newest = "".join(chr(255 - ord(c)) for c in (entry.last or ""))
     dead = entry.state in ("dead", "restarting")

@@ -20,6 +20,10 @@ _GROWS: Final = 1.1
 """Times the batch before, on average: they grow by themselves."""
 _GREW: Final = 1.15
 """Times the first batch: they grew."""
+_ALIKE: Final = 1.6
+"""Times the shortest: batches of one rhythm differ by less."""
+_HOUR_MS: Final = 3_600_000
+_DAYS: Final = 3
 _EVEN: Final = 0.1
 """How far the time between two lines may lie from the usual one in a rhythm."""
 _CLOCK: Final = re.compile(r"(?:(\d{2,4})[-/](\d\d)[-/](\d\d)[ T])?(\d\d):(\d\d):(\d\d)")
@@ -74,7 +78,7 @@ def growth(late: Sequence[Late]) -> float:
 def rhythm(late: Sequence[Late], interval: int) -> Rhythm | None:
     """That one batch in so many is late; None without a rhythm, or where every batch is."""
     apart = [after.ended - before.ended for before, after in pairwise(late)]
-    if len(late) < FEWEST or not interval:
+    if len(late) < FEWEST or not interval or max(one.spent for one in late) > _ALIKE * min(one.spent for one in late):
         return None
     period, spent = median(apart), median(each.spent for each in late)
     if any(abs(each - period) > max(_SECOND_MS, _EVEN * period) for each in apart):
@@ -88,35 +92,59 @@ def pattern(late: Sequence[Late], interval: int) -> str:
     """What the lines show together, in a sentence or two; empty where they show no pattern."""
     if one_after_the_other(late):
         return _in_a_row(late)
+    if words := _at_one_hour(late):
+        return words
     found = rhythm(late, interval)
     if found is not None:
-        return f"{_one_in(found)}{_grew(late)}"
-    return _share(late, interval)
+        return f"{_one_in(found)}{_trend(late)}"
+    return _trend(late).lstrip() or _kept(late, interval)
 
 
 def _in_a_row(late: Sequence[Late]) -> str:
     times = growth(late)
-    if times < _GROWS:
-        return "They follow each other without a pause: no batch keeps the interval."
-    return (
-        f"They follow each other without a pause, each about {times:.1f} times as long as the one before: a longer "
-        "batch finds more rows, and so the next gets longer still. A limit of rows per batch (maxOffsetsPerTrigger, "
-        "maxFilesPerTrigger) ends that; what it leaves waits, until batches are faster than rows come."
-    )
+    if times >= _GROWS:
+        return (
+            f"They follow each other without a pause, each about {times:.1f} times as long as the one before: a longer "
+            "batch finds more rows, and so the next gets longer still. A limit of rows per batch "
+            "(maxOffsetsPerTrigger, maxFilesPerTrigger) ends that; what it leaves waits, until batches are faster than "
+            "rows come."
+        )
+    return f"They follow each other without a pause: no batch keeps the interval.{_trend(late)}"
 
 
 def _one_in(found: Rhythm) -> str:
     return f"One batch in {found.every} is late, every {milliseconds(found.period)}; those between keep the interval."
 
 
-def _grew(late: Sequence[Late]) -> str:
-    first, last = late[0].spent, late[-1].spent
-    if growth(late) == 1.0 or last < _GREW * first:
+def _trend(late: Sequence[Late]) -> str:
+    """That the late batches get longer, or shorter, from one to the next."""
+    first, last = (milliseconds(late[at].spent) for at in (0, -1)) if late else ("", "")
+    if growth(late) != 1.0 and late[-1].spent >= _GREW * late[0].spent:
+        return f" They take ever longer: {first} at first, {last} at last."
+    if growth(late[::-1]) != 1.0 and late[0].spent >= _GREW * late[-1].spent:
+        return f" They get shorter, {first} at first, {last} at last: the query catches up."
+    return ""
+
+
+def _at_one_hour(late: Sequence[Late]) -> str:
+    """That batches are late at the same hour of several days only."""
+    starts = [after.ended for before, after in pairwise([Late(-_DAY_MS, 0), *late]) if _far(before, after)]
+    apart = [later - one for one, later in pairwise(starts)]
+    daily = len(starts) >= _DAYS and all(abs(gap - round(gap / _DAY_MS) * _DAY_MS) < _HOUR_MS for gap in apart)
+    if not daily or min(apart) < _DAY_MS - _HOUR_MS:
         return ""
-    return f" It takes ever longer: {milliseconds(first)} at first, {milliseconds(last)} at last."
+    minutes = starts[0] // 60_000 % (24 * 60)
+    return (
+        f"They are late only around {minutes // 60:02}:{minutes % 60:02} by the log's clock, on {len(starts)} days: "
+        "look for what runs then beside the query, or for rows that come then."
+    )
 
 
-def _share(late: Sequence[Late], interval: int) -> str:
+def _far(before: Late, after: Late) -> bool:
+    return after.ended - before.ended > _HOUR_MS
+
+
+def _kept(late: Sequence[Late], interval: int) -> str:
     """How few of the intervals were overrun, where most were not."""
     if len(late) < FEWEST or not interval:
         return ""

@@ -33,7 +33,7 @@ from advisor.report.loss import largest_loss
 from advisor.report.screen import screen
 from advisor.report.together import together
 from advisor.report.unjudged import first_batch
-from advisor.report.verdict import best_step, troubles, verdict
+from advisor.report.verdict import best_step, harmless, troubles, verdict
 from advisor.vocabulary import at_once
 from advisor.window import Window, span
 
@@ -81,7 +81,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         worst=worst(window),
         inside=inside(window),
         limits=tuple(limits(judged)),
-        screen=screen(judged, best, loss, others, quiet),
+        screen=screen(judged, best, loss, [*others, *harmless(window)], quiet),
     )
 
 

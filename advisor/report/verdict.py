@@ -31,6 +31,7 @@ _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
 _OF_DEATH = ("ER001", "LG005")
 """Rules that speak of what a query died of: that comes before whatever its batches take."""
+FEW_EMPTY, NO_ROWS = 0.2, 0.9  # of the batches; rows of the offsets: what is less is worth a word
 _MANY_UNKNOWN = 2  # facts that a sentence can name
 _TOO_LONG: tuple[LossKind, ...] = ("falling_behind", "backlog")
 """Losses that say that batches take too long, and not why."""
@@ -292,6 +293,22 @@ def _outpaced(window: Window) -> Iterator[str]:
         return
     if busy.safe >= OUTPACED and batch.safe >= LONG_MS:
         yield f"Rows came {busy.safe:.2g} times as fast as they were processed: if that lasts, the query falls behind."
+
+
+def harmless(window: Window) -> list[str]:
+    """What looks odd and is as it should be: offsets of Kafka that are no rows."""
+    if window.facts.value("source") != "kafka":
+        return []
+    ran, why = window.executed, "markers of transactions and compacted records have offsets, too. No row is lost by it"
+    empty = (ran["input_rows"] == 0) & ran["moved"]
+    told = []
+    if empty.sum() >= FEW_EMPTY * max(1, len(ran)):
+        each = milliseconds(median(ran["trigger_execution_ms"][empty]))
+        told.append(f"{empty.sum():,} of {len(ran):,} batches took offsets and no row: {why}; each costs {each}.")
+    factor = measure(window, "reread_factor", "p50")
+    if isinstance(factor, Estimate) and 0 < factor.safe <= NO_ROWS:
+        told.append(f"Only {100 * factor.safe:.0f} % of Kafka's offsets were rows: {why}.")
+    return told[:1]
 
 
 def files_left(window: Window) -> int:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from advisor.facts import REAL_ASYNC_CONF, from_conf, ignored_option, in_order
+from advisor.facts import LATE_BATCH, REAL_ASYNC_CONF, from_conf, ignored_option, in_order
 from advisor.sources.sightings.errors import KnownError, known_error
 from advisor.sources.sightings.line import Line
 
@@ -34,6 +34,7 @@ _BEHIND: Final = re.compile(
     r"falling behind.{0,20}?trigger\s+interval\s+is\s+(\d{1,15})\s*\}?\s*(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
     re.DOTALL,
 )
+_SPENT: Final = re.compile(r"but\s+spent\s+(\d{1,15})\s*(?:milliseconds?|ms)\b")
 _MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"\b(?:java\.lang\.)?IllegalStateException: batch \d{1,18} doesn'?t exist")
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
@@ -138,7 +139,11 @@ def read_falling_behind(line: Line) -> list[Told]:
         return []
     interval = int(match[1]) * _MILLISECONDS.get(match[2] or "ms", 1)
     told = [Told("falling_behind", value=True)]
-    return [*told, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval)] if interval else told
+    if not interval:
+        return told
+    spent = _SPENT.search(f"{line.text} {line.after[:200]}")
+    late = [Told(LATE_BATCH, [interval, int(spent[1])])] if spent else []
+    return [*told, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
 
 
 def read_without_aqe(line: Line) -> list[Told]:
