@@ -52,6 +52,7 @@ _SHORTEST_BY_RATE_MS: Final = 1000
 _SHORTEST_BY_WAIT_MS: Final = 5000
 _WAITED: Final = 2
 """Times as long as the batch that the time since the trigger before must be, to be a wait."""
+_MOST_OF_IT: Final = 0.8
 _STEP_SHARE: Final = 0.01
 """How far from an interval the time that a rate tells may lie."""
 
@@ -151,13 +152,16 @@ def _interval_by_wait(executed: Columns) -> int | None:
 
     The trigger before may have been late, a run's first one say, so that the time since then is shorter than the
     interval. By default trigger a batch or a poll begins at once after the other; one that lasted so long and ended
-    within 20 ms of a multiple of five seconds or more is one in 250. Starts cut to seconds say nothing.
+    within 20 ms of a multiple of five seconds or more is one in 250. Where several intervals fit, as at a full minute,
+    the wait must have been most of the least. Starts cut to seconds say nothing.
     """
     steps, starts, durations = _since_the_trigger_before(executed)
     if not len(starts) or whole_seconds(starts) or (steps < _WAITED * durations).any():
         return None
-    usual = (each for each in _USUAL_MS if each >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max()))
-    return next((each for each in usual if (starts % each < LATE_MS).all()), None)
+    usual = [each for each in _USUAL_MS if each >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max())]
+    fitting = [each for each in usual if (starts % each < LATE_MS).all()]
+    told = len(fitting) == 1 or (fitting and steps.max() >= _MOST_OF_IT * fitting[0])
+    return fitting[0] if told else None
 
 
 def _since_the_trigger_before(executed: Columns) -> tuple[npt.NDArray[np.float64], Millis, npt.NDArray[np.float64]]:

@@ -282,6 +282,20 @@ def full_batches_share(window: Window) -> Windowed:
     return Estimate.exactly(full)
 
 
+@window_metric("share", "count")
+def met_limit_share(window: Window) -> Windowed:
+    """Share of the batches that take as many rows as maxOffsetsPerTrigger allows, where no source tells what waits."""
+    limit = fact_number(window, "max_offsets_per_trigger")
+    if isinstance(backlog_rows(window), np.ndarray):
+        return Estimate.exactly(0.0)
+    if not limit:
+        return Missing("no limit of rows per batch is known", "max_offsets_per_trigger")
+    rows = known(rows_taken(window))
+    if not len(rows):
+        return Missing("the rows of a batch are not known")
+    return Estimate.exactly(float(((rows >= AS_LARGE * limit) & (rows <= limit)).mean()))
+
+
 @window_metric("rows", "count")
 def advised_rows_per_batch(window: Window) -> Windowed:
     """Twice the rows that arrive between two triggers (taken + growth of the backlog), two digits, rounded up."""

@@ -94,6 +94,7 @@ LABELS: Final[dict[str, str]] = {
     "log_compaction_spread_ms": "writing the sink's list of files again, per batch",
     "log_purge_ms": "deleting old log files, and source commits",
     "log_purge_share": "the share of deleting old log files",
+    "met_limit_share": "the share of batches as full as the limit allows",
     "methods_too_long": "generated methods that the JVM does not compile",
     "missing_batches": "batches that the log lacks",
     "most_commit_retries": "the most retries of one commit",

@@ -70,7 +70,9 @@ def _backlog_untold(window: Window, loss: Loss | None) -> bool:
     """Whether rows wait, since the query falls behind or files are left over, and nothing tells how long."""
     if isinstance(measure(window, "backlog_ms"), Estimate):
         return False
-    return files_left(window) > 0 or (loss is not None and loss.kind == "falling_behind")
+    met = measure(window, "met_limit_share")
+    limited = isinstance(met, Estimate) and met.safe >= MOST
+    return limited or files_left(window) > 0 or (loss is not None and loss.kind == "falling_behind")
 
 
 def _is_unopened(window: Window) -> bool:
