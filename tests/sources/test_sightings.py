@@ -232,7 +232,13 @@ class TestFallingBehind:
     @pytest.mark.parametrize("form", [lambda text: f"26/11/21 WARN ProcessingTimeExecutor: {text}\n", structured])
     def test_it_shows_the_trigger_and_its_interval(self, spelling: str, form: Any) -> None:
         found = told(form(spelling))
+        assert found.pop("late_batch", None) in (None, [500, 2200])
         assert found == {"falling_behind": True, "trigger": "processing_time", "trigger_interval_ms": 500}
+
+    @pytest.mark.parametrize(("spelling", "late"), [*zip(SPELLINGS, [True, True, False, True, False], strict=True)])
+    def test_it_shows_how_long_the_batch_took(self, spelling: str, late: bool) -> None:
+        found = told(f"26/11/21 WARN ProcessingTimeExecutor: {spelling}\n").get("late_batch")
+        assert found == ([500, 2200] if late else None)
 
     def test_prose_is_no_such_line(self) -> None:
         assert told("we are falling behind schedule\n") == {}
