@@ -10,6 +10,7 @@ from advisor.batches import PHASES
 from advisor.progress import UNNAMED, Fragment, as_instant, of_fragment, read_fragment
 from advisor.sources.formats.durations import SUMMED, with_sum
 from advisor.sources.formats.fragments import Piece
+from advisor.sources.formats.spans import read_span
 
 DURATIONS, _TRIGGER, _ADD_BATCH, _SPAN = "durationMs", "triggerExecution", "addBatch", "batchDuration"
 _NESTED: Final = ("sources", "stateOperators", "sink", "eventTime")
@@ -194,7 +195,10 @@ def parsed(cell: Any, *, fraction: bool) -> tuple[float, int] | None:
     """
     if isinstance(cell, (int, float)) and not isinstance(cell, bool):
         return (float(cell), 0) if 0 <= cell < 2**53 else None
-    match = _NUMBER.fullmatch(_DECIMAL_COMMA.sub(r"\1.\2", str(cell).strip(_MARKS)))
+    text = str(cell).strip(_MARKS)
+    match = _NUMBER.fullmatch(_DECIMAL_COMMA.sub(r"\1.\2", text))
+    if match is None and (span := read_span(text)) and span[1] == len(text):
+        return span[0], 1
     if match is None or (match[2] and len(match[2]) == _THOUSANDS and not (fraction or match[3])):
         return None
     number = float(re.sub(r"[^\d]", "", match[1]) + (match[2] or ""))

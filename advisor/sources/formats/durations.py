@@ -9,25 +9,26 @@ import msgspec
 
 from advisor.progress import of_fragment, read_fragment
 from advisor.sources.formats.fragments import Piece
+from advisor.sources.formats.spans import read_span
 from advisor.sources.harvest import Buffer
 
 _MOST = 1 << 20
 _APART = 200
 _NAMED = re.compile(
     rb"\b(triggerExecution|addBatch|walCommit|commitOffsets|latestOffset|getOffset|getEndOffset|setOffsetRange|getBatch"
-    rb"|queryPlanning|numInputRows|batchId|Batch Duration|Input Rows)\b[\"'`*]*[ \t]*"
-    rb"(?:[:=|~,;]|takes|took|is|of)?[ \t]*"
-    rb"(?:(\d{1,3}(?:,\d{3})+|\d{1,15})\b(?![.,]\d)(?:[ \t]*ms\b)?(?![ \t]*(?:s|sec|seconds|min|minutes)\b)"
-    rb"|(\d{1,6}(?:\.\d{1,3})?)[ \t]*(s|sec|seconds|min|minutes)\b)"
+    rb"|queryPlanning|numInputRows|batchId|Batch Duration|Input Rows)\b[\"'`*)\]]*[ \t]*"
+    rb"(?:[:=|~,;]|takes|took|is|of)?[ \t~*`]*(?:\xe2\x89\x88[ \t]*)?(?=\d|PT\d)"
 )
+_LONGEST_SPAN = 40
 _RATE = re.compile(
     rb"\b(Input Rate|Process Rate|inputRowsPerSecond|processedRowsPerSecond)\b[ \t]*(?:\(?avg\)?)?[ \t]*[:=|~]?[ \t]*"
     rb"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d+)?)(?![\d,.])"
 )
 _RATES = {"Input Rate": "inputRowsPerSecond", "Process Rate": "processedRowsPerSecond"}
-_UNIT_MS = {"s": 1000, "sec": 1000, "seconds": 1000, "min": 60_000, "minutes": 60_000}
 _PAGE = {"Batch Duration": "triggerExecution", "Input Rows": "numInputRows"}
 """What the page of a query's statistics calls them."""
+_COUNTS = ("numInputRows", "batchId")
+_COUNT = re.compile(r"(\d{1,3}(?:,\d{3})+|\d{1,15})\b(?![.,]\d)")
 _NEEDED = ("triggerExecution", "addBatch")
 _CHART = {"addBatch", "walCommit", "queryPlanning"}
 """Phases that Spark's chart of durations always has; triggerExecution is not among them."""
@@ -50,11 +51,14 @@ def _groups(raw: bytes) -> Iterator[tuple[dict[str, int], int, int]]:
     for match in _NAMED.finditer(raw):
         name = match[1].decode()
         name = _PAGE.get(name, name)
+        told = _number(name, raw[match.end() : match.end() + _LONGEST_SPAN].decode("utf-8", "replace"))
+        if told is None:
+            continue
         if group and (name in group or match.start() - end > _APART):
             yield group, start, end
             group = {}
         start, end = start if group else match.start(), match.end()
-        group[name] = _number(match)
+        group[name] = told
     if group:
         yield group, start, end
 
@@ -73,11 +77,13 @@ def _rates(raw: bytes) -> dict[str, float]:
     return {_RATES.get(name, name): rate for name, rate in told.items()}
 
 
-def _number(match: re.Match[bytes]) -> int:
-    """Rows, or milliseconds."""
-    if match[2] is not None:
-        return int(match[2].replace(b",", b""))
-    return round(float(match[3]) * _UNIT_MS[match[4].decode()])
+def _number(name: str, text: str) -> int | None:
+    """Rows or an id, else milliseconds; None where the text begins with neither."""
+    if name in _COUNTS:
+        count = _COUNT.match(text)
+        return int(count[1].replace(",", "")) if count else None
+    span = read_span(text)
+    return None if span is None else round(span[0])
 
 
 def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int) -> Iterator[Piece]:

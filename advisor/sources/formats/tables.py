@@ -11,6 +11,7 @@ from typing import Final
 from advisor.sources.formats.cells import BATCH, Column, are_batches, column_of, parsed, record, without_unit
 from advisor.sources.formats.flattened import flattened
 from advisor.sources.formats.fragments import Piece
+from advisor.sources.formats.spans import joined
 from advisor.sources.harvest import Buffer
 
 _MOST: Final = 1 << 20
@@ -142,7 +143,7 @@ def _by_bars(lines: Iterable[str]) -> Iterator[tuple[int, int, list[str]]]:
 def _by_blanks(lines: Iterable[str]) -> Iterator[tuple[int, int, list[str]]]:
     width = 0
     for n, line in enumerate(lines):
-        ways = re.split(r"\s{2,}|\t", line.strip()), line.split()
+        ways = re.split(r"\s{2,}|\t", line.strip()), joined(line).split()
         width = width or max(map(len, ways))
         cells = next((way for way in ways if width <= len(way) <= width + 1), ways[0])
         yield n, n + 1, [*cells[1:], cells[0]] if len(cells) == width + 1 else cells  # its index has no name
