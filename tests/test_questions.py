@@ -540,18 +540,21 @@ def test_metrics_of_real_time_mode_that_are_null_show_none(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("logger", "rate", "bounds"),
+    ("logger", "rate", "processed", "bounds"),
     [
-        ("ProgressReporter", 953.206239168111, ("4.0", "4.1")),
-        ("ProgressReporter", 953.2, ("4.0", None)),
-        ("MicroBatchExecution", 953.206239168111, ("3.4", "4.0")),
+        ("ProgressReporter", 953.206239168111, 953.206239168111, ("4.0", "4.1")),
+        ("ProgressReporter", 953.2, 953.2, ("4.0", None)),
+        ("ProgressReporter", 953.2, 1000.0, ("4.0", None)),
+        ("ProgressReporter", 953.2, 2028.4, ("4.1", None)),
+        ("MicroBatchExecution", 953.206239168111, 953.206239168111, ("3.4", "4.0")),
+        ("MicroBatchExecution", 953.2, 2028.4, ("3.4", "4.0")),
     ],
 )
 def test_the_line_before_an_event_and_its_rates_bound_the_version(
-    tmp_path: Path, logger: str, rate: float, bounds: tuple[str | None, str | None]
+    tmp_path: Path, logger: str, rate: float, processed: float, bounds: tuple[str | None, str | None]
 ) -> None:
     span = {"batchDuration": 905} if logger == "ProgressReporter" else {}
-    rates = {"inputRowsPerSecond": rate, "processedRowsPerSecond": rate}
+    rates = {"inputRowsPerSecond": rate, "processedRowsPerSecond": processed}
     shown = batch(7, commitOffsets=20, latestOffset=3, getOffset=0) | rates | span
     head = f"26/03/01 02:00:01 INFO {logger}: Streaming query made progress: "
     ordered = {key: shown[key] for key in ("id", "runId", *(key for key in shown if key not in ("id", "runId")))}

@@ -30,7 +30,7 @@ def finding_says(rule: Rule, window: Window) -> str:
     said = sentence(rule.says, window, rule)
     if not len(window):
         return said
-    if len(window) == 1:
+    if len(window) == 1 and rule.seen is None:
         which = "the first batch after a start" if bool(window.batches["cold"][0]) else "the one batch given"
         return f"In {which}, {said}"
     if not rule.says.startswith("{"):

@@ -28,6 +28,8 @@ DATABRICKS_ONLY: Final = (
 """Exact keys that open-source Spark accepts and ignores. Never a prefix: `spark.databricks.delta.*` does work there."""
 
 _KEPT_PREFIXES = ("spark.sql.streaming.", "spark.databricks.", "spark.dynamicallocation.")
+_DSTREAMS: Final = "spark.streaming."
+"""Prefix of settings that only DStreams read; Structured Streaming ignores them."""
 _KEPT = frozenset(
     {
         "spark.sql.shuffle.partitions",
@@ -69,6 +71,8 @@ def from_conf(key: str, text: str) -> list[tuple[str, Any]]:
         found += [(fact, value) for value in [read(text.strip())] if value is not None]
     if _is_async_placebo(lowered):
         found.append(("ignored_async_setting", key))
+    if lowered.startswith(_DSTREAMS):
+        found.append(("ignored_dstreams_setting", key))
     if lowered in _PLACEBOS and text.strip().lower() == "true":
         found.append(("ignored_databricks_setting", _PLACEBOS[lowered]))
     return found

@@ -17,6 +17,11 @@ _FIRST_SPARK: Final = {"available_now": "3.2", "real_time": "3.5"}
 """The oldest Spark with a trigger, Databricks' own included (open source: 3.3 and 4.1)."""
 
 
+_PINNED_BY_CHECKPOINT: Final = {
+    "shuffle_partitions": "spark.sql.shuffle.partitions",
+    "state_store": "The state store",
+}
+"""Facts that a query with state takes from its first start, and what sets them."""
 _SINKS_WITHOUT_ASYNC: Final = ("delta", "file", "foreach_batch")
 """Sinks for which Spark refuses asynchronous progress tracking at start."""
 
@@ -33,6 +38,8 @@ def derive(candidates: Candidates) -> None:
     _trigger(candidates)
     _async_progress(candidates)
     _stateless(candidates)
+    _changelog(candidates)
+    _pinned(candidates)
 
 
 def _best(candidates: Candidates, name: str) -> Any:
@@ -133,6 +140,24 @@ def _stateless(candidates: Candidates) -> None:
         _put(candidates, "async_progress_before", True, "computed")
     if _best(candidates, "async_progress_before") and _best(candidates, "missing_batch") is not None:
         _put(candidates, "stateful", False, "computed")
+
+
+def _changelog(candidates: Candidates) -> None:
+    """Before 3.5 Spark accepts the setting and ignores it; Databricks had changelogs earlier."""
+    if "changelog" in candidates and _best(candidates, "platform") != "databricks" and _before(candidates, "3.5"):
+        _put(candidates, "changelog", False, "computed")
+
+
+def _pinned(candidates: Candidates) -> None:
+    """Where a query with state was asked for something else than its checkpoint keeps."""
+    differing = []
+    for fact, key in _PINNED_BY_CHECKPOINT.items():
+        asked, others = candidates.get(fact, {}).get("session"), ("checkpoint", "progress", "log")
+        kept = next((value for origin in others if (value := candidates.get(fact, {}).get(origin)) is not None), None)
+        if asked is not None and kept is not None and asked != kept:
+            differing.append(f"{key} is set to {asked}, and the checkpoint keeps {kept}")
+    if differing and _best(candidates, "stateful"):
+        _put(candidates, "pinned_setting", ". ".join(differing), "computed")
 
 
 def _async_since(candidates: Candidates) -> str:

@@ -153,7 +153,14 @@ def _state(executed: Columns, operators: Columns, keys: set[str]) -> dict[str, A
         "stateful": stateful,
         "state_operators": ",".join(names) if names else None,
         "state_store": _state_store(keys) if stateful else None,
+        "shuffle_partitions": _shuffle_partitions(operators),
     }
+
+
+def _shuffle_partitions(operators: Columns) -> int | None:
+    """The number that all operators show; an aggregation without keys has one partition whatever is set."""
+    shown = {int(number) for number in operators["shuffle_partitions"] if number > 1}
+    return shown.pop() if len(shown) == 1 else None
 
 
 _ROWS_OF_MODE: Final = {"append": "rows_removed", "update": "rows_updated", "complete": "rows_total"}

@@ -8,7 +8,17 @@ from advisor.batches import PHASES as COLUMNS
 from advisor.facts import is_older
 from advisor.facts.bounds import shortened
 from advisor.metrics.numbers import zero_filled
-from advisor.metrics.registry import BatchMetric, Batchwise, Bounds, Metric, Missing, batch_metric
+from advisor.metrics.registry import (
+    BatchMetric,
+    Batchwise,
+    Bounds,
+    Estimate,
+    Metric,
+    Missing,
+    Windowed,
+    batch_metric,
+    window_metric,
+)
 from advisor.window import PHASES, Window
 
 DISCOVERY = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms", "set_offset_range_ms")
@@ -45,6 +55,23 @@ def trigger_execution_ms(window: Window) -> Batchwise:
 def source_discovery_ms(window: Window) -> Batchwise:
     """Asking the sources for new data (latestOffset; getOffset, getEndOffset and setOffsetRange in old versions)."""
     return summed(window, DISCOVERY)
+
+
+@window_metric("count", "count")
+def sources_asked(window: Window) -> Windowed:
+    """Sources of the query, each of which the driver asks for new data before a batch."""
+    per_batch = np.bincount(window.sources["batch"].astype(int), minlength=len(window)) if len(window) else np.zeros(0)
+    told = per_batch[per_batch > 0]
+    return Estimate.exactly(float(np.median(told))) if len(told) else Missing("the sources are not known")
+
+
+@batch_metric("ms", phases=DISCOVERY)
+def other_sources_discovery_ms(window: Window) -> Batchwise:
+    """What asking all sources but one takes, if each takes as long: latestOffset x (1 - 1 / sources)."""
+    sources = sources_asked(window)
+    if not isinstance(sources, Estimate):
+        return sources if isinstance(sources, Missing) else Missing("the sources are not known")
+    return summed(window, DISCOVERY) * (1 - 1 / sources.safe)
 
 
 get_batch_ms = _phase("get_batch_ms")
@@ -125,6 +152,9 @@ wal_commit_share = share_of(wal_commit_ms, "wal_commit_share", "walCommit / trig
 log_purge_share = share_of(log_purge_ms, "log_purge_share", "(walCommit - commitOffsets) / triggerExecution")
 source_discovery_share = share_of(source_discovery_ms, "source_discovery_share", "latestOffset / triggerExecution")
 get_batch_share = share_of(get_batch_ms, "get_batch_share", "getBatch / triggerExecution")
+other_sources_discovery_share = share_of(
+    other_sources_discovery_ms, "other_sources_discovery_share", "latestOffset x (1 - 1 / sources) / triggerExecution"
+)
 query_planning_share = share_of(query_planning_ms, "query_planning_share", "queryPlanning / triggerExecution")
 add_batch_share = share_of(add_batch_ms, "add_batch_share", "addBatch / triggerExecution")
 unaccounted_share = share_of(unaccounted_ms, "unaccounted_share", "time in no phase / triggerExecution")

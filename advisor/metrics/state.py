@@ -9,7 +9,16 @@ import numpy as np
 from advisor.batches import Columns
 from advisor.metrics.numbers import any_above_zero, fact_number, known, zero_filled
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
+from advisor.metrics.registry import (
+    Batchwise,
+    Bounds,
+    Estimate,
+    Missing,
+    Windowed,
+    batch_metric,
+    remembered,
+    window_metric,
+)
 from advisor.window import Window
 
 SNAPSHOT_PARTS = (
@@ -27,6 +36,7 @@ TASKS_AROUND = 2.0
 _TIMERS = 0.9
 """What may be relied on of tasks that ran at once by their times: an attempt that was made again counts twice."""
 NO_COMMIT_TIME = Missing("this Spark version does not report commitTimeMs")
+NO_STORES = Missing("no operator tells its state stores")
 NO_OPERATORS = Missing("partial record: state operators missing")
 
 
@@ -191,6 +201,20 @@ def _in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
 def state_partitions(window: Window) -> Batchwise:
     """State partitions of the operator that has most."""
     return _largest_told(window, partitions(window))
+
+
+@window_metric("count", "count")
+def state_stores(window: Window) -> Windowed:
+    """State stores that a batch opens, of all operators together (median)."""
+    told = known(per_batch(window, window.operators["store_instances"]))
+    return Estimate.exactly(float(np.median(told))) if len(told) else NO_STORES
+
+
+@window_metric("ratio", "count")
+def state_stores_per_partition(window: Window) -> Windowed:
+    """State stores in each partition, of the operator that has most: four of a join, else one."""
+    ratio = known(window.operators["store_instances"] / partitions(window)) if len(window.operators) else np.zeros(0)
+    return Estimate.exactly(float(ratio.max())) if len(ratio) else NO_STORES
 
 
 @batch_metric("count", "count")

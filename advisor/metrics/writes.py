@@ -45,11 +45,19 @@ def _ends(values: np.ndarray | Bounds) -> tuple[np.ndarray, np.ndarray]:
 
 @window_metric("ms", phases=OFFSET_LOG)
 def async_progress_saving_ms(window: Window) -> Windowed:
-    """Both logs of a typical batch; at least 2 x commitOffsets: walCommit also holds source.commit() and a purge."""
+    """Both logs of a typical batch; at least 2 x commitOffsets: walCommit also holds source.commit() and a purge.
+
+    No more where the purge is not asynchronous: it stays in walCommit.
+    """
     logs, commit = measure(window, offset_log_ms), measure(window, commit_offsets_ms)
     if isinstance(logs, Missing) or isinstance(commit, Missing):
         return logs if isinstance(logs, Missing) else commit
-    return Estimate(min(2 * commit.safe, logs.safe), logs.safe, logs.safe)
+    writes = min(2 * commit.safe, logs.safe)
+    return (
+        Estimate.exactly(writes)
+        if window.facts.value("async_log_purge") is False
+        else Estimate(writes, logs.safe, logs.safe)
+    )
 
 
 @batch_metric("ms", phases=("add_batch_ms",))

@@ -26,11 +26,12 @@ from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, within_add_batch
-from advisor.report.verdict import LONG_MS, MOST, felt, files_left
+from advisor.report.verdict import MOST, felt, files_left
 from advisor.savings import sets
 from advisor.window import Window
 
 MOST_ALSO, MOST_REFUSED = 3, 2
+UNOPENED_MS = 500.0  # of addBatch: it is worth opening
 LEAST_GAIN = 1.0  # ms: a step that may save less is no help
 LEAST_LEFT = 0.05  # of the latency: less would be more than a model can say
 _ASKED_FIRST = {"trigger_interval_ms": "trigger"}
@@ -81,7 +82,10 @@ def _is_unopened(window: Window) -> bool:
         return False  # its tasks run for the whole interval
     inside, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
     long = (
-        isinstance(inside, Estimate) and inside.safe >= LONG_MS and isinstance(share, Estimate) and share.safe >= MOST
+        isinstance(inside, Estimate)
+        and inside.safe >= UNOPENED_MS
+        and isinstance(share, Estimate)
+        and share.safe >= MOST
     )
     return long and ("jobs" not in window.batches or bool(np.isnan(window.batches["jobs"]).all()))
 

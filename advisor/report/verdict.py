@@ -31,6 +31,8 @@ _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
 _LIMITED = "TR012"
 """The rule by which rows likely wait that nobody counted."""
+_GENERAL: dict[LossKind, str] = {"discovery": "SR001"}
+"""Rules that say of a phase that it is long; one that explains it names the cause."""
 _OF_DEATH = ("ER001", "LG005")
 """Rules that speak of what a query died of: that comes before whatever its batches take."""
 FEW_EMPTY, NO_ROWS = 0.2, 0.9  # of the batches; rows of the offsets: what is less is worth a word
@@ -165,6 +167,7 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
     own = [finding for finding in findings if finding.explained_by is None and not (loss and finding.rule == loss.rule)]
     seen = [finding.says for finding in own if finding.measure is None or not finding.steps]
     grave = [finding.says for finding in own if finding.rule in (*GRAVE, _LIMITED) and finding.level != "low"]
+    grave += [finding.says for finding in own if finding.rule.startswith("CF")]  # what somebody counts on does nothing
     seen += [finding.says for finding in own if finding.rule in (*GRAVE, *GROWTH)]
     causes = [*_what_explains(findings, loss), *_in_general_words(findings, loss)]
     seen = [*dict.fromkeys([*causes, *seen])]
@@ -180,7 +183,8 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
 
 def _what_explains(findings: Sequence[Finding], loss: Loss | None) -> Iterator[str]:
     """What the finding says by which that of the loss is explained: it names the cause, and often the step."""
-    by = {finding.explained_by for finding in findings if loss is not None and finding.rule == loss.rule}
+    rule = None if loss is None else loss.rule or _GENERAL.get(loss.kind)
+    by = {finding.explained_by for finding in findings if finding.rule == rule}
     yield from (finding.says for finding in findings if finding.rule in by)
 
 

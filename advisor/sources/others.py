@@ -14,7 +14,8 @@ _KINDS: Final = {
     r"org\.apache\.kafka\.streams\b": (
         "this is a log of Kafka Streams, and the advisor reads Spark's Structured Streaming"
     ),
-    r"Total delay: [\d.]+ s for time \d+ ms|\bStreamingContext\b|\bDStreams?\b|\bJobGenerator\b": (
+    r"Total delay: [\d.]+ s for time \d+ ms|\b(?:StreamingContext|DStreams?|JobGenerator)\b"
+    r"|\bspark\.streaming\.(?:receiver|driver)\.": (
         "this is of DStreams (Spark Streaming), which write no progress: the advisor reads Structured Streaming"
     ),
     r"(?m)^Batch: \d+\s*\n-{5}": "this is what the console sink prints, which tells no durations",

@@ -213,7 +213,7 @@ _OPEN_IT = (
 
 def no_step(query: QueryEntry) -> str:
     """That no step is known, and what was looked at."""
-    if not query.window.batches and not query.findings:
+    if not query.window.batches and not any(finding.steps for finding in query.findings):
         return "There is nothing to judge yet."
     taken = _with_a_new_checkpoint(query)
     if taken and query.screen.loss is not None and query.screen.loss.kind in ("rows_dropped", "state_grows"):
@@ -230,7 +230,8 @@ def no_step(query: QueryEntry) -> str:
 
 def _with_a_new_checkpoint(query: QueryEntry) -> list[Advice]:
     """Of a query without a best step those that Spark may take all the same."""
-    return [step for finding in query.findings for step in finding.steps if step.legal != "no"]
+    steps = [step for finding in query.findings for step in finding.steps if step.legal != "no"]
+    return [step for step in steps if step.takes == "new_checkpoint"]
 
 
 def _looked_at(query: QueryEntry) -> str:

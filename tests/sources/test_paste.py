@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import advisor
+from advisor.errors import InputError
 from advisor.sources.sightings.paste import LONGEST, read_paste
 
 PYTHON = """
@@ -55,6 +56,29 @@ def told(text: str) -> dict[str, Any]:
         ("state = stream.transformWithState(Processor())", {"stateful": True}),
         ("--conf spark.executor.cores=4", {"conf:spark.executor.cores": "4"}),
         ('.master("local[2]") \n.config("spark.master", "local[2]")', {"conf:spark.master": "local[2]"}),
+        ("spark.executor.cores 4", {"conf:spark.executor.cores": "4"}),
+        ('spark_conf:\n  spark.executor.cores: "4"', {"conf:spark.executor.cores": "4"}),
+        ("SET spark.executor.cores = 4;", {"conf:spark.executor.cores": "4"}),
+        ("spark.conf.set('spark.sql.shuffle.partitions', 16)",
+         {"conf:spark.sql.shuffle.partitions": "16", "shuffle_partitions": 16}),
+        ("I set spark.sql.shuffle.partitions=8 and restarted",
+         {"conf:spark.sql.shuffle.partitions": "8", "shuffle_partitions": 8}),
+        ("should I set spark.sql.shuffle.partitions=8 here?", {}),
+        ("# spark.executor.cores=4", {}),
+        ("of spark.executor.cores=4 and others", {}),
+        ("spark.sql.shuffle.partitions=8\nspark.sql.shuffle.partitions=16", {}),
+        ("spark-submit --master yarn --executor-cores 4 --num-executors 5 app.py",
+         {"conf:spark.master": "yarn", "conf:spark.executor.cores": "4", "conf:spark.executor.instances": "5",
+          "task_slots": 20}),
+        ("spark.streaming.kafka.maxRatePerPartition=1000",
+         {"ignored_dstreams_setting": "spark.streaming.kafka.maxRatePerPartition"}),
+        ("Spark 3.5, that is pyspark==3.5.1", {"spark_version": "3.5.1"}),
+        ("$ pip list | grep spark\npyspark                   3.3.2", {"spark_version": "3.3.2"}),
+        ("--packages org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.1 job.py", {"spark_version": "3.5.1"}),
+        ("/opt/spark-4.0.1-bin-hadoop3/bin/spark-submit job.py", {"spark_version": "4.0.1"}),
+        ("# pyspark==3.5.1", {}),
+        ("Spark 3.5.1 on Kubernetes", {"spark_version": "3.5.1", "platform": "open_source"}),
+        ("moved from EMR to Databricks", {}),
         (ASYNC, {"sink": "kafka", "async_progress": True, "async_progress_interval_ms": 1000}),
     ],
 )  # fmt: skip
@@ -96,6 +120,47 @@ def test_what_progress_shows_counts_for_more_than_words(tmp_path: Path) -> None:
     path.write_text(f"At first it was sink: kafka\n{record}\n", encoding="utf-8")
     (query,) = advisor.analyze(path).typed.queries
     assert query.value("sink") == "delta"
+
+
+_SETTING = "spark.sql.streaming.asyncLogPurge.enabled=false"
+
+
+def test_a_setting_above_a_long_log_counts(tmp_path: Path) -> None:
+    path = tmp_path / "driver.log"
+    lines = f"26/03/04 09:00:00 INFO Nothing: {' ' * 200}\n" * 400
+    path.write_text(f"{_SETTING}\n{lines}{DURATIONS}", encoding="utf-8")
+    (query,) = advisor.analyze(path).typed.queries
+    assert query.value("async_log_purge") is False
+    path.write_text(f"{lines}{_SETTING}\n{DURATIONS}", encoding="utf-8")
+    (query,) = advisor.analyze(path).typed.queries
+    assert query.value("async_log_purge") is None
+
+
+@pytest.mark.parametrize(("set_to", "found"), [(16, True), (4, False)])
+def test_what_the_checkpoint_keeps_is_told_beside_what_was_set(tmp_path: Path, set_to: int, found: bool) -> None:
+    path = tmp_path / "asked.txt"
+    state = '[{"operatorName": "dedupe", "numRowsTotal": 9, "numShufflePartitions": 4}]'
+    record = '{"id": "a", "runId": "b", "timestamp": "2026-03-01T02:00:00.000Z", "batchId": 7, "numInputRows": 5, ' \
+             '"durationMs": {"triggerExecution": 905, "addBatch": 412}, "sources": [], "stateOperators": ' \
+             f'{state}, "sink": {{"description": "MemorySink"}}}}'  # fmt: skip
+    path.write_text(f"spark.sql.shuffle.partitions={set_to}\n{record}\n", encoding="utf-8")
+    (query,) = advisor.analyze(path).typed.queries
+    assert ("CF003" in [finding.rule for finding in query.findings]) is found
+    assert query.value("shuffle_partitions") == 4
+
+
+@pytest.mark.parametrize(("words", "found"), [("Structured Streaming", True), ("Spark", False)])
+def test_a_setting_of_dstreams_is_told_of_a_structured_query_without_progress(
+    tmp_path: Path, words: str, found: bool
+) -> None:
+    path = tmp_path / "asked.txt"
+    path.write_text(f"My {words} job: --conf spark.streaming.kafka.maxRatePerPartition=25000", encoding="utf-8")
+    if not found:
+        with pytest.raises(InputError, match="no streaming progress"):
+            advisor.analyze(path)
+        return
+    (query,) = advisor.analyze(path).typed.queries
+    assert [finding.rule for finding in query.findings] == ["CF006"]
 
 
 def test_a_log_is_no_paste(tmp_path: Path) -> None:

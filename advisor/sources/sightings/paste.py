@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from advisor.facts import from_conf, from_writer_options
+from advisor.facts import from_writer_options
 from advisor.facts.confs import ASYNC_ENABLED
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.sightings.query import Told, checkpoint, limits
+from advisor.sources.sightings.settings import read_platform, read_settings
 
 LONGEST: Final = 64 << 10
-"""Bytes of a text that somebody pasted; a longer one is a log, whose own lines tell more."""
+"""Bytes of a text that somebody pasted; of a longer one, a log, only what somebody wrote above its first line."""
+_OF_A_LOG: Final = re.compile(r"(?m)^[ \t]*(?:[\[{]|\d\d(?:\d\d)?[-/]\d\d[-/]\d\d)")
 
 _COMMENTED_OUT: Final = re.compile(r"(?m)^[ \t]*(?://|#).*$")
 _BETWEEN: Final = r"(?:(?!readStream|writeStream).){0,3000}?"
@@ -39,12 +41,14 @@ _EVERY: Final = re.compile(
 )
 _ONE_SHOT: Final = re.compile(r"\btrigger\(\s*(?:Trigger\.)?(availableNow|AvailableNow|once|Once)\b")
 _OPTION: Final = re.compile(r"""\.option\(\s*["']([\w.]+)["']\s*,\s*["']?([^"'()\s]+)["']?\s*\)""")
-_CONF: Final = re.compile(
-    r"""["'](spark\.[\w.]+)["']\s*,\s*["']?([\w.\[\]*:/-]+)["']?\s*\)|--conf[ =]["']?(spark\.[\w.]+)=([^\s"']+)"""
-)
 _VERSION: Final = re.compile(
     r"(?<!since )(?<!needs )(?<!before )(?<!until )(?<!from )(?<!in )"
     r"\bSpark(?: version)? v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d+]|\.\d)"
+)
+_RELEASE: Final = r"(\d\.\d{1,2}\.\d{1,2})"
+_INSTALLED: Final = re.compile(
+    rf"\bpyspark(?:[=~]=|[ \t]{{1,40}}){_RELEASE}\b|\borg\.apache\.spark:spark-[\w.-]{{1,60}}_2\.1\d:{_RELEASE}\b"
+    rf"|\bspark-{_RELEASE}-bin-"
 )
 _UNIT_MS: Final = {"m": 60_000, "s": 1000, "h": 3_600_000}
 _FILES: Final = ("file", "files", "parquet", "json", "csv", "orc", "text", "avro")
@@ -57,13 +61,21 @@ def read_paste(text: str) -> Iterator[Told]:
     nothing.
     """
     code = _COMMENTED_OUT.sub("", text)
-    found = [*_ends(text, code), *_trigger(code), *_state(code), *_options(code), *_confs(code)]
-    found += [Told("spark_version", version) for version in _VERSION.findall(text)]
+    found = [*_ends(text, code), *_trigger(code), *_state(code), *_options(code), *read_settings(code)]
+    installed = ["".join(version) for version in _INSTALLED.findall(code)]
+    found += [Told("spark_version", version) for version in installed or _VERSION.findall(text)]
+    found += read_platform(text)
     found += [Told("output_mode", mode.lower()) for mode in _MODE.findall(code)]
     values: dict[str, list[Told]] = {}
     for told in dict.fromkeys(found):
         values.setdefault(told.fact, []).append(told)
     yield from (each[0] for each in values.values() if len(each) == 1)
+
+
+def above_the_log(text: str) -> str:
+    """What stands above the first line of a log or record."""
+    first = _OF_A_LOG.search(text)
+    return text[: first.start()] if first else ""
 
 
 def _ends(text: str, code: str) -> Iterator[Told]:
@@ -121,14 +133,3 @@ def _options(code: str) -> Iterator[Told]:
     if path := options.get("checkpointLocation"):
         yield from (told for told in checkpoint(path) if told.fact == "checkpoint_scheme")
     yield from limits(" ".join(f"{name}={value}" for name, value in options.items()))
-
-
-def _confs(code: str) -> Iterator[Told]:
-    """What the session was asked for; the checkpoint may have pinned another number of partitions."""
-    for name, value, key, text in _CONF.findall(code):
-        for fact, found in from_conf(name or key, value or text):
-            yield Told(fact, found, _of_session(fact))
-
-
-def _of_session(fact: str) -> str:
-    return "session" if fact == "shuffle_partitions" else "log"

@@ -53,6 +53,7 @@ _NAMED: Final = re.compile(
 )
 _REPORTER: Final = "ProgressReporter: "
 _UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
+_ROUNDED: Final = re.compile(r'RowsPerSecond" : (\d{2,}\.[1-9])\b')
 _CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ ")
 _LISTED: Final = re.compile(r"in parallel under ?(\d{1,9}) paths")
 _LISTING: Final = "BatchIds found from listing: "
@@ -96,9 +97,11 @@ def read_progress_header(line: Line) -> list[Told]:
     ids = _IDS.search(line.after)
     query, run = ids.groups() if ids else (None, None)
     told = execution(line)
+    head = line.after.partition('"durationMs"')[0] if ids else ""
     if _REPORTER in f"{line.logger or line.text}: ":
-        told.append(Told("spark_version_at_least", "4.0"))
-    if ids and _UNROUNDED.search(line.after.partition('"durationMs"')[0]):
+        rounded = len({*_ROUNDED.findall(head)}) > 1  # one rate alone may be even by chance
+        told.append(Told("spark_version_at_least", "4.1" if rounded else "4.0"))
+    if _UNROUNDED.search(head):
         told.append(Told("spark_version_below", "4.1"))
     return [each._replace(id=query, run_id=run) for each in told]
 

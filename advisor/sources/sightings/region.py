@@ -9,7 +9,7 @@ import msgspec
 
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
-from advisor.sources.sightings import application, paste, query, tasks
+from advisor.sources.sightings import application, paste, query, settings, tasks
 from advisor.sources.sightings.errors import told_error
 from advisor.sources.sightings.line import Line, lines_with
 from advisor.sources.sightings.plan import read_plan
@@ -71,17 +71,16 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
 
 
 def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
-    """What a text that somebody pasted says around its records; nothing of one that is too long for a paste."""
-    if len(text) > paste.LONGEST:
-        return []
+    """What a text that somebody pasted says around its records; of one too long for a paste, above its first line."""
+    words = text[: paste.LONGEST].decode("utf-8", "replace")
     start = Line("", "", 0)
-    told = paste.read_paste(text.decode("utf-8", "replace"))
+    told = paste.read_paste(words if len(text) <= paste.LONGEST else paste.above_the_log(words))
     return [_sighting(each, start, log=log, file=file, base=0) for each in told]
 
 
 def sight_told(text: str, *, log: str, file: str) -> list[Sighting]:
-    """What people tell of a query without its progress, naming no run: how it ended, a setting that was misspelled."""
-    told = [*_told_error(text), *query.misspelled(text)]
+    """What people tell of a query without its progress, naming no run: how it ended, a setting that does nothing."""
+    told = [*_told_error(text), *query.misspelled(text), *settings.of_dstreams(text)]
     return [_sighting(each, Line("", "", 0), log=log, file=file, base=0) for each in told]
 
 
