@@ -19,21 +19,35 @@ _OF_A_LOG: Final = re.compile(r"(?m)^[ \t]*(?:[\[{]|\d\d(?:\d\d)?[-/]\d\d[-/]\d\
 _COMMENTED_OUT: Final = re.compile(r"(?m)^[ \t]*(?://|#).*$")
 _BETWEEN: Final = r"(?:(?!readStream|writeStream).){0,3000}?"
 _WRITES_TO: Final = re.compile(
-    rf"""writeStream\b{_BETWEEN}\.(?:(foreachBatch|foreach)\(|format\(\s*["'](\w+)["'])""", re.DOTALL
+    rf"""writeStream\b{_BETWEEN}\.(?:(foreachBatch|foreach)\(|format\(\s*["']([\w.-]+)["'])""", re.DOTALL
 )
-_READS_FROM: Final = re.compile(rf"""readStream\b{_BETWEEN}\.format\(\s*["']([\w-]+)["']""", re.DOTALL)
-_SINK_IN_WORDS: Final = re.compile(r"""(?i)\bsink(?:\.description)?["']?\s*[:=]\s*["']?([a-z][\w$.\[]*)""")
+_READS_FROM: Final = re.compile(rf"""readStream\b{_BETWEEN}\.format\(\s*["']([\w.-]+)["']""", re.DOTALL)
+_WRITES_A_TABLE: Final = re.compile(rf"""writeStream\b{_BETWEEN}\.(?:toTable\(|start\(\s*f?["'])""", re.DOTALL)
+_SINK_IN_WORDS: Final = re.compile(
+    r"""(?i)\bsink(?:[. ]description)?["'`*]{0,3}\s*[:=|]\s*["'`*]{0,3}([a-z][\w$.\[]*)"""
+)
 _SOURCE_IN_WORDS: Final = re.compile(
     r"""(?i)\bsources?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
-_PLACES: Final = (
-    "kafka|kinesis|delta|files?|parquet|socket|rate|console|memory|noop|foreachBatch|foreach|iceberg|hudi|jdbc"
+_STORES: Final = (
+    "kafka|kinesis|delta|parquet|iceberg|hudi|jdbc|elasticsearch|opensearch|cassandra|bigquery|mongodb|mongo|snowflake|"
+    "redshift|postgresql|postgres|mysql|redis|hbase|clickhouse"
 )
-_ARROW: Final = re.compile(rf"(?i)\b({_PLACES})\b(?:[^\n]{{0,40}}?(?:->|→|=>)[^\n]{{0,40}}?|[ -]to[ -])\b({_PLACES})\b")
+_PLACES: Final = f"{_STORES}|files?|socket|rate|console|memory|noop|foreachBatch|foreach"
+_ARROW: Final = re.compile(
+    rf"(?i)\b({_PLACES})\b"
+    rf"(?:[^\n]{{0,40}}?(?:->|→|=>)[^\n]{{0,40}}?|[ -](?:in)?to[ -](?:an?[ ]|the[ ])?)\b({_PLACES})\b"
+)
+_WRITTEN_TO: Final = re.compile(
+    r"(?i)\b(?:write|writes|writing|save|saves|saving|sink|index|indexing|insert|inserting|upsert|upserting|gravo|grava|"
+    rf"gravamos|escribo|escribe|escribimos)\b[^\n.]{{0,30}}?\b(?:to|into|no|na|en|em)\b[^\n.]{{0,20}}?\b({_STORES})\b"
+)
+_READ_IN_WORDS: Final = re.compile(r"(?i)\b(?:from|de|do|aus)[ ](kafka|kinesis)\b")
 _KEEPS_STATE: Final = re.compile(
     r"applyInPandasWithState|transformWithState|[mM]apGroupsWithState|dropDuplicatesWithinWatermark"
 )
-_MAY_KEEP_STATE: Final = re.compile(r"\.(?:groupBy|groupByKey|dropDuplicates)\s*\(")
+_MAY_KEEP_STATE: Final = re.compile(r"\.(?:groupBy|groupByKey|dropDuplicates|distinct)\s*\(|(?i:\bgroup\s+by\b)")
+_JOINED: Final = re.compile(r"(?is)\.join\(.{0,400}?\bbetween\b.{0,200}?\binterval\b")
 _MODE: Final = re.compile(r"""\.outputMode\(\s*["'](append|update|complete)["']""", re.IGNORECASE)
 _EVERY: Final = re.compile(
     r"""(?ix) processingTime\s*[=(]\s* (?:["']\s*(\d{1,9})\s*(ms|milliseconds?|s|seconds?|minutes?|hours?)\s*["']
@@ -62,7 +76,7 @@ def read_paste(text: str) -> Iterator[Told]:
     """
     code = _COMMENTED_OUT.sub("", text)
     found = [*_ends(text, code), *_trigger(code), *_state(code), *_options(code), *read_settings(code)]
-    installed = ["".join(version) for version in _INSTALLED.findall(code)]
+    installed = ["".join(version) for version in _INSTALLED.findall(text)]
     found += [Told("spark_version", version) for version in installed or _VERSION.findall(text)]
     found += read_platform(text)
     found += [Told("output_mode", mode.lower()) for mode in _MODE.findall(code)]
@@ -83,10 +97,14 @@ def _ends(text: str, code: str) -> Iterator[Told]:
     sinks = [_sink(found[1] or found[2]) for found in _WRITES_TO.finditer(code)]
     sources = [_source(name) for name in _READS_FROM.findall(code)]
     arrows = _ARROW.findall(text)
+    sinks = sinks or ["other"] * bool(_WRITES_A_TABLE.search(code))
     sinks = sinks or [_sink(name) for name in _SINK_IN_WORDS.findall(text)] or [_sink(end) for _, end in arrows]
     sources = (
         sources or [_source(name) for name in _SOURCE_IN_WORDS.findall(text)] or [_source(one) for one, _ in arrows]
     )
+    if "foreachBatch" not in text:
+        sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text)]
+    sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text)]
     yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * ("foreachBatch" in text))
     yield from (Told("source", kind) for kind in sources)
 
@@ -120,7 +138,9 @@ def _unit_ms(unit: str) -> int:
 
 def _state(code: str) -> Iterator[Told]:
     """Whether the query keeps state; a function of foreachBatch may group each batch, which keeps none."""
-    if _KEEPS_STATE.search(code) or ("foreachBatch" not in code and _MAY_KEEP_STATE.search(code) and "Stream" in code):
+    joined = (code.count("readStream") > 1 and ".join(" in code) or _JOINED.search(code)
+    may = "foreachBatch" not in code and "Stream" in code and (joined or _MAY_KEEP_STATE.search(code))
+    if may or _KEEPS_STATE.search(code):
         yield Told("stateful", value=True)
 
 
