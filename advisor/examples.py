@@ -130,8 +130,18 @@ def _event(example: Example, number: int, row: Mapping[str, float], scale: float
         "sources": list(_sources(example, number, round(row.get("numInputRows", ROWS)))),
     }
     if short.event_time:
-        event["eventTime"] = short.event_time
+        later = timedelta(milliseconds=short.event_time_growth_ms * number)
+        newest = (
+            {"max": _written(datetime.strptime(short.event_time["max"], "%Y-%m-%dT%H:%M:%S.%fZ") + later)}
+            if later
+            else {}
+        )
+        event["eventTime"] = short.event_time | newest
     return event | ({"sink": {"description": short.sink, "numOutputRows": -1}} if short.sink else {})
+
+
+def _written(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -> dict[str, Any]:
@@ -140,7 +150,7 @@ def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -
     if example.batches.rows_follow_batch:
         rows = round(rows * gap / _interval(example, example.batches.row))
     return {
-        "timestamp": (START + timedelta(milliseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
+        "timestamp": _written(START + timedelta(milliseconds=at)),
         "numInputRows": rows,
         "inputRowsPerSecond": rows / gap * 1000,
         "processedRowsPerSecond": rows / max(row.get("triggerExecution", 1), 1) * 1000,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from advisor.report.screen import first_sentence
 from advisor.report.verdict import troubles
 from advisor.views.in_short import LOSSES
 from advisor.views.terminal import report_as_text
-from tests.made import events, window
+from tests.made import START, events, window
 from tests.test_report import Wanted, reported
 from tests.test_samples import CASES, NAMES, report
 
@@ -280,3 +281,19 @@ def test_rows_that_are_dropped_come_before_milliseconds(dropped: int, loss: str,
     assert (query.screen.loss.kind, query.best_step.rule) == (loss, step)
     assert query.verdict.startswith(query.screen.loss.says)
     assert sum("as too late" in words for words in (query.screen.loss.says, *query.screen.troubles[:1])) == 1
+
+
+@pytest.mark.parametrize(
+    ("apart_ms", "moves", "kind"), [(10_000, False, True), (10_000, True, False), (100, False, False)]
+)
+def test_a_watermark_that_stands_still_comes_before_milliseconds(apart_ms: int, moves: bool, kind: bool) -> None:
+    count = {"operatorName": "stateStoreSave", "commitTimeMs": 60, "numShufflePartitions": 2}
+    rows = []
+    for number in range(30):
+        newest = START + timedelta(milliseconds=number * apart_ms)
+        watermark = newest - timedelta(minutes=1) if moves else datetime(1970, 1, 1, tzinfo=timezone.utc)
+        times = {name: f"{at:%Y-%m-%dT%H:%M:%S}.000Z" for name, at in (("max", newest), ("watermark", watermark))}
+        rows.append(CALM | {"operators": [count], "eventTime": times})
+    query = entry(rows, interval_ms=10_000)
+    assert query.screen.loss is not None and (query.screen.loss.kind == "watermark_stands") == kind
+    assert (query.best_step is not None and query.best_step.rule == "ST017") == kind

@@ -39,7 +39,8 @@ class Batches(Model):
     in each batch. `interval_ms` is the time between two starts (default: triggerExecution + 5 ms). With
     `rows_follow_batch` a batch reads what came in since the batch before, as with the default trigger. `batch_id` is
     the first one. `growth`: by how much a number of `row` grows from one batch to the next, triggerExecution by as much
-    as its phases together. `state_growth`: the same of numRowsTotal of each operator.
+    as its phases together. `state_growth`: the same of numRowsTotal of each operator;
+    `event_time_growth_ms`: of the newest event time.
     """
 
     count: int = Field(ge=0)
@@ -55,6 +56,7 @@ class Batches(Model):
     sources: tuple[SourceShort, ...] = ()
     sink: Text | None = None
     event_time: dict[str, str] = Field(default_factory=dict)
+    event_time_growth_ms: int = 0
     parts: dict[str, Number | tuple[str, ...]] = Field(default_factory=dict)
     stages: tuple[dict[str, Number | str | bool], ...] = ()
 

@@ -8,8 +8,8 @@ from advisor.contract.advice import Passed, StepName
 from advisor.contract.base import Entry
 
 LossKind = Literal[
-    "rows_dropped", "falling_behind", "state_grows", "growth", "backlog", "slower_than_before", "spikes",
-    "slow_batches", "held_back", "interval", "watermark", "within_add_batch", "logs",
+    "rows_dropped", "watermark_stands", "falling_behind", "state_grows", "growth", "backlog", "slower_than_before",
+    "spikes", "slow_batches", "held_back", "interval", "watermark", "within_add_batch", "logs",
     "discovery", "planning", "add_batch", "unaccounted", "other",
 ]  # fmt: skip
 """What is lost (rows), and what time is lost to; those of a batch's phases are also the parts of a batch."""

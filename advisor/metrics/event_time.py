@@ -10,6 +10,8 @@ from advisor.metrics.state import per_batch
 from advisor.window import Window
 
 NO_EVENT_TIME = Missing("the query has no event time")
+FEWEST_TO_REST = 5
+"""Batches in which a watermark must stand still, to be one that does not move."""
 SECOND_MS, AS_LATE_AGAIN = 1000.0, 2.0
 """Times as late as the latest row that was seen: so much delay is left to rows that come later still."""
 
@@ -103,6 +105,21 @@ def spare_watermark_delay_ms(window: Window) -> Windowed:
     if not isinstance(delay, np.ndarray) or not isinstance(advised, Estimate):
         return delay if isinstance(delay, Missing) else advised
     return Estimate.exactly(max(0.0, median(delay) - advised.high))
+
+
+@window_metric("ms")
+def watermark_stands_still_ms(window: Window) -> Windowed:
+    """By how much event times moved on beyond a watermark that is the same in all these batches; 0 where it moves.
+
+    It also rests while rows that are older than it are read again, and moves on with the first newer one.
+    """
+    watermark, newest = window.batches["watermark"], window.batches["event_time_max"]
+    told = ~np.isnan(watermark) & ~np.isnan(newest)
+    if told.sum() < FEWEST_TO_REST:
+        return NO_EVENT_TIME if not told.any() else Missing(f"fewer than {FEWEST_TO_REST} batches tell a watermark")
+    watermark, newest = watermark[told], np.maximum.accumulate(newest[told])
+    rests = np.ptp(watermark) == 0 and newest[0] > watermark[0]
+    return Estimate.exactly(float(newest[-1] - newest[0]) if rests else 0.0)
 
 
 @batch_metric("rows", "count")

@@ -192,6 +192,7 @@ LABELS: Final[dict[str, str]] = {
     "utilisation": "the batch over the time from one trigger to the next",
     "wal_commit_ms": "walCommit",
     "wal_commit_share": "walCommit's share of the batch",
+    "watermark_stands_still_ms": "what event times moved on while the watermark stood still",
     "watermark_ahead_of_clock_ms": "the watermark ahead of the clock",
     "watermark_delay_ms": "the watermark behind the newest event",
     "watermark_lag_ms": "the delay of the watermark",

@@ -392,7 +392,11 @@ def _ended(entry: QueryEntry) -> str:
 def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, str]:
     """Dead and worst first, runs that were followed by another last; of runs alike the newest."""
     worst_first = [-LEVELS.index(finding.level) for finding in entry.findings]
-    if entry.screen.loss is not None and entry.screen.loss.kind in ("rows_dropped", "falling_behind"):
+    if entry.screen.loss is not None and entry.screen.loss.kind in (
+        "rows_dropped",
+        "watermark_stands",
+        "falling_behind",
+    ):
         worst_first.append(-LEVELS.index("high"))  # also of too few batches for a rule
     superseded = entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
     newest = "".join(chr(255 - ord(c)) for c in (entry.last or ""))

@@ -18,6 +18,7 @@ from advisor.window import Window
 MOST_CLOSEST = 2
 _WRONG: tuple[LossKind, ...] = (
     "rows_dropped",
+    "watermark_stands",
     "falling_behind",
     "state_grows",
     "held_back",

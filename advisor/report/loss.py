@@ -37,7 +37,12 @@ LONG_WAIT_MS, LONG_WAIT = 60_000.0, 20.0  # for the watermark: so long, and so m
 IN_GENERAL = 0.5  # what counts of them
 LEAST_NAMED = 0.2  # of addBatch: a part that takes less is not named beside it
 
-GRAVE: dict[str, LossKind] = {"ST011": "rows_dropped", "ST015": "rows_dropped", "ST007": "state_grows"}
+GRAVE: dict[str, LossKind] = {
+    "ST011": "rows_dropped",
+    "ST015": "rows_dropped",
+    "ST017": "watermark_stands",
+    "ST007": "state_grows",
+}
 """Rules that speak of what no millisecond makes good, and what is lost by it."""
 
 _GROUPS: dict[LossKind, tuple[str, ...]] = {
@@ -71,13 +76,14 @@ _SAYS: dict[LossKind, str] = {
 
 
 def largest_loss(window: Window, findings: Sequence[Finding], changed: Changed | None) -> Loss | None:
-    """What is lost first: rows; time, where the query does not keep up; state without end; what grows; most time.
+    """What is lost first: rows; all results of windows; a query that falls behind; state without end; growth; time.
 
     None without a steady batch.
     """
     grave = {loss.kind: loss for loss in _grave(findings)} if len(window) else {}
-    if "rows_dropped" in grave or not len(window) or window.facts.value("trigger") == "real_time":
-        return grave.get("rows_dropped")
+    lost = grave.get("rows_dropped") or grave.get("watermark_stands")
+    if lost is not None or not len(window) or window.facts.value("trigger") == "real_time":
+        return lost
     behind = next(_behind(window), None) or grave.get("state_grows") or next(_growth(window, findings), None)
     found = list(_losses(window, findings, changed))
     return behind or _with_what_is_left(max(found, key=_weight, default=None), window)

@@ -19,6 +19,7 @@ _NONE = Metric()
 
 LOSSES: dict[LossKind, str] = {
     "rows_dropped": "rows are dropped",
+    "watermark_stands": "the watermark stands still",
     "state_grows": "the state grows without end",
     "falling_behind": "falling behind",
     "backlog": "working off a backlog",
