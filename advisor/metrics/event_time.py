@@ -10,6 +10,7 @@ from advisor.metrics.state import per_batch
 from advisor.window import Window
 
 NO_EVENT_TIME = Missing("the query has no event time")
+YEAR_MS = 365 * 86_400_000.0
 FEWEST_TO_REST = 5
 """Batches in which a watermark must stand still, to be one that does not move."""
 SECOND_MS, AS_LATE_AGAIN = 1000.0, 2.0
@@ -111,14 +112,15 @@ def spare_watermark_delay_ms(window: Window) -> Windowed:
 def watermark_stands_still_ms(window: Window) -> Windowed:
     """By how much event times moved on beyond a watermark that is the same in all these batches; 0 where it moves.
 
-    It also rests while rows that are older than it are read again, and moves on with the first newer one.
+    It also rests while rows that are older than it are read again, and moves on with the first newer one; and at 1970
+    while event times, made up ones, are of that year.
     """
     watermark, newest = window.batches["watermark"], window.batches["event_time_max"]
     told = ~np.isnan(watermark) & ~np.isnan(newest)
     if told.sum() < FEWEST_TO_REST:
         return NO_EVENT_TIME if not told.any() else Missing(f"fewer than {FEWEST_TO_REST} batches tell a watermark")
     watermark, newest = watermark[told], np.maximum.accumulate(newest[told])
-    rests = np.ptp(watermark) == 0 and newest[0] > watermark[0]
+    rests = np.ptp(watermark) == 0 and newest[0] > max(watermark[0], YEAR_MS)
     return Estimate.exactly(float(newest[-1] - newest[0]) if rests else 0.0)
 
 
