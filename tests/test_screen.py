@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import advisor
 from advisor.catalogue import load
 from advisor.contract import Calm, Passed, QueryEntry
 from advisor.engine import Judgement
@@ -297,3 +298,15 @@ def test_a_watermark_that_stands_still_comes_before_milliseconds(apart_ms: int, 
     query = entry(rows, interval_ms=10_000)
     assert query.screen.loss is not None and (query.screen.loss.kind == "watermark_stands") == kind
     assert (query.best_step is not None and query.best_step.rule == "ST017") == kind
+
+
+@pytest.mark.parametrize(
+    ("around", "best"),
+    [("", None), ("from Kafka, Spark 3.2", "kafka-offsets-by-admin-client"), ("source: parquet", "clean-source")],
+)
+def test_a_step_for_one_kind_of_source_waits_for_the_source(tmp_path: Path, around: str, best: str | None) -> None:
+    slow = "latestOffset: 6.2 s\naddBatch: 2.5 s\ntriggerExecution: 9.0 s\n"
+    (tmp_path / "pasted.txt").write_text(f"{around}\n{slow}")
+    (query,) = advisor.analyze([tmp_path / "pasted.txt"]).typed.queries
+    assert (query.best_step and query.best_step.step) == best
+    assert best or around or (query.screen.unsure and query.screen.unsure.fact) == "source"

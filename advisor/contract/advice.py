@@ -82,6 +82,10 @@ class Promise(Entry, frozen=True, kw_only=False):
         return Promise(round(self.low, 1), expected, round(self.high, 1), round(self.safe, 1))
 
 
+KINDS = ("source", "platform")
+"""What a step may be made for: elsewhere it does nothing, ends the query, or moves files away."""
+
+
 class Advice(Entry, frozen=True):
     """One step for one query: whether Spark takes it, what it changes, saves and costs, and how it is undone.
 
@@ -114,6 +118,11 @@ class Advice(Entry, frozen=True):
     def experimental(self) -> bool:
         """Whether nothing measured stands behind the step, or Spark gives no guarantee for it."""
         return self.status == "experimental"
+
+    @property
+    def untold_kinds(self) -> tuple[str, ...]:
+        """Of platform and source the facts that nobody knows and that say whether the step is made for this query."""
+        return tuple(fact for fact in KINDS if self.legal == "if" and fact in self.unknown)
 
     @property
     def ends_slow_batches(self) -> bool:

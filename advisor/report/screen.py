@@ -57,7 +57,7 @@ def screen(
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),
         refused=tuple(_refused(findings, window)),
-        unsure=_question(findings, judged.judgement.skipped, window),
+        unsure=_question(findings, judged.judgement.skipped, window, best),
     )
 
 
@@ -164,8 +164,13 @@ def _refused(findings: Iterable[Finding], window: Window) -> Iterator[Refused]:
     yield from list(told.values())[:MOST_REFUSED]
 
 
-def _question(findings: Iterable[Finding], skipped: Iterable[Skipped], window: Window) -> Question | None:
-    """The fact that the most rules and steps wait for, and that a person can give."""
+def _question(
+    findings: Iterable[Finding], skipped: Iterable[Skipped], window: Window, best: BestStep | None
+) -> Question | None:
+    """The fact that the most rules and steps wait for, and that a person can give.
+
+    Without a best step first what a step is made for: a platform, a kind of source.
+    """
     rules = [(fact, entry.rule) for entry in skipped for fact in entry.unknown]
     steps = [
         (fact, step.id) for finding in findings for step in finding.steps if step.legal == "if" for fact in step.unknown
@@ -175,7 +180,8 @@ def _question(findings: Iterable[Finding], skipped: Iterable[Skipped], window: W
     weight = Counter(fact for fact, _ in {*rules, *steps} if _can_be_asked(fact))
     if not weight:
         return None
-    fact = min(weight, key=lambda name: (-weight[name], list(FACTS).index(name)))
+    held = set() if best else {fact for finding in findings for step in finding.steps for fact in step.untold_kinds}
+    fact = min(weight, key=lambda name: (name not in held, -weight[name], list(FACTS).index(name)))
     return Question(
         fact=fact,
         asks=FACTS[fact].asks,

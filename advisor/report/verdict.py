@@ -50,8 +50,9 @@ WEAKER = 0.8
 def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep | None:
     """Of all steps that Spark takes, what saves a record most; a new checkpoint only where nothing else helps.
 
-    Never one that loses the state for a gain that nobody has a number for. Where rows are lost, or the state grows
-    without end, only what helps against that.
+    Never one that loses the state for a gain that nobody has a number for, nor one that is made for a platform or a
+    source that may be another: there it does nothing, ends the query, or moves files away. Where rows are lost, or the
+    state grows without end, only what helps against that.
     """
     asked = [finding for finding in findings if loss is not None and finding.rule == loss.rule in GRAVE] or findings
     offers = [(finding, step) for finding in asked for step in finding.steps if _may_be_first(step)]
@@ -62,8 +63,7 @@ def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep
 
 
 def _may_be_first(step: Advice) -> bool:
-    of_one_platform = step.legal == "if" and "platform" in step.unknown  # elsewhere it may end the query
-    return step.legal != "no" and not of_one_platform and (step.takes != "new_checkpoint" or _promises(step))
+    return step.legal != "no" and not step.untold_kinds and (step.takes != "new_checkpoint" or _promises(step))
 
 
 def _promises(step: Advice) -> bool:

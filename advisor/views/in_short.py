@@ -211,28 +211,38 @@ _OPEN_IT = (
     "or the driver log at INFO, opens it here (docs/stages.md); Spark's UI shows the stages of a batch's SQL query."
 )
 
+_NO_NUMBER = ": this may help, but it needs a new checkpoint, and its gain is not known. See --all."
+
 
 def no_step(query: QueryEntry) -> str:
     """That no step is known, and what was looked at."""
     if not query.window.batches and not any(finding.steps for finding in query.findings):
         return "There is nothing to judge yet."
-    taken = _with_a_new_checkpoint(query)
-    if taken and query.screen.loss is not None and query.screen.loss.kind in ("rows_dropped", "state_grows"):
-        return f"{taken[0].do}. It needs a new checkpoint: see --all."
-    if taken:
-        return f"{taken[0].do}: this may help, but it needs a new checkpoint, and its gain is not known. See --all."
-    if query.screen.calm:
-        return f"This log shows nothing that needs a change. {_looked_at(query)}".rstrip()
-    if query.screen.unopened:
+    if taken := _with_a_new_checkpoint(query):
+        grave = query.screen.loss is not None and query.screen.loss.kind in ("rows_dropped", "state_grows")
+        but = ". It needs a new checkpoint: see --all." if grave else _NO_NUMBER
+        return taken[0].do + but
+    if _waits_for_an_answer(query):
+        return "Answer the question below first: which step helps depends on it."
+    if query.screen.unopened and not query.screen.calm:
         return _OPEN_IT
     accepted = " that Spark accepts here" if query.findings else ""
-    return f"No rule knows a change{accepted} that would help. {_looked_at(query)}".rstrip()
+    known = f"No rule knows a change{accepted} that would help."
+    calm = "This log shows nothing that needs a change."
+    return f"{calm if query.screen.calm else known} {_looked_at(query)}".rstrip()
 
 
 def _with_a_new_checkpoint(query: QueryEntry) -> list[Advice]:
     """Of a query without a best step those that Spark may take all the same."""
     steps = [step for finding in query.findings for step in finding.steps if step.legal != "no"]
-    return [step for step in steps if step.takes == "new_checkpoint"]
+    return [step for step in steps if step.takes == "new_checkpoint" and not step.untold_kinds]
+
+
+def _waits_for_an_answer(query: QueryEntry) -> bool:
+    """Whether the question is one that decides which step is made for this query."""
+    asked = query.screen.unsure
+    kinds = {fact for finding in query.findings for step in finding.steps for fact in step.untold_kinds}
+    return asked is not None and asked.fact in kinds
 
 
 def _looked_at(query: QueryEntry) -> str:
