@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,8 +63,10 @@ def test_a_growing_load_explains_a_growing_batch(rows: int) -> None:
     assert growths(window(_growing(60, 50, rows), interval_ms=10_000)) == {}
 
 
-def test_without_a_start_time_batches_are_no_series() -> None:
+def test_without_a_start_time_and_a_number_batches_are_no_series() -> None:
     made = window(_growing(60, 50), interval_ms=10_000)
     assert growths(made)
-    nameless = made.executed.having(timestamp=np.full(len(made), np.nan))
-    assert growths(type(made)(made.batches, made.operators, made.sources, nameless, made.facts, "")) == {}
+    untimed = made.executed.having(timestamp=np.full(len(made), np.nan))
+    assert growths(replace(made, executed=untimed, memo={}))
+    nameless = untimed.having(batch_id=np.full(len(made), np.nan))
+    assert growths(replace(made, executed=nameless, memo={})) == {}

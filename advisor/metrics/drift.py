@@ -42,8 +42,10 @@ def growths(window: Window) -> dict[str, Growth]:
     today's batch, and, of ten batches or more, be one by Kendall's test; fewer must rise from each to the next.
     """
     ran = window.executed
-    timed = ~np.isnan(ran["trigger_execution_ms"]) & ~np.isnan(ran["timestamp"])
-    batches = ran.where(timed & (ran["input_rows"] > 0) & ~ran["impossible"] & ~ran["cold"])
+    placed = ~(np.isnan(ran["timestamp"]) & np.isnan(ran["batch_id"]))  # else nobody knows that one followed the other
+    batches = ran.where(
+        placed & ~np.isnan(ran["trigger_execution_ms"]) & (ran["input_rows"] > 0) & ~ran["impossible"] & ~ran["cold"]
+    )
     duration, rows = batches["trigger_execution_ms"], batches["input_rows"]
     if not steady_rise(duration) or slope_by_thirds(rows) * (len(rows) - 1) > SLOPE_OF_LOAD * median(rows):
         return {}
