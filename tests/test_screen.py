@@ -206,6 +206,28 @@ def test_nothing_is_said_to_be_well_that_is_not_shown_to_be(rows: list[dict[str,
     assert calm_of(rows, **facts) is None
 
 
+KAFKA = {"description": "KafkaV2[Subscribe[t]]", "latestOffset": {"t": {"0": 5}}, "endOffset": {"t": {"0": 5}},
+         "startOffset": {"t": {"0": 0}}, "numInputRows": 5, "metrics": {"avgOffsetsBehindLatest": "0.0"}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ms", "quiet"), [(300, True), (20_000, False)])
+def test_long_batches_one_after_the_other_do_not_keep_up(ms: int, quiet: bool) -> None:
+    row = {"triggerExecution": ms + 20, "addBatch": ms, "numInputRows": 5, "sources": [KAFKA]}
+    facts = {"trigger": "unspecified", "trigger_interval_ms": None, "source": "kafka", "sink": "kafka"}
+    assert (calm_of([row] * 30, **facts) is not None) is quiet
+
+
+@pytest.mark.parametrize(("slots", "words"), [(4, "4 tasks run at once: 10 waves"), (40, ""), (None, "")])
+def test_kafkas_partitions_are_read_in_waves_where_slots_are_few(slots: int | None, words: str) -> None:
+    row = {"triggerExecution": 20_100, "addBatch": 20_000, "numInputRows": 4000}
+    known = {"source": "kafka", "kafka_partitions": 40, "task_slots": slots, "trigger": "unspecified"}
+    made = window([row] * 30, interval_ms=20_200, **known)
+    judged = Judged(Run("1", "2", "made"), 1, made, None, "start", "running", Judgement())
+    said = " ".join(troubles(judged, None, largest_loss(made, (), None)))
+    assert ("waves of tasks" in said) is bool(words)
+    assert words in said
+
+
 def test_a_phase_longer_than_its_batch_is_no_part_of_where_time_goes() -> None:
     batch = {"triggerExecution": 300, "addBatch": 120, "walCommit": 100, "commitOffsets": 60}
     found = goes_to(window([batch] * 30 + [batch | {"addBatch": 3_600_000}] + [batch] * 29, trigger="unspecified"))

@@ -12,7 +12,8 @@ from advisor.metrics.words import milliseconds
 from advisor.report.change import slower
 from advisor.report.judged import Judged
 from advisor.report.loss import NEARLY_FULL, nothing_waits
-from advisor.report.verdict import FEWEST_BATCHES
+from advisor.report.screen import is_unopened
+from advisor.report.verdict import FEWEST_BATCHES, LONG_MS
 from advisor.window import Window
 
 MOST_CLOSEST = 2
@@ -59,7 +60,10 @@ def _in_real_time(latency: Quantiles) -> str:
 
 
 def _keeps_up(window: Window) -> str:
-    """What shows that the query keeps up; empty where nothing does."""
+    """What shows that the query keeps up; empty where nothing does.
+
+    One that is always busy keeps up by the length of its batches: where these are long, they are the latency.
+    """
     kind, interval = window.facts.value("trigger"), fact_number(window, "trigger_interval_ms")
     late = measure(window, "falling_behind_share")
     if not isinstance(late, Estimate) or late.high > 0:
@@ -67,7 +71,7 @@ def _keeps_up(window: Window) -> str:
     used = measure(window, "interval_used_share")
     if kind == "processing_time" and interval and isinstance(used, Estimate) and used.high <= NEARLY_FULL:
         return f"All {len(window):,} batches ended within the trigger interval of {milliseconds(interval)}."
-    if kind == "unspecified" and nothing_waits(window):
+    if kind == "unspecified" and nothing_waits(window) and not is_unopened(window, LONG_MS):
         return f"After each of {len(window):,} batches no rows were left in the source."
     return ""
 

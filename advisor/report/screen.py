@@ -52,7 +52,7 @@ def screen(
         headroom=_headroom(window),
         span_ms=_span(window),
         backlog_untold=_backlog_untold(window, loss),
-        unopened=_is_unopened(window),
+        unopened=is_unopened(window),
         troubles=tuple(troubles),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),
@@ -76,16 +76,13 @@ def _backlog_untold(window: Window, loss: Loss | None) -> bool:
     return limited or files_left(window) > 0 or (loss is not None and loss.kind == "falling_behind")
 
 
-def _is_unopened(window: Window) -> bool:
-    """Whether a typical addBatch is long and most of its batch, and no jobs of it were seen."""
+def is_unopened(window: Window, least_ms: float = UNOPENED_MS) -> bool:
+    """Whether a typical addBatch is so long and most of its batch, and no jobs of it were seen."""
     if window.facts.value("trigger") == "real_time":
         return False  # its tasks run for the whole interval
     inside, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
     long = (
-        isinstance(inside, Estimate)
-        and inside.safe >= UNOPENED_MS
-        and isinstance(share, Estimate)
-        and share.safe >= MOST
+        isinstance(inside, Estimate) and inside.safe >= least_ms and isinstance(share, Estimate) and share.safe >= MOST
     )
     return long and ("jobs" not in window.batches or bool(np.isnan(window.batches["jobs"]).all()))
 

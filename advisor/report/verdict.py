@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -250,8 +251,12 @@ def _readers(window: Window) -> Iterator[str]:
         return
     count, slots = fact_number(window, "kafka_partitions"), fact_number(window, "task_slots")
     few = count is not None and count <= FEW_PARTITIONS and (slots is None or count < slots)
+    waves = math.ceil(count / slots) if count and slots else 1
     one_source = window.facts.value("source") == "kafka" and window.facts.value("trigger") != "real_time"
-    if count is None or not few or not one_source or add_batch.safe < LONG_MS or share.safe < MOST:
+    if count is None or not (few or waves > 1) or not one_source or add_batch.safe < LONG_MS or share.safe < MOST:
+        return
+    if waves > 1:
+        yield f"{count:.0f} partitions of Kafka are read, and {slots:.0f} tasks run at once: {waves} waves of tasks."
         return
     unless = "" if _before_min_partitions(window) else ", unless minPartitions is set"
     if count == 1:
