@@ -29,7 +29,7 @@ from advisor.views.in_short import LOSSES
 from advisor.views.terminal import report_as_text
 from tests.made import START, events, window
 from tests.test_report import Wanted, reported
-from tests.test_samples import CASES, NAMES, report
+from tests.test_samples import CASES, NAMES, SAMPLES, report
 
 CALM = {
     "triggerExecution": 330, "latestOffset": 0, "queryPlanning": 0, "addBatch": 254, "walCommit": 30,
@@ -332,3 +332,14 @@ def test_a_step_for_one_kind_of_source_waits_for_the_source(tmp_path: Path, arou
     (query,) = advisor.analyze([tmp_path / "pasted.txt"]).typed.queries
     assert (query.best_step and query.best_step.step) == best
     assert best or around or (query.screen.unsure and query.screen.unsure.fact) == "source"
+
+
+def test_little_savings_stand_behind_a_look_at_the_loss() -> None:
+    (query,) = report(SAMPLES / "DV001" / "count-then-wait-4.3.0").typed.queries
+    assert query.best_step is not None and query.screen.loss is not None
+    assert (query.best_step.rule, query.screen.loss.rule) == ("DV001", "DV001")
+
+
+def test_a_long_add_batch_that_nobody_opened_is_not_calm() -> None:
+    long = CALM | {"triggerExecution": 20_000, "addBatch": 19_900, "sink": "org.apache.spark.sql.kafka010.KafkaTable"}
+    assert entry([long] * 24).screen.calm is None

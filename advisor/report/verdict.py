@@ -44,6 +44,8 @@ LOPSIDED = 5.0  # times the rows of the others: one task then decides how long t
 FEW_PARTITIONS = 16  # of Kafka: more are seldom what bounds a query
 
 
+LITTLE = 0.25
+"""Of the largest loss: a step that saves less per batch does not stand before a look at the loss itself."""
 WEAKER = 0.8
 """What a saving counts for that has a price in what the query guarantees: one nearly as large without comes first."""
 
@@ -53,14 +55,25 @@ def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep
 
     Never one that loses the state for a gain that nobody has a number for, nor one that is made for a platform or a
     source that may be another: there it does nothing, ends the query, or moves files away. Where rows are lost, or the
-    state grows without end, only what helps against that.
+    state grows without end, only what helps against that; and where all savings are little beside what one part of
+    addBatch takes, what is advised against that part.
     """
     asked = [finding for finding in findings if loss is not None and finding.rule == loss.rule in GRAVE] or findings
     offers = [(finding, step) for finding in asked for step in finding.steps if _may_be_first(step)]
     if not offers:
         return None
+    offers = _against(loss, offers) or offers
     finding, step = min(offers, key=lambda offer: (offer[0].rule not in _OF_DEATH, _preference(offer[1])))
     return BestStep(rule=finding.rule, step=step.id, title=finding.title, advice=step)
+
+
+def _against(loss: Loss | None, offers: Sequence[tuple[Finding, Advice]]) -> list[tuple[Finding, Advice]]:
+    """What its own rule offers against the loss, where nothing promises a worthwhile part of it."""
+    if loss is None or loss.ms is None or loss.rule is None:
+        return []
+    promised = [promise.high for _, step in offers if (promise := step.saves_ms) is not None]
+    little = max(promised, default=0.0) < LITTLE * loss.ms
+    return [offer for offer in offers if offer[0].rule == loss.rule] if little else []
 
 
 def _may_be_first(step: Advice) -> bool:
