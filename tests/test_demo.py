@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,16 @@ def test_a_java_that_spark_does_not_take_is_told_in_its_words(tmp_path: Path) ->
     assert said[2:-1] == [f"No stream runs here: Spark did not start: {TOO_OLD}"]
 
 
+@pytest.fixture
+def in_the_foreground() -> Iterator[None]:
+    """Ctrl-C as a terminal's command has it: a suite that runs in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("error", [None, RuntimeError("Java was interrupted")])
+@pytest.mark.usefixtures("in_the_foreground")
 def test_ctrl_c_waits_for_the_end_of_a_start_and_is_not_lost(error: Exception | None) -> None:
     ended = []
     with pytest.raises(KeyboardInterrupt), uninterrupted():
@@ -83,6 +93,14 @@ def test_ctrl_c_waits_for_the_end_of_a_start_and_is_not_lost(error: Exception | 
             raise error
     assert ended == ["the start"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("in_the_foreground")
+def test_in_the_background_ctrl_c_stays_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 def test_what_goes_wrong_while_nobody_interrupts_is_told() -> None:

@@ -97,7 +97,11 @@ def uninterrupted() -> Iterator[None]:
     callback of an import.
     """
     pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:  # started in the background: Ctrl-C is not for us
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
     except Exception:

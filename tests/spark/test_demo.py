@@ -100,6 +100,11 @@ def ctrl_c(command: subprocess.Popen[str]) -> None:
     os.killpg(command.pid, signal.SIGINT)
 
 
+def with_ctrl_c() -> None:
+    """A suite that runs in the background ignores it, and so would what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(
     ("moment", "stop"), [("starting Spark", ctrl_c), ("as it is", ctrl_c), ("as it is", subprocess.Popen.terminate)]
 )
@@ -108,7 +113,7 @@ def test_after_it_was_stopped_nothing_is_left(moment: str, stop: Any, tmp_path: 
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        start_new_session=True, preexec_fn=with_ctrl_c,  # noqa: PLW1509 - this test has no threads
     ) as demo:  # fmt: skip
         assert demo.stderr is not None
         assert any(moment in line for line in demo.stderr)
