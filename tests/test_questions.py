@@ -463,6 +463,36 @@ def test_durations_alone_are_a_partial_record(tmp_path: Path, text: str) -> None
     assert (value(query, "stateful"), value(query, "spark_version_below")) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("left_out", "below"),
+    [
+        ((), "3.2"),  # an idle event of an old Spark
+        (("timestamp",), None),
+        (("timestamp", "sink"), None),
+        (("timestamp", "sources", "sink"), None),
+    ],
+)
+def test_keys_that_an_author_left_out_bound_no_version(
+    tmp_path: Path, left_out: tuple[str, ...], below: str | None
+) -> None:
+    event = {
+        "id": "11111111-1111-1111-1111-111111111111",
+        "runId": "22222222-2222-2222-2222-222222222222",
+        "name": None,
+        "timestamp": "2024-01-01T00:00:00.000Z",
+        "batchId": 42,
+        "numInputRows": 0,
+        "inputRowsPerSecond": 0.0,
+        "processedRowsPerSecond": 0.0,
+        "durationMs": {"latestOffset": 4, "triggerExecution": 5},
+        "stateOperators": [{"numRowsTotal": 5000, "numRowsUpdated": 100}],
+        "sources": [{"description": "KafkaV2[Subscribe[events]]", "startOffset": None, "endOffset": None}],
+        "sink": {"description": "MemorySink"},
+    }
+    kept = {key: part for key, part in event.items() if key not in left_out}
+    assert value(only(told(tmp_path, json.dumps(kept))), "spark_version_below") == below
+
+
 def test_a_cold_batch_of_an_old_spark_has_no_asynchronous_progress(tmp_path: Path) -> None:
     old = "Asynchronous progress tracking is no option: it needs Spark 3.4."
     assert old in only(told(tmp_path, MARK + pretty(batch(0, **FIRST))))["verdict"]

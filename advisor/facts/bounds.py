@@ -32,16 +32,19 @@ COMMIT_OFFSETS_ON_DATABRICKS: Final = ("3.3", "11.0")
 """The first Spark, and Databricks Runtime, that times commitOffsets on Databricks."""
 
 
-def version_bounds(executed: Columns, operators: Columns, keys: Iterable[str]) -> dict[str, str | None]:
+def version_bounds(shown: Columns, operators: Columns, keys: Iterable[str]) -> dict[str, str | None]:
     """`spark_version_at_least`, `spark_version_below` and `databricks_runtime_below`, as far as batches tell.
 
-    `executed`: batches of one run; `operators`: one row per batch and operator; `keys`: names of their state metrics.
+    `shown`: batches of one run, or its idle events where none ran; `operators`: one row per batch and operator of
+    these; `keys`: names of their state metrics.
     What is there bounds from below on open-source Spark only: Databricks brings phases to older versions, so what is
     missing bounds from above everywhere.
     """
+    executed = shown.where(~shown["idle"])
     whole = ~shortened(executed)
     least = _newest([*_present(executed, operators, set(keys))])
-    below = _oldest([*_missing(executed, operators, whole)])
+    full = bool((whole if len(executed) else _unabridged(shown)).any())
+    below = _oldest([*_missing(executed, operators, whole, full)])
     if least and below and version_at_least(least, below):
         least = None
     before_commits = COMMIT_OFFSETS_ON_DATABRICKS[1] if _lacks(executed, whole, "commit_offsets_ms") else None
@@ -63,7 +66,7 @@ def _present(executed: Columns, operators: Columns, keys: set[str]) -> Iterator[
         yield "3.1"
 
 
-def _missing(executed: Columns, operators: Columns, whole: np.ndarray) -> Iterator[str]:
+def _missing(executed: Columns, operators: Columns, whole: np.ndarray, full: bool) -> Iterator[str]:
     if not np.isnan(executed["get_end_offset_ms"]).all():
         yield "3.0"
     if _lacks(executed, whole, "commit_offsets_ms"):
@@ -72,16 +75,16 @@ def _missing(executed: Columns, operators: Columns, whole: np.ndarray) -> Iterat
     headed = whole & ~np.isnan(executed["timestamp"]) & ~_without_id(executed)
     if _lacks(executed, headed, "batch_duration_ms"):
         yield "4.0"
-    if _without_times(operators, whole):
+    if full and _without_times(operators):
         yield "3.2"
     old = ~np.isnan(executed["get_offset_ms"] + executed["timestamp"]) & np.isnan(executed["batch_id"])
     if old.any():
         yield "2.2" if (executed["run_id"][old] == executed["id"][old]).all() else "2.3"
 
 
-def _without_times(operators: Columns, whole: np.ndarray) -> bool:
-    """Whether operators tell their rows and neither times nor names, which came together, where nobody shortened."""
-    if np.isnan(operators["rows_total"]).all() or (len(whole) and not whole.any()):
+def _without_times(operators: Columns) -> bool:
+    """Whether operators tell their rows and neither times nor names, which came together."""
+    if np.isnan(operators["rows_total"]).all():
         return False
     return not any(operators["name"]) and bool(np.isnan(operators["commit_ms"]).all())
 
@@ -92,6 +95,12 @@ def shortened(batches: Columns) -> np.ndarray:
     unasked = np.all([np.isnan(batches[name]) for name in _ASKING], axis=0)
     elided = np.array(["durationMs" in (text or "") for text in batches["partial"]], dtype=bool)
     found: np.ndarray = missing | unasked | elided
+    return found
+
+
+def _unabridged(idle: Columns) -> np.ndarray:
+    """Which idle events lack nothing: their few phases do not show whether somebody shortened them."""
+    found: np.ndarray = np.array([text is None for text in idle["partial"]], dtype=bool)
     return found
 
 

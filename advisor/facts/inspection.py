@@ -71,7 +71,7 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
     told = {
         **_sink_and_source(batches),
         **_state(executed, operators, keys),
-        **version_bounds(executed, operators, keys),
+        **version_bounds(events.where(shown), operators, keys),
         "changelog": _changelog(operators),
         "watermarked": _has_any(executed, ("watermark",)) or _unless_lacking(executed, "eventTime"),
         "platform": "databricks" if _has_any(executed, _DATABRICKS_PHASES) or _databricks_words(batches) else None,
