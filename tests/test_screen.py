@@ -343,3 +343,21 @@ def test_little_savings_stand_behind_a_look_at_the_loss() -> None:
 def test_a_long_add_batch_that_nobody_opened_is_not_calm() -> None:
     long = CALM | {"triggerExecution": 20_000, "addBatch": 19_900, "sink": "org.apache.spark.sql.kafka010.KafkaTable"}
     assert entry([long] * 24).screen.calm is None
+
+
+def test_a_step_that_may_set_what_is_set_already_is_not_first() -> None:
+    count = {
+        "operatorName": "stateStoreSave",
+        "numShufflePartitions": 2,
+        "numRowsTotal": 20_000,
+        "numRowsUpdated": 1000,
+    }
+    rows = [
+        CALM
+        | {"operators": [count | {"customMetrics": {"loadedMapCacheHitCount": 0, "loadedMapCacheMissCount": 4 * n}}]}
+        for n in range(30)
+    ]
+    query = entry(rows)
+    offered = {step.id: step.legal for finding in query.findings for step in finding.steps}
+    assert offered["versions-in-memory"] == "if"
+    assert query.best_step is None or query.best_step.step != "versions-in-memory"

@@ -84,6 +84,8 @@ class Promise(Entry, frozen=True, kw_only=False):
 
 KINDS = ("source", "platform")
 """What a step may be made for: elsewhere it does nothing, ends the query, or moves files away."""
+_SETTING = "conf:"
+"""A step that is for one value of a setting only sets what holds already, where it has another."""
 
 
 class Advice(Entry, frozen=True):
@@ -121,8 +123,10 @@ class Advice(Entry, frozen=True):
 
     @property
     def untold_kinds(self) -> tuple[str, ...]:
-        """Of platform and source the facts that nobody knows and that say whether the step is made for this query."""
-        return tuple(fact for fact in KINDS if self.legal == "if" and fact in self.unknown)
+        """What nobody knows and says whether the step is made for this query: its platform, its source, a setting."""
+        if self.legal != "if":
+            return ()
+        return tuple(fact for fact in self.unknown if fact in KINDS or fact.startswith(_SETTING))
 
     @property
     def ends_slow_batches(self) -> bool:

@@ -43,7 +43,7 @@ PRINTED = {
     "query. Cannot continue.": "Undo the change of sources",
     "Error reading delta file file:/c/state/0/0/1.delta of HDFSStateStoreProvider[id = (op=0,part=0)]: "
     "file:/c/state/0/0/1.delta does not exist": "Restore the file",
-    "TypeError: DataStreamWriter.trigger() got an unexpected keyword argument 'realTime'": "Upgrade to Spark 4.2",
+    "TypeError: DataStreamWriter.trigger() got an unexpected keyword argument 'realTime'": "or upgrade to Spark 4.2",
     "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)": "see in the executor's log",
     # by Spark 4.3.0
     "[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming output mode: append. This output mode is not "

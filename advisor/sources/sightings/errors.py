@@ -94,8 +94,9 @@ ERRORS: Final = (
     ),
     KnownError(
         r"trigger\(\) got an unexpected keyword argument ['\"]realTime",
-        "Real-time mode needs Spark 4.2 in Python, and 4.1 in Scala and Java.",
-        "Upgrade to Spark 4.2 or later, or use a micro-batch trigger",
+        "Real-time mode needs Spark 4.2 in Python, and 4.1 in Scala and Java; and a sink that it takes: Kafka, console "
+        "or foreach.",
+        "Use a micro-batch trigger; or upgrade to Spark 4.2 or later, if it writes to Kafka, the console or foreach",
         _MICRO_BATCH,
     ),
     KnownError(
