@@ -361,3 +361,8 @@ def test_a_step_that_may_set_what_is_set_already_is_not_first() -> None:
     offered = {step.id: step.legal for finding in query.findings for step in finding.steps}
     assert offered["versions-in-memory"] == "if"
     assert query.best_step is None or query.best_step.step != "versions-in-memory"
+
+
+def test_a_step_that_fits_every_trigger_that_the_batches_leave_is_a_plain_yes() -> None:
+    (query,) = report(SAMPLES / "LG001" / "rate-to-noop-4.3.0").typed.queries
+    assert query.best_step is not None and query.best_step.advice.legal == "yes"
