@@ -110,6 +110,7 @@ def _trigger(candidates: Candidates) -> None:
 
     What alone is left is known.
     """
+    _not_theirs(candidates)
     for origin in candidates.get("trigger_interval_ms", {}):
         _put(candidates, "trigger", "processing_time", origin)
     found = candidates.get("trigger_one_of")
@@ -119,6 +120,22 @@ def _trigger(candidates: Candidates) -> None:
     found["computed"] = left
     if len(left) == 1:
         _put(candidates, "trigger", left[0], "computed")
+
+
+def _not_theirs(candidates: Candidates) -> None:
+    """An interval that a text names, code above a record say, is not that of batches which start sooner.
+
+    Spark's own line about a late batch is no such text.
+    """
+    written = candidates.get("trigger_interval_ms", {})
+    below = candidates.pop("trigger_interval_below", {}).get("computed")
+    if below is None or "log" not in written or written["log"] < below or _best(candidates, "falling_behind"):
+        return
+    del written["log"]
+    candidates.get("trigger", {}).pop("log", None)
+    for name in ("trigger", "trigger_interval_ms"):
+        if not candidates.get(name, True):
+            del candidates[name]
 
 
 def _async_progress(candidates: Candidates) -> None:

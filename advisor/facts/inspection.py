@@ -14,7 +14,7 @@ import pyarrow as pa
 from advisor.batches import Batches, Columns, lacking
 from advisor.facts.bounds import version_bounds
 from advisor.facts.fact import Known
-from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
+from advisor.facts.trigger import infer_trigger, interval_below, possible_triggers, real_time
 from advisor.stages import LOG_CHECKPOINT
 
 _CHANGELOG_BATCHES: Final = 5
@@ -84,6 +84,8 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         found["slots_held_by"] = Known(held_by, "computed")
     if len(batches.stages) and (batches.stages["what"].astype(str) == LOG_CHECKPOINT).any():
         found["writes_delta"] = Known(True, "computed")  # who only reads a table writes no checkpoint of its log
+    if below := interval_below(executed):
+        found["trigger_interval_below"] = Known(below, "computed")
     left = possible_triggers(executed, sources, str(told["source"]))
     return {**infer_trigger(executed), "trigger_one_of": Known(left, "computed"), **found}
 

@@ -55,6 +55,10 @@ _WAITED: Final = 2
 _MOST_OF_IT: Final = 0.8
 _STEP_SHARE: Final = 0.01
 """How far from an interval the time that a rate tells may lie."""
+_SOONER: Final = 10
+"""Times as long as the time since the trigger before an interval must be, to be ruled out by one start off its grid."""
+_GRID_MS: Final = 500
+"""Intervals of at least twice as much start at its multiples, as people write them."""
 
 Millis = npt.NDArray[np.int64]
 
@@ -128,6 +132,32 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
         return _every(by_rate)
     by_wait = _interval_by_wait(executed)
     return {} if by_wait is None else _every(by_wait, "inferred")
+
+
+def interval_below(executed: Columns) -> int | None:
+    """The interval in ms that the trigger of these batches of one run is shorter than; None where none is ruled out.
+
+    With an interval each batch but the first starts a whole one after the other, or later. One batch alone that began
+    off the grid soon after the trigger before is next to impossible with one many times as long.
+    """
+    found = [*_by_batches(executed), *_by_one_start(executed)]
+    return min(found) if found else None
+
+
+def _by_batches(executed: Columns) -> list[int]:
+    """The most that the interval can be for so many batches in that time, and a little more."""
+    numbers, starts = executed["batch_id"], executed["timestamp"]
+    known = ~np.isnan(numbers) & ~np.isnan(starts)
+    if known.sum() < 2:
+        return []
+    waits, took, cut = np.ptp(numbers[known]) - 1, np.ptp(starts[known]), 1000 * (starts[known] % 1000 == 0).all()
+    return [int((took + cut) / waits) + LATE_MS] if waits >= 1 and took > 0 else []
+
+
+def _by_one_start(executed: Columns) -> list[int]:
+    steps, starts, _ = _since_the_trigger_before(executed)
+    off = starts % _GRID_MS >= LATE_MS
+    return [max(2 * _GRID_MS, int(_SOONER * step)) for step in steps[off]] if not whole_seconds(starts) else []
 
 
 def _every(interval: int, origin: str = "progress") -> dict[str, Known]:
