@@ -64,7 +64,8 @@ def test_the_slowest_batches_say_what_was_slow_in_them(delta: advisor.Report) ->
     assert query.worst
     for batch in query.worst:
         assert batch.inside[0].name == "table_log"
-        assert wording.batch(batch)[4].startswith(f"addBatch {wording.text.ms(batch.phase_ms)}: Delta: ")
+        told = wording.batch(batch)[4]
+        assert told.startswith(f"addBatch {wording.text.ms(batch.phase_ms)}; longer than usual: Delta: ")
 
 
 def test_every_view_opens_it(delta: advisor.Report) -> None:

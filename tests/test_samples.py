@@ -76,6 +76,14 @@ def test_a_step_that_needs_a_new_checkpoint_is_never_a_plain_yes(case: Path) -> 
         assert all(step["legal"] != "yes" for step in steps if step["takes"] == "new_checkpoint")
 
 
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_verdict_names_its_loss_once(case: Path) -> None:
+    for query in report(case).queries:
+        loss, best = query["screen"].get("loss"), query["best_step"]
+        if loss and best and loss.get("rule") == best["rule"]:
+            assert best["title"] not in query["verdict"]
+
+
 def test_every_stable_rule_has_a_sample() -> None:
     stable = {rule.id for rule in load(None).rules.values() if rule.status == "stable"}
     assert stable <= {case.parent.name for case in CASES}

@@ -294,7 +294,7 @@ def _undecided(total: Trial, words: str) -> tuple[TrialVerdict, str]:
     """What to say where the interval holds 0."""
     if total.effect.same:
         return "no difference", f"No difference of {SAME_SHARE:.0%} or more: {words}"
-    enough = f"; about {total.runs_needed} runs would tell" if total.runs_needed else ""
+    enough = f"; about {total.runs_needed:,} runs would tell" if total.runs_needed else ""
     return "cannot say", f"Cannot say after {total.runs} runs{enough}: {words}"
 
 
@@ -318,7 +318,7 @@ def _mean_promise(promises: Sequence[Promise | None]) -> Promise | None:
 
 
 def _measured(total: Effect) -> str:
-    went = f"a typical batch went {milliseconds(total.before)} -> {milliseconds(total.after)}"
+    went = f"a typical batch went {milliseconds(total.before)} → {milliseconds(total.after)}"
     ends = f"{total.difference.low:+,.0f} to {total.difference.high:+,.0f} ms"
     share = total.share
     percent = "" if share is None else f", {share.low * 100:+.0f} to {share.high * 100:+.0f} %"

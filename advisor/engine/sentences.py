@@ -45,8 +45,8 @@ def undo_says(step: Step, window: Window) -> str:
         return sentence(step.undo, window)
     if not step.undo.stages:
         return f"{step.undo.do}: {_settings_in_words(step.undo.change, window)}"
-    stages = "; ".join(
-        f"({i}) {_stage(s.do, s.change, window)}, until {s.until}" for i, s in enumerate(step.undo.stages, 1)
+    stages = ". ".join(
+        f"({i}) {_stage(s.do, s.change, window)}; done when {s.until}" for i, s in enumerate(step.undo.stages, 1)
     )
     return f"{step.undo.do}, in {len(step.undo.stages)} stages. {stages}. {step.undo.costs}"
 

@@ -113,10 +113,10 @@ def verdict(
     who = f"{judged.died:,} of {judged.runs:,} runs stopped" if judged.died > 1 else "The query stopped"
     died = f"{who} with an error: {str(error).rstrip('.;')}. " if error is not None else ""
     lost = f"{loss.says} " if loss else ""
-    return f"{died}{lost}{_advice(judged, best, others, bool(died))}".rstrip()
+    return f"{died}{lost}{_advice(judged, best, loss, others, bool(died))}".rstrip()
 
 
-def _advice(judged: Judged, best: BestStep | None, others: Sequence[str], died: bool) -> str:
+def _advice(judged: Judged, best: BestStep | None, loss: Loss | None, others: Sequence[str], died: bool) -> str:
     findings = [finding for finding in judged.judgement.findings if finding.explained_by is None]
     if judged.fault is not None:
         return f"This run could not be judged, because of a fault in the advisor: {judged.fault}."
@@ -131,8 +131,18 @@ def _advice(judged: Judged, best: BestStep | None, others: Sequence[str], died: 
         problem = findings[0].says if died else f"{findings[0].title}."
         return f"{problem} {step.do}{_condition(step)}."
     saving = _saving(step, len(judged.window))
-    problem = "" if saving else f"{best.title}. "  # a step without a number says too little by itself
+    told = saving or _told_by(loss, best, judged.judgement.findings)
+    problem = "" if told else f"{best.title}. "  # a step without a number says too little by itself
     return f"{problem}{step.do}{saving}{_condition(step)}."
+
+
+def _told_by(loss: Loss | None, best: BestStep, findings: Sequence[Finding]) -> bool:
+    """Whether the sentence of the loss already says what the step's rule found."""
+    if loss is None:
+        return False
+    explains = {finding.explained_by for finding in findings if loss.rule and finding.rule == loss.rule}
+    of_spikes = loss.kind in ("spikes", "slow_batches") and best.advice.ends_slow_batches
+    return of_spikes or loss.rule == best.rule or best.rule in explains
 
 
 def _saving(step: Advice, batches: int) -> str:

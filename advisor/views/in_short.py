@@ -200,7 +200,7 @@ def in_a_line(query: QueryEntry) -> str:
     if query.screen.calm:
         return "keeps up: no rule found anything"
     if loss is None:
-        return query.verdict
+        return f"stopped with an error: {best.advice.do}" if best and query.terminated else query.verdict
     needs_a_checkpoint = _with_a_new_checkpoint(query)
     other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else "no rule knows a change"
     return f"{loss_name(loss)}: {best.advice.do if best else other}"

@@ -61,7 +61,7 @@ def parts(step: Advice) -> list[tuple[str, Paste | None]]:
 
 
 def _heading(number: int, stage: Stage) -> str:
-    return f"Stage {number}: {', '.join(filter(None, (stage.do, f'until {stage.until}')))}"
+    return f"Stage {number}: {f'{stage.do}. ' if stage.do else ''}Done when {stage.until}."
 
 
 def _options(options: Mapping[str, str]) -> list[str]:

@@ -23,7 +23,7 @@ def trial_as_text(tried: Trial, *, width: int = WIDTH, color: bool = False) -> s
     entry = clean_all(tried)
     page.print(Text(entry.says, style=STYLES.get(entry.verdict, "bold")))
     table(page, TITLE, _HEADINGS, effect_rows(entry))
-    for title, rows in (("On trial", _change(entry)), ("Promises", promise_rows(entry)), ("Runs", _runs(entry))):
+    for title, rows in (("On trial", changes(entry)), ("Promises", promise_rows(entry)), ("Runs", runs(entry))):
         grid(page, title, rows, STYLES)
     grid(page, "Note", (("-", words) for words in entry.limits), STYLES)
     return written(page)
@@ -37,23 +37,25 @@ def trial_as_markdown(tried: Trial) -> str:
 def _page(entry: Trial) -> Iterator[str]:
     yield f"# Trial\n\n**{escape(entry.says)}**"
     yield from effects_as_markdown(_HEADINGS, entry)
-    changes = list(_change(entry))
-    if changes:
+    made = list(changes(entry))
+    if made:
         yield "\n### On trial"
-        yield from (f"\n{escape(where)}:\n\n{fenced(lines.splitlines())}" for where, lines in changes)
+        yield from (f"\n{escape(where)}:\n\n{fenced(lines.splitlines())}" for where, lines in made)
     yield from section("Promises", promise_rows(entry))
-    yield from section("Runs", _runs(entry))
+    yield from section("Runs", runs(entry))
     yield from section("Note", (("", words) for words in entry.limits))
 
 
-def _change(entry: Trial) -> Iterator[tuple[str, str]]:
+def changes(entry: Trial) -> Iterator[tuple[str, str]]:
+    """(where it belongs, the lines) of what was tried."""
     for group in paste.pastes(entry.change):
         yield group.where, "\n".join(group.lines)
     for step in entry.change.code:
         yield "in your code", step
 
 
-def _runs(entry: Trial) -> Iterator[tuple[str, str]]:
+def runs(entry: Trial) -> Iterator[tuple[str, str]]:
+    """(side, its runs with their typical batches), and how many task slots they took."""
     for side in ("baseline", "candidate"):
         runs = [run for run in entry.runs if run.side == side]
         levels = [text.ms(run.typical_ms) for run in runs if run.typical_ms is not None]

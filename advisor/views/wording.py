@@ -226,6 +226,8 @@ def fact_value(value: object) -> str:
     """A fact's value as people read it."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return " or ".join(map(fact_value, value))
     return text.UNKNOWN if value is None else str(value)
 
 
@@ -272,5 +274,6 @@ def batch(found: WorstBatch) -> tuple[str, str, str, str, str]:
         text.moment(found.timestamp),
         text.ms(found.trigger_execution_ms),
         text.amount(found.input_rows, "rows"),
-        f"{text.phase(found.phase)} {text.ms(found.phase_ms)}" + (f": {slow(found.inside)}" if found.inside else ""),
+        f"{text.phase(found.phase)} {text.ms(found.phase_ms)}"
+        + (f"; longer than usual: {slow(found.inside)}" if found.inside else ""),
     )

@@ -55,6 +55,14 @@ def test_where_nothing_is_promised_or_spark_refuses_only_what_is_stands_there(
     assert chart.spec["layer"][0]["encoding"]["color"]["legend"] is None
 
 
+def test_a_step_that_ends_slow_batches_moves_no_other_batch(tmp_path: Path) -> None:
+    query = promising(made(tmp_path, [BATCH] * 40), Promise(10.0, 20.0, 50.0))
+    assert query.best_step is not None
+    step = msgspec.structs.replace(query.best_step.advice, saves_of="spike_share")
+    chart = drawn(msgspec.structs.replace(query, best_step=msgspec.structs.replace(query.best_step, advice=step)))
+    assert len(chart["distribution"].spec["layer"]) == 1 and "After the step" not in chart["distribution"].words
+
+
 def test_an_upper_bound_is_a_band_without_a_line(tmp_path: Path) -> None:
     chart = drawn(promising(made(tmp_path, [BATCH] * 40), Promise(0.0, None, 50.0)))["distribution"]
     assert len(chart.spec["layer"]) == 2 and "expected" not in chart.words

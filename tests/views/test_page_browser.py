@@ -120,11 +120,19 @@ def test_print_shows_what_is_folded_and_hides_what_is_pressed(context: Any, one:
     assert opened.pdf().startswith(b"%PDF")
 
 
-def test_a_phone_scrolls_down_only(context: Any, one: Path, many: Path) -> None:
+CUT = """[...document.querySelectorAll('.wide')].filter(each => each.clientWidth && each.scrollWidth > each.clientWidth)
+.map(each => each.getAttribute('aria-label'))"""
+"""The tables of which a part is outside the picture."""
+
+
+@pytest.mark.parametrize("width", [360, 1000])
+def test_neither_a_phone_nor_half_a_screen_scrolls_sideways(context: Any, one: Path, many: Path, width: int) -> None:
     for path in (one, many):
         opened = Opened(context, path).page
-        opened.set_viewport_size({"width": 360, "height": 740})
-        assert opened.evaluate("document.documentElement.scrollWidth") <= 360
+        opened.set_viewport_size({"width": width, "height": 740})
+        opened.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        assert opened.evaluate(CUT) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -13,6 +13,7 @@ from advisor.metrics.words import interval
 from advisor.views import text
 from advisor.views.clean import ascii_json, clean, clean_all
 from advisor.views.paste import parts, pastes
+from advisor.views.wording import fact_value
 from tests.views.reports import OFF, STORAGE, advice
 
 
@@ -139,13 +140,17 @@ def test_nothing_to_paste() -> None:
     assert pastes(Change()) == []
 
 
+def test_a_fact_with_several_values_reads_as_a_choice() -> None:
+    assert fact_value(["unspecified", "processing_time"]) == "unspecified or processing_time"
+
+
 def test_stages_have_their_headings() -> None:
     assert [heading for heading, _ in parts(advice(OFF))] == [
-        "Stage 1: until two more batches have been written",
-        "Stage 2: until the query runs",
+        "Stage 1: Done when two more batches have been written.",
+        "Stage 2: Done when the query runs.",
     ]
     by_hand = advice(OFF | {"stages": [{"do": "Stop the query", "change": {}, "until": "it is gone"}]})
-    assert parts(by_hand) == [("Stage 1: Stop the query, until it is gone", None)]
+    assert parts(by_hand) == [("Stage 1: Stop the query. Done when it is gone.", None)]
 
 
 def test_json_is_the_same_in_ascii() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from advisor.contract import Trial
+from advisor.views.notebook.card import trial_as_html
 from advisor.views.trial import trial_as_markdown, trial_as_text
 from tests.views.test_comparison import faster
 
@@ -55,6 +56,12 @@ def test_as_text(golden: Golden) -> None:
 
 def test_as_markdown(golden: Golden) -> None:
     golden("trial.md", trial_as_markdown(tried()))
+
+
+def test_its_card_shows_what_was_tried_and_the_runs() -> None:
+    card = trial_as_html(tried())
+    assert "on writeStream:" in card and "asyncProgressTrackingEnabled&#34;, &#34;true&#34;" in card
+    assert "baseline: 1 run, 40 steady batches: 120 ms" in card
 
 
 def test_what_spark_says_adds_no_markup() -> None:

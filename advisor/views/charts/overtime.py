@@ -97,8 +97,11 @@ def _latency(query: QueryEntry, series: Series) -> Chart | None:
 
 
 def _rates(series: Series) -> Chart | None:
-    lines = {"rows a second, in": series.input_rows_per_second, "rows a second, able": series.processed_rows_per_second}
-    return _line("rates", "Input rate, and the rate at which batches process", "rows/s", lines, series)
+    lines = {
+        "rows that arrive": series.input_rows_per_second,
+        "rows that a batch can do": series.processed_rows_per_second,
+    }
+    return _line("rates", "Rows a second: arriving, and what a batch can do", "rows/s", lines, series)
 
 
 def _lines(query: QueryEntry, series: Series) -> Iterable[Chart | None]:
@@ -144,7 +147,7 @@ def _line(
             "color": color if len(known) > 1 else {"value": _COLOURS[0]},
         },
     }
-    most = ", ".join(f"{label} at most {_amount(_most(values), unit)}" for label, values in known.items())
+    most = "; ".join(f"{label}: at most {_amount(_most(values), unit)}" for label, values in known.items())
     return Chart(
         name,
         caption,

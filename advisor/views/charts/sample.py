@@ -29,9 +29,9 @@ def distribution(query: QueryEntry, sample: Sample) -> Chart:
 
 
 def _promise(query: QueryEntry) -> Promise | None:
-    """What the best step promises of a batch, as long as Spark may take it."""
+    """What the best step promises of every batch alike, as long as Spark may take it."""
     best = query.best_step.advice if query.best_step else None
-    return None if best is None or best.legal == "no" else best.saves_ms
+    return None if best is None or best.legal == "no" or best.ends_slow_batches else best.saves_ms
 
 
 def _said(query: QueryEntry, sample: Sample, promise: Promise) -> str:

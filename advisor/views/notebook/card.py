@@ -19,6 +19,7 @@ from advisor.views.effects import effect_rows, headings, promise_rows
 from advisor.views.proof import proof_by_run
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
+from advisor.views.trial import changes, runs
 
 CARDS = 10
 """Queries that get a card; the others are counted."""
@@ -118,4 +119,6 @@ def _compared(entry: Comparison | Trial, name: str, before: str) -> dict[str, An
         "promises": list(promise_rows(entry)),
         "rows": list(effect_rows(entry)),
         "headings": headings(before, "candidate" if before == "baseline" else "after"),
+        "changes": list(changes(entry)) if isinstance(entry, Trial) else [],
+        "runs": list(runs(entry)) if isinstance(entry, Trial) else [],
     }

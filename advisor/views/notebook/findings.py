@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -15,6 +17,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
+_WIDTHS = {"query": "7em", "step": "14em", "gain": "16em", "says": "24em"}
+"""Of the columns that hold sentences, as they are to be read."""
+
+
 class Findings(pd.DataFrame):
     """A data frame of which a cell shows every sentence whole."""
 
@@ -25,8 +31,9 @@ class Findings(pd.DataFrame):
     def _repr_html_(self) -> str:
         with pd.option_context("display.max_colwidth", None, "display.max_columns", None):
             shown: str = super()._repr_html_()  # type: ignore[misc]
-        left = shown.replace("<th>", '<th style="text-align: left">')
-        return left.replace("<td>", '<td style="text-align: left; vertical-align: top">')
+        names = cycle(self.columns)
+        left = re.sub("<t([hd])>", lambda cell: f'<t{cell[1]} style="text-align: left; vertical-align: top">', shown)
+        return re.sub('<td style="', lambda cell: f"{cell[0]}min-width: {_WIDTHS.get(next(names), 'auto')}; ", left)
 
 
 def findings(report: Report) -> Findings:
