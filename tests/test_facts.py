@@ -361,6 +361,20 @@ class TestTrigger:
         assert self.told([1040] * 6, [100] * 6) == {}
         assert self.told([100] * 10, [96] * 10) == {}
 
+    def test_one_wait_that_ends_at_a_multiple_tells_it_unless_the_batch_before_took_that_long(self) -> None:
+        def told(before: int) -> Known | None:
+            rows = [{"triggerExecution": before, "numInputRows": 0}, {"triggerExecution": 1900, "interval": 9700}]
+            made = frame([BATCH | row for row in rows])
+            second = int(made["timestamp"][1].as_py().timestamp() * 1000)
+            moved = pc.add(
+                made["timestamp"], pa.scalar(timedelta(milliseconds=15018 - second % 30000), pa.duration("ms"))
+            )
+            at = made.schema.get_field_index("timestamp")
+            return computed(made.set_column(at, "timestamp", moved)).get("trigger_interval_ms")
+
+        assert told(900) == Known(15000, "inferred")
+        assert told(9541) is None
+
 
 class TestEvidence:
     def test_what_names_no_run_counts_where_a_log_holds_one_query(self) -> None:

@@ -36,7 +36,7 @@ _STORES: Final = (
 _PLACES: Final = f"{_STORES}|files?|socket|rate|console|memory|noop|foreachBatch|foreach"
 _ARROW: Final = re.compile(
     rf"(?i)\b({_PLACES})\b"
-    rf"(?:[^\n]{{0,40}}?(?:->|→|=>)[^\n]{{0,40}}?|[ -](?:in)?to[ -](?:an?[ ]|the[ ])?)\b({_PLACES})\b"
+    rf"(?:[^\n]{{0,40}}?(?:->|→|=>)(?! name:)[^\n]{{0,40}}?|[ -](?:in)?to[ -](?:an?[ ]|the[ ])?)\b({_PLACES})\b"
 )
 _WRITTEN_TO: Final = re.compile(
     r"(?i)\b(?:write|writes|writing|save|saves|saving|sink|index|indexing|insert|inserting|upsert|upserting|gravo|grava|"
@@ -44,7 +44,7 @@ _WRITTEN_TO: Final = re.compile(
 )
 _READ_IN_WORDS: Final = re.compile(r"(?i)\b(?:from|de|do|aus)[ ](kafka|kinesis)\b")
 _KEEPS_STATE: Final = re.compile(
-    r"applyInPandasWithState|transformWithState|[mM]apGroupsWithState|dropDuplicatesWithinWatermark"
+    r"applyInPandasWithState|transformWithState|[mM]apGroupsWithState(?!\.\w)|dropDuplicatesWithinWatermark"
 )
 _MAY_KEEP_STATE: Final = re.compile(r"\.(?:groupBy|groupByKey|dropDuplicates|distinct)\s*\(|(?i:\bgroup\s+by\b)")
 _JOINED: Final = re.compile(r"(?is)\.join\(.{0,400}?\bbetween\b.{0,200}?\binterval\b")
