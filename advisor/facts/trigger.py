@@ -196,7 +196,7 @@ def _interval_by_wait(executed: Columns) -> int | None:
 
 
 def _since_the_trigger_before(executed: Columns) -> tuple[npt.NDArray[np.float64], Millis, npt.NDArray[np.float64]]:
-    """Of each batch that tells its rate: ms since the trigger before, its start, the longer of it and the one before."""
+    """Of each batch that tells its rate: ms since the trigger before, its start, the longer of it and the last."""
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = executed["input_rows"] / executed["input_rows_per_second"] * 1000
     told = np.isfinite(steps) & ~np.isnan(executed["timestamp"]) & (executed["input_rows_per_second"] > 0)
