@@ -212,11 +212,18 @@ def _differences(rule: Rule, example: Example, judged: Window, answer: Finding |
 def _decided(rule: Rule, judged: Window, answer: Finding | Skipped | None) -> str:
     """What the answer hangs on: the reason, the condition that keeps the rule quiet, or the number it fires by."""
     if isinstance(answer, Skipped):
-        return answer.reason
+        return answer.reason + _too_long(judged)
     if answer is None:
         quiet = why_quiet(rule, judged, rule.levels)
         return quiet.margin if isinstance(quiet, Passed) else quiet.reason
     return f"{_number(rule, judged)}, and nothing that it requires is unknown or fails"
+
+
+def _too_long(judged: Window) -> str:
+    """That the example's phases are longer than its batch, so that no batch counts; else empty."""
+    if len(judged) or not judged.executed["impossible"].any():
+        return ""
+    return ": the phases of `row` together are longer than its triggerExecution"
 
 
 def _number(rule: Rule, judged: Window) -> str:

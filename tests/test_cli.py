@@ -336,6 +336,7 @@ def test_rules_are_listed_and_shown() -> None:
 def test_steps_are_listed_and_shown() -> None:
     listed = {row["step"]: row for row in json.loads(run("steps", "list", "--format", "json").output)}
     assert listed["async-progress"]["rules"].startswith("CF002, LG001")
+    assert listed["cure-of-the-error"]["do"] == "What to do about a well-known error"
     page = run("steps", "show", "async-progress").output
     assert page.startswith("### async-progress\n") and "- Undo: " in page
     assert json.loads(run("steps", "show", "async-progress", "--format", "json").output)["takes"] == "restart"

@@ -56,6 +56,8 @@ def test_a_rule_of_a_family_lands_in_its_folder(tmp_path: Path) -> None:
          "expected fires, got quiet, because stateful is true"),
         ("trigger: unspecified, spark", "trigger: real_time, spark", "got quiet, because trigger is real_time"),
         ("count: 60", "count: 3", "expected fires, got skipped, because needs 10 steady batches, there are 3"),
+        ("queryPlanning: 200, addBatch: 180", "queryPlanning: 300, addBatch: 180",
+         "the phases of `row` together are longer than its triggerExecution"),
         ("level: medium", "level: high", "expected level high, got medium, because query_planning_share is 50"),
         ("because: stateful", "because: sink", "which does not name 'sink'"),
         ("unknown: [stateful]", "unknown: []", "expected skipped, got fires"),

@@ -106,7 +106,7 @@ def _evidence(rule: Rule) -> str:
 
 
 def _step(step: Step) -> str:
-    lines = [f"### {step.id}\n", f"{step.do}. Takes {_TAKES[step.takes]}.\n"]
+    lines = [f"### {step.id}\n", f"{step.does}. Takes {_TAKES[step.takes]}.\n"]
     lines += _lines("Meant when", step.when) + _lines("Not meant when", step.unless) + _legal(step)
     lines.append(f"- Saves: {_promise(step)}")
     undo = step.undo if isinstance(step.undo, str) else f"[{step.undo.id}](#{step.undo.id})"

@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from advisor.catalogue.condition import Condition, Model, Stat, Text
 from advisor.contract import Semantics, Status, Takes
+from advisor.facts.names import FACTS
 
 _NAME = re.compile(r"\{([a-z][a-z0-9_:.]*)\}")
 StepId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -118,6 +119,12 @@ class StepBody(Model):
     saves: Saves | None = None
     costs: Text
     check: Text
+
+    @property
+    def does(self) -> str:
+        """What to do, where no run fills in what stands in braces: a fact then by its meaning."""
+        said = _NAME.sub(lambda name: FACTS[name[1]].meaning if name[1] in FACTS else name[0], self.do)
+        return said[:1].upper() + said[1:]
 
     @model_validator(mode="after")
     def _stages_in_order(self) -> StepBody:

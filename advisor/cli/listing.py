@@ -49,7 +49,7 @@ def steps(catalogue: Catalogue) -> list[Row]:
         for step in catalogue.steps
     }
     return [
-        {"step": one.id, "do": one.do, "takes": one.takes.replace("_", " "), "rules": by[one.id]}
+        {"step": one.id, "do": one.does, "takes": one.takes.replace("_", " "), "rules": by[one.id]}
         for one in catalogue.steps.values()
     ]
 
