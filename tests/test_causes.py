@@ -64,6 +64,11 @@ def test_parts_stand_beside_their_batch_and_nothing_beside_others() -> None:
     assert window.batches["slots_wait_ms"][numbers.index(2)] == 40
 
 
+def test_batches_whose_jobs_nobody_saw_generate_no_code() -> None:
+    seen = {number: {"jobs": 1, "code_generated_ms": 5.0} for number in range(4)}
+    assert ms(opened([BATCH] * 12, {}, seen), "code_generated_ms") == 5
+
+
 def test_a_run_of_which_nothing_shows_the_jobs_has_no_parts_and_no_stages() -> None:
     batches = Reading.of(table(events([BATCH] * 2))).batches
     run = batches["run_id"][0].as_py()

@@ -73,7 +73,7 @@ def code_generated_ms(window: Window) -> Batchwise:
     if isinstance(told, Missing):
         return told
     most: np.ndarray = np.fmin(told, window.batches["add_batch_ms"] + window.batches["query_planning_ms"])
-    return most
+    return np.where(np.isnan(told), np.nan, most)
 
 
 @batch_metric("ms", phases=("add_batch_ms",))
