@@ -96,7 +96,7 @@ def test_findings_begin_with_what_a_reader_wants_and_show_whole_sentences() -> N
     assert said in frame._repr_html_() and said in frame[["says"]]._repr_html_()
     assert re.findall(r"min-width: ([^;]*); [^>]*>([^<]*)", frame[["level", "says"]]._repr_html_()) == [
         ("auto", "high"),
-        ("24em", said),
+        ("17em", said),
     ]
     assert frame.loc[0, "step"] == "no setting is known that helps"
 

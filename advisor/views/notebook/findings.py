@@ -17,7 +17,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-_WIDTHS = {"query": "7em", "step": "14em", "gain": "16em", "says": "24em"}
+_WIDTHS = {"query": "6em", "step": "9em", "gain": "12em", "says": "17em"}
 """Of the columns that hold sentences, as they are to be read."""
 
 
