@@ -74,6 +74,14 @@ def test_the_page_holds_verdict_code_phases_and_charts(page: str, sample: contra
         assert f'<th scope="row">{phase}</th>' in page
 
 
+def test_a_trouble_that_the_verdict_names_stands_there_once() -> None:
+    said, other = "The slowest batches take 147 ms, the median one 46 ms.", "The watermark stands still."
+    query = slow() | {"verdict": f"36 ms is addBatch. {said}"}
+    query["screen"] = query["screen"] | {"troubles": [said, other]}
+    page = report_as_page(report(query))
+    assert page.count(said) == 1 and page.count(other) == 1
+
+
 def test_nothing_is_fetched_and_only_the_named_script_and_style_run(page: str) -> None:
     style, script = (re.search(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL) for tag in ("style", "script"))
     policy = next(e[1]["content"] for e in Seen(page).elements if e[1].get("http-equiv") == "Content-Security-Policy")
