@@ -56,3 +56,42 @@ def test_an_interval_in_spark_s_own_line_stays(tmp_path: Path) -> None:
     )
     query = only(told(tmp_path, line, progress(412, 7_271, 137)))
     assert value(query, "trigger_interval_ms") == 2000
+
+
+JAVA = "res7: java.util.Map[String,Long] = {triggerExecution=84, queryPlanning=2, getBatch=6, addBatch=41, walCommit=31"
+
+
+def test_a_whole_map_of_durations_bounds_the_version(tmp_path: Path) -> None:
+    query = only(told(tmp_path, "scala> q.lastProgress.durationMs", JAVA + ", getOffset=0}"))
+    assert value(query, "spark_version_below") == "3.4"
+    assert (query["best_step"], value(query, "async_progress")) == (None, False)
+
+
+@pytest.mark.parametrize("end", ["}", ", ...}", ", getOffset=0", ""])
+def test_a_map_of_durations_that_may_not_be_whole_bounds_nothing(tmp_path: Path, end: str) -> None:
+    data = told(tmp_path, "scala> q.lastProgress.durationMs", JAVA + end)
+    assert value(only(data), "spark_version_below") is None
+
+
+HAND_MADE = """
+// numInputRows : 5200,
+// durationMs : {
+//   addBatch : 8100,
+//   getBatch : 20,
+//   triggerExecution : 8422
+//   walCommit : 61
+// }
+// sources,
+"""
+
+
+def test_one_comma_that_was_forgotten_is_no_loss(tmp_path: Path) -> None:
+    data = told(tmp_path, "query.recentProgress // we see this:", HAND_MADE)
+    assert only(data)["verdict"].startswith("8.1 s of an 8.4 s batch")
+    assert "durationMs" not in data["input"]["partial"][0]["lacks"]
+
+
+def test_numbers_on_lines_that_all_lack_a_comma_may_be_cut(tmp_path: Path) -> None:
+    data = told(tmp_path, pretty({"durationMs": {"addBatch": 8100, "getBatch": 20, "walCommit": 7}}).replace(",", ""))
+    assert data["input"]["partial"][0]["lacks"][0] == "id"
+    assert "durationMs" in data["input"]["partial"][0]["lacks"]

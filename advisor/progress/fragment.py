@@ -67,6 +67,7 @@ class _Reader:
         self.at = begin
         self.in_part: set[str] = set()
         self._stopped = False
+        self._forgotten = False
         self._depth = 0
 
     def outermost(self) -> tuple[dict[str, Any], bool]:
@@ -185,12 +186,21 @@ class _Reader:
     def _number(self, token: _Token) -> Any:
         """The number, if something behind it shows that it ends there; with a decimal comma if it has one."""
         following = self._peek()
+        if token.text.isdigit() and not self._forgotten and self._begins_the_next_line(following, token):
+            self._forgotten = True
+            return _of_number(token.text)
         if following is None or following.text not in (",", "}", "]", ")"):
             return _LOST
         rest = self._next(following.end)
         if following.text == "," and rest is not None and rest.kind == "number" and rest.start == token.end + 1:
             return self._with_comma(token, rest)
         return _of_number(token.text)
+
+    def _begins_the_next_line(self, token: _Token | None, before: _Token) -> bool:
+        """Whether a token is a key on a line behind that of another: one comma was forgotten; of several, all may be
+        lines that were cut.
+        """
+        return token is not None and self._is_key(token) and "\n" in self._text[before.end : token.start]
 
     def _with_comma(self, token: _Token, rest: _Token) -> Any:
         """`184,938` may be thousands or a fraction and stays unknown; `184,9384` is a fraction."""

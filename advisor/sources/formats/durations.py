@@ -20,6 +20,8 @@ _NAMED = re.compile(
     rb"(?:[:=|~,;]|takes|took|is|of)?[ \t~*`]*(?:\xe2\x89\x88[ \t]*)?(?=\d|PT\d)"
 )
 _LONGEST_SPAN = 40
+_MAP = re.compile(rb"\{[ \t]*(?:[a-zA-Z]{1,30}[ \t]*=[ \t]*\d{1,15}(?:,[ \t]*|(?=[ \t]*\}))){3,40}[ \t]*\}")
+"""A map as Java prints it."""
 _RATE = re.compile(
     rb"\b(Input Rate|Process Rate|inputRowsPerSecond|processedRowsPerSecond)\b[ \t]*(?:\(?avg\)?)?[ \t]*[:=|~]?[ \t]*"
     rb"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d+)?)(?![\d,.])"
@@ -40,8 +42,10 @@ def alone(buffer: Buffer) -> Iterator[Piece]:
     raw = bytes(buffer[:_MOST])
     groups = list(_groups(raw))
     rates = _rates(raw) if len(groups) == 1 else {}
+    maps = [match.span() for match in _MAP.finditer(raw)]
     for group, start, end in groups:
-        yield from _record(group, rates, start, end)
+        whole = any(opened < start and end < closed for opened, closed in maps)
+        yield from _record(group, rates, start, end, whole=whole)
 
 
 def _groups(raw: bytes) -> Iterator[tuple[dict[str, int], int, int]]:
@@ -86,7 +90,8 @@ def _number(name: str, text: str) -> int | None:
     return None if span is None else round(span[0])
 
 
-def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int) -> Iterator[Piece]:
+def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int, *, whole: bool) -> Iterator[Piece]:
+    """The record of a group; only of a `whole` map it is known that these are all durations."""
     rows: dict[str, float] = {name: group[name] for name in ("batchId", "numInputRows") if name in group}
     durations = {name: ms for name, ms in group.items() if name not in rows}
     summed = with_sum(durations)
@@ -95,6 +100,6 @@ def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int
     if "numInputRows" not in rows and "processedRowsPerSecond" in rates:  # Spark divides rows by the trigger's length
         rows["numInputRows"] = round(rates["processedRowsPerSecond"] * durations["triggerExecution"] / 1000)
     text = msgspec.json.encode({**rows, **rates, "durationMs": durations}).decode()
-    partial = of_fragment(read_fragment(f"{text[:-2]}, ...}}}}"))  # nobody says that these are all
+    partial = of_fragment(read_fragment(text if whole else f"{text[:-2]}, ...}}}}"))
     if partial is not None:
         yield Piece(start, end, partial._replace(says=f"{partial.says}; {SUMMED}") if summed else partial)
