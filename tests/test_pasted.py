@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from advisor.errors import InputError
 from tests.made import event
 from tests.sources.variants import KAFKA, pretty
-from tests.test_questions import only, told, value
+from tests.test_questions import MARK, only, told, value
 
 CODE = 'df.writeStream.format("console").trigger(processingTime="20 seconds").start()'
 WARM = {
@@ -95,3 +98,72 @@ def test_numbers_on_lines_that_all_lack_a_comma_may_be_cut(tmp_path: Path) -> No
     data = told(tmp_path, pretty({"durationMs": {"addBatch": 8100, "getBatch": 20, "walCommit": 7}}).replace(",", ""))
     assert data["input"]["partial"][0]["lacks"][0] == "id"
     assert "durationMs" in data["input"]["partial"][0]["lacks"]
+
+
+def _advised(folder: Path, sink: str, batches: int = 1) -> str:
+    row = WARM | {"sink": sink, "triggerExecution": 210, "addBatch": 150}
+    made = [pretty(event(number, 20_000 * number, 20_000, row)) for number in range(40, 40 + batches)]
+    (query,) = told(folder, CODE.replace("console", "parquet" if sink.startswith("File") else "console"), *made)[
+        "queries"
+    ]
+    assert query["best_step"]["step"] == "interval-no-longer-than-needed"
+    (step,) = [step for one in query["findings"] for step in one["steps"] if step["id"] == query["best_step"]["step"]]
+    return str(step["change"]["trigger"]["processing_time"])
+
+
+@pytest.mark.parametrize(
+    ("sink", "batches", "advised"),
+    [
+        ("ConsoleTable", 1, "420 milliseconds"),
+        ("ConsoleTable", 12, "280 milliseconds"),
+        ("FileSink[/t]", 1, "2000 milliseconds"),
+        ("FileSink[/t]", 12, "2000 milliseconds"),
+    ],
+)
+def test_an_interval_is_not_taken_from_one_batch_alone_nor_makes_too_many_files(
+    tmp_path: Path, sink: str, batches: int, advised: str
+) -> None:
+    assert _advised(tmp_path, sink, batches) == advised
+
+
+def test_a_step_saves_no_more_wait_than_there_was(tmp_path: Path) -> None:
+    row = {"triggerExecution": 240, "addBatch": 180}
+    query = only(told(tmp_path, CODE, progress(1, 20_001, 6_000, **row)))
+    assert query["metrics"]["interval_wait_ms"]["value"] == pytest.approx((6_000 - 480) / 2)
+
+
+def _durations(**more: int) -> str:
+    return pretty({"numInputRows": 90, "durationMs": {"queryPlanning": 30, "getEndOffset": 1, **more}})
+
+
+def test_records_without_name_and_time_stay_as_their_author_ordered_them(tmp_path: Path) -> None:
+    data = told(
+        tmp_path, "Without tuning:", _durations(addBatch=9800, triggerExecution=9990, walCommit=41),
+        "With one partition:", _durations(addBatch=310, triggerExecution=540, walCommit=88),
+        "With more memory:", _durations(addBatch=350, triggerExecution=610, walCommit=95),
+    )  # fmt: skip
+    took = [query["metrics"]["trigger_execution_ms"]["p50"] for query in data["queries"]]
+    assert took == [9990, 540, 610]
+
+
+def test_a_phase_that_somebody_left_out_took_no_known_time(tmp_path: Path) -> None:
+    kept = {key: WARM[key] for key in ("numInputRows", "sources")}
+    record = event(7, 70_000, 10_000, kept | {"triggerExecution": 7_800, "addBatch": 7_100, "sink": "DeltaSink[/t]"})
+    query = only(told(tmp_path, MARK + json.dumps(record)))
+    reasons = {entry["rule"]: entry["reason"] for entry in query["skipped"]}
+    assert {reasons.get(rule) for rule in ("LG001", "LG003", "LG004")} == {"no batch reports it"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("It logs `WARN ProcessingTimeExecutor: Current batch is falling behind` all day.", "not its figures"),
+        (
+            '"e2eLatencyMs" : {"P0" : 2.0, "P50" : 31.0, "P99" : 75.0}',
+            "real-time mode measured: end to end 31 ms (p50) and 75 ms (p99)",
+        ),
+    ],
+)
+def test_a_text_without_progress_is_told_what_it_is(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)):
+        told(tmp_path, text)

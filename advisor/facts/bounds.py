@@ -24,7 +24,7 @@ _FIRST_METRICS: Final = {
 """State metrics and the first version of open-source Spark that reports them."""
 _FIRST_OPERATORS: Final = {"transformWithState": "4.0", "dedupeWithinWatermark": "3.5"}
 """How the names of state operators begin, and the first version of open-source Spark that has them."""
-_ALWAYS: Final = ("trigger_execution_ms", "query_planning_ms", "wal_commit_ms", "add_batch_ms")
+ALWAYS: Final = ("trigger_execution_ms", "query_planning_ms", "wal_commit_ms", "add_batch_ms")
 """Phases of every batch in every version: an event that lacks one was shortened, and lacks others for that reason."""
 _ASKING: Final = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms")
 """Phases of which every batch has one, but for the first after a restart, whose offsets are in the log."""
@@ -91,7 +91,7 @@ def _without_times(operators: Columns) -> bool:
 
 def shortened(batches: Columns) -> np.ndarray:
     """Which batches have durations that somebody shortened, or that miss phases which every version reports."""
-    missing = np.any([np.isnan(batches[name]) for name in _ALWAYS], axis=0)
+    missing = np.any([np.isnan(batches[name]) for name in ALWAYS], axis=0)
     unasked = np.all([np.isnan(batches[name]) for name in _ASKING], axis=0)
     elided = np.array(["durationMs" in (text or "") for text in batches["partial"]], dtype=bool)
     found: np.ndarray = missing | unasked | elided

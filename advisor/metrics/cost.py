@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.metrics.latency import record_latency_ms
-from advisor.metrics.numbers import fact_number, known, mean, quantile, rank_correlation
+from advisor.metrics.numbers import fact_number, known, mean, median, quantile, rank_correlation
 from advisor.metrics.phases import offset_log_ms
 from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, remembered, window_metric
 from advisor.metrics.slopes import theil_sen
@@ -20,6 +20,9 @@ MOST_FOR_FIT = 400  # Theil-Sen looks at all pairs
 ROWS_MUST_VARY = 1.2  # p90 / p10 of the rows
 ROWS_FOLLOW_BATCH = 0.5  # rank correlation of rows with the interval before them
 SAFETY = 1.3  # advised interval over the shortest stable one
+FEWEST_FOR_P95, SAFETY_OF_FEW = 10, 2.0  # of fewer batches p95 is one of them, and a longer one will come
+MOST_MORE_COMMITS = 10  # to which nobody is sent whose sink keeps the files of each batch
+_KEEPS_NO_FILES = ("kafka", "console", "memory", "noop", "foreach")
 ADVISED_LOG_INTERVAL_MS = 5000  # the documented example for a queue that is full
 SHORTEST_REAL_TIME_MS = 5_000.0  # Spark refuses a shorter one
 USUAL_REAL_TIME_MS = 60_000.0
@@ -114,23 +117,42 @@ def interval_shortfall_ms(window: Window) -> Windowed:
 
 @window_metric("ms")
 def advised_interval_ms(window: Window) -> Windowed:
-    """1.3 x the shortest stable interval, or, where that cannot be fitted, 1.3 x p95 of the batch; rounded up."""
+    """1.3 x the shortest stable interval, or, where that cannot be fitted, 1.3 x p95 of the batch; rounded up.
+
+    Of fewer than ten batches 2 x p95. A tenth of the set interval at least where the sink may keep files of each batch
+    and nobody told the latency that is wanted: ten times as many files are enough for one step.
+    """
     if not len(window):
         return Missing("there are no steady batches")
     shortest = shortest_stable_interval_ms(window)
     p95 = quantile(window.batches["trigger_execution_ms"], 0.95)
     if np.isnan(p95):
         return Missing("no batch tells how long it took")
+    safety = SAFETY_OF_FEW if len(window) < FEWEST_FOR_P95 else SAFETY
     # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
-    advised = rounded_up(max(1.0, SAFETY * (shortest.safe if isinstance(shortest, Estimate) else p95)))
-    return Estimate.exactly(advised)
+    holds = max(1.0, SAFETY * shortest.safe if isinstance(shortest, Estimate) else safety * p95)
+    return Estimate.exactly(rounded_up(max(holds, _for_the_files_ms(window))))
+
+
+def _for_the_files_ms(window: Window) -> float:
+    """The interval that makes ten times the commits of the set one; 0 where files are no concern, or the target is."""
+    if window.facts.value("sink") in _KEEPS_NO_FILES or fact_number(window, "latency_target_ms") is not None:
+        return 0.0
+    return (fact_number(window, "trigger_interval_ms") or 0.0) / MOST_MORE_COMMITS
 
 
 @window_metric("ms", time="latency")
 def interval_wait_ms(window: Window) -> Windowed:
-    """Half of what the trigger interval is longer than the advised one: the mean wait that a record is spared."""
+    """Half of what the trigger interval is longer than the advised one: the mean wait that a record is spared.
+
+    Batches that started sooner, as a few after a start do, spare no more than half of the time between them.
+    """
     both = _set_and_advised(window)
-    return both if isinstance(both, Missing) else Estimate.exactly(max(0.0, both[0] - both[1].safe) / 2)
+    if isinstance(both, Missing):
+        return both
+    between = window.batches["interval_ms"]
+    passed = median(between) if (~np.isnan(between)).any() else math.inf
+    return Estimate.exactly(max(0.0, min(both[0], passed) - both[1].safe) / 2)
 
 
 @window_metric("ratio")

@@ -6,7 +6,7 @@ import numpy as np
 
 from advisor.batches import PHASES as COLUMNS
 from advisor.facts import is_older
-from advisor.facts.bounds import shortened
+from advisor.facts.bounds import ALWAYS, shortened
 from advisor.metrics.numbers import zero_filled
 from advisor.metrics.registry import (
     BatchMetric,
@@ -42,7 +42,14 @@ def summed(window: Window, columns: tuple[str, ...]) -> np.ndarray:
 
 def _phase(column: str) -> BatchMetric:
     """The metric of one phase, in the words of its column."""
-    return Metric(column, "ms", "wall", _MEANING[column], lambda window: summed(window, (column,)), phases=(column,))
+    return Metric(column, "ms", "wall", _MEANING[column], lambda window: _took(window, column), phases=(column,))
+
+
+def _took(window: Window, column: str) -> Batchwise:
+    """What a phase took; not known of one that each batch has, where somebody left it out of all."""
+    if column in ALWAYS and len(window) and np.isnan(window.batches[column]).all():
+        return Missing("no batch reports it")
+    return summed(window, (column,))
 
 
 @batch_metric("ms", phases=tuple(PHASES))
@@ -88,6 +95,8 @@ def offset_log_ms(window: Window) -> Batchwise:
     Before Spark 3.4 the commit log has no phase, and most of the time in no phase is its: then between walCommit alone
     and both.
     """
+    if isinstance(log := _took(window, "wal_commit_ms"), Missing):
+        return log
     logs = summed(window, OFFSET_LOG)
     if not hides_commit_log(window):
         return logs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ from advisor.errors import fault
 from advisor.facts import Evidence, Facts, Known, Run, computed, settle
 from advisor.metrics import METRICS
 from advisor.metrics.quality import data_problem
+from advisor.progress import UNNAMED
 from advisor.redaction import hide
 from advisor.regime import latest_regime
 from advisor.report.falling import PROGRESS_NEEDS_INFO, falling_behind
@@ -52,6 +54,7 @@ NARROW = [
     "id", "run_id", "name", "batch_id", "timestamp", "idle", "trigger_execution_ms", "partial", "file", "offset", "log",
 ]  # fmt: skip
 """The columns that are looked at in every event of a run; of the others its last batches are enough."""
+_PLACE = re.compile(rf"{UNNAMED} at byte ([\d,]+)")
 _NEVER, _EPOCH = datetime(1, 1, 1, tzinfo=timezone.utc), datetime(1970, 1, 1, tzinfo=timezone.utc)
 LOOKED_AT = 200  # batches of a run that are asked for facts: these do not change within a run
 
@@ -389,9 +392,13 @@ def _ended(entry: QueryEntry) -> str:
     return entry.last or "9"
 
 
-def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, str]:
-    """Dead and worst first, runs that were followed by another last; of runs alike the newest."""
-    worst_first = [-LEVELS.index(finding.level) for finding in entry.findings]
+def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, str, float]:
+    """Dead and worst first, runs that were followed by another last; of runs alike the newest, then the slowest.
+
+    Records that name neither query nor time stay as their author ordered them: they may be one query, told anew.
+    """
+    place = _PLACE.match(entry.run_id)
+    worst_first = [-LEVELS.index(finding.level) for finding in entry.findings if not place]
     if entry.screen.loss is not None and entry.screen.loss.kind in (
         "rows_dropped",
         "watermark_stands",
@@ -401,4 +408,6 @@ def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, 
     superseded = entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
     newest = "".join(chr(255 - ord(c)) for c in (entry.last or ""))
     dead = entry.state in ("dead", "restarting")
-    return superseded, (-len(LEVELS) if dead else min(worst_first, default=1)), newest
+    took = entry.metrics.get("trigger_execution_ms")
+    then = float(place[1].replace(",", "")) if place else -((took and took.typical) or 0.0)
+    return superseded, (-len(LEVELS) if dead else min(worst_first, default=1)), newest, then

@@ -9,6 +9,8 @@ _GAUGE: Final = re.compile(
     r"(latency|inputRate[-_.]total|processingRate[-_.]total)(?:_Value)?(?:\{[^}\n]{0,300}\})?[\s=:]{1,9}(\d+(?:\.\d+)?(?:[eE]\+?\d+)?)"
 )
 _GAUGES: Final = ("latency", "inputRate", "processingRate")
+_REAL_TIME: Final = re.compile(r"""["']?(e2eLatencyMs|processingLatencyMs)["']?\s*[:=]\s*\{([^{}]{1,400})\}""")
+_PERCENTILE: Final = re.compile(r"""["']?P(50|99)["']?\s*[:=]\s*(\d{1,9}(?:\.\d{1,3})?)""")
 _KINDS: Final = {
     r"org\.apache\.flink\b": "this is a log of Apache Flink, and the advisor reads Spark's Structured Streaming",
     r"org\.apache\.kafka\.streams\b": (
@@ -25,6 +27,10 @@ _KINDS: Final = {
         "query.lastProgress is empty until the first trigger is complete, and stays so with continuous processing: "
         "look at query.exception() and query.status, and come back after some batches"
     ),
+    r"(?i)\bbatch(?:es)? (?:is|are|was|were) falling behind\b": (
+        "this names Spark's line about batches that fall behind, and not its figures: give the line itself, with the "
+        "trigger interval and the time spent"
+    ),
     r"\b(?:read|write)Stream\b": "this is the code of a query, which tells no durations",
     r"(?i)\b(?:spark|streaming|kafka|latency)\b[^?]{0,1000}\?": (
         "this is a question in words, and the advisor judges what Spark wrote of the query"
@@ -35,7 +41,11 @@ _KINDS: Final = {
 
 def kind(text: str) -> str | None:
     """What the text is, in one line; None where nothing shows it."""
-    return _gauges(text) or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
+    return (
+        _gauges(text)
+        or _real_time(text)
+        or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
+    )
 
 
 def _gauges(text: str) -> str | None:
@@ -50,3 +60,15 @@ def _gauges(text: str) -> str | None:
     took, came, done = (values[name] for name in _GAUGES)
     pace = f"; rows come {came / done:.1f} times as fast as they are processed" if came > done > 0 else ""
     return f"{said}: it took {took:,.0f} ms, {came:,.0f} rows/s came and {done:,.0f} rows/s were processed{pace}"
+
+
+def _real_time(text: str) -> str | None:
+    """The record latencies of real-time mode that the text names, end to end first."""
+    told = {name: dict(_PERCENTILE.findall(figures)) for name, figures in _REAL_TIME.findall(text)}
+    words = {"e2eLatencyMs": "end to end", "processingLatencyMs": "from reading to writing"}
+    said = [
+        f"{meaning} {float(told[name]['50']):,.0f} ms (p50) and {float(told[name]['99']):,.0f} ms (p99)"
+        for name, meaning in words.items()
+        if told.get(name, {}).keys() >= {"50", "99"}
+    ]
+    return f"these are record latencies that real-time mode measured: {', '.join(said)}" if said else None
