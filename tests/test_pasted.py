@@ -52,6 +52,12 @@ def test_an_interval_in_code_is_that_of_batches_that_fit_it(tmp_path: Path, reco
     assert (value(query, "trigger"), value(query, "trigger_interval_ms")) == ("processing_time", 20_000)
 
 
+def test_an_interval_in_code_gives_way_to_the_one_that_the_batches_show(tmp_path: Path) -> None:
+    query = only(told(tmp_path, CODE, "", progress(7, 15_001, 15_000)))
+    assert (value(query, "trigger"), value(query, "trigger_interval_ms")) == ("processing_time", 15_000)
+    assert query["conflicts"] == []
+
+
 def test_an_interval_in_spark_s_own_line_stays(tmp_path: Path) -> None:
     line = (
         "26/03/01 02:00:02 WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is 2000 "

@@ -123,13 +123,16 @@ def _trigger(candidates: Candidates) -> None:
 
 
 def _not_theirs(candidates: Candidates) -> None:
-    """An interval that a text names, code above a record say, is not that of batches which start sooner.
+    """An interval that a text names, code above a record say, is not that of batches that start sooner or show another.
 
     Spark's own line about a late batch is no such text.
     """
     written = candidates.get("trigger_interval_ms", {})
     below = candidates.pop("trigger_interval_below", {}).get("computed")
-    if below is None or "log" not in written or written["log"] < below or _best(candidates, "falling_behind"):
+    if "log" not in written or _best(candidates, "falling_behind"):
+        return
+    too_long = below is not None and written["log"] >= below
+    if not too_long and written.get("progress", written["log"]) == written["log"]:
         return
     del written["log"]
     candidates.get("trigger", {}).pop("log", None)

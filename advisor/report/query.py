@@ -141,14 +141,8 @@ def limits(judged: Judged) -> list[str]:
     said = []
     if judged.judgement.findings and window.cold is not None and len(window.cold):
         said.append(first_batch(window))
-    if window.partial:
-        lacking = ", ".join(words for part, words in PARTS.items() if part in window.lacks)
-        what = (
-            f"{lacking} missing or cut short; what is missing is not taken for none"
-            if lacking
-            else "nothing is missing"
-        )
-        said.append(f"Partial record: {what}.")
+    if lacking := ", ".join(words for part, words in PARTS.items() if window.partial and part in window.lacks):
+        said.append(f"Partial record: {lacking} missing or cut short; what is missing is not taken for none.")
     if len(window) == 1:
         said.append("One batch was judged: no statistic, no trend, and it may be an outlier.")
     if len(window.operators) and facts.get("task_slots") is None:
