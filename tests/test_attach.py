@@ -171,6 +171,8 @@ def test_a_history_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UsageError, match="history"):
         attach(session(), history=tmp_path / "file")
+    with pytest.raises(UsageError, match="history"):
+        attach(session(), history="a\0b")
 
 
 def test_what_is_no_session_is_refused() -> None:

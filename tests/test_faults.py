@@ -23,6 +23,7 @@ from advisor.metrics import METRICS, STATS, Estimate, Metric, Missing, measure, 
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded
 from advisor.metrics.quality import data_problem
+from advisor.metrics.state import least_slots
 from advisor.regime import latest_regime
 from advisor.report import Asked, assemble, compare_readings
 from advisor.window import Window, run_window
@@ -121,6 +122,12 @@ def test_every_metric_and_rule_copes_with_numbers_that_cannot_be_right(rows: lis
         survive(latest_regime(made)[0])
         data_problem(made)
     assert len(assemble(Reading.of(batches), CATALOGUE).queries) == (1 if rows else 0)
+
+
+def test_tasks_that_worked_in_a_batch_of_no_time_tell_of_no_slots() -> None:
+    made = run_window(odd_table([{"addBatch": 0}] * 20 + [{}] * 20), settled({}))
+    survive(made)
+    assert least_slots(made) == least_slots(run_window(odd_table([{}] * 20), settled({})))
 
 
 def test_one_odd_batch_is_left_out_and_said() -> None:

@@ -130,8 +130,8 @@ def least_slots(window: Window) -> float:
     """
     seen = fact_number(window, "task_slots_at_least")
     known_ones = seen if seen is not None and seen >= 1 and not slots_are_shared(window) else 1.0
-    batch = window.operators["batch"]
-    at_once = known(task_ms(window) / window.batches["add_batch_ms"][batch])
+    add_batch = window.batches["add_batch_ms"][window.operators["batch"]]
+    at_once = known(task_ms(window) / np.where(add_batch > 0, add_batch, np.nan))
     return max(known_ones, float(np.ceil(np.median(at_once) * _TIMERS))) if len(at_once) else known_ones
 
 

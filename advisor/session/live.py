@@ -336,7 +336,7 @@ class LiveAdvisor(SessionListener):
 def _history(directory: Path) -> History:
     try:
         return History(directory)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise UsageError(f"history={directory}", str(error), "give a directory that can be written") from None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -256,6 +258,38 @@ def test_a_history_that_cannot_be_written_disturbs_nothing(tmp_path: Path) -> No
     tell(listening, ("progress", batch(0)), ("progress", batch(1)))
     assert len(listening.reading().batches) == 2
     assert [words.partition(":")[0] for words in listening.problems] == ["history"]
+
+
+FULL_DISK = """if True:
+    import os, resource, signal, sys
+    from advisor.sources.listener.history import History
+
+    place, rotate_bytes, room = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    history = History(place, rotate_bytes)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+    for number in range(4):
+        try:
+            history.write(b"%d" % number + os.urandom(999).replace(b"\\n", b"x"))
+        except OSError as error:
+            print(number, error.strerror)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rotate_bytes", "room", "lost", "kept"),
+    [(5000, 2500, "23", ["01"]), (900, 1010, "0123", ["0", "1", "2", "3"])],
+    ids=["no room for a line", "no room to pack a full file"],
+)
+def test_of_a_disk_that_fills_up_no_part_of_a_line_or_file_stays_and_it_is_told(
+    rotate_bytes: int, room: int, lost: str, kept: list[str], tmp_path: Path
+) -> None:
+    program = [sys.executable, "-c", FULL_DISK, str(tmp_path), str(rotate_bytes), str(room)]
+    told = subprocess.run(program, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "".join(line[0] for line in told) == lost
+    lines = [path.read_bytes().removesuffix(b"\n").split(b"\n") for path in sorted(tmp_path.iterdir())]
+    assert ["".join(chr(line[0]) for line in of_one) for of_one in lines] == kept
+    assert {len(line) for of_one in lines for line in of_one} == {1000}
 
 
 def test_a_history_whose_directory_is_removed_is_written_anew_and_loses_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import secrets
@@ -38,7 +39,7 @@ class History:
         """Append one event; whether the file had been removed and was written anew. Raises OSError."""
         if self._file is None:
             self._file = self._begin()
-        self._file.write(event + b"\n")
+        _append(self._file, event + b"\n")
         restored = self._restored()
         if self._file.tell() >= self._rotate_bytes:
             self._rotate()
@@ -82,12 +83,25 @@ def _created(path: Path) -> IO[bytes]:
     return open(path, "x+b", buffering=0, opener=_for_its_owner)
 
 
+def _append(file: IO[bytes], line: bytes) -> None:
+    """Write a whole line, or none of it: a disk that fills up takes the first part of one without a word."""
+    begun = file.tell()
+    if file.write(line) < len(line):
+        file.truncate(begun)
+        file.seek(begun)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def _compress(full: Path) -> None:
     whole = full.with_name(full.name + ".gz")
     part = whole.with_name(f".{whole.name}.part")
-    with full.open("rb") as plain, _created(part) as file, gzip.open(file, "wb", compresslevel=1) as packed:
-        shutil.copyfileobj(plain, packed, 1 << 20)
-    part.replace(whole)
+    try:
+        with full.open("rb") as plain, _created(part) as file, gzip.open(file, "wb", compresslevel=1) as packed:
+            shutil.copyfileobj(plain, packed, 1 << 20)
+        part.replace(whole)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
     full.unlink()
 
 
