@@ -149,7 +149,8 @@ def _read(path: Path) -> Config:
     wrong = [": ".join(filter(None, (str(path), *problem))) for problem in problems]
     if not wrong and not isinstance(content, dict | None):
         raise CatalogueError(str(path), "has no keys", "it may have 'ignore' and 'queries'")
-    config = _validated(content or {}, path, wrong)
+    given = {key: value for key, value in (content or {}).items() if value is not None}  # a key of which all is comment
+    config = _validated(given, path, wrong)
     if wrong:
         raise CatalogueError("", "\n".join(wrong))
     return config
@@ -176,7 +177,7 @@ def _problem(found: Any) -> str:
         return f"{key}: no key {short(name)} here{_near(name, known)}"
     if found["type"] == "missing":
         return f"{key}: is missing"
-    said = str(found["msg"]).removeprefix("Value error, ")
+    said = str(found["msg"]).removeprefix("Value error, ").replace("a valid tuple", "a list")
     return f"{key}: {said[:1].lower()}{said[1:]}"
 
 

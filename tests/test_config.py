@@ -85,6 +85,7 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
             "queries.a.latency_target_ms: input should be greater than or equal to 1",
         ),
         ("- a list", "has no keys"),
+        ("ignore: LG001", "ignore: input should be a list"),
         ("ignore: [", "line 2: while parsing a flow node"),
         ("ignore: [{rule: LG001, reason: x, until: 2026-02-30}]", "ignore.0.until: input should be a valid date"),
         ("queries: {a: {latency_target_ms: .inf}}", "queries.a.latency_target_ms: input should be a finite number"),
@@ -96,6 +97,12 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
 )
 def test_what_it_does_not_know_is_refused_with_a_suggestion(tmp_path: Path, text: str, said: str) -> None:
     assert said in refused(tmp_path, text, {"LG001", "ST005"})
+
+
+def test_a_key_under_which_all_is_comment_asks_for_nothing(tmp_path: Path) -> None:
+    config = load(written(tmp_path, "ignore:\n#  - {rule: LG001, reason: x}\nqueries:\n"))
+    assert not config.ignore
+    assert not config.queries
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:

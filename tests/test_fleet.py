@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from advisor import fleet
@@ -132,7 +133,7 @@ Changes, by what they win over all queries
 Queries, by what their best step wins
   query  state    batch   batches/h  wins            what to do
   a      running  300 ms  3,600      36.0 s an hour  Do async
-  b|c    running  300 ms  3,600      nothing         b|c: do it.
+  b|c    running  300 ms  3,600      no step         b|c: do it.
 
 Seen
   Spark: 4.0.0 (2); platforms: open_source (2); states: running (2).
@@ -141,6 +142,11 @@ Seen
 
 def test_the_text() -> None:
     assert view.fleet_as_text(ranked(entry("a", finding("LG001", step("async", 10.0, 20.0))), entry("b|c"))) == TEXT
+
+
+def test_what_a_query_wins_whose_batches_tell_no_times_is_not_known() -> None:
+    text = view.fleet_as_text(ranked(entry("odd", metrics={})))
+    assert re.search(r"odd +running +unknown +unknown +not known +odd: do it", text)
 
 
 def test_markdown_holds_what_logs_named_as_text() -> None:

@@ -49,10 +49,11 @@ _TUPLE: Final = re.compile(r"\((?P<inside>\*{9}\(redacted\)|\s?[\"'][^()]{1,300}
 _NUMBERS: Final = re.compile(r"[\[{](?:\s|,|\\{0,7}\"\d{1,10}\\{0,7}\":|:|-?\d{1,20})*[\]}]")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
-    r"(?:true|false|null|none|nil|yes|no|on|off|missing|unset|\d{1,2}|string|binary|kerberos|simple|basic|bearer|USER_INFO"
+    r"(?:true|false|null|none|nil|yes|no|not|on|off|missing|unset|expired|required|\d{1,2}|string|binary|kerberos|simple|basic|bearer|USER_INFO"
     r"|(?-i:(?:String|Binary|Struct|Array|Map)Type)(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
     re.IGNORECASE,
 )
+_OF_FUNCTION: Final = re.compile(r"(?:[A-Za-z_][\w.]{0,100})?\((?:[\w\s,.:=*\[\]]{0,300})\)")  # f(x: int)
 _OF_COOKIE: Final = re.compile(r"[^\"',\]})]*")
 _OF_ELEMENT: Final = re.compile(r"(?:<!\[CDATA\[(?:[^\]]|\](?!\]>)){0,500}\]\]>|[^<]*)(?=</)")
 _OF_ESCAPED_ELEMENT: Final = re.compile(r"[^&<]*(?:&(?!lt;)[^&<]*)*(?=&lt;/)")
@@ -91,7 +92,7 @@ def _is_harmless(text: str, start: int, end: int) -> bool:
 def _value(text: str, found: Opening) -> Span:
     """Where the value after name and sign stands: inside quotes or brackets, or bare."""
     at, name = found.end(), found["name"]
-    if _counts(text, at, found):
+    if _counts(text, at, found) or (name.lower().endswith("signature") and _OF_FUNCTION.match(text, at)):
         return at, at
     doubled: tuple[re.Pattern[str], ...] = (_DOUBLED,) if found["quote"] in ('""', "''") else ()
     for form in (*doubled, _QUOTED, _ESCAPED, _LISTED, _TUPLE):

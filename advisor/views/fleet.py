@@ -52,12 +52,19 @@ def _parts(report: Fleet, everything: bool) -> Iterator[_Part]:
 
 
 def per_hour(wins: Wins | None) -> str:
-    """`41.0 min an hour`; an upper bound says so; `nothing known` where no saving is."""
+    """`41.0 min an hour`; an upper bound says so; `not known` where no saving is."""
     if not wins or not wins.at_most:
         return "not known"
     if not wins.expected:
         return f"at most {text.ms(wins.at_most)} an hour"
     return f"{text.ms(wins.expected)} an hour"
+
+
+def wins(query: FleetQuery) -> str:
+    """What the best step of a query wins; that there is none, or that none can be known."""
+    if query.best_step is not None:
+        return per_hour(query.recoverable)
+    return "not known" if query.trigger_execution_ms is None else "no step"
 
 
 def _opening(report: Fleet) -> str:
@@ -105,7 +112,7 @@ def _queries(queries: Iterable[FleetQuery]) -> Table:
             query.state.replace("_", " "),
             text.ms(query.trigger_execution_ms),
             text.UNKNOWN if query.batches_per_hour is None else f"{query.batches_per_hour:,.0f}",
-            per_hour(query.recoverable) if query.best_step else "nothing",
+            wins(query),
             _what_to_do(query),
         )
         for query in queries

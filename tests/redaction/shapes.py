@@ -413,6 +413,8 @@ HARMLESS: list[str] = [
     "RateStreamV2[rowsPerSecond=10, rampUpTimeSeconds=0, numPartitions=default]",
     "bypass=true, compass=north",
     "pass=2, secret: missing",
+    "secret: not found, token: expired",
+    "signature: f(x: int), signature: (a, b=None) -> str",
     "apikey-usage -> kafka",
     "secret/data/app",
     "signatures verified in 12 ms",

@@ -22,6 +22,8 @@ _INDEX: Final = re.compile(r"^\s*\S+")
 _DIGIT: Final = re.compile(r"\d")
 _RULER: Final = re.compile(r"[\s|+:=─━═┼╪┿╇├┤╞╡┝┥┌┐└┘┬┴╒╕╘╛┏┓┗┛┡┩┠┨╂┯┷-]*")
 _TYPICAL: Final = ("50%", "median", "p50", "mean", "avg", "average")
+_EVENT: Final = re.compile(r"[\"']durationMs[\"']\s{0,9}:\s{0,9}\{")
+"""What only an event holds that is written as JSON or as a Python dict: its lines are no rows, however it is cut."""
 _STATISTIC: Final = re.compile(r"\d+(?:\.\d+)?%|p\d+|count|std|stddev|min|max|sum|total|summary|" + "|".join(_TYPICAL))
 
 Row = tuple[int, int, Sequence[str]]
@@ -30,7 +32,8 @@ Row = tuple[int, int, Sequence[str]]
 
 def rows_of(buffer: Buffer) -> Iterator[Piece]:
     """Each row of the tables in a text that holds no event, as a partial record."""
-    if not _SIGN.search(bytes(buffer[:_MOST]).decode("latin-1")):
+    begins = bytes(buffer[:_MOST]).decode("latin-1")
+    if not _SIGN.search(begins) or _EVENT.search(begins):
         return
     raw = bytes(buffer[:])
     yield from list(_tables(raw)) or flattened(raw)

@@ -15,7 +15,7 @@ from advisor.views.charts.beforeafter import measured_by_run
 from advisor.views.charts.chart import style
 from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
-from advisor.views.fleet import per_hour
+from advisor.views.fleet import per_hour, wins
 from advisor.views.page.packing import packed
 from advisor.views.page.policy import policy
 from advisor.views.proof import proof_by_run
@@ -45,7 +45,8 @@ def report_as_page(report: Report) -> str:
         shown=shown,
         fleet=whole,
         per_hour=per_hour,
-        wins={query.run_id: query.recoverable for query in whole.queries},
+        wins=wins,
+        in_fleet={query.run_id: query for query in whole.queries},
         articles=[Markup(article) for article in articles] if len(shown) <= OPEN else [],
         packs=packed(articles) if len(shown) > OPEN else [],
         style=Markup(look),
