@@ -19,6 +19,7 @@ _FINDINGS = (
     "query string, id string, run_id string, rule string, level string, confidence string, says string, "
     "explained_by string, last string, day string"
 )
+_FINDING = ("run_id", "rule", "last")
 _DAY = "date_add(date'1970-01-01', cast(floor(unix_millis({time}) / 86400000) as int))"
 _TOLD = ("log", "run_id", "fact", "value", "origin", "file", "offset")
 
@@ -114,7 +115,7 @@ class Saved:
         """Save the findings of these entries of the report, those of a run once for each last batch."""
         rows = [row for entry in entries for row in _findings(entry)]
         frame = self._spark.createDataFrame(rows, _FINDINGS)
-        self._append("findings", frame.withColumn("day", frame["day"].cast("date")), ("run_id", "rule", "last"))
+        self._append("findings", frame.withColumn("day", frame["day"].cast("date")), _FINDING)
 
     def add_files(self, files: Iterable[Seen], known: Mapping[str, Seen]) -> None:
         """Remember which files were read, so far as they were read."""
@@ -125,9 +126,6 @@ class Saved:
     def _append(self, name: str, frame: Any, key: Sequence[str]) -> None:
         old = self._existing(name)
         if old is not None:
-            if lacking := [column for column in key if column not in old.columns]:
-                found = f"a table of another version, without the column {lacking[0]}"
-                raise InputError(self._path(name), found, "save into a new directory")
             frame = _new(frame, old, key)
         writer = frame.write.mode("append" if self._table.incremental else "overwrite")
         (writer.partitionBy("day") if "day" in frame.columns else writer).parquet(self._path(name))
@@ -143,12 +141,22 @@ class Saved:
             return None
 
     def _read(self, name: str) -> Any:
-        return self._spark.read.parquet(self._path(name))
+        frame = self._spark.read.parquet(self._path(name))
+        if lacking := [column for column in _COLUMNS[name] if column not in frame.columns]:
+            found = f"a table of another version, without the column {lacking[0]}"
+            raise InputError(self._path(name), found, "save into a new directory")
+        return frame
 
     def _path(self, name: str) -> str:
         return f"{self._table.place.rstrip('/')}/{name}"
 
 
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    **{name: schema.names for name, schema in TABLES.items()},
+    "files": Seen._fields,
+    "findings": _FINDING,
+}
+"""The columns without which a saved table cannot be read, or extended."""
 _FILES = "path string, size long, head_size int, head string"
 
 

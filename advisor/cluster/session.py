@@ -143,7 +143,7 @@ def archive(folder: str | Path, name: str = "advisor") -> str:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turns what Spark raises when workers lack a library, or when a saved table is damaged, into one line."""
+    """Turns what Spark raises into a line: workers that lack a library, tables that it cannot read or write."""
     try:
         yield
     except Exception as error:
@@ -151,7 +151,11 @@ def explained() -> Iterator[None]:
         if lacks := _LACKS.search(said):
             raise UsageError("the cluster's workers", f"have no Python module '{lacks[1]}'", _REMEDY) from None
         if damaged := _DAMAGED.search(said):
-            raise InputError(damaged["file"], f"a file of a saved table, {_found(said)}", _TO_SAVE) from None
+            file = damaged["file"] or damaged["other"]
+            raise InputError(file, f"a file of a saved table, {_found(said)}", _TO_SAVE) from None
+        if refused := _REFUSED.search(said):
+            why = (refused["why"] or refused["io"]).strip()
+            raise UsageError("save_table", why, "give a directory that can be written") from None
         raise
 
 
@@ -164,7 +168,14 @@ def _found(said: str) -> str:
 
 
 _LACKS = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-_DAMAGED = re.compile(r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(?P<file>\S+\.parquet)")
+_DAMAGED = re.compile(
+    r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(?P<file>\S+\.parquet)"
+    r"|RuntimeException: (?P<other>\S+) is not a Parquet file"
+)
+_REFUSED = re.compile(
+    r"(?:AccessControlException|ParentNotDirectoryException|FileAlreadyExistsException): (?P<why>[^\n]{1,200})"
+    r"|IOException: (?P<io>(?:Mkdirs failed|No space left|Read-only)[^\n(]{1,200})"
+)
 _OTHER_TYPE = re.compile(
     r"Parquet column \[(?P<column>[^\]]+)\]\. Expected Spark type (?P<wanted>\w+), actual Parquet type (?P<actual>\w+)"
 )

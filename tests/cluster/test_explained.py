@@ -29,6 +29,34 @@ def test_a_damaged_file_of_a_saved_table(said: str, told: str) -> None:
     assert str(error.value).endswith("remove that file, or save into a new directory")
 
 
+def test_a_file_that_stands_where_a_table_should() -> None:
+    said = "Caused by: java.lang.RuntimeException: file:/tables/batches is not a Parquet file (length is too low: 1)"
+    with pytest.raises(InputError, match="a saved table, which cannot be read") as error, explained():
+        raise RuntimeError(said)
+    assert str(error.value).startswith("file:/tables/batches: ")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (
+            ": org.apache.hadoop.fs.ParentNotDirectoryException: Parent path is not a directory: file:/logs/driver.log",
+            "Parent path is not a directory: file:/logs/driver.log",
+        ),
+        (
+            "[TASK_WRITE_FAILED] Task failed while writing rows to file:/proc/x/batches. SQLSTATE: 58030\n"
+            "Caused by: java.io.IOException: Mkdirs failed to create file:/proc/x/batches/_temporary/0 (exists=false)",
+            "Mkdirs failed to create file:/proc/x/batches/_temporary/0",
+        ),
+        ("Caused by: java.io.IOException: No space left on device\n\tat java.base/x", "No space left on device"),
+    ],
+)
+def test_a_place_where_no_table_can_be_saved(said: str, why: str) -> None:
+    with pytest.raises(UsageError) as error, explained():
+        raise RuntimeError(f"An error occurred while calling o1.parquet.\n{said}\n\tat org.apache.x")
+    assert str(error.value) == f"save_table: {why}; give a directory that can be written"
+
+
 def test_workers_without_a_library() -> None:
     with pytest.raises(UsageError, match="no Python module 'msgspec'"), explained():
         raise RuntimeError("ModuleNotFoundError: No module named 'msgspec'")

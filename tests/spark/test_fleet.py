@@ -210,6 +210,18 @@ class TestSavedTable:
         _, after = save()
         assert after["batches"] == api.analyze_fleet(logs).input.events
 
+    @pytest.mark.parametrize(("name", "column"), [("files", "head"), ("batches", "partial")])
+    def test_a_table_of_another_version_is_refused(
+        self, save: Any, spark: Any, tmp_path: Path, name: str, column: str
+    ) -> None:
+        save()
+        older, place = tmp_path / "older", tmp_path / "table" / name
+        spark.read.parquet(str(place)).drop(column).write.parquet(str(older))
+        shutil.rmtree(place)
+        older.rename(place)
+        with pytest.raises(InputError, match=f"a table of another version, without the column {column}"):
+            save()
+
     def test_rows_stand_in_a_folder_for_each_day(self, save: Any, tmp_path: Path) -> None:
         save()
         assert [path.name for path in (tmp_path / "table" / "batches").glob("day=*")] == ["day=2026-03-01"]

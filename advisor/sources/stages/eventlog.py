@@ -6,17 +6,28 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from advisor.redaction import redact
 from advisor.sources.harvest import Stretch
+from advisor.sources.stages.sparkevents import (
+    Dataset,
+    ExecutorAdded,
+    ExecutorRemoved,
+    JobEnd,
+    JobStart,
+    Metrics,
+    Properties,
+    StageCompleted,
+    Sum,
+    Task,
+    TaskEnd,
+)
 from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Batch, Job, Work, kind_of
 
-Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
-"""A number that the tables can hold; a line with a larger one is passed over."""
 _NAME_AT = len('{"Event":"SparkListener')
 _DIGITS = 15
 """More digits are no number of a batch, and none that a float holds."""
@@ -41,197 +52,10 @@ _SQL = {
 """Sums over tasks that Spark's SQL operators count, and the columns that hold them."""
 
 
-class _Properties(msgspec.Struct, rename={
-    "query": "sql.streaming.queryId",
-    "batch": "streaming.sql.batchId",
-    "group": "spark.jobGroup.id",
-    "description": "spark.job.description",
-    "cpus": "spark.task.cpus",
-}):  # fmt: skip
-    query: str | None = None
-    batch: str | None = None
-    group: str | None = None
-    description: str | None = None
-    cpus: str | None = None
+_decode_sums = msgspec.json.Decoder(list[Sum]).decode
 
 
-class _JobStart(msgspec.Struct, tag_field="Event", tag="SparkListenerJobStart", rename={
-    "job": "Job ID",
-    "time": "Submission Time",
-    "stages": "Stage IDs",
-    "properties": "Properties",
-}):  # fmt: skip
-    job: Whole
-    time: Whole
-    stages: list[Whole]
-    properties: _Properties | None = None
-
-
-class _JobEnd(msgspec.Struct, tag_field="Event", tag="SparkListenerJobEnd", rename={
-    "job": "Job ID",
-    "time": "Completion Time",
-}):  # fmt: skip
-    job: Whole
-    time: Whole
-
-
-class _Dataset(msgspec.Struct, rename={
-    "number": "RDD ID",
-    "name": "Name",
-    "scope": "Scope",
-    "partitions": "Number of Partitions",
-    "cached": "Number of Cached Partitions",
-}):  # fmt: skip
-    number: Whole = 0
-    name: str = ""
-    scope: str | None = None
-    partitions: Whole = 0
-    cached: Whole = 0
-
-
-class _Sum(msgspec.Struct, rename={"name": "Name", "value": "Value"}):
-    name: str = ""
-    value: Whole | float | str | list[Any] | dict[str, Any] | None = None
-
-
-_decode_sums = msgspec.json.Decoder(list[_Sum]).decode
-
-
-class _Stage(msgspec.Struct, rename={
-    "stage": "Stage ID",
-    "attempt": "Stage Attempt ID",
-    "name": "Stage Name",
-    "tasks": "Number of Tasks",
-    "datasets": "RDD Info",
-    "submitted": "Submission Time",
-    "completed": "Completion Time",
-    "sums": "Accumulables",
-}):  # fmt: skip
-    stage: Whole
-    tasks: Whole
-    attempt: Whole = 0
-    name: str = ""
-    datasets: list[_Dataset] = []
-    submitted: Whole | None = None
-    completed: Whole | None = None
-    sums: msgspec.Raw = msgspec.Raw(b"[]")
-
-
-class _StageCompleted(msgspec.Struct, tag_field="Event", tag="SparkListenerStageCompleted", rename={
-    "info": "Stage Info",
-}):  # fmt: skip
-    info: _Stage
-
-
-class _Task(msgspec.Struct, rename={
-    "launch": "Launch Time",
-    "finish": "Finish Time",
-    "locality": "Locality",
-    "speculative": "Speculative",
-    "failed": "Failed",
-    "killed": "Killed",
-    "getting": "Getting Result Time",
-}):  # fmt: skip
-    launch: Whole
-    finish: Whole
-    locality: str = ""
-    speculative: bool = False
-    failed: bool = False
-    killed: bool = False
-    getting: Whole = 0
-
-
-class _ShuffleRead(msgspec.Struct, frozen=True, rename={
-    "wait": "Fetch Wait Time",
-    "remote": "Remote Bytes Read",
-    "local": "Local Bytes Read",
-    "rows": "Total Records Read",
-}):  # fmt: skip
-    wait: Whole = 0
-    remote: Whole = 0
-    local: Whole = 0
-    rows: Whole = 0
-
-
-class _ShuffleWrite(msgspec.Struct, frozen=True, rename={
-    "bytes": "Shuffle Bytes Written",
-    "ns": "Shuffle Write Time",
-    "rows": "Shuffle Records Written",
-}):  # fmt: skip
-    bytes: Whole = 0
-    ns: Whole = 0
-    rows: Whole = 0
-
-
-class _Input(msgspec.Struct, frozen=True, rename={"bytes": "Bytes Read", "rows": "Records Read"}):
-    bytes: Whole = 0
-    rows: Whole = 0
-
-
-class _Output(msgspec.Struct, frozen=True, rename={"bytes": "Bytes Written", "rows": "Records Written"}):
-    bytes: Whole = 0
-    rows: Whole = 0
-
-
-class _Metrics(msgspec.Struct, rename={
-    "deserialize": "Executor Deserialize Time",
-    "run": "Executor Run Time",
-    "cpu_ns": "Executor CPU Time",
-    "gc": "JVM GC Time",
-    "result": "Result Serialization Time",
-    "memory_spilled": "Memory Bytes Spilled",
-    "disk_spilled": "Disk Bytes Spilled",
-    "read": "Shuffle Read Metrics",
-    "write": "Shuffle Write Metrics",
-    "input": "Input Metrics",
-    "output": "Output Metrics",
-}):  # fmt: skip
-    deserialize: Whole = 0
-    run: Whole = 0
-    cpu_ns: Whole = 0
-    gc: Whole = 0
-    result: Whole = 0
-    memory_spilled: Whole = 0
-    disk_spilled: Whole = 0
-    read: _ShuffleRead = _ShuffleRead()
-    write: _ShuffleWrite = _ShuffleWrite()
-    input: _Input = _Input()
-    output: _Output = _Output()
-
-
-class _TaskEnd(msgspec.Struct, tag_field="Event", tag="SparkListenerTaskEnd", rename={
-    "stage": "Stage ID",
-    "attempt": "Stage Attempt ID",
-    "kind": "Task Type",
-    "task": "Task Info",
-    "metrics": "Task Metrics",
-}):  # fmt: skip
-    stage: Whole
-    task: _Task
-    attempt: Whole = 0
-    kind: str = ""
-    metrics: _Metrics | None = None
-
-
-class _Cores(msgspec.Struct, frozen=True, rename={"cores": "Total Cores"}):
-    cores: Whole = 0
-
-
-class _ExecutorAdded(msgspec.Struct, tag_field="Event", tag="SparkListenerExecutorAdded", rename={
-    "executor": "Executor ID",
-    "info": "Executor Info",
-}):  # fmt: skip
-    executor: str
-    info: _Cores = _Cores()
-
-
-class _ExecutorRemoved(msgspec.Struct, tag_field="Event", tag="SparkListenerExecutorRemoved", rename={
-    "executor": "Executor ID",
-}):  # fmt: skip
-    executor: str
-
-
-_Executor = _ExecutorAdded | _ExecutorRemoved
+_Executor = ExecutorAdded | ExecutorRemoved
 _UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 
 
@@ -243,10 +67,10 @@ class EventLog:
         self._jobs: dict[int, Job] = {}
         self._results: set[tuple[int, int]] = set()
         self._takes: dict[bytes, tuple[Callable[[bytes], Any], Callable[[Any], None], tuple[bytes, bytes] | None]] = {
-            b'TaskEnd"': (_decoder(_TaskEnd), self._task, (b',"Accumulables":[', b'},"Task Metrics":')),
-            b"StageCom": (_decoder(_StageCompleted), self._stage, None),
-            b"JobStart": (_decoder(_JobStart), self._starts, (b',"Stage Infos":[', b',"Stage IDs":[')),
-            b'JobEnd",': (_decoder(_JobEnd), self._ends, None),
+            b'TaskEnd"': (_decoder(TaskEnd), self._task, (b',"Accumulables":[', b'},"Task Metrics":')),
+            b"StageCom": (_decoder(StageCompleted), self._stage, None),
+            b"JobStart": (_decoder(JobStart), self._starts, (b',"Stage Infos":[', b',"Stage IDs":[')),
+            b'JobEnd",': (_decoder(JobEnd), self._ends, None),
             b"Executor": (_decoder(_Executor), self._executor, None),
         }
         """By the letters of an event's name: how it is decoded and taken, and what of its line is left out."""
@@ -272,20 +96,20 @@ class EventLog:
         """All of it."""
         return self._work
 
-    def _starts(self, event: _JobStart) -> None:
-        properties = event.properties or _Properties()
+    def _starts(self, event: JobStart) -> None:
+        properties = event.properties or Properties()
         if _is_number(properties.cpus):
             self._work.cpus = max(1, int(properties.cpus or 1))
         name, description = described(properties.description or "")
         job = self._jobs[event.job] = Job(event.job, _batch(properties), event.time, None, name, description)
         self._work.starts(job, event.stages)
 
-    def _ends(self, event: _JobEnd) -> None:
+    def _ends(self, event: JobEnd) -> None:
         job = self._jobs.pop(event.job, None)
         if job:
             job.end = event.time
 
-    def _task(self, event: _TaskEnd) -> None:
+    def _task(self, event: TaskEnd) -> None:
         task = event.task
         flags = FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative
         if event.kind == "ResultTask":
@@ -297,10 +121,10 @@ class EventLog:
             task.finish,
             _PLACES.get(task.locality, -1),
             flags,
-            _sums(event.metrics or _Metrics(), task),
+            _sums(event.metrics or Metrics(), task),
         )
 
-    def _stage(self, event: _StageCompleted) -> None:
+    def _stage(self, event: StageCompleted) -> None:
         info = event.info
         if info.submitted is None or info.completed is None or info.completed < info.submitted:
             return
@@ -323,8 +147,8 @@ class EventLog:
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt)
 
-    def _executor(self, event: _ExecutorAdded | _ExecutorRemoved) -> None:
-        if isinstance(event, _ExecutorAdded):
+    def _executor(self, event: ExecutorAdded | ExecutorRemoved) -> None:
+        if isinstance(event, ExecutorAdded):
             self._work.cores[event.executor] = event.info.cores
         else:
             self._work.cores.pop(event.executor, None)
@@ -334,7 +158,7 @@ def _decoder(kind: Any) -> Callable[[bytes], Any]:
     return msgspec.json.Decoder(kind).decode
 
 
-def _sums(metrics: _Metrics, task: _Task) -> tuple[int, ...]:
+def _sums(metrics: Metrics, task: Task) -> tuple[int, ...]:
     """In the order of SUMS."""
     read, write = metrics.read, metrics.write
     getting = task.finish - task.getting if task.getting else 0
@@ -383,13 +207,13 @@ def _sql(raw: msgspec.Raw) -> dict[str, float]:
     return found
 
 
-def _operators(datasets: list[_Dataset]) -> tuple[str, ...]:
+def _operators(datasets: list[Dataset]) -> tuple[str, ...]:
     """Names of the operators whose data sets a stage computes, each once, the last one first."""
     datasets.sort(key=attrgetter("number"), reverse=True)
     return tuple(filter(None, dict.fromkeys([_operator(_named(each)) for each in datasets])))
 
 
-def _named(dataset: _Dataset) -> str:
+def _named(dataset: Dataset) -> str:
     scope = (dataset.scope or "").partition(_NAME)[2].partition('"')[0]
     return scope or dataset.name
 
@@ -413,7 +237,7 @@ def _is_number(text: str | None) -> bool:
     return text is not None and len(text) <= _DIGITS and text.isascii() and text.isdigit()
 
 
-def _batch(properties: _Properties) -> Batch | None:
+def _batch(properties: Properties) -> Batch | None:
     if not (properties.query and properties.batch and _is_number(properties.batch)):
         return None
     run = _RUN.search(properties.description or "")
