@@ -25,6 +25,8 @@ from advisor.sources.secondlook import Memory
 
 KEPT: Final = 20_000
 """Events of a file that are kept, the newest: twice what is judged of a run."""
+_COMPARED: Final = 4096
+"""Bytes at the end of what was read that are looked at again: a file that was cut off has others there."""
 
 
 class Following:
@@ -120,8 +122,7 @@ class _Plain:
 
     def grow(self) -> bool:
         """Read what is new; whether there was anything."""
-        size = os.fstat(self._file.fileno()).st_size
-        if size < self.size:  # it was cut off, and is written from its beginning
+        if self._is_cut_off():  # and written from its beginning
             self._keep()
             self._rows += self._short
             self._old.append(self._scan)
@@ -132,6 +133,14 @@ class _Plain:
             self._feed(block)
             grown = True
         return grown
+
+    def _is_cut_off(self) -> bool:
+        """Whether it is shorter than what was read, or holds something else there: it may have grown again since."""
+        if os.fstat(self._file.fileno()).st_size < self.size:
+            return True
+        last = self._buffer[-_COMPARED:]
+        self._file.seek(self.size - len(last))
+        return self._file.read(len(last)) != last
 
     def rows(self) -> Iterable[pa.RecordBatch]:
         """The table of events, in pieces."""

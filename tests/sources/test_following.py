@@ -80,6 +80,21 @@ def test_half_a_record_that_is_still_written_is_not_called_broken(tmp_path: Path
     assert (len(batches(reading)), list(reading.broken)) == (2, [])
 
 
+@pytest.mark.parametrize("more", [0, 3000], ids=["as long as before", "longer"])
+def test_a_file_that_is_cut_off_and_grows_again_between_two_looks_loses_nothing(
+    tmp_path: Path, follow: Follow, more: int
+) -> None:
+    path = tmp_path / "driver.log"
+    half = len(LINES) // 2
+    path.write_bytes(LINES[: LINES.index(b"\n", half) + 1])
+    following = follow(path)
+    following.poll()
+    read = path.stat().st_size
+    path.write_bytes(LINES[read:][: read + more].ljust(read + more, b" "))
+    assert following.poll()
+    assert len(following.reading().batches) == len(files.read([str(path)]).batches) + LINES.count(b"\n", 0, read)
+
+
 def test_a_file_that_is_cut_off_begins_anew_and_keeps_what_was_read(tmp_path: Path, follow: Follow) -> None:
     path = tmp_path / "driver.log"
     lines = LINES.splitlines(keepends=True)
