@@ -9,6 +9,7 @@ from typing import Any
 
 from advisor import config
 from advisor.catalogue import Catalogue
+from advisor.contract import Level
 from advisor.engine import Silenced
 from advisor.errors import UsageError
 from advisor.facts import Run, parse_user_fact
@@ -34,7 +35,7 @@ class UserWishes:
         meant = (self.config.ignored(rule, *_names(run)) for rule in self._ignored_rules())
         return [Silenced(e.rule, e.reason, e.until.isoformat() if e.until else None) for e in meant if e]
 
-    def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
+    def levels(self, run: Run) -> Mapping[str, Mapping[Level, float]]:
         """Levels that replace those of a rule."""
         return self.config.query(*_names(run)).levels
 

@@ -68,7 +68,7 @@ class Wishes(Protocol):
     def silenced(self, run: Run) -> list[Silenced]:
         """Rules that are not to be judged for it."""
 
-    def levels(self, run: Run) -> Mapping[str, Mapping[Any, float]]:
+    def levels(self, run: Run) -> Mapping[str, Mapping[Level, float]]:
         """Levels that replace those of a rule, by rule id."""
 
     def notes(self, run: Run) -> tuple[str, ...]:

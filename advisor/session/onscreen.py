@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    from advisor.views.notebook import Shown
 
 REST_SECONDS: Final = 2.0
 """Between two drawings at least so long, unless a run ends."""
@@ -40,7 +43,7 @@ class News:
 class Screen(Protocol):
     """What can show one thing, and another in its place."""
 
-    def show(self, what: Any) -> None:
+    def show(self, what: Shown) -> None:
         """Show it in place of what was shown before."""
 
     def close(self) -> None:
@@ -53,7 +56,7 @@ class Cell:
     def __init__(self) -> None:
         self._handle: Any = None
 
-    def show(self, what: Any) -> None:
+    def show(self, what: Shown) -> None:
         """Show it in place of what was shown before."""
         from IPython.display import display  # noqa: PLC0415 - only where a notebook runs
 
@@ -70,9 +73,9 @@ class Printed:
     """Where there is no notebook: the last report as text."""
 
     def __init__(self) -> None:
-        self._last: Any = None
+        self._last: Shown | None = None
 
-    def show(self, what: Any) -> None:
+    def show(self, what: Shown) -> None:
         """Keep it until the end."""
         self._last = what
 
@@ -94,7 +97,7 @@ def _in_notebook() -> bool:
     return getattr(get_ipython(), "kernel", None) is not None
 
 
-def follow(report: Callable[[], Any], runs: Callable[[], bool], news: News, on: Screen) -> None:
+def follow(report: Callable[[], Shown], runs: Callable[[], bool], news: News, on: Screen) -> None:
     """Show the report until nothing runs any more, again whenever there is news; an interrupt ends it, too."""
     try:
         while True:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from advisor.contract import Finding, QueryEntry, Report
+from advisor.contract import Advice, Finding, QueryEntry, Report
 from advisor.views import wording
 
 COLUMNS = (
@@ -60,6 +60,6 @@ def _rows(query: QueryEntry) -> Iterator[dict[str, Any]]:
         }
 
 
-def _advised(finding: Finding) -> Any:
+def _advised(finding: Finding) -> Advice | None:
     """The step that comes first, as long as Spark may take it."""
     return next((step for step in finding.steps if step.legal != "no"), None)
