@@ -7,6 +7,8 @@ import sys
 import traceback
 from collections.abc import Iterable
 
+from advisor.redaction import redact
+
 TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
 """Set to anything in the environment, it shows where an error came from."""
 
@@ -50,7 +52,7 @@ def fault(error: Exception) -> str:
     """What went wrong inside the advisor, in one line: class and message. The traceback goes to stderr if asked for."""
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error, file=sys.stderr)
-    return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+    return redact(f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": "))
 
 
 def short(name: str) -> str:

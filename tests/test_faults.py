@@ -17,13 +17,14 @@ from advisor import fleet
 from advisor.batches import Reading
 from advisor.catalogue import load
 from advisor.engine import Skipped, judge, judge_rule
-from advisor.errors import InputError
+from advisor.errors import InputError, fault
 from advisor.facts import FACTS, Evidence, Facts, Known, computed
 from advisor.metrics import METRICS, STATS, Estimate, Metric, Missing, measure, statistics
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded
 from advisor.metrics.quality import data_problem
 from advisor.metrics.state import least_slots
+from advisor.redaction import REDACTED
 from advisor.regime import latest_regime
 from advisor.report import Asked, assemble, compare_readings
 from advisor.window import Window, run_window
@@ -130,6 +131,19 @@ def test_tasks_that_worked_in_a_batch_of_no_time_tell_of_no_slots() -> None:
     assert least_slots(made) == least_slots(run_window(odd_table([{}] * 20), settled({})))
 
 
+def test_a_fault_in_one_metric_costs_what_reads_it_and_never_the_run() -> None:
+    usual = assemble(Reading.of(STATEFUL), CATALOGUE).typed.queries[0]
+    for metric in METRICS.values():
+        compute = metric.compute
+        object.__setattr__(metric, "compute", _fails)
+        try:
+            (query,) = assemble(Reading.of(STATEFUL), CATALOGUE).typed.queries
+        finally:
+            object.__setattr__(metric, "compute", compute)
+        assert (query.batches, query.window) == (usual.batches, usual.window) or metric.name == "impossible_times"
+        assert "fault in the advisor" not in query.verdict, metric.name
+
+
 def test_one_odd_batch_is_left_out_and_said() -> None:
     odd = {"triggerExecution": 2**63 - 1, "timestamp": "9999-12-31T23:59:59.999Z", "walCommit": -5}
     made = run_window(odd_table([{}] * 20 + [odd] + [{}] * 20), settled({}))
@@ -229,10 +243,14 @@ def test_a_fault_in_a_metric_costs_what_reads_it(
     why = "offset_log_share could not be computed (ZeroDivisionError: nothing to divide by)"
     assert Skipped("LG001", why) in found.skipped
     assert {one.rule for one in found.findings} == {one.rule for one in whole.findings} - {"LG001"}
-    assert statistics(made, ["offset_log_share"])["offset_log_share"] == {
-        "missing": "could not be computed (ZeroDivisionError: nothing to divide by)"
-    }
+    assert statistics(made, ["offset_log_share"])["offset_log_share"] == {"missing": why}
     assert capsys.readouterr().err == ""
+
+
+def test_what_a_fault_says_holds_no_credentials() -> None:
+    assert (
+        fault(ValueError("no such\nuser: password=hunter2secret")) == f"ValueError: no such user: password={REDACTED}"
+    )
 
 
 def test_a_fault_in_a_rule_costs_that_rule_and_its_traceback_is_there_for_the_asking(

@@ -91,16 +91,9 @@ def measured(window: Window, name: str) -> Batchwise | Windowed:
 
 def statistics(window: Window, names: Iterable[str]) -> dict[str, dict[str, object]]:
     """Each of these metrics as the report shows it."""
-    values = {name: _guarded(window, name) for name in names}
+    values = {name: measured(window, name) for name in names}
     ends = measuring.quantiles({name: value for name, value in values.items() if isinstance(value, np.ndarray)})
     return {
         name: measuring.summary(value, measure(window, name), ends.get(name), METRICS[name].unit)
         for name, value in values.items()
     }
-
-
-def _guarded(window: Window, name: str) -> Batchwise | Windowed:
-    try:
-        return measured(window, name)
-    except Exception as error:
-        return Missing(f"could not be computed ({fault(error)})")

@@ -10,6 +10,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 import msgspec
 import numpy as np
 
+from advisor.errors import fault
 from advisor.window import Window
 
 Unit = Literal["ms", "share", "rows", "count", "bytes", "per_second", "ratio", "ms_per_minute"]
@@ -89,8 +90,12 @@ class Metric(Generic[T]):
     whole: BatchMetric | None = None
 
     def __call__(self, window: Window) -> T:
-        """Its values over the window."""
-        return _once(self.compute, window)
+        """Its values over the window; Missing where a fault in the advisor prevents them, which costs no others."""
+        try:
+            return _once(self.compute, window)
+        except Exception as error:
+            window.memo[self.compute] = missing = Missing(f"{self.name} could not be computed ({fault(error)})")
+            return missing  # type: ignore[return-value]
 
     @property
     def promises_ms(self) -> bool:
