@@ -7,8 +7,6 @@ import sys
 import traceback
 from collections.abc import Iterable
 
-from advisor.redaction import redact
-
 TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
 """Set to anything in the environment, it shows where an error came from."""
 
@@ -50,6 +48,8 @@ class UsageError(AdvisorError):
 
 def fault(error: Exception) -> str:
     """What went wrong inside the advisor, in one line: class and message. The traceback goes to stderr if asked for."""
+    from advisor.redaction import redact  # noqa: PLC0415 - only a fault waits for it
+
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error, file=sys.stderr)
     return redact(f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": "))
