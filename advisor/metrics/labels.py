@@ -122,6 +122,8 @@ LABELS: Final[dict[str, str]] = {
     "rows_taken_per_batch": "rows that a batch takes",
     "shortest_async_interval_ms": "the shortest interval of asynchronous log writes",
     "shortest_stable_interval_ms": "the shortest interval that can be kept",
+    "shuffle_files_ms": "stages that write a file per shuffle partition",
+    "shuffle_files_share": "the share of stages that write a file per shuffle partition",
     "shuffle_waves_ms": "extra waves of shuffle tasks",
     "shuffle_waves_share": "the share of extra waves of shuffle tasks",
     "sink_commit_ms": "the sink's commit",

@@ -22,6 +22,7 @@ from advisor.metrics import (
     parallel,
     phases,
     quality,
+    shuffles,
     spikes,
     state,
     tasks,
@@ -48,6 +49,7 @@ _MODULES = (
     writes,
     inside,
     tasks,
+    shuffles,
     commits,
     parallel,
 )

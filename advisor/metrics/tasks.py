@@ -72,7 +72,7 @@ def per_batch(window: Window, values: np.ndarray, keep: np.ndarray) -> Batchwise
     return np.where(seen, np.minimum(total, window.batches["add_batch_ms"]), np.nan)
 
 
-def _of_kind(window: Window, *kinds: str) -> np.ndarray:
+def of_kind(window: Window, *kinds: str) -> np.ndarray:
     return np.isin(window.stages["kind"].astype(str), kinds)
 
 
@@ -86,7 +86,7 @@ def _uneven_rows(window: Window) -> np.ndarray:
     unknown = np.isnan(largest)
     if unknown.any():
         by_offsets = rows_per_partition(window)[stages["batch"]]
-        ratio = np.where(unknown & _of_kind(window, "source_read"), by_offsets, ratio)
+        ratio = np.where(unknown & of_kind(window, "source_read"), by_offsets, ratio)
     uneven: np.ndarray = ratio >= UNEVEN
     return uneven
 
@@ -112,7 +112,7 @@ def skew_ms(window: Window) -> Batchwise:
         return NOT_SEEN
     of = spread(window)
     even = np.maximum(of.rounds, 1) * of.total / of.tasks
-    large = _uneven_rows(window) & _of_kind(window, "source_read")
+    large = _uneven_rows(window) & of_kind(window, "source_read")
     return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
 
 
@@ -124,7 +124,7 @@ def waves_ms(window: Window) -> Batchwise:
     of = spread(window)
     if np.isnan(of.rounds).any():
         return NO_SLOTS
-    return per_batch(window, of.wall - of.longest, (of.rounds > 1) & ~_of_kind(window, "table_log"))
+    return per_batch(window, of.wall - of.longest, (of.rounds > 1) & ~of_kind(window, "table_log"))
 
 
 @batch_metric("count", "count")
@@ -136,7 +136,7 @@ def most_waves(window: Window) -> Batchwise:
     if np.isnan(of.rounds).any():
         return NO_SLOTS
     most = np.full(len(window), np.nan)
-    np.fmax.at(most, window.stages["batch"], np.where(_of_kind(window, "table_log"), np.nan, of.rounds))
+    np.fmax.at(most, window.stages["batch"], np.where(of_kind(window, "table_log"), np.nan, of.rounds))
     return most
 
 
@@ -148,7 +148,7 @@ def too_few_readers_ms(window: Window) -> Batchwise:
     of = spread(window)
     if np.isnan(of.slots).all():
         return NO_SLOTS
-    few = (of.tasks < of.slots) & _of_kind(window, "source_read")
+    few = (of.tasks < of.slots) & of_kind(window, "source_read")
     return per_batch(window, of.wall - of.total / of.slots, few)
 
 
@@ -189,7 +189,7 @@ def source_tasks(window: Window) -> Batchwise:
     if not len(window.stages):
         return NOT_SEEN
     most = np.full(len(window), np.nan)
-    np.fmax.at(most, window.stages["batch"], np.where(_of_kind(window, "source_read"), window.stages["tasks"], np.nan))
+    np.fmax.at(most, window.stages["batch"], np.where(of_kind(window, "source_read"), window.stages["tasks"], np.nan))
     return most
 
 
@@ -218,7 +218,7 @@ def repeated_read_ms(window: Window) -> Batchwise:
     """What stages that read the source take in all jobs of the batch but the longest of them: reading it again."""
     if not len(window.stages):
         return NOT_SEEN
-    stages, reads = window.stages, _of_kind(window, "source_read")
+    stages, reads = window.stages, of_kind(window, "source_read")
     batch, wall = stages["batch"][reads], zero_filled(stages["wall_ms"][reads])
     jobs, at = np.unique(np.stack([batch, stages["job"][reads]]), axis=1, return_inverse=True)
     of_job = np.bincount(at.ravel(), wall, jobs.shape[1])
@@ -246,7 +246,7 @@ def source_reads(window: Window) -> Batchwise:
     """Jobs of the batch that read the source."""
     if not len(window.stages):
         return NOT_SEEN
-    stages, reads = window.stages, _of_kind(window, "source_read")
+    stages, reads = window.stages, of_kind(window, "source_read")
     jobs = np.unique(np.stack([stages["batch"][reads], stages["job"][reads]]), axis=1)
     counted = np.bincount(jobs[0].astype(int), minlength=len(window)).astype(float)
     return np.where(np.bincount(stages["batch"], minlength=len(window)) > 0, counted, np.nan)
@@ -275,23 +275,11 @@ def spilled_bytes(window: Window) -> Batchwise:
 
 
 @batch_metric("ms", phases=("add_batch_ms",))
-def shuffle_waves_ms(window: Window) -> Batchwise:
-    """What stages that read a shuffle, without state, take beyond one wave of their tasks."""
-    if not len(window.stages):
-        return NOT_SEEN
-    of, stages = spread(window), window.stages
-    if np.isnan(of.rounds).any():
-        return NO_SLOTS
-    read = _of_kind(window, "shuffle", "result") & (of.rounds > 1)
-    return per_batch(window, of.wall * (1 - 1 / of.rounds), read & ~np.isnan(stages["tasks"]))
-
-
-@batch_metric("ms", phases=("add_batch_ms",))
 def table_log_ms(window: Window) -> Batchwise:
     """Stages on a table format's own log: Delta's snapshot, the checkpoint of its log."""
     if not len(window.stages):
         return NOT_SEEN
-    return per_batch(window, window.stages["wall_ms"], _of_kind(window, "table_log"))
+    return per_batch(window, window.stages["wall_ms"], of_kind(window, "table_log"))
 
 
 @window_metric("ms", phases=("add_batch_ms",))
@@ -326,6 +314,3 @@ locality_wait_share = share_of(locality_wait_ms, "locality_wait_share", "waiting
 repeated_read_share = share_of(repeated_read_ms, "repeated_read_share", "reading the source again / triggerExecution")
 gc_share = share_of(gc_ms, "gc_share", "garbage collection during tasks as wall time / triggerExecution")
 table_log_share = share_of(table_log_ms, "table_log_share", "stages on a table's own log / triggerExecution")
-shuffle_waves_share = share_of(
-    shuffle_waves_ms, "shuffle_waves_share", "waves of tasks behind a shuffle / triggerExecution"
-)

@@ -55,8 +55,8 @@ def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep
 
     Never one that loses the state for a gain that nobody has a number for, nor one that is made for a platform or a
     source that may be another: there it does nothing, ends the query, or moves files away. Where rows are lost, or the
-    state grows without end, only what helps against that; and where all savings are little beside what one part of
-    addBatch takes, what is advised against that part.
+    state grows without end, only what helps against that; and where all savings that were measured are little beside
+    what one part of addBatch takes, what may save that part.
     """
     asked = [finding for finding in findings if loss is not None and finding.rule == loss.rule in GRAVE] or findings
     offers = [(finding, step) for finding in asked for step in finding.steps if _may_be_first(step)]
@@ -68,12 +68,15 @@ def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep
 
 
 def _against(loss: Loss | None, offers: Sequence[tuple[Finding, Advice]]) -> list[tuple[Finding, Advice]]:
-    """What its own rule offers against the loss, where nothing promises a worthwhile part of it."""
+    """Where nothing is expected to save a worthwhile part of the loss: what may, else what its own rule offers."""
     if loss is None or loss.ms is None or loss.rule is None:
         return []
-    promised = [promise.high for _, step in offers if (promise := step.saves_ms) is not None]
-    little = max(promised, default=0.0) < LITTLE * loss.ms
-    return [offer for offer in offers if offer[0].rule == loss.rule] if little else []
+    worthwhile = LITTLE * loss.ms
+    promised = [(offer, promise) for offer in offers if (promise := offer[1].saves_ms) is not None]
+    if any(promise.likely >= worthwhile for _, promise in promised):
+        return []
+    may = [offer for offer, promise in promised if promise.expected is None and promise.high >= worthwhile]
+    return may or [offer for offer in offers if offer[0].rule == loss.rule]
 
 
 def _may_be_first(step: Advice) -> bool:

@@ -1,0 +1,71 @@
+"""What a batch pays for the number of its shuffle partitions: stages in, one value per batch out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advisor.metrics.inside import NOT_SEEN
+from advisor.metrics.numbers import zero_filled
+from advisor.metrics.phases import share_of
+from advisor.metrics.registry import Batchwise, Missing, batch_metric
+from advisor.metrics.tasks import NO_SLOTS, of_kind, per_batch, spread
+from advisor.window import Window
+
+MOST_FILES, MANY_FILES = 200.0, 20.0
+"""Of a task: spark.shuffle.sort.bypassMergeThreshold, above which it writes one file for all; files worth a look."""
+SLOW_WRITE_MS, SLOW_WRITE, SMALL_WRITE = 5.0, 0.02, 10e6
+"""Of a task: the time to write to a shuffle from which it is slow, its share of the task, and bytes that are few."""
+JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def shuffle_waves_ms(window: Window) -> Batchwise:
+    """What stages that read a shuffle, without state, take beyond one wave of their tasks."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of, stages = spread(window), window.stages
+    if np.isnan(of.rounds).any():
+        return NO_SLOTS
+    read = of_kind(window, "shuffle", "result") & (of.rounds > 1)
+    return per_batch(window, of.wall * (1 - 1 / of.rounds), read & ~np.isnan(stages["tasks"]))
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def shuffle_files_ms(window: Window) -> Batchwise:
+    """What stages take whose tasks write a shuffle as a file per partition: all of each stage, so the most of it.
+
+    Where the log tells what writing took, these are stages that write few bytes slowly; else those of which the next
+    stage has many tasks. Fewer tasks there prove nothing: adaptive execution joins partitions after they are written.
+    """
+    if not len(window.stages):
+        return NOT_SEEN
+    stages, readers = window.stages, _tasks_of_reader(window)
+    writes, bytes_written = stages["shuffle_write_ms"], zero_filled(stages["shuffle_write_bytes"])
+    told, feeds = ~np.isnan(writes), readers > 0
+    if feeds.any() and not told[feeds].any() and not (readers[feeds] >= MANY_FILES).any() and not _keeps_state(window):
+        return JOINED
+    slow = (writes >= SLOW_WRITE_MS * stages["tasks"]) & (writes >= SLOW_WRITE * stages["task_ms"])
+    by_time = slow & (bytes_written <= SMALL_WRITE * stages["tasks"])
+    by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)
+    return per_batch(window, stages["wall_ms"], feeds & np.where(told, by_time, by_count))
+
+
+def _tasks_of_reader(window: Window) -> np.ndarray:
+    """The tasks of the batch's next stage for stages that feed one, whatever these tasks read; 0 for others."""
+    stages, tasks = window.stages, np.zeros(len(window.stages))
+    feeds = (stages["batch"][:-1] == stages["batch"][1:]) & (stages["last"][:-1] == False)  # noqa: E712 - null is no
+    tasks[:-1] = np.where(feeds, zero_filled(stages["tasks"][1:]), 0.0)
+    return np.where(of_kind(window, "table_log"), 0.0, tasks)
+
+
+def _keeps_state(window: Window) -> bool:
+    """Whether a stage holds state: it has a task for each partition of its shuffle."""
+    return bool(of_kind(window, "state").any())
+
+
+shuffle_waves_share = share_of(
+    shuffle_waves_ms, "shuffle_waves_share", "waves of tasks behind a shuffle / triggerExecution"
+)
+shuffle_files_share = share_of(
+    shuffle_files_ms, "shuffle_files_share", "stages whose tasks write a file per shuffle partition / triggerExecution"
+)
