@@ -73,7 +73,7 @@ def _against(loss: Loss | None, offers: Sequence[tuple[Finding, Advice]]) -> lis
         return []
     worthwhile = LITTLE * loss.ms
     promised = [(offer, promise) for offer in offers if (promise := offer[1].saves_ms) is not None]
-    if any(promise.likely >= worthwhile for _, promise in promised):
+    if any(_worth(step, promise) >= worthwhile for (_, step), promise in promised):
         return []
     may = [offer for offer, promise in promised if promise.expected is None and promise.high >= worthwhile]
     return may or [offer for offer in offers if offer[0].rule == loss.rule]
@@ -99,8 +99,12 @@ def _preference(step: Advice) -> tuple[int, bool, float, float, bool]:
     if promise is None or promise.high < 1:
         return 2, step.legal != "yes", 0.0, 0.0, step.experimental
     tier = int(step.takes == "new_checkpoint")
-    worth = 1.0 if step.semantics == "unchanged" else WEAKER
-    return tier, step.legal != "yes", -worth * promise.likely, -promise.high, step.experimental
+    return tier, step.legal != "yes", -_worth(step, promise), -promise.high, step.experimental
+
+
+def _worth(step: Advice, promise: Promise) -> float:
+    """What the step is expected to save, as far as what it guarantees weighs."""
+    return promise.likely * (1.0 if step.semantics == "unchanged" else WEAKER)
 
 
 def verdict(

@@ -774,6 +774,15 @@ CAUSES = (
         runs=until(16),
     ),
     Case(
+        "SH003/joined-by-adaptive-execution",
+        "rows are scattered over the untouched 200 shuffle partitions, which adaptive execution joins",
+        expect=("SH003",),
+        shape={"name": "shuffled"},
+        conf={"spark.sql.shuffle.partitions": "200"},
+        keep=EVENTS,
+        runs=until(25),
+    ),
+    Case(
         "DV001/driver-between-jobs",
         "foreachBatch in which the driver works alone before and after the write",
         sink={"foreach_batch": "write_then_wait"},
