@@ -197,7 +197,7 @@ class _Part:
         high = min(size, start + place.step, end + slack)
         buffer = place.read(base, high)
         begin = self._format.begins(buffer, start - base)
-        self.piece = -1 if start else loose.piece(buffer)
+        self.piece = -1 if start or self._format.tells else loose.piece(buffer)
         while True:
             window = Stretch(buffer, base, begin, final=high >= size)
             kept, resume = self._mention(window), self._feed(window, end - base)

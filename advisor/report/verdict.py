@@ -38,6 +38,7 @@ _OF_DEATH = ("ER001", "LG005")
 """Rules that speak of what a query died of: that comes before whatever its batches take."""
 FEW_EMPTY, NO_ROWS = 0.2, 0.9  # of the batches; rows of the offsets: what is less is worth a word
 _MANY_UNKNOWN = 2  # facts that a sentence can name
+_FIRST_BATCH_RUNS = "Spark reports a batch once it has ended: the first one may still have run when this was written."
 _TOO_LONG: tuple[LossKind, ...] = ("falling_behind", "backlog")
 """Losses that say that batches take too long, and not why."""
 LOPSIDED = 5.0  # times the rows of the others: one task then decides how long the stage takes
@@ -384,7 +385,7 @@ def _nothing_to_judge(judged: Judged) -> str:
         return "Nothing to judge: no batch in the time asked for."
     if not len(executed):
         if not judged.run.batches or judged.idle is None or not len(judged.idle):
-            return "Nothing to judge: no progress event."
+            return f"Nothing to judge: no progress event. {_FIRST_BATCH_RUNS}"
         quiet = "no whole record of a batch" if _took_rows(judged.idle) else "idle, no whole record of a batch"
         return f"Nothing to judge: {quiet}. {idle(judged.idle)}"
     if bool(executed["cold"].all()):

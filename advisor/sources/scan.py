@@ -83,7 +83,7 @@ class Scan:
         if not self.harvest.anything:
             for record in alone(window.buffer):
                 self.harvest.add_partial(record.partial, record.start, record.end)
-        if not self.harvest.anything:
+        if not self.harvest.anything and not (self._format and self._format.tells):
             piece = loose.piece(window.buffer)
             if piece >= 0:
                 found = loose.early_piece(window.buffer, 0, len(window.buffer), A_PIECE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +247,17 @@ def test_a_text_on_one_line_is_of_no_kind_and_quotes_nothing(unit: str) -> None:
     assert kind(text) is None
     assert told_error(text) is None
     assert sight_told(text, log="a", file="a") == []
+
+
+def test_an_event_log_whose_first_batch_still_runs_holds_no_broken_record(tmp_path: Path) -> None:
+    started = {
+        "Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryStartedEvent",
+        "id": "11111111-1111-1111-1111-111111111111", "runId": "22222222-2222-2222-2222-222222222222",
+        "name": "orders", "timestamp": "2026-11-23T16:59:24.374Z", "jobTags": [],
+    }  # fmt: skip
+    events = [{"Event": "SparkListenerLogStart", "Spark Version": "4.3.0"}, started]
+    (tmp_path / "events_1_app").write_text("".join(json.dumps(event) + "\n" for event in events))
+    report = analyze([tmp_path / "events_1_app"])
+    (query,) = report.typed.queries
+    assert not report.typed.input.broken
+    assert "the first one may still have run" in query.verdict
