@@ -73,6 +73,7 @@ def per_batch(window: Window, values: np.ndarray, keep: np.ndarray) -> Batchwise
 
 
 def of_kind(window: Window, *kinds: str) -> np.ndarray:
+    """Which stages of the window are of one of these kinds."""
     return np.isin(window.stages["kind"].astype(str), kinds)
 
 
