@@ -141,9 +141,12 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
 
 
 def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
-    """Which of the batches that ran are judged: those of whole events where there are enough, else all."""
-    whole = ran & np.array([text is None for text in events["partial"]], dtype=bool)
-    return whole if whole.sum() >= FEWEST_WHOLE else ran
+    """Which of the batches that ran are judged: of whole events where there are enough, else all that tell phases."""
+    whole: np.ndarray = ran & np.array([text is None for text in events["partial"]], dtype=bool)
+    if whole.sum() >= FEWEST_WHOLE:
+        return whole
+    divided: np.ndarray = ran & ~events["undivided"]
+    return divided if divided.any() else ran
 
 
 def _last(mask: np.ndarray, count: int) -> np.ndarray:

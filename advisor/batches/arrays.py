@@ -83,9 +83,10 @@ def whole_seconds(starts: np.ndarray) -> bool:
 
 
 def rows_of(table: pa.Table) -> Columns:
-    """The plain columns of the table of batches, `other_phases_ms` (their sum), and `odd`.
+    """The plain columns of the table of batches, `other_phases_ms` (their sum), `odd` and `undivided`.
 
-    `odd`: an instant, a phase or a number of rows that cannot be right; it is NaN in its own column.
+    `odd`: an instant, a phase or a number of rows that cannot be right; it is NaN in its own column. `undivided`: a
+    batch of which nothing but the length is known, no phase.
     """
 
     def make(name: str) -> np.ndarray:
@@ -94,9 +95,18 @@ def rows_of(table: pa.Table) -> Columns:
         if name == "odd":
             odd: np.ndarray = np.any([_odd(name, _floats(table[name])) for name in _LIMITED], axis=0)
             return odd
+        if name == "undivided":
+            return undivided(table)
         return _values(name, table[name])
 
     return Columns(len(table), make)
+
+
+def undivided(table: pa.Table | pa.RecordBatch) -> np.ndarray:
+    """Which rows tell how long the trigger took and no phase of it."""
+    phases = [np.asarray(pc.is_valid(table[name])) for name in _PHASES if name != "trigger_execution_ms"]
+    only: np.ndarray = np.asarray(pc.is_valid(table["trigger_execution_ms"])) & ~np.any(phases, axis=0)
+    return only
 
 
 def lacking(batches: Columns) -> frozenset[str]:

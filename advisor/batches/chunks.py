@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from advisor.batches.arrays import undivided
 from advisor.batches.build import Rows
 from advisor.batches.columns import SCHEMA
 from advisor.progress import Progress
@@ -58,8 +60,18 @@ class Chunks:
         each = pa.array(np.repeat(np.arange(len(files)), counts))
         partial, starts = pa.array(self._lacks, pa.string()), pa.array(self._starts, pa.int64())
         where = [partial, pa.array(files).take(each), starts, pa.array(logs).take(each)]
-        self._done.append(_by_run(pa.RecordBatch.from_arrays([*self._rows.arrays(), *where], schema=SCHEMA)))
+        chunk = pa.RecordBatch.from_arrays([*self._rows.arrays(), *where], schema=SCHEMA)
+        self._done.append(_by_run(chunk if partial.null_count == len(partial) else _with_idle(chunk)))
         self._rows, self._starts, self._lacks, self._files = Rows(), [], [], []
+
+
+def _with_idle(chunk: pa.RecordBatch) -> pa.RecordBatch:
+    """The chunk with partial records of rows and a length, and no phase, as batches: no idle trigger has rows."""
+    rows = np.asarray(pc.fill_null(chunk["input_rows"], 0))
+    ran = undivided(chunk) & (rows > 0) & np.asarray(chunk["partial"].is_valid())
+    at = SCHEMA.get_field_index("idle")
+    idle = pa.array(np.asarray(chunk["idle"]) & ~ran)
+    return pa.RecordBatch.from_arrays([*chunk.columns[:at], idle, *chunk.columns[at + 1 :]], schema=SCHEMA)
 
 
 def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:

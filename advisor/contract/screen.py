@@ -98,7 +98,7 @@ class Screen(Entry, frozen=True):
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait, and nobody tells how long:
     the record latency is longer than is told. `unopened`: most of a long batch is addBatch, and nothing that was read
-    tells what it does.
+    tells what it does. `undivided`: how long batches took is known, and no phase of them: the records lack durationMs.
     """
 
     loss: Loss | None = None
@@ -110,6 +110,7 @@ class Screen(Entry, frozen=True):
     span_ms: float | None = None
     backlog_untold: bool = False
     unopened: bool = False
+    undivided: bool = False
     troubles: tuple[str, ...] = ()
     do: Brief | None = None
     also: tuple[StepName, ...] = ()

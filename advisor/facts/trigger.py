@@ -53,8 +53,15 @@ _SHORTEST_BY_WAIT_MS: Final = 5000
 _WAITED: Final = 2
 """Times as long as the batch that the time since the trigger before must be, to be a wait."""
 _MOST_OF_IT: Final = 0.8
-_STEP_SHARE: Final = 0.01
-"""How far from an interval the time that a rate tells may lie."""
+_STEP_SHARE, _ONE_STEP_SHARE = 0.01, 0.005
+"""How far from an interval the time that a rate tells may lie: of several batches, of one."""
+_HALF_DIGIT, _LEAST_ROUNDED = 0.0501, 1.0
+"""Of a rate of one decimal, and from where on it says something."""
+_SHORTEST_BY_STEPS_MS: Final = 2000
+_BUSY: Final = 0.9
+"""Of the time since the trigger before: a batch that took more of it may not have waited."""
+_FEWEST_AT_ONCE, _AT_ONCE_SHARE, _LONG_MS = 2, 0.05, 1000
+"""Batches that began as the one before ended, how far from its end, of its length, and how long that was at least."""
 _SOONER: Final = 10
 """Times as long as the time since the trigger before an interval must be, to be ruled out by one start off its grid."""
 _GRID_MS: Final = 500
@@ -130,8 +137,10 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     by_rate = _interval_by_rate(executed)
     if by_rate is not None:
         return _every(by_rate)
-    by_wait = _interval_by_wait(executed)
-    return {} if by_wait is None else _every(by_wait, "inferred")
+    likely = _interval_by_wait(executed) or _interval_by_steps(executed)
+    if likely is not None and likely < (interval_below(executed) or likely + 1):
+        return _every(likely, "inferred")
+    return {"trigger": Known("unspecified", "inferred")} if _at_once_by_rate(executed) else {}
 
 
 def interval_below(executed: Columns) -> int | None:
@@ -158,6 +167,62 @@ def _by_one_start(executed: Columns) -> list[int]:
     steps, starts, _ = _since_the_trigger_before(executed)
     off = starts % _GRID_MS >= LATE_MS
     return [max(2 * _GRID_MS, int(_SOONER * step)) for step in steps[off]] if not whole_seconds(starts) else []
+
+
+def _interval_by_steps(executed: Columns) -> int | None:
+    """The usual interval that the rates of all batches tell as the time since the trigger before, though each waited.
+
+    Without an interval a batch begins as soon as the one before ends, or as its rows come.
+    """
+    steps, _ = _steps(executed)
+    told = np.isfinite(steps)
+    waited = told & ~(_longer(executed) > _BUSY * steps)
+    if not told.any() or not waited[told].all():
+        return None
+    share = _STEP_SHARE if told.sum() > 1 else _ONE_STEP_SHARE
+    usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_STEPS_MS and _within(steps[told], each, share)]
+    return next(iter(usual), None)
+
+
+def _at_once_by_rate(executed: Columns) -> bool:
+    """Whether the rates of some long batches in a row tell that each began as the one before ended."""
+    steps, durations = _steps(executed)
+    if any(_within(steps[np.isfinite(steps)], each, _STEP_SHARE) for each in _USUAL_MS):
+        return False  # an interval that the batches fill, it may be
+    follows = np.diff(executed["batch_id"]) == 1
+    pauses = (steps[1:] - durations[:-1])[follows]
+    before = durations[:-1][follows]
+    known = np.isfinite(pauses)
+    near = np.abs(pauses[known]) <= _AT_ONCE_SHARE * before[known]
+    return bool(known.sum() >= _FEWEST_AT_ONCE and near.all() and before[known].min() >= _LONG_MS)
+
+
+def _steps(executed: Columns) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of each batch: ms since the trigger before by its rate, NaN where it tells none; how long it took.
+
+    Where a rate of one decimal fits a usual interval, the step is that interval.
+    """
+    rate, rows = executed["input_rows_per_second"], executed["input_rows"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        steps = np.where((rate > 0) & (rows > 0), rows / rate * 1000, np.nan)
+        rounded = np.abs(rate * 10 - np.round(rate * 10)) < 1e-6
+        for usual in _USUAL_MS:
+            fits = rounded & (rate >= _LEAST_ROUNDED) & (np.abs(rows / usual * 1000 - rate) <= _HALF_DIGIT)
+            steps = np.where(fits, usual, steps)
+    return steps, executed["trigger_execution_ms"]
+
+
+def _longer(executed: Columns) -> npt.NDArray[np.float64]:
+    """Of each batch how long it took, or the one before if that took longer."""
+    length = executed["trigger_execution_ms"]
+    before = np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(length, 1), 0.0)
+    longer: npt.NDArray[np.float64] = np.fmax(length, before)
+    return longer
+
+
+def _within(steps: npt.NDArray[np.float64], interval: int, share: float) -> bool:
+    """Whether each step is that interval, but for this share of it."""
+    return bool((np.abs(steps - interval) <= share * interval).all())
 
 
 def _every(interval: int, origin: str = "progress") -> dict[str, Known]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor.metrics.flow import SAME_LOAD, trend
 from advisor.metrics.numbers import fact_number, known, median, zero_filled
-from advisor.metrics.phases import DISCOVERY
+from advisor.metrics.phases import DISCOVERY, NO_DURATIONS
 from advisor.metrics.registry import Estimate, Metric, Unit, Windowed, WindowMetric, remembered
 from advisor.regime import FEWEST_FOR_HALVES, slope_by_thirds, steady_rise
 from advisor.window import Window
@@ -69,6 +69,8 @@ def _metric(phase: str, field: str, unit: Unit, meaning: str) -> WindowMetric:
     """The metric of one number of a phase's growth; 0 where it does not grow."""
 
     def compute(window: Window) -> Windowed:
+        if len(window) and window.batches["undivided"].all():
+            return NO_DURATIONS
         growth = growths(window).get(phase)
         return NONE if growth is None else Estimate.exactly(getattr(growth, field))
 

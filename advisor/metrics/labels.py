@@ -189,6 +189,7 @@ LABELS: Final[dict[str, str]] = {
     "trigger_execution_ms": "batch",
     "unaccounted_ms": "time in no phase",
     "unaccounted_share": "the share of time in no phase",
+    "undivided_share": "the share of batches without durations",
     "unwanted_interval_wait_ms": "the wait for a longer interval than needed",
     "used_slots": "task slots that a batch uses",
     "utilisation": "the batch over the time from one trigger to the next",

@@ -154,8 +154,7 @@ def _not_waited(window: Window) -> np.ndarray:
     """What of each trigger lies before its last record came, or after the typical record was visible."""
     asking, after = summed(window, DISCOVERY), summed(window, ("commit_offsets_ms",))
     written = _while_written(window) * summed(window, ("add_batch_ms",)) + _committed_after(window)
-    spared: np.ndarray = asking / 2 + after + written
-    return spared
+    return zero_filled(asking / 2 + after + written)
 
 
 def _committed_after(window: Window) -> np.ndarray:

@@ -29,12 +29,13 @@ DATABRICKS = (
     "post_add_batch_callback_ms",
     "post_commit_batch_callback_ms",
 )
+NO_DURATIONS = Missing("partial record: durations missing")
 _MEANING = {column.name: column.meaning for column in COLUMNS}
 
 
 def summed(window: Window, columns: tuple[str, ...]) -> np.ndarray:
-    """The sum of these phases per batch; a phase that Spark did not name counts as 0."""
-    total = np.zeros(len(window))
+    """The sum of these phases per batch; one that Spark did not name is 0; NaN where only the length is known."""
+    total = np.where(window.batches["undivided"], np.nan, 0.0)
     for column in columns:
         total += zero_filled(window.batches[column])
     return total
@@ -56,6 +57,14 @@ def _took(window: Window, column: str) -> Batchwise:
 def trigger_execution_ms(window: Window) -> Batchwise:
     """Everything inside one trigger: finding the batch, running it, both logs."""
     return window.batches["trigger_execution_ms"]
+
+
+@window_metric("share", "count")
+def undivided_share(window: Window) -> Windowed:
+    """Share of the batches of which only the length is known, and no phase: their records lack durationMs."""
+    if not len(window):
+        return Missing("there are no steady batches")
+    return Estimate.exactly(float(window.batches["undivided"].mean()))
 
 
 @batch_metric("ms", phases=DISCOVERY)

@@ -240,6 +240,8 @@ def state_waves_excess_ms(window: Window) -> Batchwise:
     state's own tasks (updates, removals, commit) in these waves: tasks also start, and load their store. The updates of
     arbitrary state are the query's own work, which fewer partitions share: there at least the commits are spared.
     """
+    if "stateOperators" in window.lacks and not len(window.operators):
+        return NO_OPERATORS
     waves = state_waves(window)
     if not isinstance(waves, np.ndarray):
         return waves

@@ -19,6 +19,11 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_ELIDED: Final = re.compile(
+    r"(?i)(?://|\#|/\*)[ \t*]*"
+    r"(?:\.\.\.|…|.*\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
+)
+"""A comment that says that something was left out."""
 _ENDS: Final = {"{": "}", "[": "]", "(": ")"}
 _NAMES: Final = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _QUOTED_CALLS: Final = ("UUID", "Decimal", "Timestamp", "str")
@@ -107,6 +112,7 @@ class _Reader:
         """Read members into `thing` up to its bracket; whether there was one, and no loss before it."""
         whole = True
         while not self._stopped and (token := self._peek()) is not None:
+            whole &= _ELIDED.search(self._text, self.at, token.start) is None
             if token.text == "}":
                 self._take()
                 if self._depth or self._ends_here(thing):

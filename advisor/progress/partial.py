@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from advisor.progress.fragment import Fragment
 from advisor.progress.instants import as_instant
@@ -25,6 +26,9 @@ PARTS: Final = {
 """The parts of an event that a record may lack, in Spark's order, and the words for them."""
 _ANY_TIME: Final = "1970-01-01T00:00:00.000Z"
 _SHOWN: Final = 3
+_OF_DURATIONS: Final = re.compile("(?i)duration_?m|add_?batch")
+_LONGEST_MS, _LARGEST = 10 * 366 * 86_400_000.0, 1e18
+_RATES: Final = {"inputRowsPerSecond": "rows/s came", "processedRowsPerSecond": "rows/s were processed"}
 
 
 class Partial(NamedTuple):
@@ -39,8 +43,8 @@ def of_fragment(fragment: Fragment) -> Partial | None:
     """What a fragment gives; None when nothing in it belongs to a progress event.
 
     It is an event only where `durationMs` is whole and has `triggerExecution`, or has `addBatch`, too, whatever else
-    was left out. What it lacks stays empty in the event: who reads it must ask `lacks` before he takes nothing for
-    none.
+    was left out; without durations where rows and rates tell how long the batch took. What it lacks stays empty in the
+    event: who reads it must ask `lacks` before he takes nothing for none.
     """
     thing = in_latest_words(fragment.thing)
     if "durationMs" not in thing and "triggerExecution" in thing:
@@ -49,8 +53,23 @@ def of_fragment(fragment: Fragment) -> Partial | None:
     says = describe(thing)
     if not says:
         return None
+    if not any(_OF_DURATIONS.search(key) for key in thing) and (took := _by_its_rate(thing)) is not None:
+        return Partial(_event({**thing, "durationMs": {"triggerExecution": took}}, lacks), lacks, says)
     judged = "durationMs" not in lacks or _has_durations(thing)
     return Partial(_event(thing, lacks) if judged else None, lacks, says)
+
+
+def _by_its_rate(thing: dict[str, Any]) -> int | None:
+    """Milliseconds of the batch: processedRowsPerSecond is its rows over its length, in every version of Spark."""
+    rows, rate, told = (thing.get(key) for key in ("numInputRows", "processedRowsPerSecond", "batchDuration"))
+    if not _above_zero(rows):
+        return None
+    took = told if _above_zero(told) else rows / rate * 1000 if _above_zero(rate) else _LONGEST_MS
+    return round(took) if took < _LONGEST_MS else None
+
+
+def _above_zero(number: object) -> TypeGuard[float]:
+    return isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < _LARGEST
 
 
 _JUDGED: Final = ("triggerExecution", "addBatch")
@@ -58,9 +77,12 @@ _JUDGED: Final = ("triggerExecution", "addBatch")
 
 
 def _has_durations(thing: dict[str, Any]) -> bool:
-    """Whether durations that are not all there tell the whole trigger and its largest part."""
+    """Whether durations that are not all there tell the whole trigger, and its largest part or no part at all."""
     durations = thing.get("durationMs")
-    return isinstance(durations, dict) and all(isinstance(durations.get(phase), int) for phase in _JUDGED)
+    return isinstance(durations, dict) and (
+        all(isinstance(durations.get(phase), int) for phase in _JUDGED)
+        or (durations.keys() == {"triggerExecution"} and _above_zero(thing.get("numInputRows")))
+    )
 
 
 def _lacking(thing: dict[str, Any], fragment: Fragment) -> Iterator[str]:
@@ -137,6 +159,8 @@ def _said(thing: dict[str, Any]) -> Iterator[str]:
         told = [f"{key} {ms:,} ms" for key, ms in durations.items() if isinstance(ms, int)]
         first = [each for each in told if each.startswith(("triggerExecution", "addBatch"))]
         yield from first or told[:_SHOWN]
+    else:
+        yield from (f"{thing[key]:,.5g} {words}" for key, words in _RATES.items() if _above_zero(thing.get(key)))
     if isinstance(thing.get("eventTime"), dict) and isinstance(thing["eventTime"].get("watermark"), str):
         yield f"watermark {thing['eventTime']['watermark']}"
     yield from map(_operator, _objects(thing.get("stateOperators"))[:_SHOWN])

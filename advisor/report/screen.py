@@ -26,6 +26,7 @@ from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, within_add_batch
+from advisor.report.pace import undivided
 from advisor.report.verdict import MOST, felt, files_left
 from advisor.savings import sets
 from advisor.window import Window
@@ -53,6 +54,7 @@ def screen(
         span_ms=_span(window),
         backlog_untold=_backlog_untold(window, loss),
         unopened=is_unopened(window),
+        undivided=undivided(window),
         troubles=tuple(troubles),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),

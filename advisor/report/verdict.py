@@ -19,6 +19,7 @@ from advisor.metrics.words import milliseconds, number
 from advisor.report.change import slower
 from advisor.report.judged import Judged
 from advisor.report.loss import BY_BATCH, GRAVE, GROWTH, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
+from advisor.report.pace import NOT_TOLD, pace, undivided
 from advisor.report.unjudged import first_batch, idle, without_rows
 from advisor.window import Window
 
@@ -183,6 +184,8 @@ def _nothing_found(judged: Judged, others: Sequence[str]) -> str:
         return _nothing_to_judge(judged)
     if judged.window.facts.value("trigger") == "real_time":
         return "No rule knows a change that would help. In real-time mode a batch lasts as long as its trigger."
+    if undivided(judged.window):
+        return f"{' '.join(others) or pace(judged.window)}{f' {NOT_TOLD}' * bool(others)}"
     if others:
         silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
         hidden = f" (silenced: {silenced})" if silenced else ""

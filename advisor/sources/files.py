@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, SIGHTINGS, Broken, Chunks, Overrun, Reading
 from advisor.errors import InputError
@@ -21,6 +22,7 @@ from advisor.report.falling import PROGRESS_NEEDS_INFO
 from advisor.sources.codecs import Torn
 from advisor.sources.harvest import Stretch
 from advisor.sources.opening import read_windows
+from advisor.sources.others import CONTINUOUS, OF_CONTINUOUS
 from advisor.sources.paths import Input, expand, shown
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
@@ -171,8 +173,11 @@ def table_of(sightings: Iterable[Sighting]) -> pa.Table:
 def with_told(reading: Reading, told: Sequence[Sighting]) -> Reading:
     """The reading with what texts without progress tell of their one query.
 
-    An error counts where the log does not say that it goes on, or what else it died of.
+    An error counts where the log does not say that it goes on, or what else it died of; one that Spark explains, before
+    a failed assertion, which explains nothing.
     """
+    if unexplained := _assertions_after(reading.sightings, told):
+        reading = replace(reading, sightings=reading.sightings.filter(pc.invert(unexplained)))
     named, sighted = set(_values(reading.sightings["run_id"])), _values(reading.sightings["fact"])
     ended = "missing_batch" in sighted and "terminated_error" not in sighted
     runs = named | set(_values(reading.batches["run_id"]))
@@ -184,6 +189,16 @@ def with_told(reading: Reading, told: Sequence[Sighting]) -> Reading:
     query = [*_values(reading.sightings["id"]), *_values(reading.batches["id"]), UNNAMED][0]
     rows = [row._replace(id=query, run_id=next(iter(runs), UNNAMED)) for row in kept]
     return replace(reading, sightings=pa.concat_tables([table_of(rows), reading.sightings]))
+
+
+def _assertions_after(sightings: pa.Table, told: Sequence[Sighting]) -> pa.ChunkedArray | None:
+    """Which rows are failed assertions behind the known error that a text tells, where no run died of anything else."""
+    explained = [row.offset for row in told if row.fact == "known_error"]
+    errors = pc.equal(sightings["fact"], "terminated_error")
+    behind = pc.greater(sightings["offset"], min(explained, default=0))
+    found = pc.and_(errors, pc.and_(behind, pc.match_substring(sightings["value"], "AssertionError")))
+    only = pc.all(pc.or_(found, pc.invert(errors))).as_py()
+    return found if explained and only and pc.any(found).as_py() else None
 
 
 def _values(column: pa.ChunkedArray) -> list[str]:
@@ -202,5 +217,7 @@ def nothing_found(
     where = ", ".join(os.fspath(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
     files = "1 file" if reading.files == 1 else f"{reading.files} files"
     found = f"no streaming progress in {files} ({reading.bytes:,} bytes){f': {kind}' if kind else ''}"
+    if kind == CONTINUOUS:
+        return where, found, OF_CONTINUOUS
     give = "give a driver log, an event log, or lines of progress JSON (query.lastProgress, not query.status)"
     return where, found, f"{give}. {PROGRESS_NEEDS_INFO}"

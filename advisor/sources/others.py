@@ -5,13 +5,27 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_GAUGE: Final = re.compile(
-    r"(latency|inputRate[-_.]total|processingRate[-_.]total)(?:_Value)?(?:\{[^}\n]{0,300}\})?[\s=:]{1,9}(\d+(?:\.\d+)?(?:[eE]\+?\d+)?)"
+from advisor.sources.pieces import at_work
+from advisor.sources.rates import busy
+
+CONTINUOUS: Final = (
+    "continuous processing writes no progress: query.lastProgress and query.recentProgress stay empty, however long it "
+    "runs, and a listener hears of its start and end only"
 )
-_GAUGES: Final = ("latency", "inputRate", "processingRate")
+OF_CONTINUOUS: Final = (
+    "query.exception() tells whether it died; how long records take shows in its sink alone: compare the time at which "
+    "each was written there with that of its source"
+)
+_OF_CONTINUOUS: Final = re.compile(
+    r"(?i)trigger\s?\(\s?continuous\s?=|Trigger\.Continuous\b|ContinuousTrigger"
+    r"|continuous (?:processing|trigger|mode)\b"
+)
 _REAL_TIME: Final = re.compile(r"""["']?(e2eLatencyMs|processingLatencyMs)["']?\s*[:=]\s*\{([^{}]{1,400})\}""")
 _PERCENTILE: Final = re.compile(r"""["']?P(50|99)["']?\s*[:=]\s*(\d{1,9}(?:\.\d{1,3})?)""")
 _KINDS: Final = {
+    r"(?:inputRate|processingRate)[-_.]total\b": (
+        "these are gauges of Spark's metrics, which tell how long the last trigger took, not where the time went"
+    ),
     r"org\.apache\.flink\b": "this is a log of Apache Flink, and the advisor reads Spark's Structured Streaming",
     r"org\.apache\.kafka\.streams\b": (
         "this is a log of Kafka Streams, and the advisor reads Spark's Structured Streaming"
@@ -41,25 +55,14 @@ _KINDS: Final = {
 
 def kind(text: str) -> str | None:
     """What the text is, in one line; None where nothing shows it."""
+    if "rogress" in text and _OF_CONTINUOUS.search(text):
+        return CONTINUOUS
     return (
-        _gauges(text)
+        busy(text)
+        or at_work(text)
         or _real_time(text)
         or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
     )
-
-
-def _gauges(text: str) -> str | None:
-    """Of the gauges of spark.sql.streaming.metricsEnabled: their numbers, where they are of one query."""
-    found = _GAUGE.findall(text)
-    values = {re.split(r"[-_.]", name)[0]: float(value) for name, value in found}
-    if "inputRate" not in values and "processingRate" not in values:
-        return None
-    said = "these are gauges of Spark's metrics, which tell how long the last trigger took, not where the time went"
-    if len(found) != len(values) or len(values) < len(_GAUGES):
-        return said
-    took, came, done = (values[name] for name in _GAUGES)
-    pace = f"; rows come {came / done:.1f} times as fast as they are processed" if came > done > 0 else ""
-    return f"{said}: it took {took:,.0f} ms, {came:,.0f} rows/s came and {done:,.0f} rows/s were processed{pace}"
 
 
 def _real_time(text: str) -> str | None:

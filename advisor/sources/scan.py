@@ -6,8 +6,11 @@ from advisor.batches import Chunks
 from advisor.facts.sighting import Sighting
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.formats.durations import alone
+from advisor.sources.formats.gauges import gauges
+from advisor.sources.formats.pairs import pairs
+from advisor.sources.formats.r import as_json
 from advisor.sources.formats.tables import rows_of
-from advisor.sources.harvest import Harvest, Stretch
+from advisor.sources.harvest import Buffer, Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.stages.opened import Opened
 from advisor.sources.wrapped import exported
@@ -54,7 +57,7 @@ class Scan:
 
     def feed(self, window: Stretch) -> int:
         """Read a window; the position in it from which on nothing has been read, so that the next must repeat it."""
-        if window.final and not window.base and (text := exported(window.buffer[:])) is not None:
+        if window.final and not window.base and (text := _as_it_was(window.buffer[:])) is not None:
             window = Stretch(text, 0, 0, final=True, whole=text)
         self.harvest.move(window)
         self.position = window.base + len(window.buffer)
@@ -70,19 +73,23 @@ class Scan:
             self._finish(window)
         return resume
 
+    def _look_for_figures(self, buffer: Buffer) -> None:
+        """Of a text that holds no event: rows of tables, else durations that stand alone, else names and values."""
+        rows = list(rows_of(buffer)) or list(gauges(buffer))
+        rows = rows or ([] if self.harvest.anything else list(alone(buffer))) or list(pairs(buffer))
+        if rows:
+            self.harvest.broken.clear()
+        for record in rows:
+            self.harvest.add_partial(record.partial, record.start, record.end)
+
     def look_at_end(self, window: Stretch) -> None:
         """What stands at the end of a file that still grows; it is looked at again when more has come."""
         if self._look and self._format and not self._format.tells:
             self._look.at_log(window._replace(final=True), ())
 
     def _finish(self, window: Stretch) -> None:
-        if not self.harvest.events and (rows := list(rows_of(window.buffer))):
-            self.harvest.broken.clear()
-            for record in rows:
-                self.harvest.add_partial(record.partial, record.start, record.end)
-        if not self.harvest.anything:
-            for record in alone(window.buffer):
-                self.harvest.add_partial(record.partial, record.start, record.end)
+        if not self.harvest.events:
+            self._look_for_figures(window.buffer)
         if not self.harvest.anything and not (self._format and self._format.tells):
             piece = loose.piece(window.buffer)
             if piece >= 0:
@@ -91,3 +98,8 @@ class Scan:
         self.harvest.flush()
         if self._look and not self.harvest.found:
             self._look.at_text(window)
+
+
+def _as_it_was(raw: bytes) -> bytes | None:
+    """The text before a collector or R wrote it in another form; None where none did."""
+    return exported(raw) or as_json(raw)

@@ -211,6 +211,11 @@ _OPEN_IT = (
     "or the driver log at INFO, opens it here (docs/stages.md); Spark's UI shows the stages of a batch's SQL query."
 )
 
+_SHOW_DURATIONS = (
+    "Find out where a batch's time goes first: these records lack durationMs. Print the whole of query.lastProgress, "
+    "which holds it, or bring a log that does (docs/get-a-log.md)."
+)
+
 _NO_NUMBER = ": this may help, but it needs a new checkpoint, and its gain is not known. See --all."
 
 
@@ -224,6 +229,8 @@ def no_step(query: QueryEntry) -> str:
         return taken[0].do + but
     if _waits_for_an_answer(query):
         return "Answer the question below first: which step helps depends on it."
+    if query.screen.undivided:
+        return _SHOW_DURATIONS
     if query.screen.unopened and not query.screen.calm:
         return _OPEN_IT
     accepted = " that Spark accepts here" if query.findings else ""

@@ -221,12 +221,21 @@ def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> No
         (">>> query.lastProgress\nNone\n", "empty until the first trigger"),
         ("We run Spark 3.5.1 with foreachBatch. Should I use real-time mode?", "question in words"),
         (
-            'streaming_latency{q="a"} 8123\ninputRate_total{q="a"} 1200\nprocessingRate_total{q="a"} 830',
-            "8,123 ms, 1,200 rows/s came and 830 rows/s were processed; rows come 1.4 times as fast",
+            "Committed offsets for batch 7. Metadata OffsetSeqMetadata(0,1709378400000,Map())\n"
+            "INFO DAGScheduler: Job 9 finished: start at App.scala:7, took 8.91 s\n"
+            "Committed offsets for batch 8. Metadata OffsetSeqMetadata(0,1709378420000,Map())",
+            "at work (batches 7 to 8 began 20.0 s apart; 1 job took 8.9 s)",
+        ),
+        (
+            "INFO DAGScheduler: Job 1 finished: start at x.py:0, took 3.2 s\nINFO x: Committed delta #4 to",
+            "1 commit to",
         ),
         ("-----\nBatch: 4\n------\n+---+\n|key|\n", "console sink"),
         ("== Physical Plan ==\nWriteToDataSourceV2", "a plan"),
         ('df.writeStream.format("kafka").start()  # why is it slow?', "code of a query"),
+        ("input rate ~ 5.2k rows/s while process rate is ~ 3,100 rows/s", "rows come 1.7 times as fast"),
+        ("Name\tAvg Input /sec\tAvg Process /sec\tLatest Batch\npay\t850.5\t1,200.5\t41\n", "takes 71 % of the time"),
+        ("the process rate of 400 rows/s, is that a question about Spark streaming?", "question in words"),
         ('inputRate_total{q="a"} 1200\ninputRate_total{q="b"} 830', "not where the time went"),
     ],
 )

@@ -22,8 +22,16 @@ _ALSO: Final = {
     "batch": "batchId",
     "inputrows": "numInputRows",
     "inputrate": "inputRowsPerSecond",
+    "numberofinputrows": "numInputRows",
     "processrate": "processedRowsPerSecond",
+    "processingrate": "processedRowsPerSecond",
+    "inputratetotal": "inputRowsPerSecond",
+    "processingratetotal": "processedRowsPerSecond",
+    "processrowspersecond": "processedRowsPerSecond",
+    "processingrowspersecond": "processedRowsPerSecond",
+    "procrowspersecond": "processedRowsPerSecond",
     "queryname": "name",
+    "query": "name",
     "queryid": "id",
     "durations": DURATIONS,
     "operators": "stateOperators",
@@ -33,11 +41,16 @@ _PATHS: Final = {
     **{name.lower(): (name,) for name in _PLAIN},
     **{name: (meant,) for name, meant in _ALSO.items()},
     **{phase.spark.lower(): (DURATIONS, phase.spark) for phase in PHASES},
+    "triggerms": (DURATIONS, _TRIGGER),
 }
 _BETWEEN: Final = re.compile(r"""[.\[\]{}/:'"`>*]+|__""")
 _UNIT: Final = re.compile(
     r"(?i)(?:[\s_]*[(\[]\s*(ms|millis(?:econds)?|s|secs?|seconds?)\s*[)\]]|[\s_](ms|s|secs?|seconds))$"
 )
+_PER_SECOND: Final = re.compile(
+    r"(?i)[\s_]*[(\[]\s*(?:rows|records|rec|events|msgs?)\s*(?:/|per)\s*s(?:ec(?:ond)?)?\s*[)\]]$"
+)
+_RATE: Final = re.compile(r"(?i) ?/ ?s(?:ec(?:ond)?)?$")
 _BEFORE: Final = re.compile(r"^(?:progress|event|json|query|avg|mean|median)*(?:durations?(?:ms)?)?")
 _NOT_TYPICAL: Final = re.compile(r"(?:max|min|p\d\d?|percentile\w*|std\w*|count|sum)[ _(]")
 _NUMBER: Final = re.compile(
@@ -60,13 +73,14 @@ class Column(NamedTuple):
 
 
 BATCH: Final = Column(("batchId",))
+LENGTH: Final = Column((DURATIONS, _TRIGGER))
 
 
 def column_of(name: str) -> Column | None:
     """What a column of this name holds; None for whatever is no part of a progress event."""
     if _NOT_TYPICAL.match(name.strip().lower()):
         return None
-    parts = [part for part in _BETWEEN.split(without_unit(name)) if part.strip()]
+    parts = [part for part in _BETWEEN.split(_RATE.sub(" per second", without_unit(name))) if part.strip()]
     nested = next((at for at, part in enumerate(parts) if part in _NESTED), None)
     if nested is not None:
         return Column(tuple(parts[nested:]))
@@ -79,7 +93,7 @@ def column_of(name: str) -> Column | None:
 
 def without_unit(name: str) -> str:
     """The name of a column without the unit behind it."""
-    return _UNIT.sub("", name.strip()).strip()
+    return _UNIT.sub("", _PER_SECOND.sub("", name.strip())).strip()
 
 
 def _unit(name: str) -> int:
@@ -88,12 +102,17 @@ def _unit(name: str) -> int:
 
 
 def are_batches(columns: Iterable[Column]) -> bool:
-    """Whether these columns tell durations, each once: phases, or a map of them beside another part."""
+    """Whether these columns, each there once, tell a batch: phases, a map of them, or rows and how long they took."""
     paths = [column.path for column in columns]
     phases = [path[1] for path in paths if len(path) > 1 and path[0] == DURATIONS]
     whole = (DURATIONS,) in paths and len(paths) > 1
+    rates = ("processedRowsPerSecond",) in paths
+    length = _TRIGGER in phases or (_SPAN,) in paths
     return len(set(paths)) == len(paths) and (
-        whole or (len(phases) > 1 and {_ADD_BATCH, _TRIGGER} & {*phases} != set())
+        whole
+        or (len(phases) > 1 and {_ADD_BATCH, _TRIGGER} & {*phases} != set())
+        or (length and rates)
+        or ((length or rates) and ("numInputRows",) in paths)
     )
 
 
@@ -111,6 +130,8 @@ def record(start: int, end: int, cells: Iterable[tuple[Column, Any]], place: int
     if _TRIGGER not in durations and _SPAN in thing:
         durations[_TRIGGER] = thing[_SPAN]
     summed = with_sum(durations)
+    if "numInputRows" not in thing and thing.get(_RATES[1], 0) > 0 and durations.get(_TRIGGER, 0) > 0:
+        thing["numInputRows"] = round(thing[_RATES[1]] * durations[_TRIGGER] / 1000)  # Spark divides them by the length
     if durations.get(_ADD_BATCH, 0) > durations.get(_TRIGGER, durations.get(_ADD_BATCH, 0)):
         return  # a number of it is cut
     partial = of_fragment(Fragment(thing, frozenset(in_part), whole=False, end=0))

@@ -14,7 +14,7 @@ from advisor.sources.formats.loose import innermost
 _LONGEST: Final = 64 << 10
 _MISSES: Final = 20
 """Records one after the other that are none of a batch, behind which no more are looked for."""
-_FLAT: Final = re.compile(rb"""(?i)add_?batch(?:_?ms)?["']?\s*:""")
+_FLAT: Final = re.compile(rb"""(?i)(?:add_?batch(?:_?ms)?|processed_?rows_?per_?second)["']?\s*:""")
 
 
 def flattened(raw: bytes) -> Iterator[Piece]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
-from advisor.sources.formats.cells import BATCH, Column, are_batches, column_of, parsed, record, without_unit
+from advisor.sources.formats.cells import BATCH, LENGTH, Column, are_batches, column_of, parsed, record, without_unit
 from advisor.sources.formats.flattened import flattened
 from advisor.sources.formats.fragments import Piece
 from advisor.sources.formats.spans import joined
@@ -16,7 +16,13 @@ from advisor.sources.harvest import Buffer
 
 _MOST: Final = 1 << 20
 """Bytes at the beginning of a text in which a table begins."""
-_SIGN: Final = re.compile(r"(?i)add[ _]?batch|duration_?ms|trigger[ _]?execution")
+_SIGN: Final = re.compile(
+    r"(?i)add[ _]?batch|duration_?ms|trigger[ _]?execution|process(?:ed|ing)?[ _]?(?:rows[ _]?per[ _]?second|rate)"
+)
+_MEMBER: Final = re.compile(r"""\s*["'][\w.]+["']\s*:\s*[\d."'-][^,]*,?\s*$""")
+"""A line of a JSON object, which is read as that."""
+_OF_GAUGES: Final = re.compile(r"(?i)processingRate[-_.]total")
+"""Beside it `latency` is how long the trigger took."""
 _FOLD: Final = re.compile(r"\s*\\\s*$")
 _INDEX: Final = re.compile(r"^\s*\S+")
 _DIGIT: Final = re.compile(r"\d")
@@ -46,7 +52,7 @@ def _tables(raw: bytes) -> Iterator[Piece]:
     at = place = 0
     before: dict[int, Column] = {}
     while at < len(lines):
-        sign = starts[at] < _MOST and _SIGN.search(lines[at]) is not None
+        sign = starts[at] < _MOST and _SIGN.search(lines[at]) is not None and not _MEMBER.match(lines[at])
         if sign and (table := _begins(lines, at)) is not None:
             columns, rows, behind = table
             apart = False
@@ -117,7 +123,10 @@ def _turned(lines: Sequence[str], at: int) -> tuple[dict[int, Column], list[list
 
 
 def _columns(cells: Sequence[str]) -> dict[int, Column]:
-    return {n: column for n, cell in enumerate(cells) if (column := column_of(cell)) is not None}
+    found = {n: column for n, cell in enumerate(cells) if (column := column_of(cell)) is not None}
+    if any(_OF_GAUGES.search(cell) for cell in cells):
+        found |= {n: LENGTH for n, cell in enumerate(cells) if cell.strip("\"' ").lower() == "latency"}
+    return found
 
 
 def _by(delimiter: str) -> Split:

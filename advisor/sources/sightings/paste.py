@@ -11,6 +11,7 @@ from advisor.facts.confs import ASYNC_ENABLED
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.sightings.query import Told, checkpoint, limits
 from advisor.sources.sightings.settings import read_platform, read_settings
+from advisor.sources.sightings.words import is_past, read_words
 
 LONGEST: Final = 64 << 10
 """Bytes of a text that somebody pasted; of a longer one, a log, only what somebody wrote above its first line."""
@@ -75,7 +76,14 @@ def read_paste(text: str) -> Iterator[Told]:
     nothing.
     """
     code = _COMMENTED_OUT.sub("", text)
-    found = [*_ends(text, code), *_trigger(code), *_state(code), *_options(code), *read_settings(code)]
+    found = [
+        *_ends(text, code),
+        *_trigger(code),
+        *read_words(text),
+        *_state(code),
+        *_options(code),
+        *read_settings(code),
+    ]
     installed = ["".join(version) for version in _INSTALLED.findall(text)]
     found += [Told("spark_version", version) for version in installed or _VERSION.findall(text)]
     found += read_platform(text)
@@ -123,7 +131,10 @@ def _source(name: str) -> str:
 
 
 def _trigger(code: str) -> Iterator[Told]:
-    for text, unit, scala, scala_unit, ms in _EVERY.findall(code):
+    for match in _EVERY.finditer(code):
+        if is_past(code, match.start(), match.end()):
+            continue
+        text, unit, scala, scala_unit, ms = match.groups(default="")
         interval = int(ms) if ms else int(text or scala) * _unit_ms((unit or scala_unit).lower())
         yield Told("trigger", "processing_time" if interval else "unspecified")
         if interval:

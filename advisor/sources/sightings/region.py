@@ -80,15 +80,19 @@ def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
 
 def sight_told(text: str, *, log: str, file: str) -> list[Sighting]:
     """What people tell of a query without its progress, naming no run: how it ended, a setting that does nothing."""
-    told = [*_told_error(text), *query.misspelled(text), *settings.of_dstreams(text)]
-    return [_sighting(each, Line("", "", 0), log=log, file=file, base=0) for each in told]
+    at, error = _told_error(text)
+    others = [*query.misspelled(text), *settings.of_dstreams(text)]
+    placed = [*((each, at) for each in error), *((each, 0) for each in others)]
+    return [_sighting(each, Line("", "", 0), log=log, file=file, base=place) for each, place in placed]
 
 
-def _told_error(text: str) -> list[Told]:
+def _told_error(text: str) -> tuple[int, list[Told]]:
+    """Where an error stands that a stream ended with, and what it says."""
     found = told_error(text)
     if found:
-        return [Told("terminated_error", query.said(found[1])), *query.known(found[0])]
-    return query.missing(text)
+        told = [Told("terminated_error", query.said(found[1])), *query.known(found[0])]
+        return len(text[: max(0, text.find(found[1]))].encode()), told
+    return 0, query.missing(text)
 
 
 def _of_the_whole(region: bytes) -> Iterable[Told]:

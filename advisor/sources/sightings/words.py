@@ -1,0 +1,107 @@
+"""The trigger that people name in words: `trigger 30 seconds`, `was 10 s, now 30 s`, `no trigger set`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from advisor.sources.formats.spans import read_span
+from advisor.sources.sightings.query import Told
+
+_LENGTH: Final = (
+    r"(?P<length>\d{1,9}(?:[.,]\d{1,3})?[ \t]?[a-zA-Zа-я毫秒分钟小时]{1,13}|[a-z]{3,6} (?:seconds?|minutes?|hours?))"
+)
+_TRIGGER: Final = (
+    r"(?:(?:micro-?batch(?:es)?|batch(?:es)?)[ ])?(?:\btriggers?(?:ed)?|\bdisparador|\btrigger-?intervall?)"
+)
+_LINK: Final = (
+    r"(?:[ ](?:interval|intervall|is|was|are|of|at|set to|to|every|each|with an? interval of|an? interval of|with|"
+    r"on|von|ist|auf|alle|de|cada|es|toutes les)|[ ]?[:=](?=[^\n]{0,20}$))"
+)
+_NAMED: Final = re.compile(rf"(?im){_TRIGGER}(?P<link>{_LINK}{{0,3}})[ ][\"'`]?{_LENGTH}")
+_INTERVAL: Final = re.compile(rf"(?i)\btrigger[ -]?interval[ ]?[:=][ ]?[\"'`]?{_LENGTH}")
+_UNQUOTED: Final = re.compile(rf"ProcessingTime\([ ]?{_LENGTH}[ ]?\)")
+_EVERY: Final = re.compile(rf"(?i)\b(?:micro-?)?batch(?:es)?[ ](?:[a-z]+[ ]){{0,2}}?every[ ]{_LENGTH}")
+_NOW: Final = re.compile(
+    rf"(?i)\b(?:now|jetzt|currently)(?:[ ](?:it|we|is|it's|are|use|have|at|set to|on))*[ ]{_LENGTH}"
+    rf"|\b(?:changed|increased|raised|reduced|lowered|cut|moved|went|switched)\b[^.\n]{{0,60}}?\bto[ ]"
+    + _LENGTH.replace("length", "then")
+)
+_NONE: Final = re.compile(
+    r"(?i)\b(?:no trigger(?! interval)|without (?:a |any )?trigger|default trigger|kein(?:en)? trigger|ohne trigger)\b"
+)
+_SENTENCE: Final = re.compile(r"[^\n.;?!]*(?:\.(?=\w)[^\n.;?!]*)*[\n.;?!]?")
+_PAST: Final = re.compile(
+    r"(?i)\b(?:was|were|had|used to|previous(?:ly)?|before|earlier|old|former(?:ly)?|from (?=\d)|original(?:ly)?|"
+    r"at first|initial(?:ly)?|vorher|früher|war|hatten?|antes|until|removed)\b"
+)
+_SUPPOSED: Final = re.compile(
+    r"(?i)\?|\b(?:would|could|should|if|whether|try|tried|trying|suggest\w*|recommend\w*|plan\w*|want|instead of|"
+    r"rather than|e\.g|for example|say|maybe|consider\w*|advis\w*|würde|sollte|könnte|wenn|not)\b"
+)
+_ONCE: Final = re.compile(
+    r"(?i)\b(?:we|i|it|had|trigger) (?:was|were|had|used)\b|\b(?:we|i|ich|wir) (?:hatten?|had)\b"
+    r"|\b(?:used to|previously|before|earlier|formerly|removed|vorher|früher)\b"
+)
+_IN_MS: Final = re.compile(r"(?i)\d[ \t]?(?:ms|milli)")
+_SAYS_NOW: Final = re.compile(r"(?i)\bnow\b[^.]{0,40}$")
+_COMMENT: Final = re.compile(r"(?:#|//).*")
+_USUAL_MS: Final = frozenset(
+    (
+        100,
+        200,
+        250,
+        500,
+        *(1000 * s for s in (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90)),
+        *(60_000 * m for m in (2, 3, 5, 10, 15, 20, 30, 60)),
+    )
+)
+"""Lengths that are an interval even where nothing but the word trigger stands before them."""
+
+
+def read_words(text: str) -> Iterator[Told]:
+    """The trigger by what the text says of now; nothing of what it says of the past, or of what might be."""
+    for match in _SENTENCE.finditer(text):
+        sentence = match[0]
+        if _SUPPOSED.search(sentence):
+            continue
+        for ms in _intervals(sentence):
+            yield Told("trigger", "processing_time")
+            yield Told("trigger_interval_ms", ms)
+        if _NONE.search(sentence):
+            yield Told("trigger", "unspecified")
+
+
+def is_past(text: str, start: int, end: int) -> bool:
+    """Whether the line around [start, end) says that this was so once; a comment behind code is left out."""
+    line_end = text.find("\n", end)
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    behind = _COMMENT.sub("", text[end : line_end if line_end >= 0 else len(text)])
+    return _SAYS_NOW.search(before) is None and _ONCE.search(f"{before} {behind}") is not None
+
+
+def _intervals(sentence: str) -> Iterator[int]:
+    """The intervals of a sentence that hold today."""
+    if (now := _NOW.search(sentence)) and re.search(r"(?i)trigger|interval", sentence):
+        ms = _ms(now["length"] or now["then"])
+        yield from [ms] if ms else []
+        return
+    if _PAST.search(sentence):
+        return
+    for pattern in (_NAMED, _INTERVAL, _UNQUOTED, _EVERY):
+        for match in pattern.finditer(sentence):
+            ms = _ms(match["length"])
+            link = match["link"].strip() if pattern is _NAMED else "every"
+            alone = link in ("", ":", "=")  # `trigger: 2205 ms` may be how long one took
+            if ms and not (alone and (ms not in _USUAL_MS or (link and _IN_MS.search(match["length"])))):
+                yield ms
+
+
+def _ms(length: str) -> int | None:
+    """Its milliseconds; None of a number without a unit."""
+    words = length.strip()
+    span = read_span(words)
+    if span is None or words[-1:].isdigit():
+        return None
+    return round(span[0]) or None
