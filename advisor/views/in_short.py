@@ -101,7 +101,7 @@ def state_if_news(query: QueryEntry) -> str:
 
 def latency_now_and_then(query: QueryEntry) -> str:
     """`p50 218 ms   p99 536 ms   → about 160 ms (p50) with the step`, or why there is none."""
-    found, after = query.metrics.get("record_latency_ms", _NONE), query.screen.after
+    found = query.metrics.get("record_latency_ms", _NONE)
     if found.p50 is None:
         return not_known(found)
     least = "at least " if query.screen.backlog_untold else ""
@@ -110,13 +110,20 @@ def latency_now_and_then(query: QueryEntry) -> str:
         spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
     now = f"{least}{spread}{_target(query, found.p99)}"
     now += _moving(query.trend.record_latency_ms, text.ms)
-    if after is None:
-        return now
+    then = latency_then(query)
+    return f"{now}   → {then}" if then else now
+
+
+def latency_then(query: QueryEntry) -> str:
+    """`about 160 ms (p50) with the step`; empty where nothing is known of that, or it stays as it is."""
+    found, after = query.metrics.get("record_latency_ms", _NONE), query.screen.after
+    if after is None or found.p50 is None:
+        return ""
     if after.without_spikes:
-        return f"{now}   → without the spikes about {text.ms(after.p50)} / {text.ms(after.p99)}"
+        return f"without the spikes about {text.ms(after.p50)} / {text.ms(after.p99)}"
     if text.ms(after.p50) == text.ms(found.p50):
-        return now
-    return f"{now}   → {'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
+        return ""
+    return f"{'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
 
 
 def _spread(query: QueryEntry, name: str, usual: float | None, high: float | None) -> str:
