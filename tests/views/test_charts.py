@@ -63,6 +63,17 @@ def test_a_step_that_ends_slow_batches_moves_no_other_batch(tmp_path: Path) -> N
     assert len(chart["distribution"].spec["layer"]) == 1 and "After the step" not in chart["distribution"].words
 
 
+def test_each_batch_of_a_few_says_what_it_took(tmp_path: Path) -> None:
+    few, many = (drawn(made(tmp_path, [BATCH] * number))["phases"] for number in (40, 160))
+    said = [layer["data"]["values"] for layer in few.spec["layer"] if layer["mark"].get("aria")]
+    assert len(said[0]) == 40 and said[0][1]["said"].endswith(
+        ": 100 ms; walCommit 30 ms, addBatch 30 ms, commitOffsets 30 ms"
+    )
+    assert not [layer for layer in many.spec["layer"] if layer["mark"].get("aria")]
+    svg = pytest.importorskip("advisor.views.charts").drawn(few, "x")
+    assert svg.count("<title>batch ") == 40 and "aria-roledescription" not in svg
+
+
 def test_an_upper_bound_is_a_band_without_a_line(tmp_path: Path) -> None:
     chart = drawn(promising(made(tmp_path, [BATCH] * 40), Promise(0.0, None, 50.0)))["distribution"]
     assert len(chart.spec["layer"]) == 2 and "expected" not in chart.words

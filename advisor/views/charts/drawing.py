@@ -11,6 +11,7 @@ from advisor.errors import UsageError
 from advisor.views.charts.chart import Chart
 
 _OWN_WORDS = re.compile(r' (?:role|aria-[a-z]+|class|font-family|stroke-miterlimit|xmlns(?::xlink)?|version)="[^"]*"')
+_SAID = re.compile(r'<path aria-label="([^"]*)"([^>]*)/>')
 _PATH = re.compile(r' d="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d)\d+")
 _CLIP = re.compile(r"""(?<=["#])clip\d+""")  # counted through by the library: no page would be like another
@@ -33,6 +34,9 @@ def drawn(chart: Chart, of: str) -> str:
     `of`: what the names within it begin with, which must be the page's only ones.
     """
     svg = _PATH.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), library().vegalite_to_svg(chart.spec))
+    svg = _SAID.sub(
+        r'<path\2 pointer-events="all"><title>\1</title></path>', svg
+    )  # a browser shows it under the pointer
     svg = _CLIP.sub(rf"{of}-{chart.name}-clip", svg)
     said = f"{chart.caption}. {chart.words}"
     return _SIZE.sub(f'<svg role="img" aria-label="{escape(said)}"', _OWN_WORDS.sub("", svg))
