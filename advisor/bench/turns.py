@@ -40,6 +40,8 @@ WARM_UP: Final = "warm-up"
 MORE_RUNS: Final = "more runs could tell"
 MOST_RUNS: Final = 3
 """Times as many runs as were asked for, unless told otherwise: where more are needed, a trial says so and ends."""
+HARDLY: Final = 100
+"""Runs that nobody makes: where more would be needed, another way is named."""
 
 
 @dataclass(frozen=True)
@@ -294,8 +296,14 @@ def _undecided(total: Trial, words: str) -> tuple[TrialVerdict, str]:
     """What to say where the interval holds 0."""
     if total.effect.same:
         return "no difference", f"No difference of {SAME_SHARE:.0%} or more: {words}"
-    enough = f"; about {total.runs_needed:,} runs would tell" if total.runs_needed else ""
-    return "cannot say", f"Cannot say after {total.runs} runs{enough}: {words}"
+    return "cannot say", f"Cannot say after {total.runs} runs{would_tell(total.runs_needed)}: {words}"
+
+
+def would_tell(runs: int) -> str:
+    """`; about 24 runs would tell`, or that no number within reach would; empty where none is known."""
+    if runs > HARDLY:
+        return f" (more than {HARDLY} would be needed; longer runs or a quieter machine tell more)"
+    return f"; about {runs} runs would tell" if runs else ""
 
 
 def _blocks(runs: int) -> int:

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from advisor.bench.setup import Setup, Variant
 from advisor.bench.steps import known
+from advisor.bench.turns import would_tell
 from advisor.catalogue import load
 from advisor.cli import main
 from advisor.errors import UsageError
@@ -57,3 +58,15 @@ def test_a_step_that_is_code_is_asked_for() -> None:
 def test_the_command_says_what_is_wrong(words: list[str], said: str) -> None:
     result = CliRunner().invoke(main, ["trial", *words])
     assert result.exit_code == 2 and said in result.output
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (0, ""),
+        (24, "; about 24 runs would tell"),
+        (17_616, " (more than 100 would be needed; longer runs or a quieter"),
+    ],
+)
+def test_runs_that_nobody_makes_are_not_counted(runs: int, said: str) -> None:
+    assert would_tell(runs).startswith(said) and bool(would_tell(runs)) == bool(said)
