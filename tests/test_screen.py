@@ -278,6 +278,12 @@ def test_what_ends_slow_batches_is_told_of_all_batches_and_not_of_the_median_rec
     assert "at most 149 ms less per batch on average, not measured yet" in screen_of("SK003/delta-sink")
 
 
+def test_a_step_against_something_else_than_the_loss_says_why() -> None:
+    page = screen_of("SK008/paimon-other-writer")
+    assert "LOGS: " in page and "why 5.6 % of the batches committed more than once" in page
+    assert "why " not in screen_of("TR001/interval-500-ms-4.3.0") + screen_of("DV001/count-then-wait")
+
+
 def test_what_explains_the_loss_is_told_beside_it() -> None:
     page = screen_of("CG001/batch-id")
     assert "THE DRIVER WORKING ALONE" in page and "goes into generating and compiling code" in page

@@ -301,6 +301,23 @@ def gain(query: QueryEntry, step: Advice) -> str:
     return next(filter(None, said), "no number is promised") + _waits_for_two(query, step)
 
 
+_IN_GENERAL = ("SK002", "TR001")
+"""Rules that say what every headline says: that addBatch is long, or that batches take too long."""
+
+
+def why(query: QueryEntry) -> str:
+    """What the best step's rule found, where no promise, no loss and no trouble above it says so; else empty."""
+    best, loss = query.best_step, query.screen.loss
+    found = next((one for one in query.findings if best and one.rule == best.rule), None)
+    if best is None or found is None or best.advice.saves_ms or best.advice.saves_latency_ms:
+        return ""
+    if found.rule in _IN_GENERAL:
+        return ""
+    told = {loss.rule, *(one.explained_by for one in query.findings if one.rule == loss.rule)} if loss else set()
+    said = " ".join([query.verdict, *query.screen.troubles])
+    return "" if found.rule in told or found.says in said else found.says
+
+
 def _gain(promise: Promise | None, of: str) -> str:
     if promise is None or promise.high < 1:
         return ""

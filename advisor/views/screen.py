@@ -109,7 +109,7 @@ class _Screen:
         for line in _code(step, self.console.width - _CODE):
             # Not wrapped: a line broken in the middle could not be pasted.
             self.console.print(line, soft_wrap=True)
-        self._rows(_brief(self.query, step), indent=5)
+        self._rows(_brief(self.query, step, why=self.room.troubles > 0), indent=5)
 
     def _others(self) -> None:
         screen = self.query.screen
@@ -193,8 +193,10 @@ def _code(step: Advice, width: int) -> Iterator[Text]:
             yield from (Text(f"{' ' * _CODE}{line}", "bold cyan") for line in fitted(paste.lines, width))
 
 
-def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, Text]]:
+def _brief(query: QueryEntry, step: Advice, *, why: bool) -> Iterator[tuple[str, Text]]:
     brief = query.screen.do
+    if why and (words := in_short.why(query)):
+        yield "why", Text(words)
     yield "gain", Text(in_short.gain(query, step))
     if words := in_short.beside_the_loss(query):
         yield "but", Text(words)
