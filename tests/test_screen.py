@@ -25,7 +25,7 @@ from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, largest_loss
 from advisor.report.screen import first_sentence
 from advisor.report.verdict import troubles
-from advisor.views.in_short import LOSSES
+from advisor.views.in_short import LOSSES, in_a_line
 from advisor.views.terminal import report_as_text
 from tests.made import START, events, window
 from tests.test_report import Wanted, reported
@@ -281,6 +281,8 @@ def test_what_ends_slow_batches_is_told_of_all_batches_and_not_of_the_median_rec
 def test_a_step_against_something_else_than_the_loss_says_why() -> None:
     page = screen_of("SK008/paimon-other-writer")
     assert "LOGS: " in page and "why 5.6 % of the batches committed more than once" in page
+    (query,) = report(SAMPLES / "SK008/paimon-other-writer-3.5.9").typed.queries
+    assert in_a_line(query).startswith("Commits are tried again because others write to the table: Let the other")
     assert "why " not in screen_of("TR001/interval-500-ms-4.3.0") + screen_of("DV001/count-then-wait")
 
 

@@ -202,12 +202,17 @@ def closest(query: QueryEntry) -> list[str]:
 
 
 def in_a_line(query: QueryEntry) -> str:
-    """`logs: Track progress asynchronously`: the loss and the step; the verdict where there is no loss."""
+    """`logs: Track progress asynchronously`: the loss and the step; the verdict where there is no loss.
+
+    A step against something else stands behind what its rule found.
+    """
     loss, best = query.screen.loss, query.best_step
     if query.screen.calm:
         return "keeps up: no rule found anything"
     if loss is None:
         return f"stopped with an error: {best.advice.do}" if best and query.terminated else query.verdict
+    if best and (why(query) or beside_the_loss(query)):
+        return f"{best.title}: {best.advice.do}"
     needs_a_checkpoint = _with_a_new_checkpoint(query)
     other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else "no rule knows a change"
     return f"{loss_name(loss)}: {best.advice.do if best else other}"
