@@ -373,6 +373,7 @@ class TestTrigger:
             return computed(made.set_column(at, "timestamp", moved)).get("trigger_interval_ms")
 
         assert told(900) == Known(15000, "inferred")
+        assert told(6500) == Known(15000, "inferred")
         assert told(9541) is None
 
 

@@ -247,9 +247,9 @@ def _interval_by_wait(executed: Columns) -> int | None:
 
     The trigger before may have been late, a run's first one say, so that the time since then is shorter than the
     interval. By default trigger a batch or a poll begins at once after the other; one that lasted so long and ended
-    within 20 ms of a multiple of five seconds or more is one in 250. Where the batch before is there and took that
-    long, there was no wait. Where several intervals fit, as at a full minute, the wait must have been most of the
-    least. Starts cut to seconds say nothing.
+    within 20 ms of a multiple of five seconds or more is one in 250. A batch that came right after the one before did
+    not wait. Where several intervals fit, as at a full minute, the wait must have been most of the least. Starts cut
+    to seconds say nothing.
     """
     steps, starts, durations = _since_the_trigger_before(executed)
     if not len(starts) or whole_seconds(starts) or (steps < _WAITED * durations).any():
@@ -261,13 +261,17 @@ def _interval_by_wait(executed: Columns) -> int | None:
 
 
 def _since_the_trigger_before(executed: Columns) -> tuple[npt.NDArray[np.float64], Millis, npt.NDArray[np.float64]]:
-    """Of each batch that tells its rate: ms since the trigger before, its start, the longer of it and the last."""
+    """Of each batch that tells its rate: ms since the trigger before, its start, and how long it took.
+
+    That is all the time since the trigger before where the batch came right after the one before.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = executed["input_rows"] / executed["input_rows_per_second"] * 1000
     told = np.isfinite(steps) & ~np.isnan(executed["timestamp"]) & (executed["input_rows_per_second"] > 0)
     length = executed["trigger_execution_ms"]
-    before = np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(length, 1), 0.0)
-    return steps[told], executed["timestamp"][told].astype(np.int64), np.fmax(length, before)[told]
+    before = np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(length, 1), np.nan)
+    took = np.where(steps - before < _PAUSE_MS, steps, length)
+    return steps[told], executed["timestamp"][told].astype(np.int64), took[told]
 
 
 def _near(steps: npt.NDArray[np.float64], interval: int) -> bool:
