@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from advisor.errors import InputError
+from advisor.sources.sightings.paste import read_paste
 from tests.made import event
 from tests.sources.variants import KAFKA, pretty
 from tests.test_questions import MARK, only, told, value
@@ -173,3 +174,46 @@ def test_a_phase_that_somebody_left_out_took_no_known_time(tmp_path: Path) -> No
 def test_a_text_without_progress_is_told_what_it_is(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError, match=re.escape(says)):
         told(tmp_path, text)
+
+
+EVERY_SECOND = """
+  events
+    .writeStream
+    .format("delta")
+    {0}
+    .foreachBatch(upsert _)
+    .start()
+"""
+REMARKS = (
+    '.trigger(Trigger.ProcessingTime("4 seconds")) // Continuous processing does not support Aggregate operations.',
+    '//.trigger(Trigger.Continuous("4 seconds")) // Unknown type of trigger: ContinuousTrigger(4000)',
+    "// AnalysisException: Continuous processing does not support Union operations.;;\n"
+    "    .trigger(Trigger.ProcessingTime(4.seconds))",
+)
+
+
+@pytest.mark.parametrize("remark", REMARKS)
+def test_a_remark_on_why_code_was_written_so_ended_no_query(tmp_path: Path, remark: str) -> None:
+    query = only(told(tmp_path, EVERY_SECOND.replace("{0}", remark), progress(40, 7_300, 900)))
+    assert query["state"] == "log_ends"
+    assert "error" not in query["verdict"]
+    with pytest.raises(InputError, match="this is the code of a query"):
+        told(tmp_path, EVERY_SECOND.replace("{0}", remark))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AnalysisException: Continuous processing does not support Union operations.;;",
+        '.trigger(Trigger.Continuous("1 second"))\n// Continuous processing does not support Union operations.',
+    ],
+)
+def test_an_error_that_its_code_explains_ended_the_query(tmp_path: Path, text: str) -> None:
+    assert only(told(tmp_path, "events.writeStream", text))["state"] == "dead"
+
+
+def test_foreach_batch_stands_in_for_a_format_named_before_it() -> None:
+    code = EVERY_SECOND.replace("{0}", '.option("checkpointLocation", "/c")')
+    assert [each.value for each in read_paste(code) if each.fact == "sink"] == ["foreach_batch"]
+    both = code + '\nother.writeStream.format("console").start()'
+    assert [each.value for each in read_paste(both) if each.fact == "sink"] == []

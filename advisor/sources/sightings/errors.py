@@ -313,6 +313,10 @@ _STREAMING: Final = re.compile(
 )
 _WARNS: Final = re.compile(r"\b(?:WARN|WARNING|INFO)\b")
 """Where Spark but warns, the query goes on."""
+_REMARK: Final = re.compile(r"\)[,;]?\s*(?://|#)")
+"""A comment behind code: why its author wrote it so, not what ended the query."""
+_COMMENTED: Final = re.compile(r"^(?://|#)")
+_COMMENT: Final = re.compile(r"(?m)(?<!:)//.*$|#.*$")
 _TEXTS: Final = {each: re.compile(each.text, re.DOTALL) for each in (*ERRORS, *OF_ANY_JOB)}
 
 
@@ -326,8 +330,16 @@ def told_error(text: str) -> tuple[KnownError, str] | None:
     known = known_error(text)
     if known is None or (known in OF_ANY_JOB and not _STREAMING.search(text)):
         return None
-    lines = (line for line in _quoting(_TEXTS[known], text) if not _WARNS.search(line))
+    lines = (line for line in _quoting(_TEXTS[known], text) if not _WARNS.search(line) and not _explains(line, text))
     return next(((known, line) for line in lines), None)
+
+
+def _explains(line: str, text: str) -> bool:
+    """Whether a line that quotes an error tells why its author wrote other code: behind code, or of another trigger."""
+    if _REMARK.search(line):
+        return True
+    code = _COMMENT.sub("", text)
+    return bool(_COMMENTED.match(line)) and "ontinuous" in line and ".trigger(" in code and "ontinuous" not in code
 
 
 def _quoting(pattern: re.Pattern[str], text: str) -> Iterator[str]:

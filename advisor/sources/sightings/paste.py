@@ -22,6 +22,7 @@ _BETWEEN: Final = r"(?:(?!readStream|writeStream).){0,3000}?"
 _WRITES_TO: Final = re.compile(
     rf"""writeStream\b{_BETWEEN}\.(?:(foreachBatch|foreach)\(|format\(\s*["']([\w.-]+)["'])""", re.DOTALL
 )
+_ENDS_THERE: Final = re.compile(r"\.start\b|\.toTable\(|readStream|writeStream")
 _READS_FROM: Final = re.compile(rf"""readStream\b{_BETWEEN}\.format\(\s*["']([\w.-]+)["']""", re.DOTALL)
 _WRITES_A_TABLE: Final = re.compile(rf"""writeStream\b{_BETWEEN}\.(?:toTable\(|start\(\s*f?["'])""", re.DOTALL)
 _SINK_IN_WORDS: Final = re.compile(
@@ -102,7 +103,7 @@ def above_the_log(text: str) -> str:
 
 def _ends(text: str, code: str) -> Iterator[Told]:
     """What the query reads and writes: by its code, else by a word for it."""
-    sinks = [_sink(found[1] or found[2]) for found in _WRITES_TO.finditer(code)]
+    sinks = [_sink(name) for name in _written(code)]
     sources = [_source(name) for name in _READS_FROM.findall(code)]
     arrows = _ARROW.findall(text)
     sinks = sinks or ["other"] * bool(_WRITES_A_TABLE.search(code))
@@ -115,6 +116,14 @@ def _ends(text: str, code: str) -> Iterator[Told]:
     sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text)]
     yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * ("foreachBatch" in text))
     yield from (Told("source", kind) for kind in sources)
+
+
+def _written(code: str) -> Iterator[str]:
+    """What each writer in the code writes to; foreachBatch stands in for a format that was named before it."""
+    for found in _WRITES_TO.finditer(code):
+        end = _ENDS_THERE.search(code, found.end())
+        rest = code[found.end() : end.start() if end else None]
+        yield "foreachBatch" if ".foreachBatch(" in rest else found[1] or found[2]
 
 
 def _sink(name: str) -> str:
