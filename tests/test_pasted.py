@@ -217,3 +217,10 @@ def test_foreach_batch_stands_in_for_a_format_named_before_it() -> None:
     assert [each.value for each in read_paste(code) if each.fact == "sink"] == ["foreach_batch"]
     both = code + '\nother.writeStream.format("console").start()'
     assert [each.value for each in read_paste(both) if each.fact == "sink"] == []
+
+
+@pytest.mark.parametrize("mark", ["{...}", "{…}", "{}"])
+def test_words_about_the_line_with_progress_are_no_record(tmp_path: Path, mark: str) -> None:
+    with pytest.raises(InputError, match="no streaming progress"):
+        told(tmp_path, f"| `Streaming query made progress: {mark}` | the whole record |")
+    assert len(told(tmp_path, f"Look for `made progress: {mark}`.", MARK + progress(41, 8_000, 900))["queries"]) == 1

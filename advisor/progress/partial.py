@@ -153,7 +153,7 @@ def _said(thing: dict[str, Any]) -> Iterator[str]:
     if isinstance(thing.get("batchId"), int):
         yield f"batch {thing['batchId']}"
     if isinstance(thing.get("numInputRows"), int):
-        yield f"{thing['numInputRows']:,} rows"
+        yield f"{thing['numInputRows']:,} {'row' if thing['numInputRows'] == 1 else 'rows'}"
     durations = thing.get("durationMs")
     if isinstance(durations, dict):
         told = [f"{key} {ms:,} ms" for key, ms in durations.items() if isinstance(ms, int)]
@@ -172,7 +172,7 @@ def _said(thing: dict[str, Any]) -> Iterator[str]:
 
 def _operator(operator: dict[str, Any]) -> str:
     rows = operator.get("numRowsTotal")
-    held = f" with {rows:,} rows" if isinstance(rows, int) else ""
+    held = f" with {rows:,} {'row' if rows == 1 else 'rows'}" if isinstance(rows, int) else ""
     return f"state operator {operator.get('operatorName') or 'without a name'}{held}"
 
 

@@ -16,7 +16,10 @@ from advisor.sources.wrapped import unwrapped
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
 _FEW_LINES = 64 << 10
-_OPENS = re.compile(rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?(?:\\[nr"]|\{(?!\}|(?!u['"])\w)|["'])""")
+_OPENS = re.compile(
+    rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?"""
+    rb"""(?:\\[nr"]|\{(?!(?:\.\.\.|\xe2\x80\xa6)?\}|(?!u['"])\w)|["'])"""
+)
 
 
 def marks_events(buffer: Buffer, begin: int) -> bool:
