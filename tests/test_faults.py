@@ -155,6 +155,15 @@ def test_one_odd_batch_is_left_out_and_said() -> None:
     assert "A time, a duration or a number of rows cannot be right in 1 batch" in said
 
 
+@pytest.mark.parametrize("timestamp", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])
+def test_a_batch_with_a_wrong_time_is_none_that_the_log_lacks(timestamp: str) -> None:
+    batches = odd_table([{}] * 10 + [{"timestamp": timestamp}] + [{}] * 30)
+    (query,) = assemble(Reading.of(batches.sort_by("timestamp")), CATALOGUE).typed.queries
+    assert query.facts["data_problem"].value == (
+        "A time, a duration or a number of rows cannot be right in 1 batch; these numbers were left out"
+    )
+
+
 def test_batches_whose_phases_outlast_their_trigger_are_left_out() -> None:
     wrong = {"triggerExecution": 10, "addBatch": 60_000}
     made = run_window(odd_table([{}] * 20 + [wrong] + [{}] * 20), settled({}))

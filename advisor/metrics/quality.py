@@ -36,7 +36,9 @@ def _steps(window: Window) -> tuple[np.ndarray, np.ndarray]:
     told = ~np.isnan(window.executed["batch_id"])
     ids, times = window.executed["batch_id"][told], window.executed["timestamp"][told]
     in_line = ids <= np.minimum.accumulate(ids[::-1])[::-1]  # one that later ones fall below is damaged
-    steps = np.diff(ids[in_line])[:-1]  # nothing stands behind the last that would bear it out
+    line, elsewhere = ids[in_line], np.unique(ids[~in_line])  # of a batch with a wrong time the id is seen, too
+    seen = np.searchsorted(elsewhere, line[1:], "left") - np.searchsorted(elsewhere, line[:-1], "right")
+    steps = (np.diff(line) - seen)[:-1]  # nothing stands behind the last that would bear it out
     steps, passed = steps[steps > 1], np.diff(times[in_line])[:-1][steps > 1]
     return steps, ~(steps > passed)
 
