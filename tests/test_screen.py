@@ -22,9 +22,10 @@ from advisor.report import Asked
 from advisor.report.calm import calm
 from advisor.report.change import trends
 from advisor.report.judged import Judged
-from advisor.report.loss import goes_to, largest_loss
+from advisor.report.loss import largest_loss
+from advisor.report.parts import goes_to
 from advisor.report.screen import first_sentence
-from advisor.report.verdict import troubles
+from advisor.report.troubles import troubles
 from advisor.views.in_short import LOSSES, in_a_line
 from advisor.views.terminal import report_as_text
 from tests.made import START, events, window

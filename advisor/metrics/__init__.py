@@ -1,6 +1,6 @@
 """Every number that a rule or a view reads, by name, with its unit and what it is a part of."""
 
-from advisor.metrics.named import METRICS, measure, measured, named, statistics
+from advisor.metrics.named import METRICS, measure, measured, named, statistics, sure
 from advisor.metrics.registry import STATS, AnyMetric, Bounds, Estimate, Metric, Missing, Quantiles
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "measured",
     "named",
     "statistics",
+    "sure",
 ]

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from advisor.metrics.flow import SAME_LOAD, trend
-from advisor.metrics.numbers import fact_number, known, median, zero_filled
+from advisor.metrics.numbers import fixed_interval_ms, known, median, zero_filled
 from advisor.metrics.phases import DISCOVERY, NO_DURATIONS
 from advisor.metrics.registry import Estimate, Metric, Unit, Windowed, WindowMetric, remembered
 from advisor.regime import FEWEST_FOR_HALVES, slope_by_thirds, steady_rise
@@ -99,9 +99,9 @@ def fills_interval_ms(window: Window) -> float | None:
 
     0 where the last batches fill it already.
     """
-    interval = fact_number(window, "trigger_interval_ms")
+    interval = fixed_interval_ms(window)
     pace = sum(growth.per_batch_ms for growth in growths(window).values())
-    if window.facts.value("trigger") != "processing_time" or not interval or not pace:
+    if not interval or not pace:
         return None
     last = float(known(window.batches["trigger_execution_ms"])[-1])
     return max(0.0, (interval - last) / pace) * interval

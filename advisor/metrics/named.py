@@ -86,6 +86,12 @@ def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Mi
     return found  # type: ignore[return-value]
 
 
+def sure(window: Window, name: str) -> float:
+    """What is sure of a number in a typical batch; 0 where it is not known."""
+    found = measure(window, name)
+    return found.safe if isinstance(found, Estimate) and np.isfinite(found.safe) else 0.0
+
+
 def measured(window: Window, name: str) -> Batchwise | Windowed:
     """The metric's plain values: an array, Bounds, Estimate, Quantiles or Missing."""
     return measuring.computed(window, named(name))

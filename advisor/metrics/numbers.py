@@ -77,3 +77,9 @@ def fact_number(window: Window, name: str) -> float | None:
     """A fact of this run as a number; None where it is not known, or is none."""
     value = window.facts.value(name)
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def fixed_interval_ms(window: Window) -> float | None:
+    """The interval of the trigger, where it has one."""
+    fixed = window.facts.value("trigger") == "processing_time"
+    return fact_number(window, "trigger_interval_ms") if fixed else None

@@ -9,11 +9,13 @@ from advisor.metrics import Estimate, Quantiles, measure
 from advisor.metrics.latency import told_by_events
 from advisor.metrics.numbers import fact_number
 from advisor.metrics.words import milliseconds
+from advisor.report.behind import nothing_waits
 from advisor.report.change import slower
 from advisor.report.judged import Judged
-from advisor.report.loss import NEARLY_FULL, nothing_waits
+from advisor.report.loss import NEARLY_FULL
 from advisor.report.screen import is_unopened
-from advisor.report.verdict import FEWEST_BATCHES, LONG_MS
+from advisor.report.troubles import LONG_MS
+from advisor.report.verdict import FEWEST_BATCHES
 from advisor.window import Window
 
 MOST_CLOSEST = 2

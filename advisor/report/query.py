@@ -27,13 +27,15 @@ from advisor.progress import PARTS
 from advisor.report.budget import moment, saved, worst
 from advisor.report.calm import calm
 from advisor.report.change import change, trends
+from advisor.report.first_step import best_step
 from advisor.report.inside import inside
 from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
 from advisor.report.screen import screen
 from advisor.report.together import together
+from advisor.report.troubles import harmless, troubles
 from advisor.report.unjudged import first_batch
-from advisor.report.verdict import best_step, harmless, troubles, verdict
+from advisor.report.verdict import verdict
 from advisor.vocabulary import at_once
 from advisor.window import Window, span
 

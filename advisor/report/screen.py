@@ -24,10 +24,12 @@ from advisor.contract import (
 )
 from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured
+from advisor.report.behind import files_left
+from advisor.report.first_step import felt
 from advisor.report.judged import Judged
-from advisor.report.loss import goes_to, within_add_batch
 from advisor.report.pace import undivided
-from advisor.report.verdict import MOST, felt, files_left
+from advisor.report.parts import goes_to, within_add_batch
+from advisor.report.troubles import MOST
 from advisor.savings import sets
 from advisor.window import Window
 
@@ -130,10 +132,6 @@ def _also(findings: Iterable[Finding], best: BestStep | None) -> Iterator[StepNa
     }
     ordered = sorted(offers.values(), key=lambda offer: (offer[1].legal != "yes", -_gain(offer[1])))
     yield from (StepName(rule=rule, step=step.id) for rule, step in ordered[:MOST_ALSO])
-
-
-def _is_or_excludes(best: BestStep, step: Advice) -> bool:
-    return step.id == best.step or bool(sets(step) & sets(best.advice))
 
 
 def _gains(step: Advice) -> bool:

@@ -27,7 +27,7 @@ from advisor.cli.spark import session
 from advisor.engine import judge
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
 from advisor.metrics import Estimate, measure
-from advisor.report.verdict import best_step
+from advisor.report.first_step import best_step
 from advisor.window import Window
 from tests.promises.cases import STATEFUL, STORES, Case, with_partitions
 from tests.promises.run import SESSION, keep, lab, parser
