@@ -17,7 +17,7 @@ from advisor.cluster.rows import Row, unpacked
 from advisor.cluster.trimming import Summary, as_text
 from advisor.contract import FleetQuery, QueryEntry, encoded
 from advisor.metrics import METRICS
-from advisor.report.assemble import NARROW, Asked, judge_runs
+from advisor.report.runs import NARROW, Asked, judge_runs
 
 T = TypeVar("T", bound=QueryEntry | FleetQuery)
 

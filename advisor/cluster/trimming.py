@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from advisor.batches import SCHEMA, deduplicate
 from advisor.cluster.rows import Row, packed, unpacked
 from advisor.report.absent import Span, span
-from advisor.report.assemble import LOOKED_AT, NARROW
+from advisor.report.runs import LOOKED_AT, NARROW
 from advisor.window import LONGEST_WARM_UP, MOST_BATCHES
 
 _FULL = 2 * MOST_BATCHES

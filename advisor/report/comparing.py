@@ -16,9 +16,10 @@ from advisor.comparison import Comparison, compare
 from advisor.contract import Advice, ComparedRun, plain
 from advisor.errors import TRACEBACK, InputError, UsageError
 from advisor.facts.versions import version_in_words
-from advisor.report.assemble import Asked, judged_runs
+from advisor.report.assemble import judged_runs
 from advisor.report.budget import moment
 from advisor.report.judged import Judged
+from advisor.report.runs import Asked
 from advisor.window import Window
 
 SCHEMA_VERSION = 1

@@ -7,8 +7,8 @@ from dataclasses import replace
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue
 from advisor.report import Asked, Report, assemble
-from advisor.report.assemble import Wishes
 from advisor.report.comparing import Compared, compare_readings
+from advisor.report.runs import Wishes
 
 
 class Judging:
