@@ -375,3 +375,9 @@ def test_a_step_that_may_set_what_is_set_already_is_not_first() -> None:
 def test_a_step_that_fits_every_trigger_that_the_batches_leave_is_a_plain_yes() -> None:
     (query,) = report(SAMPLES / "LG001" / "rate-to-noop-4.3.0").typed.queries
     assert query.best_step is not None and query.best_step.advice.legal == "yes"
+
+
+def test_what_may_save_most_of_the_loss_stands_before_a_measured_little() -> None:
+    (query,) = report(SAMPLES / "SH003" / "joined-by-adaptive-execution-4.3.0").typed.queries
+    assert query.best_step is not None and query.best_step.step == "shuffle-in-one-file"
+    assert query.best_step.advice.saves_ms is not None and query.best_step.advice.saves_ms.expected is None

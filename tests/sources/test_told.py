@@ -265,7 +265,7 @@ def test_an_event_log_whose_first_batch_still_runs_holds_no_broken_record(tmp_pa
         "name": "orders", "timestamp": "2026-11-23T16:59:24.374Z", "jobTags": [],
     }  # fmt: skip
     events = [{"Event": "SparkListenerLogStart", "Spark Version": "4.3.0"}, started]
-    (tmp_path / "events_1_app").write_text("".join(json.dumps(event) + "\n" for event in events))
+    (tmp_path / "events_1_app").write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events))
     report = analyze([tmp_path / "events_1_app"])
     (query,) = report.typed.queries
     assert not report.typed.input.broken
