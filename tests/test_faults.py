@@ -284,7 +284,7 @@ def _two_runs() -> Reading:
 
 @pytest.mark.parametrize("place", ["latest_regime", "settle", "judge", "run_window"])
 def test_a_fault_in_a_run_costs_that_run(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    module = sys.modules["advisor.report.assemble"]
+    module = sys.modules["advisor.report.runs"]
     working = getattr(module, place)
 
     def fails_once(*given: Any, **named: Any) -> Any:
@@ -310,7 +310,7 @@ def test_a_fault_in_what_other_runs_tell_costs_that_run(monkeypatch: pytest.Monk
 
 
 def test_what_cannot_be_judged_is_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["advisor.report.assemble"], "latest_regime", _fails)
+    monkeypatch.setattr(sys.modules["advisor.report.runs"], "latest_regime", _fails)
     reading = Reading.of(STATEFUL)
     with pytest.raises(
         InputError, match="no run could be judged, because of a fault in the advisor: ZeroDivisionError"

@@ -127,7 +127,7 @@ def test_durations_that_are_cut_are_told_and_not_judged() -> None:
     assert record.reason.startswith("batch 11, 10 rows, latestOffset 4 ms")
 
 
-@pytest.mark.parametrize("before", ['"addBatch"', '"triggerExecution"', '"walCommit"'])
+@pytest.mark.parametrize("before", ['"addBatch"', '"walCommit"'])
 @pytest.mark.parametrize("into", [0, 6], ids=["before a key", "inside a key"])
 def test_records_that_are_all_cut_among_their_durations_are_not_taken_for_rows_of_a_table(
     before: str, into: int
@@ -137,6 +137,15 @@ def test_records_that_are_all_cut_among_their_durations_are_not_taken_for_rows_o
     found = scanned("".join(f"26/03/01 02:00:00 INFO x: made progress: {each}\n" for each in records).encode())
     assert len(found.table) == 0
     assert [reason.partition(",")[0] for reason in found.reasons] == [f"batch {number}" for number in range(20)]
+
+
+@pytest.mark.parametrize("into", [0, 6], ids=["before the key", "inside the key"])
+def test_records_that_are_all_cut_before_their_whole_are_as_long_as_their_phases_and_each_its_own(into: int) -> None:
+    cut = TEXT[: TEXT.index('"triggerExecution"') + into]
+    records = [cut.replace('"batchId" : 11', f'"batchId" : {number}') for number in range(20)]
+    found = scanned("".join(f"26/03/01 02:00:00 INFO x: made progress: {each}\n" for each in records).encode())
+    assert found.table["batch_id"].to_pylist() == list(range(20))
+    assert all("the sum of the phases is taken" in reason for reason in found.reasons)
 
 
 def test_a_map_of_durations_is_told_as_one() -> None:
