@@ -71,6 +71,15 @@ def test_a_first_batch_that_is_cut_is_taken_apart(tmp_path: Path) -> None:
     assert "saves" not in query["verdict"]
 
 
+@pytest.mark.parametrize(("rows", "told_of"), [(3, True), (7440, False)])
+def test_a_long_first_batch_of_few_rows_names_the_default_of_state_partitions(
+    tmp_path: Path, rows: int, told_of: bool
+) -> None:
+    text = pretty(batch(0, operators=[OLD_STATE], **FIRST) | {"numInputRows": rows})
+    query = only(told(tmp_path, MARK + text[: text.index('"sources"')]))
+    assert ("200 by default" in query["verdict"]) is told_of
+
+
 def test_what_is_missing_is_not_taken_for_absent(tmp_path: Path) -> None:
     text = pretty(batch(7))
     query = only(told(tmp_path, "He saw:", text[: text.index('"stateOperators"')], "```"))

@@ -16,11 +16,11 @@ from advisor.report.behind import BY_BATCH
 from advisor.report.change import slower
 from advisor.report.judged import Judged
 from advisor.report.loss import GRAVE, GROWTH, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
+from advisor.report.unjudged import BY_DEFAULT, FEW_FOR_EACH
 from advisor.report.verdict import FEWEST_BATCHES
 from advisor.window import Window
 
 UNEVEN = 3.0  # p99 of the batches over p50
-BY_DEFAULT, FEW_ROWS = 200, 10  # spark.sql.shuffle.partitions; rows for each that are next to none
 LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the batch
 OUTPACED = 1.1  # times as fast as they are processed: rows of a batch that leaves more to the next one
 _TOLD_IN_SHORT = ("TR007",)
@@ -155,7 +155,7 @@ def _untold_partitions(window: Window) -> Iterator[str]:
     rows, told = median(rows_taken(window)), measure(window, "state_partitions")
     if not isinstance(add_batch, Estimate) or not isinstance(share, Estimate) or not window.facts.value("stateful"):
         return
-    few = rows < FEW_ROWS * BY_DEFAULT and add_batch.safe >= LONG_MS and share.safe >= MOST
+    few = rows < FEW_FOR_EACH * BY_DEFAULT and add_batch.safe >= LONG_MS and share.safe >= MOST
     of_a_function = window.facts.value("sink") in ("foreach", "foreach_batch")
     if few and not of_a_function and not (isinstance(told, Estimate) and told.safe):
         yield (
