@@ -136,9 +136,9 @@ def many_branches(frame: DataFrame, shape: Made) -> DataFrame:
     return frame.selectExpr(f"CASE {branches} ELSE value END AS chosen").where("chosen > 5")
 
 
-def shuffled(frame: DataFrame, _: Made) -> DataFrame:
-    """Rows scattered over spark.sql.shuffle.partitions, without state."""
-    return frame.repartition("value")
+def shuffled(frame: DataFrame, shape: Made) -> DataFrame:
+    """Rows scattered over shuffle partitions, without state: over as many as the settings say, or the shape."""
+    return frame.repartition(shape["into"], "value") if "into" in shape else frame.repartition("value")
 
 
 SHAPES: dict[str, Callable[[DataFrame, Made], DataFrame]] = {

@@ -50,12 +50,14 @@ def of(name: str) -> Case:
     return replace(next(case for case in CASES if case.name == name), keep=EVENTS)
 
 
+SHUFFLED = of("SH003/joined-by-adaptive-execution")
 STATIC, ONE, SKEWED = of("BC001/static-side"), of("SR004/one-partition"), of("SR003/skewed-partitions")
 WAVES = replace(
     of("CL002/16-tasks-on-2-slots"),
     source={**of("CL002/16-tasks-on-2-slots").source, "numPartitions": "2"},
     conf={"spark.master": "local-cluster[1,1,1024]"},
 )
+ONE_FILE = {"conf": {"spark.shuffle.sort.bypassMergeThreshold": "1"}}
 PAIRS = (
     Pair("SK001 rare checkpoints", of("SK001/delta-in-foreachbatch"),
          {"conf": {"spark.databricks.delta.properties.defaults.checkpointInterval": "100"}},
@@ -67,6 +69,11 @@ PAIRS = (
     Pair("SK004 persist", of("SK004/count-check-and-write"),
          {"sink": {"foreach_batch": "count_check_and_write_persisted"}}, "persist-in-foreach-batch"),
     Pair("CL005 fair", of("CL005/beside-a-heavy-query"), {"conf": {"spark.scheduler.mode": "FAIR"}}, "fair-scheduler"),
+    Pair("SH003 one file", SHUFFLED, ONE_FILE, "shuffle-in-one-file"),
+    Pair("SH003 20 in the code", replace(SHUFFLED, shape={"name": "shuffled", "into": 20}), ONE_FILE,
+         "shuffle-in-one-file"),
+    Pair("SH003 100,000 rows", replace(SHUFFLED, source={**SHUFFLED.source, "rowsPerBatch": "100000"}), ONE_FILE,
+         "shuffle-in-one-file"),
     Pair("CL004 no wait", of("CL004/locality-wait"), {"conf": {"spark.locality.wait": "0s"}}, "no-locality-wait"),
     Pair("SR003 more tasks", SKEWED, {"source": {**SKEWED.source, "minPartitions": "4"}}, "more-source-partitions"),
     Pair("CG001 id as text", replace(of("CG001/batch-id-in-expressions"), keep=("text", "eventlog")),
