@@ -377,7 +377,15 @@ def test_a_step_that_fits_every_trigger_that_the_batches_leave_is_a_plain_yes() 
     assert query.best_step is not None and query.best_step.advice.legal == "yes"
 
 
-def test_what_may_save_most_of_the_loss_stands_before_a_measured_little() -> None:
-    (query,) = report(SAMPLES / "SH003" / "joined-by-adaptive-execution-4.3.0").typed.queries
-    assert query.best_step is not None and query.best_step.step == "shuffle-in-one-file"
-    assert query.best_step.advice.saves_ms is not None and query.best_step.advice.saves_ms.expected is None
+@pytest.mark.parametrize(
+    ("sample", "step", "measured"),
+    [
+        ("SH003/joined-by-adaptive-execution-4.3.0", "shuffle-in-one-file", True),
+        ("PY001/python-function-4.3.0", "spark-functions", False),
+    ],
+)
+def test_what_may_save_most_of_the_loss_stands_before_a_measured_little(sample: str, step: str, measured: bool) -> None:
+    (query,) = report(SAMPLES / sample).typed.queries
+    assert query.best_step is not None and query.best_step.step == step
+    saves = query.best_step.advice.saves_ms
+    assert saves is not None and (saves.expected is not None) is measured
