@@ -1,4 +1,4 @@
-# What a fresh machine needs: Python 3.10 or newer, make; for anything that runs Spark also Java 17 or newer.
+# What a fresh machine needs: make and Python 3.10 or newer (3.11 for tests and documentation); for anything that runs Spark also Java 17 or newer.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
