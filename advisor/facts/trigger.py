@@ -176,18 +176,19 @@ def _interval_by_steps(executed: Columns) -> int | None:
     """
     steps, _ = _steps(executed)
     told = np.isfinite(steps)
-    waited = told & ~(_longer(executed) > _BUSY * steps)
+    longer = np.fmax(executed["trigger_execution_ms"], _before(executed))
+    waited = told & ~(longer > _BUSY * steps)
     if not told.any() or not waited[told].all():
         return None
     share = _STEP_SHARE if told.sum() > 1 else _ONE_STEP_SHARE
-    usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_STEPS_MS and _within(steps[told], each, share)]
+    usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_STEPS_MS and _near(steps[told], each, share)]
     return next(iter(usual), None)
 
 
 def _at_once_by_rate(executed: Columns) -> bool:
     """Whether the rates of some long batches in a row tell that each began as the one before ended."""
     steps, durations = _steps(executed)
-    if any(_within(steps[np.isfinite(steps)], each, _STEP_SHARE) for each in _USUAL_MS):
+    if any(_near(steps[np.isfinite(steps)], each) for each in _USUAL_MS):
         return False  # an interval that the batches fill, it may be
     follows = np.diff(executed["batch_id"]) == 1
     pauses = (steps[1:] - durations[:-1])[follows]
@@ -203,26 +204,26 @@ def _steps(executed: Columns) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.f
     Where a rate of one decimal fits a usual interval, the step is that interval.
     """
     rate, rows = executed["input_rows_per_second"], executed["input_rows"]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        steps = np.where((rate > 0) & (rows > 0), rows / rate * 1000, np.nan)
-        rounded = np.abs(rate * 10 - np.round(rate * 10)) < 1e-6
+    steps = np.where(rows > 0, _by_rate(executed), np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = (np.abs(rate * 10 - np.round(rate * 10)) < 1e-6) & (rate >= _LEAST_ROUNDED)
         for usual in _USUAL_MS:
-            fits = rounded & (rate >= _LEAST_ROUNDED) & (np.abs(rows / usual * 1000 - rate) <= _HALF_DIGIT)
-            steps = np.where(fits, usual, steps)
+            steps = np.where(rounded & (np.abs(rows / usual * 1000 - rate) <= _HALF_DIGIT), usual, steps)
     return steps, executed["trigger_execution_ms"]
 
 
-def _longer(executed: Columns) -> npt.NDArray[np.float64]:
-    """Of each batch how long it took, or the one before if that took longer."""
+def _by_rate(executed: Columns) -> npt.NDArray[np.float64]:
+    """Of each batch ms since the trigger before, as its rate tells them: its rows over that time. NaN without one."""
+    rate = executed["input_rows_per_second"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        steps = executed["input_rows"] / rate * 1000
+    return np.where((rate > 0) & np.isfinite(steps), steps, np.nan)
+
+
+def _before(executed: Columns) -> npt.NDArray[np.float64]:
+    """Of each batch how long the one before took; NaN where that is not there."""
     length = executed["trigger_execution_ms"]
-    before = np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(length, 1), 0.0)
-    longer: npt.NDArray[np.float64] = np.fmax(length, before)
-    return longer
-
-
-def _within(steps: npt.NDArray[np.float64], interval: int, share: float) -> bool:
-    """Whether each step is that interval, but for this share of it."""
-    return bool((np.abs(steps - interval) <= share * interval).all())
+    return np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(length, 1), np.nan)
 
 
 def _every(interval: int, origin: str = "progress") -> dict[str, Known]:
@@ -265,18 +266,15 @@ def _since_the_trigger_before(executed: Columns) -> tuple[npt.NDArray[np.float64
 
     That is all the time since the trigger before where the batch came right after the one before.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steps = executed["input_rows"] / executed["input_rows_per_second"] * 1000
-    told = np.isfinite(steps) & ~np.isnan(executed["timestamp"]) & (executed["input_rows_per_second"] > 0)
-    length = executed["trigger_execution_ms"]
-    before = np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(length, 1), np.nan)
-    took = np.where(steps - before < _PAUSE_MS, steps, length)
+    steps = _by_rate(executed)
+    told = np.isfinite(steps) & ~np.isnan(executed["timestamp"])
+    took = np.where(steps - _before(executed) < _PAUSE_MS, steps, executed["trigger_execution_ms"])
     return steps[told], executed["timestamp"][told].astype(np.int64), took[told]
 
 
-def _near(steps: npt.NDArray[np.float64], interval: int) -> bool:
-    """Whether each step is that interval, as near as a rate of one decimal tells it."""
-    return bool((np.abs(steps - interval) <= _STEP_SHARE * interval).all())
+def _near(steps: npt.NDArray[np.float64], interval: int, share: float = _STEP_SHARE) -> bool:
+    """Whether each step is that interval, but for a share of it: as near as a rate of one decimal tells it."""
+    return bool((np.abs(steps - interval) <= share * interval).all())
 
 
 def _interval(starts: Millis, pauses: Millis) -> int | None:

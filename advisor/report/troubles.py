@@ -16,7 +16,7 @@ from advisor.report.behind import BY_BATCH
 from advisor.report.change import slower
 from advisor.report.judged import Judged
 from advisor.report.loss import GRAVE, GROWTH, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
-from advisor.report.unjudged import BY_DEFAULT, FEW_FOR_EACH
+from advisor.report.unjudged import untold_partitions
 from advisor.report.verdict import FEWEST_BATCHES
 from advisor.window import Window
 
@@ -152,16 +152,12 @@ def _largest_partition(window: Window) -> Iterator[str]:
 def _untold_partitions(window: Window) -> Iterator[str]:
     """How many partitions state has by default, where a long batch of few rows does not tell how many it has."""
     add_batch, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
-    rows, told = median(rows_taken(window)), measure(window, "state_partitions")
-    if not isinstance(add_batch, Estimate) or not isinstance(share, Estimate) or not window.facts.value("stateful"):
+    if not isinstance(add_batch, Estimate) or not isinstance(share, Estimate):
         return
-    few = rows < FEW_FOR_EACH * BY_DEFAULT and add_batch.safe >= LONG_MS and share.safe >= MOST
-    of_a_function = window.facts.value("sink") in ("foreach", "foreach_batch")
-    if few and not of_a_function and not (isinstance(told, Estimate) and told.safe):
-        yield (
-            f"How many partitions the state has is not told: {BY_DEFAULT} by default, each a task in every batch, "
-            f"however few its rows: the usual cause of a long batch of {number(rows, 'rows')}."
-        )
+    rows = median(rows_taken(window))
+    words = untold_partitions(window, window, rows)
+    if words and add_batch.safe >= LONG_MS and share.safe >= MOST:
+        yield f"{words}: the usual cause of a long batch of {number(rows, 'rows')}."
 
 
 def _before_min_partitions(window: Window) -> bool:

@@ -11,6 +11,7 @@ from advisor.batches import Batches, Columns
 from advisor.facts import is_older
 from advisor.facts.trigger import LATE_MS
 from advisor.metrics import Estimate, measure
+from advisor.metrics.inside import OWN_CODE
 from advisor.metrics.numbers import any_above_zero, known
 from advisor.metrics.state import shown_by_caches
 from advisor.metrics.words import milliseconds, number
@@ -21,7 +22,7 @@ ASYNC_SINCE = "3.4"
 _WORTH_TELLING = 0.01
 _MINUTE_MS = 60_000
 _MANY_PARTITIONS, _FEW_ROWS = 50, 10
-BY_DEFAULT, FEW_FOR_EACH = 200, 10  # spark.sql.shuffle.partitions; rows for each that are next to none
+_BY_DEFAULT, _FEW_FOR_EACH = 200, 10  # spark.sql.shuffle.partitions; rows for each that are next to none
 _LONG_FIRST_MS = 5000.0  # of addBatch in a first batch: more than starting up takes
 _MEANINGS = {
     "addBatch": "reading, computing, writing",
@@ -42,23 +43,27 @@ def first_batch(window: Window) -> str:
     of_rows = "" if np.isnan(rows) else f" for {number(rows, 'rows')}"
     parts = ", ".join(_parts(first, whole))
     others = f" (and {count - 1:,} more cold ones)" if count > 1 else ""
+    long = first["add_batch_ms"][0] >= _LONG_FIRST_MS
+    partitions = untold_partitions(window, window.cold or window, rows) if long else ""
     return (
         f"First batch after a start{others}: {milliseconds(whole)}{of_rows}{': ' if parts else ''}{parts}. "
         f"It is cold{': judge later ones' * (window.facts.value('scheduled_runs') is None)}."
-        f"{_by_default(window, first)}{_too_old(window)}"
+        f"{f' {partitions}.' if partitions else ''}{_too_old(window)}"
     )
 
 
-def _by_default(window: Window, first: Columns) -> str:
-    """How many partitions state has by default, where a long first batch of few rows does not tell how many it has."""
-    few = first["input_rows"][0] < FEW_FOR_EACH * BY_DEFAULT and first["add_batch_ms"][0] >= _LONG_FIRST_MS
-    own_code = window.facts.value("sink") in ("foreach", "foreach_batch")
-    told = isinstance(measure(window.cold or window, "state_partitions"), Estimate)
-    if not few or own_code or told or not window.facts.value("stateful"):
+def untold_partitions(window: Window, of: Window, rows: float) -> str:
+    """How many partitions state has by default, where rows are few and no batch `of` the window tells how many it has.
+
+    Empty where they are not few, are told, or where a function of the query's own may take the time.
+    """
+    told = measure(of, "state_partitions")
+    own = not window.facts.value("stateful") or window.facts.value("sink") in OWN_CODE
+    if own or not rows < _FEW_FOR_EACH * _BY_DEFAULT or (isinstance(told, Estimate) and told.safe):
         return ""
     return (
-        f" How many partitions its state has is not told: {BY_DEFAULT} by default, each a task in every batch, however "
-        "few the rows."
+        f"How many partitions the state has is not told: {_BY_DEFAULT} by default, each a task in every batch, however "
+        "few its rows"
     )
 
 

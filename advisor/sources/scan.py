@@ -73,6 +73,26 @@ class Scan:
             self._finish(window)
         return resume
 
+    def look_at_end(self, window: Stretch) -> None:
+        """What stands at the end of a file that still grows; it is looked at again when more has come."""
+        if self._look and self._format and not self._format.tells:
+            self._look.at_log(window._replace(final=True), ())
+
+    def _finish(self, window: Stretch) -> None:
+        if self._format and not self._format.tells:  # an event log, which tells by its lines, is no pasted text
+            self._look_for_what_is_no_event(window.buffer)
+        self.harvest.flush()
+        if self._look and not self.harvest.found:
+            self._look.at_text(window)
+
+    def _look_for_what_is_no_event(self, buffer: Buffer) -> None:
+        """Of a text without an event: figures of batches, else a piece of one."""
+        if not self.harvest.events:
+            self._look_for_figures(buffer)
+        if not self.harvest.anything and (piece := loose.piece(buffer)) >= 0:
+            found = loose.early_piece(buffer, 0, len(buffer), A_PIECE)
+            loose.keep_broken(found._replace(start=piece), self.harvest)
+
     def _look_for_figures(self, buffer: Buffer) -> None:
         """Of a text that holds no event: rows of tables, else durations that stand alone, else names and values."""
         rows = list(rows_of(buffer)) or list(gauges(buffer))
@@ -81,23 +101,6 @@ class Scan:
             self.harvest.broken.clear()
         for record in rows:
             self.harvest.add_partial(record.partial, record.start, record.end)
-
-    def look_at_end(self, window: Stretch) -> None:
-        """What stands at the end of a file that still grows; it is looked at again when more has come."""
-        if self._look and self._format and not self._format.tells:
-            self._look.at_log(window._replace(final=True), ())
-
-    def _finish(self, window: Stretch) -> None:
-        if not self.harvest.events:
-            self._look_for_figures(window.buffer)
-        if not self.harvest.anything and not (self._format and self._format.tells):
-            piece = loose.piece(window.buffer)
-            if piece >= 0:
-                found = loose.early_piece(window.buffer, 0, len(window.buffer), A_PIECE)
-                loose.keep_broken(found._replace(start=piece), self.harvest)
-        self.harvest.flush()
-        if self._look and not self.harvest.found:
-            self._look.at_text(window)
 
 
 def _as_it_was(raw: bytes) -> bytes | None:

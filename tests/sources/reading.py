@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import advisor
 from advisor.batches import SCHEMA, Broken
 from advisor.sources.harvest import Stretch
 from advisor.sources.scan import Scan
@@ -46,3 +48,12 @@ def scanned(raw: bytes, step: int | None = None) -> Scanned:
         buffer, base, begin = buffer[resume:], base + resume, 0
     table = pa.Table.from_batches(scan.harvest.chunks.take(), SCHEMA)
     return Scanned(table.sort_by("offset"), scan.harvest.broken)
+
+
+def told(folder: Path, text: str) -> dict[str, Any]:
+    """The one query in the report on a text."""
+    path = folder / "asked.txt"
+    path.write_text(text, encoding="utf-8")
+    (query,) = advisor.analyze(path).data["queries"]
+    found: dict[str, Any] = query
+    return found

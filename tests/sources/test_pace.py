@@ -7,17 +7,7 @@ from typing import Any
 
 import pytest
 
-import advisor
-from tests.sources.reading import scanned
-
-
-def told(folder: Path, text: str) -> dict[str, Any]:
-    """The one query in the report on a text."""
-    path = folder / "asked.txt"
-    path.write_text(text, encoding="utf-8")
-    (query,) = advisor.analyze(path).data["queries"]
-    found: dict[str, Any] = query
-    return found
+from tests.sources.reading import scanned, told
 
 
 def trigger(query: dict[str, Any]) -> tuple[Any, Any, Any]:

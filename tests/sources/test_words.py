@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import advisor
 from advisor.errors import InputError
 from advisor.sources.sightings.paste import read_paste
+from tests.sources.reading import told
 
 
 def interval(text: str) -> int | str | None:
     """The interval that the text tells, else the kind of trigger."""
-    told = {each.fact: each.value for each in read_paste(text)}
-    found: int | str | None = told.get("trigger_interval_ms", told.get("trigger"))
+    said = {each.fact: each.value for each in read_paste(text)}
+    found: int | str | None = said.get("trigger_interval_ms", said.get("trigger"))
     return found
 
 
@@ -77,14 +77,6 @@ ELIDED = """{{
     {}
     "triggerExecution" : 2000, "walCommit" : 60 }}
 }}"""
-
-
-def told(folder: Path, text: str) -> dict[str, Any]:
-    path = folder / "asked.txt"
-    path.write_text(text, encoding="utf-8")
-    (query,) = advisor.analyze(path).data["queries"]
-    found: dict[str, Any] = query
-    return found
 
 
 @pytest.mark.parametrize(
