@@ -126,6 +126,37 @@ def test_a_stage_in_milliseconds_of_its_batch(stage: dict[str, Any], metric: str
     assert ms(opened([BATCH] * 3, {n: [stage] for n in range(3)}), metric) == pytest.approx(expected)
 
 
+MAP = EVEN | {"last": False, "shuffle_write_bytes": 30_000}
+READER = {"kind": "result", "last": True, "slots": 2, "wall_ms": 20.0, "task_ms": 30.0, "task_max_ms": 15.0}
+
+
+@pytest.mark.parametrize(
+    ("stage", "readers", "most", "sure"),
+    [
+        (MAP | {"shuffle_write_ms": 40.0}, 1, 110, True),  # all of a stage that has little else to do
+        (MAP | {"shuffle_write_ms": 12.0}, 1, 72, True),  # 12 x what writing took, on two slots
+        (MAP | {"shuffle_write_ms": 4.0}, 200, 0, True),  # written quickly
+        (MAP | {"shuffle_write_ms": 40.0, "shuffle_write_bytes": 90_000_000}, 1, 0, True),  # many bytes
+        (MAP, 200, 110, False),
+        (MAP, 201, 0, False),  # so many are written as one file
+    ],
+)
+def test_shuffle_files_take_no_more_than_writing_shows(
+    stage: dict[str, Any], readers: int, most: float, sure: bool
+) -> None:
+    written = {"shuffle_write_ms": 0.0} if "shuffle_write_ms" in stage else {}
+    window = opened([BATCH] * 3, {n: [stage, READER | written | {"tasks": readers}] for n in range(3)})
+    assert ms(window, "shuffle_files_ms") == pytest.approx(most)
+    saving = measure(window, "shuffle_files_saving_ms", "typical")
+    assert isinstance(saving, Estimate)
+    assert (saving.value is not None or most == 0, saving.high) == (sure or most == 0, pytest.approx(most))
+
+
+def test_partitions_that_were_joined_before_anybody_saw_them_are_not_counted() -> None:
+    window = opened([BATCH] * 3, {n: [MAP, READER | {"tasks": 1}] for n in range(3)})
+    assert isinstance(measure(window, "shuffle_files_ms"), Missing)
+
+
 def test_nothing_takes_longer_than_add_batch() -> None:
     assert ms(opened([BATCH] * 3, {n: [SLOW] * 3 for n in range(3)}), "straggler_ms") == 500
 

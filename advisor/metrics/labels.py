@@ -123,6 +123,7 @@ LABELS: Final[dict[str, str]] = {
     "shortest_async_interval_ms": "the shortest interval of asynchronous log writes",
     "shortest_stable_interval_ms": "the shortest interval that can be kept",
     "shuffle_files_ms": "small shuffle files",
+    "shuffle_files_saving_ms": "what one shuffle file saves",
     "shuffle_files_share": "the share of small shuffle files",
     "shuffle_waves_ms": "extra waves of shuffle tasks",
     "shuffle_waves_share": "the share of extra waves of shuffle tasks",

@@ -7,14 +7,16 @@ import numpy as np
 from advisor.metrics.inside import NOT_SEEN
 from advisor.metrics.numbers import zero_filled
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Missing, batch_metric
-from advisor.metrics.tasks import NO_SLOTS, of_kind, per_batch, spread
+from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric
+from advisor.metrics.tasks import NO_SLOTS, at_once, of_kind, per_batch, spread
 from advisor.window import Window
 
 MOST_FILES, MANY_FILES = 200.0, 20.0
 """Of a task: spark.shuffle.sort.bypassMergeThreshold, above which it writes one file for all; files worth a look."""
 SLOW_WRITE_MS, SLOW_WRITE, SMALL_WRITE = 5.0, 0.02, 10e6
 """Of a task: the time to write to a shuffle from which it is slow, its share of the task, and bytes that are few."""
+LONGER = 12.0
+"""Times what its tasks say that they wrote for, by which files were seen to make a stage longer: 4 to 12 times."""
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
 
 
@@ -32,22 +34,32 @@ def shuffle_waves_ms(window: Window) -> Batchwise:
 
 @batch_metric("ms", phases=("add_batch_ms",))
 def shuffle_files_ms(window: Window) -> Batchwise:
-    """What stages take whose tasks write a shuffle as a file per partition: all of each stage, so the most of it.
+    """What stages take, at most, for writing their shuffle as a file per partition.
 
-    Where the log tells what writing took, these are stages that write few bytes slowly; else those of which the next
-    stage has many tasks. Fewer tasks there prove nothing: adaptive execution joins partitions after they are written.
+    Where the log tells what writing took, these are stages that write few bytes slowly, and no more than 12 times that:
+    opening and deleting files counts as no writing. Else they are those of which the next stage has many tasks, as long
+    as they are. Fewer tasks there prove nothing: adaptive execution joins partitions after they are written.
     """
     if not len(window.stages):
         return NOT_SEEN
-    stages, readers = window.stages, _tasks_of_reader(window)
+    of, stages, readers = spread(window), window.stages, _tasks_of_reader(window)
     writes, bytes_written = stages["shuffle_write_ms"], zero_filled(stages["shuffle_write_bytes"])
     told, feeds = ~np.isnan(writes), readers > 0
     if feeds.any() and not told[feeds].any() and not (readers[feeds] >= MANY_FILES).any() and not _keeps_state(window):
         return JOINED
-    slow = (writes >= SLOW_WRITE_MS * stages["tasks"]) & (writes >= SLOW_WRITE * stages["task_ms"])
-    by_time = slow & (bytes_written <= SMALL_WRITE * stages["tasks"])
+    slow = (writes >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
+    by_time = slow & (bytes_written <= SMALL_WRITE * of.tasks)
     by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)
-    return per_batch(window, stages["wall_ms"], feeds & np.where(told, by_time, by_count))
+    longer = np.fmin(stages["wall_ms"], LONGER * writes / at_once(of))
+    return per_batch(window, longer, feeds & np.where(told, by_time, by_count))
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def shuffle_files_saving_ms(window: Window) -> Batchwise:
+    """The same, for what a step saves of it: anything up to that where no log tells what writing took."""
+    most = shuffle_files_ms(window)
+    told = len(window.stages) and not np.isnan(window.stages["shuffle_write_ms"]).all()
+    return most if told or not isinstance(most, np.ndarray) else Bounds(np.zeros(len(window)), most)
 
 
 def _tasks_of_reader(window: Window) -> np.ndarray:
@@ -67,5 +79,5 @@ shuffle_waves_share = share_of(
     shuffle_waves_ms, "shuffle_waves_share", "waves of tasks behind a shuffle / triggerExecution"
 )
 shuffle_files_share = share_of(
-    shuffle_files_ms, "shuffle_files_share", "stages whose tasks write a file per shuffle partition / triggerExecution"
+    shuffle_files_ms, "shuffle_files_share", "writing shuffles as a file per partition / triggerExecution"
 )

@@ -51,6 +51,12 @@ def spread(window: Window) -> Spread:
     return Spread(tasks, slots, wall, total, longest, others, rounds)
 
 
+def at_once(of: Spread) -> np.ndarray:
+    """How many tasks of each stage run at once: all of them, or as many as there are slots."""
+    tasks: np.ndarray = np.fmin(of.tasks, np.where(np.isnan(of.slots), of.tasks, of.slots))
+    return tasks
+
+
 def _seen_at_once(window: Window) -> float:
     """Tasks that were seen to run at once: one at least."""
     return fact_number(window, "task_slots_at_least") or 1.0
@@ -258,9 +264,8 @@ def gc_ms(window: Window) -> Batchwise:
     """Garbage collection during tasks as wall time: its sum over the tasks that run at once."""
     if not len(window.stages):
         return NOT_SEEN
-    of = spread(window)
-    at_once = np.fmin(of.tasks, np.where(np.isnan(of.slots), of.tasks, of.slots))
-    return per_batch(window, window.stages["gc_ms"] / at_once, np.ones(len(window.stages), dtype=bool))
+    every = np.ones(len(window.stages), dtype=bool)
+    return per_batch(window, window.stages["gc_ms"] / at_once(spread(window)), every)
 
 
 @batch_metric("bytes", "bytes")

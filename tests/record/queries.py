@@ -137,8 +137,9 @@ def many_branches(frame: DataFrame, shape: Made) -> DataFrame:
 
 
 def shuffled(frame: DataFrame, shape: Made) -> DataFrame:
-    """Rows scattered over shuffle partitions, without state: over as many as the settings say, or the shape."""
-    return frame.repartition(shape["into"], "value") if "into" in shape else frame.repartition("value")
+    """Rows scattered over shuffle partitions, without state; hashed first, or over a fixed number, as the case says."""
+    rows = hashed(frame, shape["rounds"]) if "rounds" in shape else frame
+    return rows.repartition(shape["into"], "value") if "into" in shape else rows.repartition("value")
 
 
 SHAPES: dict[str, Callable[[DataFrame, Made], DataFrame]] = {

@@ -74,6 +74,8 @@ PAIRS = (
          "shuffle-in-one-file"),
     Pair("SH003 100,000 rows", replace(SHUFFLED, source={**SHUFFLED.source, "rowsPerBatch": "100000"}), ONE_FILE,
          "shuffle-in-one-file"),
+    Pair("SH003 20,000 rows, hashed 20 times", replace(SHUFFLED, source={**SHUFFLED.source, "rowsPerBatch": "20000"},
+             shape={"name": "shuffled", "rounds": 20}), ONE_FILE, "shuffle-in-one-file"),
     Pair("CL004 no wait", of("CL004/locality-wait"), {"conf": {"spark.locality.wait": "0s"}}, "no-locality-wait"),
     Pair("SR003 more tasks", SKEWED, {"source": {**SKEWED.source, "minPartitions": "4"}}, "more-source-partitions"),
     Pair("CG001 id as text", replace(of("CG001/batch-id-in-expressions"), keep=("text", "eventlog")),
