@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNNING := $(VENV)/.running
 DEVELOPING := $(VENV)/.developing
-# What starts a real Spark, broker or browser runs alone: two of them at once want more than two cores.
+# What starts a real Spark, broker or browser. A file's tests share theirs, so a file is run by one of the two processes.
 REAL := spark or kafka or connect or browser
 .DELETE_ON_ERROR:
 .PHONY: demo test docs fuzz lint format bench bench-promises samples rules coverage clean
@@ -14,7 +14,7 @@ demo: $(RUNNING)  ## Advise on a shipped log, then on a stream that runs here
 
 test: lint  ## Everything that must hold, without the benchmarks
 	$(BIN)/python -m pytest -n 2 -m "not ($(REAL))"
-	$(BIN)/python -m pytest -m "$(REAL)"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(REAL)"
 
 fuzz: $(DEVELOPING)  ## Search for inputs that break something: an hour, or FUZZ_SECONDS; what it finds stays in .fuzz and is tried first
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS)
