@@ -22,6 +22,7 @@ _LARGEST = 1e18
 _PHASES = frozenset(column.name for column in PHASES)
 _LIMITED = ("timestamp", "input_rows", *(column.name for column in PHASES))
 _FEWEST_CUT = 5
+_CHANGED = ("rows_updated", "rows_removed")
 _UNLIMITED = frozenset({"batch_id", "watermark", "event_time_max", "event_time_min", "event_time_avg", "offset"})
 
 Make = Callable[[str], np.ndarray]
@@ -148,12 +149,20 @@ class Members:
         index = self._flat.type.get_field_index(part)
         if index < 0:
             raise KeyError(name)
+        if name == "rows_total":
+            return _counted(*(_values(each, self._flat.field(each)) for each in (name, *_CHANGED)))
         return self._maps_of(part).column(key) if key else _values(name, self._flat.field(index))
 
     def _maps_of(self, field: str) -> _Maps:
         if field not in self._maps:
             self._maps[field] = _Maps.of(self._flat.field(field))
         return self._maps[field]
+
+
+def _counted(total: np.ndarray, updated: np.ndarray, removed: np.ndarray) -> np.ndarray:
+    """Rows of the state; not known where none are told though some were just written: RocksDB need not count them."""
+    kept = updated > np.where(np.isnan(removed), 0, removed)
+    return np.where((total == 0) & kept, np.nan, total)
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -118,6 +118,8 @@ LABELS: Final[dict[str, str]] = {
     "repeated_read_share": "the share of reading rows again",
     "reread_factor": "how often the source is read",
     "reread_ms": "rows read again",
+    "row_count_share": "the share of counting the state's rows",
+    "row_count_wall_ms": "counting the state's rows",
     "rows_per_state_partition": "rows in each state partition",
     "rows_taken_per_batch": "rows that a batch takes",
     "shortest_async_interval_ms": "the shortest interval of asynchronous log writes",

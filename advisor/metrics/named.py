@@ -19,6 +19,7 @@ from advisor.metrics import (
     headroom,
     inside,
     latency,
+    lookups,
     parallel,
     phases,
     quality,
@@ -34,6 +35,7 @@ from advisor.window import Window
 
 _MODULES = (
     state,
+    lookups,
     flow,
     event_time,
     files,

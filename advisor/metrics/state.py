@@ -165,7 +165,7 @@ def state_commit_per_task_ms(window: Window) -> Batchwise:
 @batch_metric("ms", phases=("add_batch_ms",))
 def state_commit_wall_ms(window: Window) -> Batchwise:
     """Per-task commit x waves of tasks: what the batch waits for state commits. An interval while slots are unknown."""
-    return _in_waves(window, window.operators["commit_ms"])
+    return in_waves(window, window.operators["commit_ms"])
 
 
 @batch_metric("ms", phases=("add_batch_ms",))
@@ -174,10 +174,10 @@ def snapshot_commit_wall_ms(window: Window) -> Batchwise:
     parts = [window.operators[name] for name in SNAPSHOT_PARTS if name in window.operators]
     known = np.array(parts or [np.full(len(window.operators), np.nan)])
     summed = np.where(np.isnan(known).all(axis=0), np.nan, np.nansum(known, axis=0))
-    return _in_waves(window, np.where(np.isnan(summed), np.nan, np.fmin(summed, window.operators["commit_ms"])))
+    return in_waves(window, np.where(np.isnan(summed), np.nan, np.fmin(summed, window.operators["commit_ms"])))
 
 
-def _in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
+def in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
     """Task time of operators as wall time: per task x ceil(partitions / slots).
 
     Slots unknown: from all at once to one after another, at most addBatch. Slots shared with other queries: at least

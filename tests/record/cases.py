@@ -799,6 +799,16 @@ CAUSES = (
         runs=until(25),
     ),
     Case(
+        "ST004/rows-counted",
+        "an aggregation that changes 100,000 rows of its state in every batch, counted by RocksDB",
+        expect=("ST004",),
+        source={**RATE, "rowsPerBatch": "100000"},
+        shape={"name": "count_by_key", "keys": 1_000_000},
+        output_mode="update",
+        conf={**CHANGELOG, "spark.sql.shuffle.partitions": "2"},
+        runs=until(25),
+    ),
+    Case(
         "ST007/no-watermark",
         "each value is kept once, for ever: no watermark ends its row of the state",
         shape={"name": "never_forgotten", "watermark": False},

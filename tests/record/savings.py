@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import run
-from cases import CASES, EVENTS, FOUR, MAIN, Case, Run, until
+from cases import CASES, EVENTS, FOUR, MAIN, ROCKSDB, Case, Run, until
 from lab import Lab
 
 from advisor.catalogue import load
@@ -57,6 +57,8 @@ WAVES = replace(
     source={**of("CL002/16-tasks-on-2-slots").source, "numPartitions": "2"},
     conf={"spark.master": "local-cluster[1,1,1024]"},
 )
+COUNTED = of("ST004/rows-counted")
+UNCOUNTED = {"conf": {"spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false"}}
 ONE_FILE = {"conf": {"spark.shuffle.sort.bypassMergeThreshold": "1"}}
 PAIRS = (
     Pair("SK001 rare checkpoints", of("SK001/delta-in-foreachbatch"),
@@ -76,6 +78,11 @@ PAIRS = (
          "shuffle-in-one-file"),
     Pair("SH003 20,000 rows, hashed 20 times", replace(SHUFFLED, source={**SHUFFLED.source, "rowsPerBatch": "20000"},
              shape={"name": "shuffled", "rounds": 20}), ONE_FILE, "shuffle-in-one-file"),
+    Pair("ST004 uncounted", COUNTED, UNCOUNTED, "no-row-count"),
+    Pair("ST004 each once", replace(COUNTED, shape={"name": "never_forgotten", "watermark": False},
+             output_mode="append"), UNCOUNTED, "no-row-count"),
+    Pair("ST004 20,000 rows, snapshots", replace(COUNTED, source={**COUNTED.source, "rowsPerBatch": "20000"},
+             conf={**ROCKSDB, "spark.sql.shuffle.partitions": "2"}), UNCOUNTED, "no-row-count"),
     Pair("CL004 no wait", of("CL004/locality-wait"), {"conf": {"spark.locality.wait": "0s"}}, "no-locality-wait"),
     Pair("SR003 more tasks", SKEWED, {"source": {**SKEWED.source, "minPartitions": "4"}}, "more-source-partitions"),
     Pair("CG001 id as text", replace(of("CG001/batch-id-in-expressions"), keep=("text", "eventlog")),
