@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.sources.formats.durations import alone
+from advisor.sources.formats.pairs import pairs
 from advisor.sources.formats.spans import joined, read_span
 
 
@@ -44,7 +45,20 @@ def test_what_is_written(text: str, ms: float) -> None:
     assert span[1] == len(text)
 
 
-@pytest.mark.parametrize("text", ["12.4", "12.400 ms", "12,400 s", "12:40", "12/40", "12%", "12xyz", "", "s"])
+BOUNDS = (
+    "10+ seconds",
+    "10 s+",
+    "20-45 s",
+    "20–45 s",
+    "0.8s-1.5s",
+    "10 to 12 s",
+    "45 s or more",
+    "200 - 600 ms",
+    "40+",
+)
+
+
+@pytest.mark.parametrize("text", ["12.4", "12.400 ms", "12,400 s", "12:40", "12/40", "12%", "12xyz", "", "s", *BOUNDS])
 def test_what_is_in_doubt_says_nothing(text: str) -> None:
     assert read_span(text) is None
 
@@ -87,3 +101,17 @@ def test_durations_with_units_stand_in_lines_tables_and_prose(text: str) -> None
 
 def test_a_value_in_doubt_makes_no_record() -> None:
     assert list(alone(b"addBatch 12.331 ms, walCommit 1.031 ms, triggerExecution 14.402 ms")) == []
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_a_bound_is_no_length_of_a_batch(bound: str) -> None:
+    """Of a table that somebody wrote for two runs, decoded byte by byte as names and values are."""
+    table = f"| Metric | Before |\n|---|---|\n| Batch Duration | {bound} |\n| Process Rate | 7,310 |\n"
+    assert list(pairs(table.encode())) == []
+    assert list(alone(f"addBatch: {bound}, triggerExecution: {bound}".encode())) == []
+
+
+def test_a_length_among_other_words_is_still_one() -> None:
+    (piece,) = pairs(b"Batch Duration | 12 s | 3x\nProcess Rate | 7310 |\n")
+    assert piece.partial.event is not None
+    assert piece.partial.event.duration_ms.trigger_execution == 12_000

@@ -22,7 +22,7 @@ _LONGEST_SPAN: Final = 40
 _VALUE: Final = (
     r"(?P<value>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?"
     r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-    r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)?(?:[eE]\+?\d+)?(?![\d.-]*\d|,\d))"
+    r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d|\+)|\d+(?:\.\d+)?(?:[eE]\+?\d+)?(?![\d.-]*\d|,\d|\+))"
 )
 _NAME: Final = r"(?<![\w.])(?P<name>[A-Za-z][\w.]{0,60}(?: [A-Za-z]\w{0,30}){0,3}(?:/ ?s(?:ec(?:ond)?)?\b)?)"
 _PAIR: Final = re.compile(
@@ -36,6 +36,10 @@ _IN_WORDS: Final = re.compile(
     r"|[Pp]rocess(?:ing|ed)? [Rr]ate|[Bb]atch [Dd]uration|triggerExecution))[\"'`*)]{0,4}"
     rf"[ \t]+(?:\(?avg\.?\)?[ \t]+)?(?:(?:is|was|of|at|about|around|shows?)[ \t]+){{0,2}}[~≈]?[ \t]?{_VALUE}"
 )
+
+
+_GOES_ON: Final = re.compile(r"[ \t]{0,2}[^\s|,;:)}\]\"'`*.]")
+"""What follows a length that is one of two bounds, or has a unit that nobody knows: it says nothing."""
 
 
 class _Figure(NamedTuple):
@@ -90,8 +94,11 @@ def _column(name: str) -> Column | None:
 
 def _cell(column: Column, value: str, following: str) -> tuple[Any, int]:
     """(the value, where it ends); of a duration with the unit behind it."""
-    if column.path[0] in (DURATIONS, "batchDuration") and column.unit == 1 and (span := read_span(following)):
-        return span
+    if column.path[0] in (DURATIONS, "batchDuration") and column.unit == 1:
+        if span := read_span(following):
+            return span
+        if _GOES_ON.match(following, len(value)):
+            return None, len(value)
     if re.fullmatch(r"[\d.]+[eE]\+?\d+", value):
         return float(value), len(value)
     return value, len(value)
