@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 _TOKEN: Final = re.compile(
     r"""
     (?P<blank>[^\S\n]+)|(?P<newline>\n)
-    |(?P<comment>//[^\n]*|/\*.*?\*/|\#[^\n]*)
+    |(?P<comment>//[^\n]*|/\*.*?\*/|\#[^\n]*|<--?[ ][^\n]*|←[^\n]*)
     |(?P<elision>\.\.\.|…)
     |(?P<string>[ubr]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
     |(?P<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)
@@ -20,7 +20,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ELIDED: Final = re.compile(
-    r"(?i)(?://|\#|/\*)[ \t*]*"
+    r"(?i)(?://|\#|/\*|<--?|←)[ \t*]*"
     r"(?:\.\.\.|…|.*\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
 )
 """A comment that says that something was left out."""

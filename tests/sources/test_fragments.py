@@ -39,6 +39,10 @@ NOTHING_LOST = {
     "no first brace": TEXT[2:],
     "trailing commas": re.sub(r"\n( *)([}\]])", r",\n\1\2", TEXT)[:-2],
     "notes": TEXT.replace('"batchId" : 11,', '"batchId" : 11,   // the second').replace("{\n", "{ # opens\n", 1),
+    "arrows to notes": TEXT.replace('"batchId" : 11,', '"batchId" : 11, <- the second').replace(
+        "{\n", "{ <-- opens\n", 2
+    ),
+    "other arrows to notes": TEXT.replace('"runId"', '"x" : 1, ← "runId" : 5\n  "runId"', 1),
     "a block of notes": TEXT.replace('"batchId"', '/* see "runId" : 5 */ "batchId"'),
     "Java strings": in_quotes(TEXT[:-2]),
     "Java strings, plus in front": in_quotes(TEXT[:-2], behind="\n    +").replace("+\n", "+ "),

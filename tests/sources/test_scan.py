@@ -169,6 +169,46 @@ def test_a_lone_fragment_is_broken(piece: str) -> None:
     assert len(found.broken) == 1
 
 
+CODE = (
+    'print(query.lastProgress["durationMs"])',
+    "ms = progress.get('durationMs') or {}",
+    "progress['durationMs']['addBatch'] > 6000",
+    'println("Query made progress:" + event.progress.json)',
+    'logger.info("query made progress: ", event.progress.name)',
+)
+
+
+@pytest.mark.parametrize("code", CODE)
+def test_code_that_asks_for_progress_is_no_broken_record(code: str) -> None:
+    assert not scanned(f"{code}\n".encode()).broken
+    found = scanned(f"{code}\n{pretty(made()[1])}\n".encode())
+    assert (found.batch_ids, found.broken) == ([11], [])
+
+
+def test_offsets_of_kinesis_are_no_piece_of_an_event() -> None:
+    offsets = '{"metadata":{"streamName":"clicks","batchId":"8123"},"shardId-000000000002":{"iteratorType":"LATEST"}}'
+    assert not scanned(f"26/03/01 02:00:01 INFO KinesisSource: End Offset is {offsets}\n".encode()).broken
+    assert scanned(b'  "batchId" : 8123,\n').broken
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("Batch 0 metrics - ", 0),
+        ("| first | Batch 41: ", 41),
+        ("batch #7 took long, ", 7),
+        ("batchId=12 ", 12),
+        ("Batch 900 rows: ", None),
+        ("batch 2.5 times slower: ", None),
+        ("in batches of 20, ", None),
+        ("Batch 3\n", None),
+    ],
+)
+def test_the_number_of_a_batch_in_the_words_before_its_durations(words: str, number: int | None) -> None:
+    found = scanned(f"{words}triggerExecution: 8437 ms, addBatch: 6587 ms, commitOffsets: 291 ms\n".encode())
+    assert found.table["batch_id"].to_pylist() == [number]
+
+
 def test_durations_alone_are_a_partial_record() -> None:
     found = scanned(b"{triggerExecution=122, addBatch=36}\n")
     assert found.table["add_batch_ms"].to_pylist() == [36]

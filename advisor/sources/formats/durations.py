@@ -20,6 +20,12 @@ _NAMED = re.compile(
     rb"(?:[:=|~,;]|takes|took|is|of)?[ \t~*`]*(?:\xe2\x89\x88[ \t]*)?(?=\d|PT\d)"
 )
 _LONGEST_SPAN = 40
+_BATCH_BEFORE = re.compile(
+    rb"(?i)\bbatch[ \t]*(?:id|no\.?|number)?[ \t]*[#:=]?[ \t]*(\d{1,9})\b"
+    rb"(?![.,]\d|[ \t]*(?:rows|records|files|events|ms\b|s\b|sec|min|%|batches|/))[^|\d\n]{0,40}\Z"
+)
+"""The number of the batch as words before its first duration tell it: `Batch 0 metrics - triggerExecution: …`."""
+_FAR_BEFORE = 80
 _MAP = re.compile(rb"\{[ \t]*(?:[a-zA-Z]{1,30}[ \t]*=[ \t]*\d{1,15}(?:,[ \t]*|(?=[ \t]*\}))){3,40}[ \t]*\}")
 """A map as Java prints it."""
 _RATE = re.compile(
@@ -44,6 +50,8 @@ def alone(buffer: Buffer) -> Iterator[Piece]:
     rates = _rates(raw) if len(groups) == 1 else {}
     maps = [match.span() for match in _MAP.finditer(raw)]
     for group, start, end in groups:
+        if "batchId" not in group and (named := _BATCH_BEFORE.search(raw[max(0, start - _FAR_BEFORE) : start])):
+            group["batchId"] = int(named[1])
         whole = any(opened < start and end < closed for opened, closed in maps)
         yield from _record(group, rates, start, end, whole=whole)
 
@@ -97,8 +105,6 @@ def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int
     summed = with_sum(durations)
     if not all(name in durations for name in _NEEDED):
         return
-    if "numInputRows" not in rows and "processedRowsPerSecond" in rates:  # Spark divides rows by the trigger's length
-        rows["numInputRows"] = round(rates["processedRowsPerSecond"] * durations["triggerExecution"] / 1000)
     text = msgspec.json.encode({**rows, **rates, "durationMs": durations}).decode()
     partial = of_fragment(read_fragment(text if whole else f"{text[:-2]}, ...}}}}"))
     if partial is not None:

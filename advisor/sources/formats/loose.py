@@ -27,13 +27,19 @@ _DEEPEST = 4
 
 _WORDS = (b"durationM", b"triggerDetails")
 _RUN_KEY = b'"runId"'
-_ANCHOR = re.compile(rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"']|&quot;|&#34;|\xe2\x80\x9d|\s?[:=]\s?\{)")
+_ANCHOR = re.compile(
+    rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"'](?!\s{0,9}[\])])|&quot;|&#34;|\xe2\x80\x9d|\s?[:=]\s?\{)"
+)
+"""What asks for the key, as `lastProgress["durationMs"]`, is code."""
 _HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")
 _KEY = re.compile(rb"""\w+\\*["']?""")
 _BRACES_BACK = 8
 # No repetition inside a repetition of the same bytes: a quote that never closes would take exponential time.
 _TOKEN = re.compile(rb"""[{}]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?<=[{\[,:( u])'[^'\\\n]*(?:\\.[^'\\\n]*)*'""", re.DOTALL)
-_PIECE = re.compile(rb"\\*[\"'](stateOperators|numInputRows|runId|triggerExecution|batchId)\\*[\"']\s*:")
+_PIECE = re.compile(
+    rb"\\*[\"'](?:(stateOperators|numInputRows|runId|triggerExecution)\\*[\"']\s*:|(batchId)\\*[\"']\s*:\s*\d)"
+)
+"""Offsets of Kinesis have a batchId, too, which is text."""
 
 
 class Found(NamedTuple):
@@ -152,7 +158,7 @@ def piece(buffer: Buffer) -> int:
 def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
     """What [begin, end) holds of an event without durations; `reason` says why it is none."""
     key = _PIECE.search(buffer[begin : min(end, begin + _LOOK_BACK)])
-    found = piece_around(buffer, begin, begin + key.start(1), end) if key else None
+    found = piece_around(buffer, begin, begin + key.start(key.lastindex or 0), end) if key else None
     return Found(begin, end, None, reason, found and found.partial)
 
 
