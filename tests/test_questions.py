@@ -402,6 +402,42 @@ def test_a_record_with_rows_and_without_add_batch_is_not_idle(tmp_path: Path) ->
     assert "idle" not in query["verdict"]
 
 
+@pytest.mark.parametrize(("rest", "idle"), [({"walCommit": 17}, False), ({"queryPlanning": 40}, False), ({}, True)])
+def test_a_record_with_phases_of_a_batch_is_not_idle(tmp_path: Path, rest: dict[str, int], idle: bool) -> None:
+    durations = {"triggerExecution": 3200, "latestOffset": 50, **rest}
+    query = only(told(tmp_path, f"# {json.dumps(durations)}", "that is what query.lastProgress['durationMs'] says"))
+    assert ("An idle trigger takes 3.2 s" in query["verdict"]) is idle
+    assert ("A trigger took 3.2 s; its durations name no addBatch, only" in query["verdict"]) is not idle
+
+
+def test_rows_that_only_the_rate_tells(tmp_path: Path) -> None:
+    """24.8 rows a second for 8.069 s are 200 rows, and 11.7 a second that came make 17.1 s between two starts."""
+    rates = '"inputRowsPerSecond" : 11.667250029168125,\n"processedRowsPerSecond" : 24.786218862312552,\n'
+    query = only(told(tmp_path, f'{rates}"durationMs" : {{"addBatch" : 7964, "triggerExecution" : 8069}}'))
+    assert query["metrics"]["record_latency_ms"]["p50"] == pytest.approx(17_142 / 2 + 8_069, rel=0.05)
+
+
+SHORT = {
+    "triggerExecution": 900, "addBatch": 500, "getBatch": 0, "getOffset": 1, "queryPlanning": 80, "walCommit": 209,
+}  # fmt: skip
+
+
+def test_a_first_batch_with_only_batches_without_rows_behind_it(tmp_path: Path) -> None:
+    first = event(0, 0, 0, FIRST | {"getBatch": 60, "walCommit": 40, "operators": [OLD_STATE]})
+    second = event(1, 17_000, 17_000, SHORT)
+    second["numInputRows"] = 0
+    query = only(told(tmp_path, compact(first), compact(second)))
+    assert query["verdict"].startswith("First batch after a start: 16.9 s for 7,440 rows: addBatch 12.7 s")
+    assert "A batch without rows takes 900 ms: addBatch 500 ms" in query["verdict"]
+    assert "in no phase 110 ms" in query["verdict"]
+
+
+@pytest.mark.parametrize(("wal", "told_of"), [(1800, False), (60, True)])
+def test_a_first_batch_tells_a_large_part_in_no_phase(tmp_path: Path, wal: int, told_of: bool) -> None:
+    row = event(0, 0, 0, FIRST | {"addBatch": 11000, "getBatch": 60, "walCommit": wal})
+    assert ("in no phase 1.9 s" in only(told(tmp_path, pretty(row)))["verdict"]) is told_of
+
+
 def test_an_idle_record_without_a_run_is_no_earlier_run(tmp_path: Path) -> None:
     short = {key: value for key, value in batch(6, triggerExecution=2).items() if key != "runId"}
     del short["durationMs"]["addBatch"]

@@ -49,6 +49,8 @@ def of_fragment(fragment: Fragment) -> Partial | None:
     thing = in_latest_words(fragment.thing)
     if "durationMs" not in thing and "triggerExecution" in thing:
         thing = {"durationMs": thing}
+    if (rows := _rows_by_rate(thing)) is not None:
+        thing = {**thing, "numInputRows": rows}
     lacks = tuple(_lacking(thing, fragment))
     says = describe(thing)
     if not says:
@@ -66,6 +68,15 @@ def _by_its_rate(thing: dict[str, Any]) -> int | None:
         return None
     took = told if _above_zero(told) else rows / rate * 1000 if _above_zero(rate) else _LONGEST_MS
     return round(took) if took < _LONGEST_MS else None
+
+
+def _rows_by_rate(thing: dict[str, Any]) -> int | None:
+    """The rows of a record that tells neither them nor sources: processedRowsPerSecond is rows over the length."""
+    durations, rate = thing.get("durationMs"), thing.get("processedRowsPerSecond")
+    if "numInputRows" in thing or thing.get("sources") or not isinstance(durations, dict) or not _above_zero(rate):
+        return None
+    length = durations.get("triggerExecution")
+    return round(rate * length / 1000) if _above_zero(length) and length < _LONGEST_MS else None
 
 
 def _above_zero(number: object) -> TypeGuard[float]:

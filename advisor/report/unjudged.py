@@ -9,6 +9,7 @@ import numpy as np
 
 from advisor.batches import Batches, Columns
 from advisor.facts import is_older
+from advisor.facts.bounds import shortened
 from advisor.facts.trigger import LATE_MS
 from advisor.metrics import Estimate, measure
 from advisor.metrics.inside import OWN_CODE
@@ -19,7 +20,9 @@ from advisor.window import PHASES, Window
 
 ASYNC_SINCE = "3.4"
 """Open-source Spark that can track progress asynchronously."""
-_WORTH_TELLING = 0.01
+COMMIT_LOG_SINCE = "3.4"
+"""Open-source Spark that names a phase for the commit log."""
+_WORTH_TELLING, _LARGE_REST = 0.01, 0.1
 _MINUTE_MS = 60_000
 _MANY_PARTITIONS, _FEW_ROWS = 50, 10
 _BY_DEFAULT, _FEW_FOR_EACH = 200, 10  # spark.sql.shuffle.partitions; rows for each that are next to none
@@ -41,7 +44,7 @@ def first_batch(window: Window) -> str:
     first = window.executed.at(np.flatnonzero(window.executed["cold"])[:1])
     whole, rows = float(first["trigger_execution_ms"][0]), first["input_rows"][0]
     of_rows = "" if np.isnan(rows) else f" for {number(rows, 'rows')}"
-    parts = ", ".join(_parts(first, whole))
+    parts = ", ".join(_parts(first, whole, _has_hidden_commit_log(window)))
     others = f" (and {count - 1:,} more cold ones)" if count > 1 else ""
     long = first["add_batch_ms"][0] >= _LONG_FIRST_MS
     partitions = untold_partitions(window, window.cold or window, rows) if long else ""
@@ -71,7 +74,7 @@ def without_rows(window: Window) -> str:
     """Where the time of the last batch went, which as all others read no rows."""
     last = window.executed.at(np.array([len(window.executed) - 1]))
     whole = float(last["trigger_execution_ms"][0])
-    parts = ", ".join(_parts(last, whole))
+    parts = ", ".join(_parts(last, whole, _has_hidden_commit_log(window)))
     state = " Every one commits all partitions of its state." if window.facts.value("stateful") else ""
     return f"A batch without rows takes {milliseconds(whole)}{': ' if parts else ''}{parts}.{state}"
 
@@ -83,18 +86,26 @@ def _too_old(window: Window) -> str:
     return f" Asynchronous progress tracking is no option: it needs Spark {ASYNC_SINCE}."
 
 
-def _parts(batch: Columns, whole: float) -> Iterator[str]:
-    """The phases that are worth telling, the longest first."""
+def _has_hidden_commit_log(window: Window) -> bool:
+    """Whether this Spark names no phase for the commit log."""
+    return is_older(window.facts.value("spark_version"), window.facts.value("spark_version_below"), COMMIT_LOG_SINCE)
+
+
+def _parts(batch: Columns, whole: float, hidden_commit_log: bool) -> Iterator[str]:
+    """The phases that are worth telling, the longest first, and a larger part of the batch that is in none."""
     known = {name: float(batch[column][0]) for column, name in PHASES.items() if not np.isnan(batch[column][0])}
     for name, ms in sorted(known.items(), key=lambda phase: -phase[1]):
         if ms >= _WORTH_TELLING * whole:
             yield f"{name} {milliseconds(ms)}{f' ({_MEANINGS[name]})' if name in _MEANINGS else ''}"
+    rest = whole - sum(known.values()) - float(np.nan_to_num(batch["other_phases_ms"][0]))
+    if rest >= _LARGE_REST * whole and not shortened(batch)[0]:
+        yield f"in no phase {milliseconds(rest)}{' (mostly the commit log)' if hidden_commit_log else ''}"
 
 
 def idle(triggers: Batches) -> str:
     """What idle triggers tell: how long each takes, and what state the query keeps; never the state's timings."""
     rows = triggers.rows
-    if any_above_zero(rows["input_rows"]):
+    if ran_batch(rows).any():
         return _without_add_batch(rows)
     discovery = [
         phase for phase in ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms") if any_above_zero(rows[phase])
@@ -105,11 +116,29 @@ def idle(triggers: Batches) -> str:
     return f"{triggers_word} {took}{asks}.{_on_the_minute(rows['timestamp'])}{_state(triggers)}"
 
 
+def ran_batch(rows: Columns) -> np.ndarray:
+    """Which records without addBatch are of a batch all the same, and shortened: rows were read, or phases are told
+    that no idle trigger has.
+    """
+    ran: np.ndarray = rows["input_rows"] > 0
+    for phase in _OF_A_BATCH:
+        ran = ran | ~np.isnan(rows[phase])
+    return ran
+
+
+_OF_A_BATCH: Final = ("query_planning_ms", "wal_commit_ms", "commit_offsets_ms")
+
+
 def _without_add_batch(rows: Columns) -> str:
-    """Of records that count rows and name no addBatch: somebody shortened them, for a batch took the rows."""
-    last = np.flatnonzero(rows["input_rows"] > 0)[-1]
-    took = _range(rows["trigger_execution_ms"][last : last + 1])
-    return f"A trigger took {took} for {number(rows['input_rows'][last], 'rows')}; its durations name no addBatch."
+    """Of records of batches that name no addBatch."""
+    last = rows.at(np.flatnonzero(ran_batch(rows))[-1:])
+    whole, read = float(last["trigger_execution_ms"][0]), last["input_rows"][0]
+    of_rows = f" for {number(read, 'rows')}" if read > 0 else ""
+    parts = ", ".join(_parts(last, whole, hidden_commit_log=False))
+    return (
+        f"A trigger took {_range(last['trigger_execution_ms'])}{of_rows}; its durations name no addBatch"
+        f"{f', only {parts}' if parts else ''}."
+    )
 
 
 def _on_the_minute(starts: np.ndarray) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from advisor.batches import Batches
 from advisor.contract import Advice, BestStep, Calm, Finding, Loss
 from advisor.metrics.numbers import any_above_zero, fact_number
 from advisor.metrics.words import milliseconds
 from advisor.report.first_step import felt
 from advisor.report.judged import Judged
 from advisor.report.pace import NOT_TOLD, pace, undivided
-from advisor.report.unjudged import first_batch, idle, without_rows
+from advisor.report.unjudged import first_batch, idle, ran_batch, without_rows
 from advisor.window import Window
 
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
@@ -111,11 +110,6 @@ def _of_the_interval(window: Window) -> str:
     return f" within the {milliseconds(interval)} between two triggers" if interval else ""
 
 
-def _took_rows(triggers: Batches) -> bool:
-    """Whether triggers without addBatch count rows: they ran, and their records were shortened."""
-    return any_above_zero(triggers.rows["input_rows"])
-
-
 def _nothing_to_judge(judged: Judged) -> str:
     executed = judged.window.executed
     if judged.window.facts.value("trigger") == "continuous":
@@ -125,11 +119,20 @@ def _nothing_to_judge(judged: Judged) -> str:
     if not len(executed):
         if not judged.run.batches or judged.idle is None or not len(judged.idle):
             return f"Nothing to judge: no progress event. {_FIRST_BATCH_RUNS}"
-        quiet = "no whole record of a batch" if _took_rows(judged.idle) else "idle, no whole record of a batch"
-        return f"Nothing to judge: {quiet}. {idle(judged.idle)}"
-    if bool(executed["cold"].all()):
+        quiet = "" if ran_batch(judged.idle.rows).any() else "idle, "
+        return f"Nothing to judge: {quiet}no whole record of a batch. {idle(judged.idle)}"
+    return _cold_or_without_rows(judged)
+
+
+def _cold_or_without_rows(judged: Judged) -> str:
+    """The first batch after a start, taken apart, and one without rows where nothing else came behind it."""
+    executed = judged.window.executed
+    if executed["cold"].all():
         quiet = f" {idle(judged.idle)}" if judged.idle is not None and len(judged.idle) else ""
         return f"{first_batch(judged.window)}{quiet}"
+    later = executed["input_rows"][~executed["cold"]]
+    if executed["cold"].any() and not executed["impossible"].any() and (later == 0).all():
+        return f"{first_batch(judged.window)} {without_rows(judged.window)}"
     return f"Nothing to judge: {_why_none_is_steady(judged.window)}"
 
 
