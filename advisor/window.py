@@ -217,7 +217,7 @@ def _follows_the_start(executed: Columns, gap: np.ndarray) -> np.ndarray:
     """Which batch waited behind the first of the run: from a start, which may be at any time, it is no interval."""
     second = np.zeros(len(executed), dtype=bool)
     if len(executed) > 1 and _is_start(executed):
-        second[1] = gap[1] > AT_ONCE_MS
+        second[1] = gap[1] > AT_ONCE_MS and not executed["batch_id"][1] - executed["batch_id"][0] > 1
     return second
 
 

@@ -410,6 +410,23 @@ def test_a_record_with_phases_of_a_batch_is_not_idle(tmp_path: Path, rest: dict[
     assert ("A trigger took 3.2 s; its durations name no addBatch, only" in query["verdict"]) is not idle
 
 
+def test_a_source_that_says_that_nothing_waits(tmp_path: Path) -> None:
+    """Kafka's metrics tell it where the offsets were left out."""
+    source = {"description": "KafkaV2[Subscribe[in]]", "numInputRows": 90, "metrics": {"maxOffsetsBehindLatest": "0"}}
+    for behind, told_of in (("0", 0), ("17", None)):
+        source["metrics"] = {"maxOffsetsBehindLatest": behind}
+        query = only(told(tmp_path, compact(batch(7, numInputRows=90, sources=[source]))))
+        assert query["metrics"].get("backlog_rows", {}).get("p50") == told_of
+
+
+def test_a_later_batch_is_not_the_second_of_its_run(tmp_path: Path) -> None:
+    """Of batch 0 and batch 303 the later one tells by its rate how far it began from the one before."""
+    short = {"triggerExecution": 101, "addBatch": 51, "walCommit": 24, "numInputRows": 1035}
+    records = [pretty(event(0, 0, 0, FIRST)), pretty(event(303, 141_000, 109, short))]
+    query = only(told(tmp_path, *records))
+    assert query["metrics"]["record_latency_ms"]["p50"] == pytest.approx(101 + 109 / 2, rel=0.2)
+
+
 def test_rows_that_only_the_rate_tells(tmp_path: Path) -> None:
     """24.8 rows a second for 8.069 s are 200 rows, and 11.7 a second that came make 17.1 s between two starts."""
     rates = '"inputRowsPerSecond" : 11.667250029168125,\n"processedRowsPerSecond" : 24.786218862312552,\n'

@@ -14,6 +14,7 @@ from advisor.metrics.slopes import kendall_p_value, theil_sen
 from advisor.window import Window
 
 _BEHIND = "metrics:avgMsBehindLatest"
+_ROWS_BEHIND = "metrics:maxOffsetsBehindLatest"
 _IS_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
 FEWEST_FOR_TREND = 10  # Kendall's test at 1 % then asks for a rank correlation of 0.6
@@ -116,7 +117,18 @@ def of_sources(window: Window, column: str) -> np.ndarray:
 def backlog_rows(window: Window) -> Batchwise:
     """Rows that waited in the sources after the batch (latestOffset - endOffset), at the trigger's start."""
     backlog = of_sources(window, "backlog_rows")
+    backlog = np.where(np.isnan(backlog) & _none_behind(window), 0.0, backlog)
     return NO_BACKLOG if np.isnan(backlog).all() else backlog
+
+
+def _none_behind(window: Window) -> np.ndarray:
+    """Which batches read all that was there, as each of their sources says that counts the rows it is behind."""
+    told = window.sources[_ROWS_BEHIND] if _ROWS_BEHIND in window.sources else [None] * len(window.sources["batch"])
+    none = np.array([text == "0" for text in told], dtype=float)
+    batch = window.sources["batch"]
+    count = np.bincount(batch, minlength=len(window))
+    caught_up: np.ndarray = (count > 0) & (np.bincount(batch, none, len(window)) == count)
+    return caught_up
 
 
 @batch_metric("ms")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
+from advisor.metrics.words import number
 from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
 
@@ -22,6 +24,11 @@ _OF_CONTINUOUS: Final = re.compile(
 )
 _REAL_TIME: Final = re.compile(r"""["']?(e2eLatencyMs|processingLatencyMs)["']?\s*[:=]\s*\{([^{}]{1,400})\}""")
 _PERCENTILE: Final = re.compile(r"""["']?P(50|99)["']?\s*[:=]\s*(\d{1,9}(?:\.\d{1,3})?)""")
+_WAITING: Final[dict[str, Callable[[int], str]]] = {
+    "numFilesOutstanding": lambda count: f"{count:,} file{'s' * (count != 1)}",
+    "numBytesOutstanding": lambda size: number(size, "bytes"),
+}
+_OUTSTANDING: Final = re.compile(r"""["']?\b(num(?:Files|Bytes)Outstanding)\b["']?\s*[:=]\s*["']?(\d{1,18})\b""")
 _KINDS: Final = {
     r"(?:inputRate|processingRate)[-_.]total\b": (
         "these are gauges of Spark's metrics, which tell how long the last trigger took, not where the time went"
@@ -61,8 +68,19 @@ def kind(text: str) -> str | None:
         busy(text)
         or at_work(text)
         or _real_time(text)
+        or _waiting(text)
         or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
     )
+
+
+def _waiting(text: str) -> str | None:
+    """What the metrics of a source, without the rest of its event, say of what waits there."""
+    told = {name: int(count) for name, count in _OUTSTANDING.findall(text)}
+    if not told:
+        return None
+    said = [words(told[name]) for name, words in _WAITING.items() if told.get(name)]
+    waits = " with ".join(said) or "nothing"
+    return f"these are metrics of a source alone, by which {waits} waited there; how long a batch takes is not told"
 
 
 def _real_time(text: str) -> str | None:

@@ -258,6 +258,20 @@ def test_a_text_on_one_line_is_of_no_kind_and_quotes_nothing(unit: str) -> None:
     assert sight_told(text, log="a", file="a") == []
 
 
+@pytest.mark.parametrize(
+    ("metrics", "waits"),
+    [
+        ('"numFilesOutstanding" : "238",\n "numBytesOutstanding" : "163939124006"', "238 files with 164 GB waited"),
+        ("numFilesOutstanding: 1", "1 file waited"),
+        ("'numBytesOutstanding': '0', 'numFilesOutstanding': '0'", "nothing waited"),
+        ("numFilesOutstanding tells what waits", None),
+    ],
+)
+def test_metrics_of_a_source_alone_tell_what_waits(metrics: str, waits: str | None) -> None:
+    said = kind(f'{{ "sources" : [ {{ "metrics" : {{ {metrics} }} }} ] }}')
+    assert (waits in said) if waits else said is None
+
+
 def test_an_event_log_whose_first_batch_still_runs_holds_no_broken_record(tmp_path: Path) -> None:
     started = {
         "Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryStartedEvent",
