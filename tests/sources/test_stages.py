@@ -138,6 +138,7 @@ def test_slots_that_another_query_held_are_told_by_the_order_of_the_lines() -> N
     assert light.to_numpy() == pytest.approx(
         expected.groupby("run_id")["slots_wait_ms"].sum().reindex(light.index).to_numpy(), rel=0.2, abs=1500
     )
+    assert advisor.read_stages(place / "driver.log.gz")["slots"].isna().all()
     waiting = found[found["slots_wait_ms"] > 0]
     assert set(waiting["waited_for"].explode()) == {"beside-a-heavy-query-beside"}
 
@@ -335,6 +336,18 @@ def test_a_shuffle_that_is_a_job_of_its_own_ends_with_its_stage() -> None:
     for part in ("driver_before_ms", "driver_between_ms", "driver_after_ms"):
         assert (ours[part] - theirs[part]).abs().median() < 0.03 * theirs["add_batch_ms"].median()
     assert (ours["driver_after_ms"] > 500).all() and (ours["other_ms"] == 0).all()
+
+
+def test_a_job_for_which_no_thread_waits_ends_with_its_last_stage(tmp_path: Path) -> None:
+    sample = SAMPLES / "DV001" / "count-then-wait-4.3.0" / "driver-ms.log.gz"
+    without, left_out = re.subn(
+        rb"(?m)^.*DAGScheduler: Job \d+ finished:.*\n", b"", gzip.decompress(sample.read_bytes())
+    )
+    assert left_out > 10
+    (tmp_path / "driver.log").write_bytes(without)
+    ours, theirs = parts_of(tmp_path / "driver.log"), parts_of(sample)
+    assert (ours["scheduling_ms"] - theirs["scheduling_ms"]).median() < 5
+    assert (ours["driver_after_ms"] - theirs["driver_after_ms"]).abs().median() < 5
 
 
 def test_a_job_that_ended_before_its_batch_began_is_none_of_it(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ class _Tasks:
     begun: Begun | None
     leaf: bool
     started: int = 0
-    slots: int = 0
+    at_once: int = 0
     lengths: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -174,11 +174,20 @@ class DriverLog:
             self._last.has_parents = b"List()" not in line
 
     def _begins(self, number: int, site: bytes) -> None:
+        self._forget()
         job = Job(number, None, self._now)
         self._last = Begun(job, len(self._jobs), self._place, self._snapshot_of, bool(_BACKGROUND.search(site)))
         self._open[number] = self._last
         self._jobs.append(self._last)
         self._work.jobs.append(job)
+
+    def _forget(self) -> None:
+        """Jobs whose last stage is over, although no line says that they ended.
+
+        Spark logs the end of a job only where a thread waits for it; adaptive execution runs each shuffle, and what it
+        puts into a cache, as a job for which none does.
+        """
+        self._open = {number: begun for number, begun in self._open.items() if begun.job.end is None}
 
     def _submits(self, stage: int, tasks: int) -> None:
         begun = min(
@@ -209,7 +218,7 @@ class DriverLog:
         if started:
             tasks.started += 1
             tasks.places.append(_PLACES.get(locality, -1))
-            tasks.slots += not tasks.lengths
+            tasks.at_once += not tasks.lengths
         elif finished:
             tasks.lengths.append(float(ms))
             tasks.ends.append(self._now)
@@ -247,7 +256,6 @@ class DriverLog:
         )
         self._put_tasks(attempt, tasks)
         self._work.completes(attempt)
-        attempt.slots = tasks.slots if tasks.slots < tasks.tasks else None
         if begun:
             begun.ended += 1
             begun.attempts.append(attempt)
@@ -255,13 +263,8 @@ class DriverLog:
                 begun.leaves.append(attempt)
             if tasks.others:
                 begun.waits.append((attempt, tasks.others))
-            if stage == begun.final and not attempt.last and not failed:
-                self._map_stage_ends(begun, completed)
-
-    def _map_stage_ends(self, begun: Begun, completed: float) -> None:
-        """Adaptive execution runs each shuffle as a job of its own; Spark logs no other end of it than its stage's."""
-        begun.job.end = completed
-        self._open = {number: job for number, job in self._open.items() if job is not begun}
+            if stage == begun.final and not failed:
+                begun.job.end = completed
 
     def _put_tasks(self, attempt: Attempt, tasks: _Tasks) -> None:
         """Hand its tasks on, at their own times or, without such, as late in the stage as its slots allow."""
@@ -269,7 +272,7 @@ class DriverLog:
             spans = [(end - length, end) for length, end in zip(tasks.lengths, tasks.ends, strict=True)]
         else:
             spans = _packed(
-                tasks.lengths, max(1, tasks.slots), attempt.completed, attempt.completed - attempt.submitted
+                tasks.lengths, max(1, tasks.at_once), attempt.completed, attempt.completed - attempt.submitted
             )
         places = tasks.places if len(tasks.places) == len(spans) else [-1] * len(spans)
         for (launch, finish), place in zip(spans, places, strict=True):
@@ -293,7 +296,7 @@ class DriverLog:
         if generated := _GENERATED.match(line, message):
             ms = _ms(generated[1], b"ms")
             self._note("code_generated_ms", ms)
-            if not self._open:
+            if all(begun.job.end is not None for begun in self._open.values()):
                 self._note("planning_ms", ms)
         elif b"too long to be JIT compiled" in line and b"object_doConsume" not in line:  # of Delta's own snapshot
             self._note("code_too_long", 1)
