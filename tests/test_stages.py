@@ -248,10 +248,14 @@ def test_shares_of_a_moment_add_up(numbers: dict[str, float]) -> None:
 # Waiting for others.
 
 
+def job_of(query: str) -> Job:
+    return Job(1, Batch(query, None, 1), 0)
+
+
 def others(*spans: tuple[float, float]) -> Slots:
-    held = Spans()
+    held, other = Spans(), job_of("other")
     for start, end in spans:
-        held.add(["other"], np.array([1]), np.array([start]), np.array([end]))
+        held.add([other], np.array([1]), np.array([start]), np.array([end]))
     return Slots(held, {"other": "heavy"})
 
 
@@ -266,7 +270,7 @@ def test_others_hold_all_slots_or_none() -> None:
 
 def test_own_tasks_hold_no_slots_against_oneself() -> None:
     held = Spans()
-    held.add(["query"], np.array([1]), np.array([0.0]), np.array([100.0]))
+    held.add([job_of("query")], np.array([1]), np.array([0.0]), np.array([100.0]))
     assert held.alone
-    held.add(["other"], np.array([1]), np.array([50.0]), np.array([60.0]))
+    held.add([job_of("other")], np.array([1]), np.array([50.0]), np.array([60.0]))
     assert Slots(held, {}).held((0, 100), 1, "query") == (10, {"other"})

@@ -1,7 +1,7 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
-from advisor.stages.kinds import kind_of
+from advisor.stages.kinds import kind_of, streams
 from advisor.stages.numbers import SUMS, Numbers
 from advisor.stages.tables import LOG_CHECKPOINT, ORIGINS, tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
@@ -27,5 +27,6 @@ __all__ = [
     "Numbers",
     "Work",
     "kind_of",
+    "streams",
     "tables",
 ]

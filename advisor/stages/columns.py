@@ -121,7 +121,7 @@ PARTS: tuple[Column, ...] = (
     _ms("sink_commit_ms", "the sink's commit, as far as lines tell it", "wall"),
     _ms("driver_after_ms", "driver after the last job", "wall"),
     _ms("driver_ms", "driver outside jobs, where the log's clock cannot say when", "wall"),
-    _ms("not_visible_ms", "the rest", "wall"),
+    _ms("not_visible_ms", "the rest: no job, or only jobs of which nothing says whose they are", "wall"),
 )
 """The parts of addBatch in the order of a batch's life; those that are not null add up to it."""
 

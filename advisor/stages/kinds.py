@@ -14,6 +14,11 @@ _TABLE_LOG = re.compile(
 )
 
 
+def streams(names: Sequence[str]) -> bool:
+    """Whether a stage with operators of these names reads a stream or holds its state, cached or not."""
+    return any(_STREAM.search(name) or _STATE.search(name) for name in names)
+
+
 def kind_of(names: Sequence[str], description: str, *, last: bool, cached: bool = False) -> str:
     """The kind of a stage with operators of these names, in a job of this description.
 

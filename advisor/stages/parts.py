@@ -52,6 +52,8 @@ class Clock(NamedTuple):
     end: float
     jobs: Sequence[Job]
     attempts: Sequence[Attempt]
+    strangers: Sequence[Job] = ()
+    """Jobs that ran then and may be of this batch: nothing says whose they are."""
 
 
 class Idle(NamedTuple):
@@ -89,15 +91,16 @@ def divide(clocks: Sequence[Clock]) -> tuple[np.ndarray, list[Idle]]:
     """(the parts of each batch, a row of PARTS in ms that adds up to its length; where stages waited).
 
     A moment belongs to the tasks that run in it, else to a stage that waits, else to a job, else to the driver alone.
-    Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too.
+    Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too. Where the
+    driver would be alone but for a job that may be of this batch, nothing is visible.
     """
     jobs = [job for clock in clocks for job in clock.jobs]
     attempts = [attempt for clock in clocks for attempt in clock.attempts]
     runner = np.repeat(np.arange(len(attempts)), [len(attempt.busy) // 2 for attempt in attempts])
-    whole, of_jobs, of_stages = _spans_of(clocks, jobs, attempts)
+    whole, of_jobs, of_stages, of_strangers = _spans_of(clocks, jobs, attempts)
     busy = np.frombuffer(b"".join(attempt.busy for attempt in attempts)).reshape(-1, 2)
-    moments, (inside, submitted, running) = _cut(
-        whole.times, [whole, of_jobs, of_stages, _Spans(of_stages.batch[runner], busy)]
+    moments, (inside, submitted, running, strange) = _cut(
+        whole.times, [whole, of_jobs, of_stages, _Spans(of_stages.batch[runner], busy), of_strangers]
     )
     parts = np.zeros((len(clocks), len(NAMES)))
 
@@ -117,6 +120,7 @@ def divide(clocks: Sequence[Clock]) -> tuple[np.ndarray, list[Idle]]:
         parts[each.batch, PLACE[each.part]] += each.gap[1] - each.gap[0]
 
     homes = _driver(moments, of_jobs, len(clocks))
+    homes[strange.moment] = PLACE["not_visible_ms"]
     job = _least(_beside(jobs, attempts), inside, len(moments.ms))
     homes[job < _NOBODY] = np.array([PLACE[part] for part in _OF_JOBS])[job[job < _NOBODY]]
     rest = free & (waiting == _NOBODY)
@@ -143,17 +147,20 @@ def shares_of(attempts: Sequence[Attempt]) -> np.ndarray:
 
 
 def _spans_of(clocks: Sequence[Clock], jobs: Sequence[Job], attempts: Sequence[Attempt]) -> tuple[_Spans, ...]:
-    """When batches, jobs and stages were there; a job without an end is until its batch ends."""
+    """When batches, their jobs, their stages and strangers were there; a job without an end is until its batch ends."""
     nth = np.arange(len(clocks))
+    strangers = [job for clock in clocks for job in clock.strangers]
     batches = (
         nth,
         np.repeat(nth, [len(clock.jobs) for clock in clocks]),
         np.repeat(nth, [len(clock.attempts) for clock in clocks]),
+        np.repeat(nth, [len(clock.strangers) for clock in clocks]),
     )
     times: tuple[list[Gap], ...] = (
         [(clock.begin, clock.end) for clock in clocks],
         [(job.start, np.inf if job.end is None else job.end) for job in jobs],
         [(attempt.submitted, attempt.completed) for attempt in attempts],
+        [(job.start, np.inf if job.end is None else job.end) for job in strangers],
     )
     return tuple(_Spans(of, np.array(each, float).reshape(-1, 2)) for of, each in zip(batches, times, strict=True))
 

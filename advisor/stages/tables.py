@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,9 +63,11 @@ class Inside:
 
     batch: Batch
     work: Work
-    jobs: list[Job]
-    attempts: list[Attempt]
-    notes: list[Note]
+    strangers: Sequence[Job]
+    """The log's jobs of which nothing says whose they are, in the order of their start."""
+    jobs: list[Job] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
 
 def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -119,11 +123,12 @@ def _chosen(works: Iterable[Work]) -> list[Inside]:
 
 def _batches_of(work: Work) -> dict[tuple[Any, ...], Inside]:
     found: dict[tuple[Any, ...], Inside] = {}
+    strangers = sorted((job for job in work.jobs if not job.batch), key=attrgetter("start"))
     for job in work.jobs:
         if job.batch:
             key = _key(*job.batch)
             if key not in found:
-                found[key] = Inside(job.batch, work, [], [], [])
+                found[key] = Inside(job.batch, work, strangers)
             found[key].jobs.append(job)
     for attempt in work.attempts:
         if attempt.job and attempt.job.batch and (inside := found.get(_key(*attempt.job.batch))):
@@ -231,7 +236,7 @@ def _clock(inside: Inside, row: Row) -> Clock:
     jobs = inside.jobs
     if inside.work.clock:
         begin, end = _span(jobs, row)
-        return Clock(begin, end, _during(jobs, begin, end), inside.attempts)
+        return Clock(begin, end, _during(jobs, begin, end), inside.attempts, _strangers(inside.strangers, begin, end))
     ends = (job.start if job.end is None else job.end for job in jobs)
     return Clock(min(job.start for job in jobs), max(ends), jobs, inside.attempts)
 
@@ -285,6 +290,12 @@ def _during(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
     return [job for job in jobs if job.start < end and (job.end is None or job.end > begin)]
 
 
+def _strangers(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
+    """Those of these jobs, which are in order, that began and ended in that time: only they may be the batch's."""
+    some = jobs[bisect_left(jobs, begin, key=attrgetter("start")) : bisect_left(jobs, end, key=attrgetter("start"))]
+    return [job for job in some if job.end is not None and job.end <= end]
+
+
 def _wait(
     insides: Sequence[Inside],
     parts: np.ndarray,
@@ -296,7 +307,7 @@ def _wait(
     found: list[set[str]] = [set() for _ in insides]
     for each in idle:
         inside, attempt = insides[each.batch], each.attempt
-        if not inside.work.clock or inside.work.spans.alone or each.gap[1] - each.gap[0] < _SHORT_MS:
+        if inside.work.origin == "driver_log" or inside.work.spans.alone or each.gap[1] - each.gap[0] < _SHORT_MS:
             continue
         waits = slots_of(inside.work.spans).held(each.gap, attempt.slots, inside.batch.id)
         if waits.ms > 0:
@@ -305,7 +316,7 @@ def _wait(
             attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + waits.ms
             attempt.waited_for = sorted({*attempt.waited_for, *waits.names})
     for at, inside in enumerate(insides):
-        if not inside.work.clock:
+        if inside.work.origin == "driver_log":
             found[at] = _lined_waits(inside.attempts, parts[at], names)
     return found
 

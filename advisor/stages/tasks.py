@@ -6,10 +6,14 @@ from array import array
 from collections.abc import Callable, Container, Sequence
 from itertools import pairwise
 from struct import Struct
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from advisor.stages.numbers import COUNTED, LENGTHS, LOCAL, NUMBERS, SUMS, column
+
+if TYPE_CHECKING:
+    from advisor.stages.work import Job
 
 LOCALITIES = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL", "NO_PREF", "ANY")
 FAILED, KILLED, SPECULATIVE = 1, 2, 4
@@ -37,7 +41,7 @@ class Tasks:
         self._rows += self._row.pack(owner, launch, finish, locality, flags, *sums)
 
     def fold(
-        self, owners: Container[int], spans: Spans, query_of: Callable[[int], str | None]
+        self, owners: Container[int], spans: Spans, job_of: Callable[[int], Job | None]
     ) -> tuple[list[int], np.ndarray, list[array[float]]]:
         """(those of `owners` that have tasks, the NUMBERS of each, when any of its tasks ran); these are forgotten."""
         rows = np.frombuffer(self._rows).reshape(len(self), -1)
@@ -49,8 +53,8 @@ class Tasks:
         times, sums = rows[:, :_FIXED], rows[:, _FIXED:]
         starts = _starts(times[:, 0])
         names = times[starts, 0].astype(int).tolist()
-        queries = [query_of(owner) for owner in names]
-        spans.add(queries, np.diff(np.append(starts, len(times))), times[:, 1], times[:, 2])
+        jobs = [job_of(owner) for owner in names]
+        spans.add(jobs, np.diff(np.append(starts, len(times))), times[:, 1], times[:, 2])
         return names, _numbers(times, sums, starts), _busy(times, starts)
 
 
@@ -130,15 +134,16 @@ class Spans:
     """When tasks ran, and for whom."""
 
     def __init__(self) -> None:
-        self._names: dict[str | None, int] = {}
-        self._launch, self._finish, self._whose = array("d"), array("d"), array("q")
+        self._jobs: list[Job | None] = []
+        self._places: dict[int, int] = {}
+        self._launch, self._finish, self._of = array("d"), array("d"), array("q")
 
-    def add(self, queries: Sequence[str | None], counts: np.ndarray, launch: np.ndarray, finish: np.ndarray) -> None:
-        """So many tasks of each of these queries (None: of none), one behind the other, ran in these times."""
-        whose = [self._names.setdefault(query, len(self._names)) for query in queries]
+    def add(self, jobs: Sequence[Job | None], counts: np.ndarray, launch: np.ndarray, finish: np.ndarray) -> None:
+        """So many tasks of each of these jobs (None: of none), one behind the other, ran in these times."""
+        of = [self._place(job) for job in jobs]
         self._launch.frombytes(np.ascontiguousarray(launch, float).tobytes())
         self._finish.frombytes(np.ascontiguousarray(finish, float).tobytes())
-        self._whose.frombytes(np.repeat(np.array(whose, np.int64), counts).tobytes())
+        self._of.frombytes(np.repeat(np.array(of, np.int64), counts).tobytes())
 
     def move(self, ms: float) -> None:
         """Move all of them."""
@@ -148,10 +153,24 @@ class Spans:
     @property
     def alone(self) -> bool:
         """Whether all tasks were one query's."""
-        return len(self._names) < 2
+        return len(set(map(_query, self._jobs))) < 2
 
     def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str | None]]:
         """(launch, finish, whose) of all tasks in the order of their launch, and the queries that `whose` counts."""
         launch, finish = np.frombuffer(self._launch), np.frombuffer(self._finish)
         order = np.argsort(launch, kind="stable")
-        return launch[order], finish[order], np.frombuffer(self._whose, np.int64)[order], list(self._names)
+        queries = [_query(job) for job in self._jobs]
+        places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
+        whose = np.array([places[query] for query in queries], np.int64)[np.frombuffer(self._of, np.int64)]
+        return launch[order], finish[order], whose[order], list(places)
+
+    def _place(self, job: Job | None) -> int:
+        place = self._places.setdefault(id(job), len(self._jobs))
+        if place == len(self._jobs):
+            self._jobs.append(job)
+        return place
+
+
+def _query(job: Job | None) -> str | None:
+    """Of which query a job is; None of none."""
+    return job.batch.id if job and job.batch else None

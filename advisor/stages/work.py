@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from advisor.stages.numbers import Numbers, fill
-from advisor.stages.tasks import Spans, Tasks
+from advisor.stages.numbers import COUNTED, Numbers, fill
+from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Spans, Tasks
 
 _MANY = 4096
 """Tasks that are folded together."""
@@ -44,6 +44,8 @@ class Job:
     end: float | None = None
     name: str = ""
     description: str = ""
+    streams: bool = False
+    """Whether one of its stages reads a stream or holds its state."""
 
 
 @dataclass(slots=True)
@@ -86,6 +88,7 @@ class Work:
         self._owners: dict[tuple[int, int], int] = {}
         self._of_stage: dict[int, Job] = {}
         self._complete: dict[int, Attempt] = {}
+        self._folded: dict[tuple[int, int], Attempt] = {}
         self._attempts = 0
 
     @property
@@ -132,16 +135,19 @@ class Work:
     ) -> None:
         """One attempt of a task that has ended; `locality` is its place in LOCALITIES, -1 without one.
 
-        `sums` as SUMS, of each task of the log or of none.
+        `sums` as SUMS, of each task of the log or of none. Behind the end of its stage come only attempts that others
+        outran, or that were killed with it; they are counted.
         """
-        self._tasks.add(self.owner(stage, attempt), launch, finish, locality, flags, sums)
+        if late := self._folded.get((stage, attempt)):
+            _count(late, flags)
+        else:
+            self._tasks.add(self.owner(stage, attempt), launch, finish, locality, flags, sums)
 
     def completes(self, attempt: Attempt) -> None:
         """A stage attempt has ended."""
         attempt.slots = self.slots
         self.attempts.append(attempt)
         self._complete[self.owner(attempt.stage, attempt.attempt)] = attempt
-        self._owners.pop((attempt.stage, attempt.attempt))
         if len(self._tasks) >= _MANY:
             self.fold()
 
@@ -162,14 +168,23 @@ class Work:
         """Fold the tasks of complete stages into their attempts."""
         if not self._complete or not len(self._tasks):
             return
-        owners, rows, busy = self._tasks.fold(self._complete, self.spans, self._query_of)
+        owners, rows, busy = self._tasks.fold(self._complete, self.spans, self._job_of)
         attempts = [self._complete[owner] for owner in owners]
         fill([attempt.numbers for attempt in attempts], rows)
         for attempt, stretches in zip(attempts, busy, strict=True):
             attempt.numbers["first_task_ms"] = max(0.0, stretches[0] - attempt.submitted)
             attempt.busy = stretches
+        for attempt in self._complete.values():
+            key = attempt.stage, attempt.attempt
+            self._folded[key] = attempt
+            self._owners.pop(key, None)
         self._complete = {}
 
-    def _query_of(self, owner: int) -> str | None:
-        job = self._complete[owner].job
-        return job.batch.id if job and job.batch else None
+    def _job_of(self, owner: int) -> Job | None:
+        return self._complete[owner].job
+
+
+def _count(attempt: Attempt, flags: int) -> None:
+    """One more task attempt with these flags."""
+    for name, flag in zip(COUNTED, (FAILED, KILLED, SPECULATIVE), strict=True):
+        attempt.numbers[name] = attempt.numbers.get(name, 0.0) + bool(flags & flag)

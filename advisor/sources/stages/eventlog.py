@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from advisor.redaction import redact
 from advisor.sources.harvest import Stretch
+from advisor.sources.stages.owners import name_batches
 from advisor.sources.stages.sparkevents import (
     Dataset,
     ExecutorAdded,
@@ -21,12 +22,13 @@ from advisor.sources.stages.sparkevents import (
     JobStart,
     Metrics,
     Properties,
+    Stage,
     StageCompleted,
     Sum,
     Task,
     TaskEnd,
 )
-from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Batch, Job, Work, kind_of
+from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Batch, Job, Work, kind_of, streams
 
 _NAME_AT = len('{"Event":"SparkListener')
 _DIGITS = 15
@@ -66,6 +68,9 @@ class EventLog:
         self._work = Work(log, "event_log")
         self._jobs: dict[int, Job] = {}
         self._results: set[tuple[int, int]] = set()
+        self._files: dict[str, int] = {}
+        self._kept: set[int] = set()
+        """Data sets that were computed whole and stay in a cache."""
         self._takes: dict[bytes, tuple[Callable[[bytes], Any], Callable[[Any], None], tuple[bytes, bytes] | None]] = {
             b'TaskEnd"': (_decoder(TaskEnd), self._task, (b',"Accumulables":[', b'},"Task Metrics":')),
             b"StageCom": (_decoder(StageCompleted), self._stage, None),
@@ -75,8 +80,9 @@ class EventLog:
         }
         """By the letters of an event's name: how it is decoded and taken, and what of its line is left out."""
 
-    def read(self, window: Stretch, resume: int, file: str) -> None:  # noqa: ARG002 - jobs name their batches
+    def read(self, window: Stretch, resume: int, file: str) -> None:
         """Take what has been read of a window; a line that is broken is passed over."""
+        self._files.setdefault(file, len(self._files))
         buffer, start, takes = window.buffer, window.begin, self._takes
         find = buffer.find
         while start < resume:
@@ -92,8 +98,9 @@ class EventLog:
                     pass
             start = stop + 1
 
-    def finish(self, batches: pa.Table) -> Work:  # noqa: ARG002
+    def finish(self, batches: pa.Table) -> Work:
         """All of it."""
+        name_batches(self._work.jobs, self._files, batches)
         return self._work
 
     def _starts(self, event: JobStart) -> None:
@@ -130,8 +137,9 @@ class EventLog:
             return
         job, last = self._work.job_of(info.stage), (info.stage, info.attempt) in self._results
         names = _operators(info.datasets)
-        cached = any(each.cached and each.cached == each.partitions for each in info.datasets)
-        kind, what = _meant(names, job.description if job else "", last, cached)
+        if job and job.batch is None and streams(names):
+            job.streams = True
+        kind, what = _meant(names, job.description if job else "", last, self._from_cache(info))
         attempt = Attempt(
             job,
             info.stage,
@@ -146,6 +154,14 @@ class EventLog:
         attempt.numbers.update(_sql(info.sums))
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt)
+
+    def _from_cache(self, stage: Stage) -> bool:
+        """Whether it reads what an earlier stage computed and left in a cache; `stage`: its data sets in order."""
+        kept = {each.number for each in stage.datasets if each.kept}
+        found = not self._kept.isdisjoint(kept)
+        if stage.failure is None and kept and stage.tasks >= stage.datasets[0].partitions:
+            self._kept |= kept
+        return found
 
     def _executor(self, event: ExecutorAdded | ExecutorRemoved) -> None:
         if isinstance(event, ExecutorAdded):
@@ -208,7 +224,7 @@ def _sql(raw: msgspec.Raw) -> dict[str, float]:
 
 
 def _operators(datasets: list[Dataset]) -> tuple[str, ...]:
-    """Names of the operators whose data sets a stage computes, each once, the last one first."""
+    """Names of the operators whose data sets a stage computes, each once, the last one first; sorts them so."""
     datasets.sort(key=attrgetter("number"), reverse=True)
     return tuple(filter(None, dict.fromkeys([_operator(_named(each)) for each in datasets])))
 

@@ -6,13 +6,14 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.stages import Attempt, Batch, Note, Work
+from advisor.stages import Attempt, Batch, Job, Note, Work
 
 if TYPE_CHECKING:
     from advisor.sources.stages.driverlog import Begun, Named
@@ -109,6 +110,34 @@ def settle(
             work.notes.append(note._replace(batch=event.batch))
     if zone:
         work.move(zone)
+
+
+def name_batches(jobs: Iterable[Job], files: Mapping[str, int], batches: pa.Table) -> None:
+    """Give jobs that say less than their batch and run what is missing, from the triggers in which they began.
+
+    A function that sets a job group of its own leaves query and batch, but not the run. A thread that it starts leaves
+    nothing; its job belongs to the batch that ran, if it reads a stream and no other batch ran then.
+    """
+    lacking = [job for job in jobs if (job.streams if job.batch is None else job.batch.run_id is None)]
+    runs: dict[str | None, list[_Event]] = defaultdict(list)
+    for event in _events(batches, files) if lacking else ():
+        runs[event.batch.run_id].append(event)
+    for events in runs.values():
+        events.sort(key=attrgetter("begin"))
+    for job in lacking:
+        before = [
+            events[at - 1]
+            for events in runs.values()
+            if (at := bisect_right(events, job.start, key=attrgetter("begin")))
+        ]
+        fitting = {event.batch for event in before if job.start <= event.end and _same(job.batch, event.batch)}
+        if len(fitting) == 1:
+            job.batch = fitting.pop()
+
+
+def _same(said: Batch | None, batch: Batch) -> bool:
+    """Whether a batch may be the one of which a job says query and number."""
+    return said is None or (said.id, said.batch_id) == (batch.id, batch.batch_id)
 
 
 def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterable[_Event]:

@@ -50,12 +50,19 @@ class JobEnd(msgspec.Struct, tag_field="Event", tag="SparkListenerJobEnd", renam
     time: Whole
 
 
+class Level(msgspec.Struct, frozen=True, rename={"memory": "Use Memory", "disk": "Use Disk"}):
+    """Where a data set is kept once it was computed."""
+
+    memory: bool = False
+    disk: bool = False
+
+
 class Dataset(msgspec.Struct, rename={
     "number": "RDD ID",
     "name": "Name",
     "scope": "Scope",
     "partitions": "Number of Partitions",
-    "cached": "Number of Cached Partitions",
+    "level": "Storage Level",
 }):  # fmt: skip
     """One step of what a stage computes."""
 
@@ -63,7 +70,12 @@ class Dataset(msgspec.Struct, rename={
     name: str = ""
     scope: str | None = None
     partitions: Whole = 0
-    cached: Whole = 0
+    level: Level = Level()
+
+    @property
+    def kept(self) -> bool:
+        """Whether it stays, so that a later stage need not compute it again."""
+        return self.level.memory or self.level.disk
 
 
 class Sum(msgspec.Struct, rename={"name": "Name", "value": "Value"}):
@@ -81,6 +93,7 @@ class Stage(msgspec.Struct, rename={
     "datasets": "RDD Info",
     "submitted": "Submission Time",
     "completed": "Completion Time",
+    "failure": "Failure Reason",
     "sums": "Accumulables",
 }):  # fmt: skip
     """A stage, when it is over."""
@@ -92,6 +105,7 @@ class Stage(msgspec.Struct, rename={
     datasets: list[Dataset] = []
     submitted: Whole | None = None
     completed: Whole | None = None
+    failure: str | None = None
     sums: msgspec.Raw = msgspec.Raw(b"[]")
 
 

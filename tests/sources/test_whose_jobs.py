@@ -1,0 +1,157 @@
+"""Whose a job is whose event log says less than usual: threads, job groups of one's own, caches, late tasks."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import advisor
+from advisor.stages import PARTS
+
+QUERY, RUN, OTHER = (letter * 8 + "-0000-4000-8000-000000000000" for letter in "abc")
+STREAM = ("MicroBatchScan",)
+BATCH_MS, TRIGGER_MS = 1000, 900
+EVENT = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
+
+
+def progress(batch: int, query: str = QUERY, run: str = RUN) -> dict[str, Any]:
+    """A batch that begins at its number of seconds; addBatch begins 50 ms later and takes 800 ms."""
+    at = datetime.fromtimestamp(batch * BATCH_MS / 1000, timezone.utc)
+    durations = {"latestOffset": 25, "queryPlanning": 25, "addBatch": 800, "commitOffsets": 50}
+    told = {
+        "id": query,
+        "runId": run,
+        "name": query[:1],
+        "timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+        "batchId": batch,
+        "numInputRows": 100,
+        "durationMs": {**durations, "triggerExecution": TRIGGER_MS},
+        "stateOperators": [],
+        "sources": [{"description": "RateStreamV2[rowsPerSecond=100]", "numInputRows": 100}],
+        "sink": {"description": "ForeachBatchSink", "numOutputRows": -1},
+    }
+    return {"Event": EVENT, "progress": told}
+
+
+def named(batch: int, run: str | None = RUN) -> dict[str, str]:
+    """A job's properties; without a run as where a function of the query set a job group of its own."""
+    group = {"spark.jobGroup.id": run} if run else {"spark.jobGroup.id": "mine", "spark.job.description": "my words"}
+    return {"sql.streaming.queryId": QUERY, "streaming.sql.batchId": str(batch), **group}
+
+
+def job(
+    number: int, start: int, properties: dict[str, str], operators: tuple[str, ...] = STREAM, **more: Any
+) -> list[Any]:
+    """A job of 100 ms with one stage of its number and one task, in which 80 ms are run; `more`: of its data set."""
+    level = {"Use Disk": False, "Use Memory": False}
+    datasets = [
+        {"RDD ID": number * 10 + nth, "Name": name, "Number of Partitions": 1, "Storage Level": level}
+        for nth, name in enumerate(operators)
+    ]
+    info = {"Stage ID": number, "Stage Attempt ID": 0, "Stage Name": "", "Number of Tasks": 1, "RDD Info": datasets}
+    datasets += [more] if more else []
+    times = {"Submission Time": start, "Completion Time": start + 100}
+    return [
+        {"Event": "SparkListenerJobStart", "Job ID": number, **times, "Stage Infos": [], "Stage IDs": [number]}
+        | {"Properties": properties},
+        task(number, start + 10),
+        {"Event": "SparkListenerStageCompleted", "Stage Info": {**info, **times, "Accumulables": []}},
+        {"Event": "SparkListenerJobEnd", "Job ID": number, "Completion Time": start + 100},
+    ]
+
+
+def task(stage: int, launch: int, **info: Any) -> dict[str, Any]:
+    """A task of 80 ms."""
+    told = {"Launch Time": launch, "Finish Time": launch + 80, "Locality": "ANY", **info}
+    return {
+        "Event": "SparkListenerTaskEnd",
+        "Stage ID": stage,
+        "Stage Attempt ID": 0,
+        "Task Type": "ResultTask",
+        "Task Info": {**told, "Accumulables": []},
+        "Task Metrics": {"Executor Run Time": 80},
+    }
+
+
+def read(folder: Path, *events: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables of stages and of parts of an event log."""
+    flat = [one for each in events for one in (each if isinstance(each, list) else [each])]
+    log = folder / "events"
+    log.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in flat))
+    return advisor.read_stages(log), advisor.read_stages(log, parts=True)
+
+
+def test_a_job_group_of_ones_own_makes_no_second_row_of_the_batch(tmp_path: Path) -> None:
+    stages, parts = read(tmp_path, job(1, 3100, named(3)), job(2, 3300, named(3, run=None)), progress(3))
+    assert list(stages["run_id"]) == [RUN, RUN]
+    (row,) = parts.to_dict("records")
+    assert (row["run_id"], row["jobs"], row["source_read_ms"]) == (RUN, 2, 160)
+
+
+def test_a_batch_that_two_runs_tried_has_each_its_own_jobs(tmp_path: Path) -> None:
+    later = progress(3, run=OTHER)
+    later["progress"]["timestamp"] = "1970-01-01T00:00:09.000Z"
+    first, second = job(1, 3300, named(3, run=None)), job(2, 9300, named(3, run=None))
+    stages, parts = read(tmp_path, first, progress(3), second, later)
+    assert dict(zip(stages["job"], stages["run_id"], strict=True)) == {1: RUN, 2: OTHER}
+    assert list(parts["jobs"]) == [1, 1]
+
+
+def test_a_job_of_a_thread_belongs_to_the_batch_that_ran(tmp_path: Path) -> None:
+    stages, parts = read(tmp_path, job(1, 3100, {}), job(2, 3300, {}), progress(3), job(3, 4200, {}), progress(4))
+    assert list(stages["batch_id"]) == [3, 3, 4]
+    assert list(parts["source_read_ms"]) == [160, 80]
+
+
+def test_of_two_batches_that_run_at_once_none_gets_it(tmp_path: Path) -> None:
+    stages, _ = read(tmp_path, job(1, 3100, {}), progress(3), progress(3, OTHER, OTHER))
+    assert stages.empty
+
+
+@pytest.mark.parametrize(("end", "hidden"), [(3400, 100), (3960, 0)])
+def test_a_job_of_anybody_is_not_the_drivers_time(tmp_path: Path, end: int, hidden: int) -> None:
+    anybody = job(2, 3300, {}, operators=("Scan parquet ",))
+    anybody[-1]["Completion Time"] = end
+    stages, parts = read(tmp_path, job(1, 3100, named(3)), anybody, progress(3))
+    (row,) = parts.to_dict("records")
+    assert list(stages["job"]) == [1]
+    assert (row["jobs"], row["not_visible_ms"], row["driver_after_ms"]) == (1, hidden, 650 - hidden)
+    assert sum(row[part.name] or 0 for part in PARTS if row[part.name] == row[part.name]) == 800
+
+
+KEPT = {
+    "RDD ID": 7,
+    "Name": "Project",
+    "Number of Partitions": 1,
+    "Storage Level": {"Use Disk": True, "Use Memory": True},
+}
+
+
+def test_a_batch_that_is_kept_is_read_once(tmp_path: Path) -> None:
+    reads = [job(number, 3000 + 150 * number, named(3), **KEPT) for number in (1, 2, 3)]
+    stages, parts = read(tmp_path, *reads, progress(3))
+    assert list(stages["kind"]) == ["source_read", "result", "result"]
+    assert list(parts["reads"]) == [1]
+
+
+@pytest.mark.parametrize("more", [{"Failure Reason": "lost"}, {"Number of Tasks": 0}])
+def test_what_was_not_computed_whole_is_read_again(tmp_path: Path, more: dict[str, Any]) -> None:
+    first, second = (job(number, 3000 + 150 * number, named(3), **KEPT) for number in (1, 2))
+    first[2]["Stage Info"].update(more)
+    stages, _ = read(tmp_path, first, second, progress(3))
+    assert list(stages["kind"]) == ["source_read", "source_read"]
+
+
+@pytest.mark.parametrize("between", [0, 2100])
+def test_an_attempt_that_another_outran_is_counted_behind_the_end_of_its_stage(tmp_path: Path, between: int) -> None:
+    one = job(1, 3100, named(3))
+    late = task(1, 3120, Killed=True, Speculative=True)
+    many = [task(9, 3120) for _ in range(2 * between)]
+    stages, _ = read(tmp_path, many[:between], one, many[between:], job(2, 3300, named(3)), late, progress(3))
+    (row,) = stages[stages["job"] == 1].to_dict("records")
+    assert (row["failed"], row["killed"], row["speculative"], row["task_ms"]) == (0, 1, 1, 80)
