@@ -150,6 +150,7 @@ def test_the_checkpoint_of_a_delta_log_is_known_by_its_snapshot() -> None:
 # The division of the clock.
 
 JOB = Job(1, Batch("query", "run", 3), 100, 900)
+OTHER_JOB = Job(2, None, 100, 900)
 TIMES = st.integers(0, 1000).map(float)
 
 
@@ -198,11 +199,15 @@ def test_without_a_job_nothing_is_visible() -> None:
 def test_what_takes_no_time_leaves_none_behind() -> None:
     """A job that ended in the millisecond of its start was told to last until the batch ended."""
     parts = divided([Job(1, None, 100, 100), Job(2, None, 300, 400)], [])
-    assert (parts["driver_between_ms"], parts["scheduling_ms"], parts["driver_after_ms"]) == (200, 100, 600)
+    assert (parts["driver_between_ms"], parts["not_visible_ms"], parts["driver_after_ms"]) == (200, 100, 600)
 
 
 def test_batches_are_divided_apart() -> None:
-    clocks = [Clock(0, 1000, [JOB], [attempt("state", 120, 300)]), Clock(500, 2000, [], []), Clock(0, 150, [JOB], [])]
+    clocks = [
+        Clock(0, 1000, [JOB], [attempt("state", 120, 300)]),
+        Clock(500, 2000, [], []),
+        Clock(0, 150, [OTHER_JOB], []),
+    ]
     together, idle = divide(clocks)
     assert [row.tolist() for row in together] == [divide([clock])[0][0].tolist() for clock in clocks]
     assert [(each.batch, each.gap, each.part) for each in idle] == [
@@ -263,7 +268,7 @@ def test_others_hold_all_slots_or_none() -> None:
     both = others((0, 100), (50, 200), (300, 400))
     assert both.held((40, 320), 2, "query") == (50, {"heavy"})
     assert both.held((40, 320), 1, "query") == (180, {"heavy"})
-    assert both.held((40, 320), None, "query").ms == 180
+    assert both.held((40, 320), None, "query").ms == 0
     assert both.held((40, 320), 3, "query") == (0, frozenset())
     assert both.held((210, 220), 1, "query") == (0, frozenset())
 
@@ -271,6 +276,13 @@ def test_others_hold_all_slots_or_none() -> None:
 def test_own_tasks_hold_no_slots_against_oneself() -> None:
     held = Spans()
     held.add([job_of("query")], np.array([1]), np.array([0.0]), np.array([100.0]))
-    assert held.alone
     held.add([job_of("other")], np.array([1]), np.array([50.0]), np.array([60.0]))
     assert Slots(held, {}).held((0, 100), 1, "query") == (10, {"other"})
+    assert not held.alone
+
+
+def test_tasks_of_several_jobs_are_one_querys() -> None:
+    held = Spans()
+    for _ in range(2):
+        held.add([job_of("query")], np.array([1]), np.array([0.0]), np.array([100.0]))
+    assert held.alone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from advisor.stages.work import Attempt, Job
 NAMES = [part.name for part in PARTS]
 PLACE: Mapping[str, int] = {name: at for at, name in enumerate(NAMES)}
 """The column of each part in a matrix of them."""
-_HOME: Mapping[str | None, str] = {
+HOME: Mapping[str | None, str] = {
     None: "source_read_ms",
     "source_read": "source_read_ms",
     "state": "state_update_ms",
@@ -24,7 +24,7 @@ _HOME: Mapping[str | None, str] = {
     "table_log": "table_log_ms",
     "other": "other_ms",
 }
-"""Where the time of a stage goes that its tasks do not tell more of."""
+"""Where the time of a stage goes that its tasks do not tell more of; all of it, if no task was seen."""
 _BESIDE = frozenset({"table_log", "other"})
 """Kinds of stages that are no part of the batch's own work."""
 _TOLD = {
@@ -35,7 +35,7 @@ _TOLD = {
     "shuffle_write_ms": "shuffle_ms",
 }
 """Sums over a stage's tasks, and the parts that they are of."""
-_OF_JOBS = ("scheduling_ms", "other_ms", "table_log_ms")
+_OF_JOBS = ("scheduling_ms", "other_ms", "table_log_ms", "not_visible_ms")
 """Where the time of a job goes in which none of its stages is there; of jobs at once the first of these counts."""
 
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms")
@@ -91,7 +91,8 @@ def divide(clocks: Sequence[Clock]) -> tuple[np.ndarray, list[Idle]]:
     """(the parts of each batch, a row of PARTS in ms that adds up to its length; where stages waited).
 
     A moment belongs to the tasks that run in it, else to a stage that waits, else to a job, else to the driver alone.
-    Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too. Where the
+    Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too. Of a stage
+    without a task that was seen all is its own, and of a job without a stage nothing is visible. Where the
     driver would be alone but for a job that may be of this batch, nothing is visible.
     """
     jobs = [job for clock in clocks for job in clock.jobs]
@@ -141,7 +142,7 @@ def shares_of(attempts: Sequence[Attempt]) -> np.ndarray:
         shares[:, PLACE[part]] += told[name]
     shares[(whole <= 0) | beside] = 0.0
     shares /= np.maximum(np.maximum(whole, shares.sum(axis=1)), 1e-9)[:, None]
-    homes = [PLACE[_HOME[attempt.kind]] for attempt in attempts]
+    homes = [PLACE[HOME[attempt.kind]] for attempt in attempts]
     shares[np.arange(len(attempts)), homes] += np.maximum(0.0, 1.0 - shares.sum(axis=1))
     return shares
 
@@ -203,7 +204,7 @@ def _rank(attempt: Attempt) -> tuple[bool, float, int, int]:
 
 def _idle(moments: _Moments, moment: int, attempt: Attempt) -> Idle:
     start, ms = float(moments.start[moment]), float(moments.ms[moment])
-    part = _HOME[attempt.kind] if attempt.kind in _BESIDE else "scheduling_ms"
+    part = HOME[attempt.kind] if attempt.kind in _BESIDE or not attempt.busy else "scheduling_ms"
     return Idle(int(moments.batch[moment]), (start, start + ms), attempt, part)
 
 
@@ -213,8 +214,14 @@ def _beside(jobs: Sequence[Job], attempts: Sequence[Attempt]) -> np.ndarray:
     for attempt in attempts:
         kinds.setdefault(id(attempt.job), set()).add(attempt.kind)
     of_jobs = [kinds.get(id(job), set()) for job in jobs]
-    alone = [_HOME[next(iter(each))] if len(each) == 1 and each <= _BESIDE else _OF_JOBS[0] for each in of_jobs]
-    return np.array([_OF_JOBS.index(part) for part in alone], np.int64)
+    return np.array([_OF_JOBS.index(_around(each)) for each in of_jobs], np.int64)
+
+
+def _around(kinds: Set[str | None]) -> str:
+    """The part of a job's time around its stages, which are of these kinds; of a job without any nothing is seen."""
+    if not kinds:
+        return "not_visible_ms"
+    return HOME[next(iter(kinds))] if len(kinds) == 1 and kinds <= _BESIDE else "scheduling_ms"
 
 
 def _driver(moments: _Moments, jobs: _Spans, batches: int) -> np.ndarray:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from advisor.column import longest
 from advisor.stages.columns import BATCH_PARTS, STAGES
 from advisor.stages.numbers import NUMBERS, column, matrix
-from advisor.stages.parts import DRIVER, NAMES, PLACE, Clock, Idle, divide
+from advisor.stages.parts import DRIVER, HOME, NAMES, PLACE, Clock, Idle, divide
 from advisor.stages.tasks import Spans
 from advisor.stages.waits import Slots
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
@@ -330,6 +330,13 @@ def _lined_waits(attempts: Sequence[Attempt], parts: np.ndarray, names: Mapping[
     return {name for attempt in attempts for name in attempt.waited_for}
 
 
+def _tells_waits(inside: Inside) -> bool:
+    """Whether it is known how long stages waited for other queries: by the order of lines, or by the number of slots."""
+    work = inside.work
+    alone = work.spans.alone or all(attempt.slots is not None for attempt in inside.attempts)
+    return work.origin == "driver_log" or (work.tells_waits and alone)
+
+
 def _told(insides: Sequence[Inside], parts: np.ndarray) -> np.ndarray:
     """The parts; NaN where the source says nothing of one."""
     silent = np.zeros(parts.shape, bool)
@@ -354,7 +361,7 @@ def _silent(insides: Sequence[Inside]) -> dict[str, np.ndarray | bool]:
         "driver_ms": clock,
         "sink_commit_ms": True,
         "planning_ms": np.array([inside.work.origin != "driver_log" for inside in insides], bool),
-        "slots_wait_ms": np.array([not inside.work.tells_waits for inside in insides], bool),
+        "slots_wait_ms": np.array([not _tells_waits(inside) for inside in insides], bool),
         "python_ms": ~any_of(~np.isnan(column(numbers, "python_ms"))),
         "state_load_ms": holds_state & ~any_of(~np.isnan(column(numbers, "state_load_ms"))),
     }
@@ -363,21 +370,29 @@ def _silent(insides: Sequence[Inside]) -> dict[str, np.ndarray | bool]:
 def _together(inside: Inside) -> Sequence[str]:
     """Which parts hold another's time, as Spark works on both in one stage or the source names neither apart."""
     notes = {note.name for note in inside.notes}
-    stages = [(attempt.kind, attempt.last, "state_load_ms" in attempt.numbers) for attempt in inside.attempts]
+    stages = [
+        (attempt.kind, attempt.last, "state_load_ms" in attempt.numbers, bool(attempt.busy))
+        for attempt in inside.attempts
+    ]
     lacking = tuple(part for part in ("planning", "sink_commit") if f"{part}_ms" not in notes)
-    return _joined(inside.work.clock, inside.work.tells_waits, lacking, tuple(dict.fromkeys(stages)))
+    return _joined(inside.work.clock, _tells_waits(inside), lacking, tuple(dict.fromkeys(stages)))
 
 
 @lru_cache(maxsize=256)
 def _joined(
-    clock: bool, tells_waits: bool, lacking: Sequence[str], stages: Sequence[tuple[str | None, bool | None, bool]]
+    clock: bool, tells_waits: bool, lacking: Sequence[str], stages: Sequence[tuple[str | None, bool | None, bool, bool]]
 ) -> Sequence[str]:
-    """`lacking`: the driver's parts of which no line tells; of each stage its kind, `last`, whether it tells loads."""
+    """`lacking`: the driver's parts of which no line tells.
+
+    Of each stage its kind, `last`, whether it tells of loads, and whether a task of it was seen.
+    """
     homes = {"planning": "driver_before", "sink_commit": "driver_after"}
     found = dict.fromkeys(f"{homes[part] if clock else 'driver'}+{part}" for part in lacking)
     if not tells_waits:
         found["scheduling+slots_wait"] = None
-    for kind, last, tells_load in stages:
+    for kind, last, tells_load, has_tasks in stages:
+        if not has_tasks:
+            found[f"{HOME[kind].removesuffix('_ms')}+scheduling"] = None
         if kind is None:
             found["source_read+other"] = None
         if last and kind in ("source_read", None):
@@ -394,7 +409,7 @@ def _stages_table(chosen: Sequence[Inside]) -> pa.Table:
     pairs = [(inside, attempt) for inside in chosen for attempt in inside.attempts]
     attempts = [attempt for _, attempt in pairs]
     clock = np.array([inside.work.clock for inside, _ in pairs], bool)
-    tells_waits = np.array([inside.work.tells_waits for inside, _ in pairs], bool)
+    tells_waits = np.array([_tells_waits(inside) for inside, _ in pairs], bool)
     numbers = matrix(attempt.numbers for attempt in attempts)
     submitted = np.array([attempt.submitted for attempt in attempts], float)
     columns: dict[str, Any] = {name: column(numbers, name) for name in NUMBERS if name in STAGES.names}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Container, Sequence
+from functools import cached_property
 from itertools import pairwise
 from struct import Struct
 from typing import TYPE_CHECKING
@@ -150,9 +151,9 @@ class Spans:
         self._launch = array("d", (np.frombuffer(self._launch) + ms).tobytes())
         self._finish = array("d", (np.frombuffer(self._finish) + ms).tobytes())
 
-    @property
+    @cached_property
     def alone(self) -> bool:
-        """Whether all tasks were one query's."""
+        """Whether all tasks were one query's; asked when all have been added, and their jobs know their batches."""
         return len(set(map(_query, self._jobs))) < 2
 
     def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str | None]]:

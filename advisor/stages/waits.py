@@ -35,10 +35,10 @@ class Slots:
         self._names = [names.get(id, id) if id else "a job of no streaming query" for id in ids]
 
     def held(self, gap: Gap, slots: int | None, query: str | None) -> Waits:
-        """How long in this stretch others' tasks than the query's held all slots; of an unknown number, any slot."""
+        """How long in this stretch tasks of others held all slots; nothing if their number is not known."""
         start, end = gap
         there_at_all = bisect_left(self._launches, end) - bisect_right(self._finishes, start)
-        if there_at_all < (slots or 1):
+        if slots is None or there_at_all < max(slots, 1):
             return _NO_WAIT
         first = int(np.searchsorted(self._launch, start - self._longest))
         last = int(np.searchsorted(self._launch, end))
@@ -49,6 +49,6 @@ class Slots:
         order = np.lexsort((np.repeat([1, 0], len(launch)), times))
         held = np.cumsum(np.repeat([1, -1], len(launch))[order])[:-1]
         lengths = np.diff(times[order])
-        ms = float(lengths[held >= (slots or 1)].sum())
+        ms = float(lengths[held >= max(slots, 1)].sum())
         names = {self._names[whose] for whose in self._whose[first:last][there].tolist()} if ms > 0 else ()
         return Waits(ms, frozenset(names))

@@ -81,14 +81,16 @@ class Work:
         self.jobs: list[Job] = []
         self.attempts: list[Attempt] = []
         self.notes: list[Note] = []
-        self.cores: dict[str, int] = {}
         self.cpus = 1
         self.spans = Spans()
+        self._cores: dict[str, int] = {}
+        self._cores_since: list[tuple[float, int]] = []
         self._tasks = Tasks()
         self._owners: dict[tuple[int, int], int] = {}
         self._of_stage: dict[int, Job] = {}
         self._complete: dict[int, Attempt] = {}
-        self._folded: dict[tuple[int, int], Attempt] = {}
+        self._ended: dict[tuple[int, int], Attempt] = {}
+        self._late: list[tuple[Attempt, int]] = []
         self._attempts = 0
 
     @property
@@ -96,10 +98,14 @@ class Work:
         """Whether single tasks are told, so that it is known for whom a stage waits."""
         return self.origin != "session"
 
-    @property
-    def slots(self) -> int | None:
-        """Task slots of the executors that are there; None where none was named."""
-        cores = sum(self.cores.values())
+    def has(self, time: float, executor: str, cores: int) -> None:
+        """An executor has so many cores from this time on, none when it is gone."""
+        self._cores[executor] = cores
+        self._cores_since.append((time, sum(self._cores.values())))
+
+    def slots(self, time: float) -> int | None:
+        """Task slots of the executors that were there at this time; None where none was named."""
+        cores = next((cores for since, cores in reversed(self._cores_since) if since <= time), 0)
         return cores // self.cpus if cores else None
 
     def starts(self, job: Job, stages: Sequence[int]) -> None:
@@ -138,16 +144,19 @@ class Work:
         `sums` as SUMS, of each task of the log or of none. Behind the end of its stage come only attempts that others
         outran, or that were killed with it; they are counted.
         """
-        if late := self._folded.get((stage, attempt)):
-            _count(late, flags)
+        key = stage, attempt
+        if key not in self._owners and (ended := self._ended.get(key)) and launch < ended.completed:
+            self._late.append((ended, flags))
         else:
-            self._tasks.add(self.owner(stage, attempt), launch, finish, locality, flags, sums)
+            self._tasks.add(self.owner(*key), launch, finish, locality, flags, sums)
 
     def completes(self, attempt: Attempt) -> None:
         """A stage attempt has ended."""
-        attempt.slots = self.slots
+        attempt.slots = self.slots(attempt.submitted)
         self.attempts.append(attempt)
-        self._complete[self.owner(attempt.stage, attempt.attempt)] = attempt
+        key = attempt.stage, attempt.attempt
+        self._complete[self.owner(*key)] = self._ended[key] = attempt
+        self._owners.pop(key)
         if len(self._tasks) >= _MANY:
             self.fold()
 
@@ -166,18 +175,19 @@ class Work:
 
     def fold(self) -> None:
         """Fold the tasks of complete stages into their attempts."""
-        if not self._complete or not len(self._tasks):
-            return
+        if self._complete and len(self._tasks):
+            self._fold()
+        for attempt, flags in self._late:
+            _count(attempt, flags)
+        self._late = []
+
+    def _fold(self) -> None:
         owners, rows, busy = self._tasks.fold(self._complete, self.spans, self._job_of)
         attempts = [self._complete[owner] for owner in owners]
         fill([attempt.numbers for attempt in attempts], rows)
         for attempt, stretches in zip(attempts, busy, strict=True):
             attempt.numbers["first_task_ms"] = max(0.0, stretches[0] - attempt.submitted)
             attempt.busy = stretches
-        for attempt in self._complete.values():
-            key = attempt.stage, attempt.attempt
-            self._folded[key] = attempt
-            self._owners.pop(key, None)
         self._complete = {}
 
     def _job_of(self, owner: int) -> Job | None:

@@ -155,3 +155,38 @@ def test_an_attempt_that_another_outran_is_counted_behind_the_end_of_its_stage(t
     stages, _ = read(tmp_path, many[:between], one, many[between:], job(2, 3300, named(3)), late, progress(3))
     (row,) = stages[stages["job"] == 1].to_dict("records")
     assert (row["failed"], row["killed"], row["speculative"], row["task_ms"]) == (0, 1, 1, 80)
+
+
+def executor(name: str, time: int, event: str = "Added") -> dict[str, Any]:
+    told = {"Event": f"SparkListenerExecutor{event}", "Timestamp": time, "Executor ID": name}
+    return told | ({"Executor Info": {"Total Cores": 2}} if event == "Added" else {})
+
+
+def test_slots_are_those_of_the_time_when_a_stage_was_submitted(tmp_path: Path) -> None:
+    there = [executor("1", 10), executor("2", 20)]
+    first, second = job(1, 3100, named(3)), job(2, 3300, named(3))
+    stages, _ = read(tmp_path, there, first[:2], executor("1", 3150, "Removed"), first[2:], second, progress(3))
+    assert list(stages["slots"]) == [4, 2]
+
+
+def test_without_slots_nobody_is_told_to_hold_them(tmp_path: Path) -> None:
+    mine, theirs = (
+        job(1, 3100, named(3)),
+        job(2, 3200, named(3) | {"sql.streaming.queryId": OTHER, "spark.jobGroup.id": OTHER}),
+    )
+    mine[1] = task(1, 3190)
+    theirs[1] = task(2, 3105)
+    for slots, wait in ((executor("1", 10), 0), ([], None)):
+        stages, parts = read(tmp_path, slots, theirs, mine, progress(3), progress(3, OTHER, OTHER))
+        (row,) = parts[parts["run_id"] == RUN].to_dict("records")
+        assert (None if pd.isna(row["slots_wait_ms"]) else row["slots_wait_ms"]) == wait
+        assert ("scheduling+slots_wait" in row["together"]) == (wait is None)
+        assert stages["slots_wait_ms"].isna().all() == (wait is None)
+
+
+def test_a_stage_without_tasks_and_a_job_without_stages_are_no_scheduling(tmp_path: Path) -> None:
+    first, second = job(1, 3100, named(3)), job(2, 3300, named(3))
+    _, parts = read(tmp_path, first[:1], first[2:], second[:1], second[3:], progress(3))
+    (row,) = parts.to_dict("records")
+    assert (row["source_read_ms"], row["not_visible_ms"], row["scheduling_ms"]) == (100, 100, 0)
+    assert "source_read+scheduling" in row["together"]

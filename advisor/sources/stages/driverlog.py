@@ -88,6 +88,9 @@ class _Tasks:
     leaf: bool
     started: int = 0
     at_once: int = 0
+    """The most starts of tasks without another line between them: those of one round of offers."""
+    offered: int = 0
+    behind: int = -1
     lengths: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -122,6 +125,7 @@ class DriverLog:
         self._clock = Clock(b"")
         self._files: dict[str, int] = {}
         self._place: Place = (0, 0)
+        self._start = 0
         self._now = 0.0
         self._open: dict[int, Begun] = {}
         self._last: Begun | None = None
@@ -146,6 +150,7 @@ class DriverLog:
             if not known:
                 self._clock = Clock(self._layout.first)
                 self._work.clock, known = self._clock.fine, True
+            self._start = start
             self._place = number, window.base + (start if wrapped is None else wrapped.origin(start))
             if self._clock.fine:
                 self._now = self._clock.time(line) or self._now
@@ -218,7 +223,9 @@ class DriverLog:
         if started:
             tasks.started += 1
             tasks.places.append(_PLACES.get(locality, -1))
-            tasks.at_once += not tasks.lengths
+            tasks.offered = tasks.offered + 1 if self._start == tasks.behind else 1
+            tasks.behind = self._start + len(line) + 1
+            tasks.at_once = max(tasks.at_once, tasks.offered)
         elif finished:
             tasks.lengths.append(float(ms))
             tasks.ends.append(self._now)

@@ -164,10 +164,8 @@ class EventLog:
         return found
 
     def _executor(self, event: ExecutorAdded | ExecutorRemoved) -> None:
-        if isinstance(event, ExecutorAdded):
-            self._work.cores[event.executor] = event.info.cores
-        else:
-            self._work.cores.pop(event.executor, None)
+        cores = event.info.cores if isinstance(event, ExecutorAdded) else 0
+        self._work.has(event.time, event.executor, cores)
 
 
 def _decoder(kind: Any) -> Callable[[bytes], Any]:

@@ -228,18 +228,22 @@ class Cores(msgspec.Struct, frozen=True, rename={"cores": "Total Cores"}):
 
 
 class ExecutorAdded(msgspec.Struct, tag_field="Event", tag="SparkListenerExecutorAdded", rename={
+    "time": "Timestamp",
     "executor": "Executor ID",
     "info": "Executor Info",
 }):  # fmt: skip
     """An executor has come."""
 
     executor: str
+    time: Whole = 0
     info: Cores = Cores()
 
 
 class ExecutorRemoved(msgspec.Struct, tag_field="Event", tag="SparkListenerExecutorRemoved", rename={
+    "time": "Timestamp",
     "executor": "Executor ID",
 }):  # fmt: skip
     """An executor is gone."""
 
     executor: str
+    time: Whole = 0
