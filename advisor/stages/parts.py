@@ -24,7 +24,7 @@ HOME: Mapping[str | None, str] = {
     "table_log": "table_log_ms",
     "other": "other_ms",
 }
-"""Where the time of a stage goes that its tasks do not tell more of; all of it, if no task was seen."""
+"""Where the time of a stage goes that its tasks do not tell more of; all of it, if tasks were not seen."""
 _BESIDE = frozenset({"table_log", "other"})
 """Kinds of stages that are no part of the batch's own work."""
 _TOLD = {
@@ -92,7 +92,7 @@ def divide(clocks: Sequence[Clock]) -> tuple[np.ndarray, list[Idle]]:
 
     A moment belongs to the tasks that run in it, else to a stage that waits, else to a job, else to the driver alone.
     Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too. Of a stage
-    without a task that was seen all is its own, and of a job without a stage nothing is visible. Where the
+    with tasks that were not seen all is its own, and of a job without a stage nothing is visible. Where the
     driver would be alone but for a job that may be of this batch, nothing is visible.
     """
     jobs = [job for clock in clocks for job in clock.jobs]
@@ -204,7 +204,7 @@ def _rank(attempt: Attempt) -> tuple[bool, float, int, int]:
 
 def _idle(moments: _Moments, moment: int, attempt: Attempt) -> Idle:
     start, ms = float(moments.start[moment]), float(moments.ms[moment])
-    part = HOME[attempt.kind] if attempt.kind in _BESIDE or not attempt.busy else "scheduling_ms"
+    part = HOME[attempt.kind] if attempt.kind in _BESIDE or not attempt.seen else "scheduling_ms"
     return Idle(int(moments.batch[moment]), (start, start + ms), attempt, part)
 
 

@@ -331,7 +331,7 @@ def _lined_waits(attempts: Sequence[Attempt], parts: np.ndarray, names: Mapping[
 
 
 def _tells_waits(inside: Inside) -> bool:
-    """Whether it is known how long stages waited for other queries: by the order of lines, or by the number of slots."""
+    """Whether it is known how long stages waited for other queries: by the order of lines, or by the slots' number."""
     work = inside.work
     alone = work.spans.alone or all(attempt.slots is not None for attempt in inside.attempts)
     return work.origin == "driver_log" or (work.tells_waits and alone)
@@ -371,8 +371,7 @@ def _together(inside: Inside) -> Sequence[str]:
     """Which parts hold another's time, as Spark works on both in one stage or the source names neither apart."""
     notes = {note.name for note in inside.notes}
     stages = [
-        (attempt.kind, attempt.last, "state_load_ms" in attempt.numbers, bool(attempt.busy))
-        for attempt in inside.attempts
+        (attempt.kind, attempt.last, "state_load_ms" in attempt.numbers, attempt.seen) for attempt in inside.attempts
     ]
     lacking = tuple(part for part in ("planning", "sink_commit") if f"{part}_ms" not in notes)
     return _joined(inside.work.clock, _tells_waits(inside), lacking, tuple(dict.fromkeys(stages)))
@@ -384,14 +383,14 @@ def _joined(
 ) -> Sequence[str]:
     """`lacking`: the driver's parts of which no line tells.
 
-    Of each stage its kind, `last`, whether it tells of loads, and whether a task of it was seen.
+    Of each stage its kind, `last`, whether it tells of loads, and whether its tasks were seen.
     """
     homes = {"planning": "driver_before", "sink_commit": "driver_after"}
     found = dict.fromkeys(f"{homes[part] if clock else 'driver'}+{part}" for part in lacking)
     if not tells_waits:
         found["scheduling+slots_wait"] = None
-    for kind, last, tells_load, has_tasks in stages:
-        if not has_tasks:
+    for kind, last, tells_load, seen in stages:
+        if not seen:
             found[f"{HOME[kind].removesuffix('_ms')}+scheduling"] = None
         if kind is None:
             found["source_read+other"] = None

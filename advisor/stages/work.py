@@ -63,9 +63,16 @@ class Attempt:
     tasks: int | None = None
     slots: int | None = None
     waited_for: Sequence[str] = ()
+    unseen: int = 0
+    """Attempts at its tasks of which is not known when they ran."""
     numbers: Numbers = field(default_factory=Numbers)
     busy: array[float] = field(default_factory=lambda: array("d"))
     """Stretches of time in which one of its tasks ran: starts and ends in turn."""
+
+    @property
+    def seen(self) -> bool:
+        """Whether it is known when its tasks ran."""
+        return bool(self.busy) and not self.unseen
 
 
 class Work:

@@ -405,3 +405,23 @@ def test_tasks_one_behind_the_other() -> None:
     assert _packed([10, 20, 30], 2, 100, 500) == [(60, 70), (60, 80), (70, 100)]
     assert _packed([], 2, 100, 500) == []
     assert _packed([10], 1, 100, 5) == [(95, 100)]
+
+
+def test_tasks_that_do_not_fit_one_behind_the_other_ran_on_more_slots() -> None:
+    assert _packed([30, 20, 10], 1, 1000, 40) == [(970, 1000), (970, 990), (990, 1000)]
+    assert _packed([30, 30, 30], 1, 1000, 30) == [(970, 1000)] * 3
+    assert _packed([30, 30], 1, 1000, 0) == [(1000, 1000)] * 2
+
+
+def test_a_task_that_failed_is_no_scheduling(tmp_path: Path) -> None:
+    sample = SAMPLES / "DV001" / "count-then-wait-4.3.0" / "driver-ms.log.gz"
+    log = re.sub(
+        rb"(?m)^(.*TaskSetManager: .*)Starting(.* in stage (\d+\.\d).*)$",
+        rb"\1Starting\2\n\1Lost task 0.0 in stage \3 (TID 1) (host executor driver): java.lang.RuntimeException: odd",
+        gzip.decompress(sample.read_bytes()),
+    )
+    (tmp_path / "driver.log").write_bytes(log)
+    ours, theirs = parts_of(tmp_path / "driver.log"), parts_of(sample)
+    assert (ours["scheduling_ms"] < theirs["scheduling_ms"]).all()
+    assert (ours["source_read_ms"] > theirs["source_read_ms"]).all()
+    assert all("source_read+scheduling" in both for both in ours["together"])

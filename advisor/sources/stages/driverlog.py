@@ -260,6 +260,7 @@ class DriverLog:
             "",
             kind == b"ResultStage",
             tasks.tasks,
+            unseen=tasks.lost,
         )
         self._put_tasks(attempt, tasks)
         self._work.completes(attempt)
@@ -386,14 +387,27 @@ def _ms(number: bytes, unit: bytes) -> float:
 
 
 def _packed(lengths: list[float], slots: int, end: float, most: float) -> list[tuple[float, float]]:
-    """Spans of tasks one behind the other on so many slots, the last of which ends at `end`; within `most` ms."""
+    """Spans of tasks one behind the other, the last of which ends at `end`; within `most` ms.
+
+    On so many slots, or on more, as many as they need to have run in this time.
+    """
     if not lengths:
         return []
-    free = [0.0] * min(slots, len(lengths))
+    slots = min(slots, len(lengths))
+    spans, whole = _laid(lengths, slots)
+    while whole > most and slots < len(lengths):
+        slots = min(len(lengths), max(slots + 1, int(slots * whole / most) if most > 0 else len(lengths)))
+        spans, whole = _laid(lengths, slots)
+    begin = end - min(most, whole)
+    return [(begin + start, min(end, begin + finish)) for start, finish in spans]
+
+
+def _laid(lengths: list[float], slots: int) -> tuple[list[tuple[float, float]], float]:
+    """(spans from 0 on of tasks on so many slots, when the last of them ends)."""
+    free = [0.0] * slots
     spans = []
     for length in lengths:
         start = free[0]
         heapreplace(free, start + length)
         spans.append((start, start + length))
-    begin = end - min(most, max(free))
-    return [(begin + start, min(end, begin + finish)) for start, finish in spans]
+    return spans, max(free)
