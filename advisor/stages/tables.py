@@ -63,8 +63,6 @@ class Inside:
 
     batch: Batch
     work: Work
-    strangers: Sequence[Job]
-    """The log's jobs of which nothing says whose they are, in the order of their start."""
     jobs: list[Job] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -78,6 +76,7 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
     works = list(works)
     for work in works:
         work.fold()
+        work.strangers.sort(key=attrgetter("start"))
     chosen = _chosen(works)
     _settle_kinds(chosen)
     rows = _rows_of(batches)
@@ -123,12 +122,11 @@ def _chosen(works: Iterable[Work]) -> list[Inside]:
 
 def _batches_of(work: Work) -> dict[tuple[Any, ...], Inside]:
     found: dict[tuple[Any, ...], Inside] = {}
-    strangers = sorted((job for job in work.jobs if not job.batch), key=attrgetter("start"))
     for job in work.jobs:
         if job.batch:
             key = _key(*job.batch)
             if key not in found:
-                found[key] = Inside(job.batch, work, strangers)
+                found[key] = Inside(job.batch, work)
             found[key].jobs.append(job)
     for attempt in work.attempts:
         if attempt.job and attempt.job.batch and (inside := found.get(_key(*attempt.job.batch))):
@@ -236,7 +234,9 @@ def _clock(inside: Inside, row: Row) -> Clock:
     jobs = inside.jobs
     if inside.work.clock:
         begin, end = _span(jobs, row)
-        return Clock(begin, end, _during(jobs, begin, end), inside.attempts, _strangers(inside.strangers, begin, end))
+        return Clock(
+            begin, end, _during(jobs, begin, end), inside.attempts, _strangers(inside.work.strangers, begin, end)
+        )
     ends = (job.start if job.end is None else job.end for job in jobs)
     return Clock(min(job.start for job in jobs), max(ends), jobs, inside.attempts)
 

@@ -86,6 +86,8 @@ class Work:
         """`clock`: whether the times are those of a clock that knows milliseconds."""
         self.log, self.origin, self.clock = log, origin, clock
         self.jobs: list[Job] = []
+        self.strangers: list[Job] = []
+        """Jobs of which nothing says whose they are."""
         self.attempts: list[Attempt] = []
         self.notes: list[Note] = []
         self.cpus = 1

@@ -236,6 +236,7 @@ def test_a_job_with_another_description_belongs_to_the_batch_in_whose_trigger_it
     jobs = [first, first | {"jobId": 5, "submissionTime": "2026-11-22T19:28:56.950GMT", "stageIds": [9]}]
     work = work_of(json.dumps(jobs).encode(), STAGES, log="app", file="session", slots=2, batches=batches)
     assert [(job.job, job.batch and job.batch.batch_id, job.description) for job in work.jobs] == [(3, 3, "mine")]
+    assert [job.job for job in work.strangers] == [5]
 
 
 @pytest.mark.parametrize("odd", [2**31, -(2**40), 10**30, "6", None])

@@ -101,6 +101,7 @@ class EventLog:
     def finish(self, batches: pa.Table) -> Work:
         """All of it."""
         name_batches(self._work.jobs, self._files, batches)
+        self._work.strangers = [job for job in self._work.jobs if job.batch is None]
         return self._work
 
     def _starts(self, event: JobStart) -> None:

@@ -97,6 +97,7 @@ def settle(
             by_batch.setdefault(event.batch, (event, []))[1].append(begun)
     zone = _zone(by_batch.values()) if work.clock and shift else 0.0
     names: dict[int, Batch] = {}
+    work.strangers += [begun.job for begun in jobs if not begun.named and events.of(begun.place, None) is None]
     for event, members in by_batch.values():
         own = [begun for begun in members if not work.clock or _ended(begun) + zone > event.begin - _CLOCKS_MS]
         for begun in own:

@@ -98,7 +98,9 @@ def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | Non
         owner = of_stage.get(stage.stage_id)
         if stage.status in _DONE and owner is not None:
             _add(work, stage, owner, slots)
+    known = {one.job.job for one, _ in begun}
     work.jobs += [one.job for one, _ in begun]
+    work.strangers += [job for each in told if each.job_id not in known for job in _stranger(each)]
     settle(work, [one for one, _ in begun], [], {file: 0}, batches, shift=False)
     return work
 
@@ -141,6 +143,13 @@ def _begun(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[Begun
     begun.named = named
     begun.final = max(job.stage_ids, default=-1)
     return begun, job.stage_ids
+
+
+def _stranger(job: _Job) -> Iterator[Job]:
+    """A job of which is not told whose it is: its time is not the driver's alone."""
+    start = _ms(job.submission_time)
+    if start is not None:
+        yield Job(job.job_id, None, start, _ms(job.completion_time))
 
 
 def _add(work: Work, stage: _Stage, begun: Begun, slots: int | None) -> None:
