@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -202,7 +203,7 @@ def test_a_callback_that_raises_is_told_in_the_report_and_disturbs_nothing() -> 
 
     with attach(session(), on_finding=fail) as advisor:
         run(advisor, 100)
-        report = advisor.report()
+    report = advisor.report()
     problems = [entry["problem"] for entry in report.data["session"]["problems"]]
     assert "on_finding: ValueError: my own mistake" in problems
     for shown in (repr(report), report._repr_html_()):
@@ -223,12 +224,84 @@ def test_a_callback_that_wants_to_end_the_program_does_not_end_the_watch(error: 
         run(advisor, 100)
         advisor.report()
         advisor.onQueryTerminated(ended("no such table"))
-        report = advisor.report()
+    report = advisor.report()
     assert len(heard) >= 1
     assert report.queries[0]["batches"] == 100
     assert report.queries[0]["state"] == "dead"
     problems = [entry["problem"] for entry in report.data["session"]["problems"]]
     assert any(problem.startswith(f"on_finding: {type(error).__name__}") for problem in problems)
+
+
+class NoWordsError(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise NoWordsError
+
+
+def test_a_callback_whose_error_has_no_words_is_told_by_its_name() -> None:
+    def fail(notice: Any) -> None:
+        raise NoWordsError
+
+    with attach(session(), on_finding=fail) as advisor:
+        run(advisor, 100)
+    assert "on_finding: NoWordsError" in advisor.recorder.problems
+
+
+def test_a_callback_that_does_not_return_holds_up_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "STOP_SECONDS", 5.0)
+    monkeypatch.setattr(live, "UNTOLD", 1)
+    called, go_on = threading.Event(), threading.Event()
+    heard: list[Any] = []
+
+    def hang(notice: Any) -> None:
+        heard.append(notice)
+        called.set()
+        go_on.wait()
+
+    advisor = attach(session(), on_finding=hang)
+    try:
+        run(advisor, 100)
+        assert called.wait(60)
+        run(advisor, 300, first=100)
+        advisor.onQueryTerminated(ended("no such table"))
+        assert advisor.report().queries[0]["batches"] == 300
+        advisor._tell(heard * 3)
+        advisor.detach()
+    finally:
+        go_on.set()
+    assert advisor.recorder.worker.thread is None
+    assert "on_finding is slow: a finding was not told" in advisor.recorder.problems
+    assert "on_finding did not return in time: findings were not told" in advisor.recorder.problems
+    advisor._teller.join(60)
+
+
+def test_a_callback_may_detach() -> None:
+    spark = session()
+    gone = threading.Event()
+
+    def leave(notice: Any) -> None:
+        advisor.detach()
+        gone.set()
+
+    advisor = attach(spark, on_finding=leave)
+    run(advisor, 100)
+    assert gone.wait(60)
+    assert spark.streams.listeners == []
+    assert not advisor.overhead()["attached"]
+
+
+def test_watching_a_session_that_does_not_answer_ends_and_tells_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark = session()
+    seen = Kept()
+    monkeypatch.setattr(onscreen, "screen", lambda: seen)
+    with attach(spark) as advisor:
+        run(advisor, 30)
+        advisor.report()
+        spark.streams = SimpleNamespace(removeListener=lambda listener: None)
+        advisor.watch()
+    assert len(seen.shown) == 1 and seen.closed
+    assert any(words.startswith("AttributeError") for words in advisor.recorder.problems)
 
 
 def test_what_goes_wrong_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -25,9 +25,10 @@ from advisor.session.judging import Judging
 from advisor.session.notices import Notice, Watch
 from advisor.sources.listener.callbacks import SessionListener
 from advisor.sources.listener.history import History
-from advisor.sources.listener.recorder import Recorder
+from advisor.sources.listener.recorder import Recorder, words_of
 from advisor.sources.listener.session import Classic, Connect, Session, is_connect
 from advisor.sources.listener.store import FILE
+from advisor.sources.listener.worker import Worker
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import tables
 from advisor.views.notebook import Shown, ShownComparison
@@ -48,6 +49,8 @@ CPU_SHARE: Final = 0.01
 WATCHED: Final = 1000
 """Queries of which it is remembered what was told."""
 STOP_SECONDS: Final = 30.0
+UNTOLD: Final = 1000
+"""Notices that may wait while `on_finding` is slow."""
 
 _log = logging.getLogger("advisor")
 _ATTACHED: dict[str, LiveAdvisor] = {}
@@ -123,6 +126,7 @@ class LiveAdvisor(SessionListener):
         self._watches: dict[str, Watch] = {}
         self._new: dict[str, int] = {}
         self._news = onscreen.News()
+        self._teller = Worker(self._tell_one, lambda: False, recorder.failed, capacity=UNTOLD)
         self._rest_until = 0.0
         self._watch_cpu_seconds = 0.0
         self._watch_wall_seconds = 0.0
@@ -161,7 +165,11 @@ class LiveAdvisor(SessionListener):
         if self.recorder.detached or self._session.stopped():
             return False
         self.recorder.worker.flush(STOP_SECONDS)  # a start may still wait in the queue
-        return bool(self._session.active() or self.recorder.store.live())
+        try:
+            return bool(self._session.active() or self.recorder.store.live())
+        except Exception as error:  # it does not answer: nothing more will come
+            self.recorder.failed(error)
+            return False
 
     def compare(self) -> ShownComparison:
         """Each query's newest run, or what it has been since it changed, against what was before.
@@ -277,6 +285,10 @@ class LiveAdvisor(SessionListener):
                 del _ATTACHED[self._session.key]
         self.release()
         self.recorder.stop(STOP_SECONDS)
+        if self._teller.flush(STOP_SECONDS):
+            self._teller.join(STOP_SECONDS)
+        else:
+            self.recorder.trouble("on_finding did not return in time: findings were not told")
 
     def _take(self, options: Options) -> None:
         """The wishes of a second call, also where events are written from now on; what is kept stays as it is."""
@@ -323,14 +335,16 @@ class LiveAdvisor(SessionListener):
                 self._tell(watch.see(entry, final=ended and entry.terminated is not None))
 
     def _tell(self, notices: Iterable[Notice]) -> None:
+        """On a thread of its own: what is slow there holds up no event."""
         for notice in notices:
-            self._tell_one(notice)
+            if not self._teller.offer(notice):
+                self.recorder.trouble("on_finding is slow: a finding was not told")
 
     def _tell_one(self, notice: Notice) -> None:
         try:
             (self._options.on_finding or _logged)(notice)
         except BaseException as error:  # the caller's own code, sys.exit() in it too
-            self.recorder.trouble(f"on_finding: {type(error).__name__}: {error}")
+            self.recorder.trouble(f"on_finding: {words_of(error)}")
 
 
 def _history(directory: Path) -> History:

@@ -16,6 +16,8 @@ import pytest
 
 from advisor.redaction import REDACTED
 from advisor.sources import files
+from advisor.sources.listener import recorder as recorder_module
+from advisor.sources.listener import worker as worker_module
 from advisor.sources.listener.events import OfJava, recent
 from advisor.sources.listener.execution import exchanges, of_start, separated, trigger
 from advisor.sources.listener.history import History
@@ -147,6 +149,75 @@ def test_the_thread_ends_although_the_end_of_the_run_was_dropped() -> None:
         "events come faster than they are read: what finds 1 waiting is dropped",
         f"run {RUN} is no longer seen, its end was not heard",
     ]
+
+
+def test_a_run_whose_end_spark_did_not_tell_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "TICK_SECONDS", 0.01)
+    over: list[tuple[str, bool]] = []
+    session = Made(running={RUN: []})
+    listening = recorder(session)
+    listening.changed = lambda id, run_id, ended: over.append((run_id, ended))
+    tell(listening, ("started", started()), ("progress", batch(0)))
+    listening.reading()
+    thread = listening.worker.thread
+    assert thread is not None
+    session.running.clear()
+    thread.join(SECONDS)
+    assert not thread.is_alive()
+    assert over == [(RUN, False), (RUN, True)]
+    assert list(listening.problems) == [f"run {RUN} is no longer seen, its end was not heard"]
+
+
+def test_a_run_of_another_session_is_not_taken_for_one_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "TICK_SECONDS", 0.001)
+    monkeypatch.setattr(recorder_module, "SILENT_TICKS", 1)
+    looked = threading.Event()
+    looks = iter(range(1000))
+
+    class Other(Made):
+        def active(self) -> list[tuple[str, str, str | None]]:
+            if next(looks) == 9:
+                looked.set()
+            return []
+
+    listening = recorder(Other())
+    tell(listening, ("started", started()))
+    assert looked.wait(SECONDS)
+    assert RUN in listening.store.live()
+    assert not listening.problems
+    tell(listening, ("ended", ended()))
+    listening.stop(SECONDS)
+
+
+def test_an_event_waits_where_no_thread_can_begin() -> None:
+    done = threading.Event()
+    worker = Worker(lambda item: done.set(), lambda: False, pytest.fail)
+    before = threading.stack_size(1 << 45)
+    try:
+        assert worker.offer("first")
+        assert not worker.flush(SECONDS)
+    finally:
+        threading.stack_size(before)
+    assert worker.offer("second")
+    assert done.wait(SECONDS)
+
+
+def test_what_hears_of_a_failure_may_fail_too() -> None:
+    done = threading.Event()
+
+    def handle(item: str) -> None:
+        if item == "last":
+            done.set()
+        raise ValueError
+
+    def failed(error: BaseException) -> None:
+        raise SystemExit
+
+    worker = Worker(handle, lambda: False, failed)
+    worker.offer("first")
+    worker.offer("last")
+    assert worker.flush(SECONDS)
+    assert done.is_set()
 
 
 def test_the_thread_is_there_only_while_a_query_runs() -> None:

@@ -25,6 +25,8 @@ _log = logging.getLogger("advisor")
 
 FLUSH_SECONDS: Final = 30.0
 _PROBLEMS_KEPT: Final = 20
+SILENT_TICKS: Final = 10
+"""After so many ticks without an event it is asked which runs still run: the end of one may never come."""
 _ASKED_AT: Final = (1, 5)
 """Batches of a run after which its session is asked: of the first jobs, and of those of a table that grows."""
 
@@ -54,6 +56,9 @@ class Recorder:
         self.tick: Callable[[], None] = lambda: None
         self.detached = False
         self._dropped = 0
+        self._silent = 0
+        self._seen: set[str] = set()  # runs that the session itself named
+        self._missing: set[str] = set()
         self._told_of_dropped = False
         self._session = session
         self._known: OrderedDict[str, int] = OrderedDict()  # batches heard of each run
@@ -94,7 +99,7 @@ class Recorder:
 
     def failed(self, error: BaseException) -> None:
         """Note something that went wrong here, once with its number of times."""
-        self.trouble(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        self.trouble(words_of(error))
 
     def trouble(self, words: str) -> None:
         """Note a problem in words; a new one goes through `logging`, too."""
@@ -106,20 +111,26 @@ class Recorder:
             self.problems.popitem(last=False)
 
     def stop(self, timeout: float) -> None:
-        """Finish what was heard, then end the thread and close the history."""
-        self.worker.flush(timeout)
+        """Finish what was heard, then end the thread and close the history; of a thread that hangs it is told."""
+        done = self.worker.flush(timeout)
         self.detached = True
-        self.worker.flush(timeout)
-        self.worker.join(timeout)
+        if done:
+            self.worker.flush(timeout)
+            self.worker.join(timeout)
+        else:
+            self.trouble("the queue was not empty in time: what waited in it is lost")
         self._close_history()
 
     def _needed(self) -> bool:
         return not self.detached and bool(self.store.live()) and not self._session.stopped()
 
     def _tick(self) -> None:
+        self._silent += 1
         if self.worker.dropped > self._dropped:
             self._dropped = self.worker.dropped
-            self._end_what_is_gone()
+            self._end(set(self.store.live()) - self._meet_running())
+        elif self._silent % SILENT_TICKS == 0:
+            self._look()
         self.tick()
 
     def _tell_of_dropped(self) -> None:
@@ -130,14 +141,31 @@ class Recorder:
                 f"events come faster than they are read: what finds {self.worker.capacity:,} waiting is dropped"
             )
 
-    def _end_what_is_gone(self) -> None:
-        """The end of a run may be among what was dropped, and nothing would ever end the thread."""
+    def _look(self) -> None:
+        """End what does not run any more at two looks in a row: Spark drops events, too, and tells nobody here.
+
+        A run of another session, which this one never named, is not asked for.
+        """
+        running = self._meet_running()
+        missing = self._seen - running
+        self._end(missing & self._missing)
+        self._missing = missing
+
+    def _meet_running(self) -> set[str]:
         running = {run_id for _, run_id, _ in self._session.active()}
-        for run_id in [run_id for run_id in self.store.live() if run_id not in running]:
-            self.trouble(f"run {run_id} is no longer seen, its end was not heard")
-            self.store.ended(run_id)
+        self._seen = (self._seen | running) & set(self.store.live())
+        return running
+
+    def _end(self, gone: set[str]) -> None:
+        """Nothing else would ever end the thread, or whoever watches."""
+        for run_id, id in self.store.live().items():
+            if run_id in gone:
+                self.trouble(f"run {run_id} is no longer seen, its end was not heard")
+                self.store.ended(run_id)
+                self.changed(id, run_id, True)
 
     def _do(self, item: Any) -> None:
+        self._silent = 0
         self._tell_of_dropped()
         if isinstance(item, _Heard):
             self._READERS[item.kind](self, item)
@@ -147,6 +175,7 @@ class Recorder:
     def _started(self, heard: _Heard) -> None:
         run = heard.form.started(heard.event)
         self._begin(run)
+        self._meet_running()
 
     def _begin(self, run: Started) -> None:
         self._known[run.run_id] = 0
@@ -191,7 +220,7 @@ class Recorder:
                 if self.history.write(_written(raw)):
                     self.trouble("history: its file was removed, and is written anew")
             except OSError as error:
-                self.trouble(f"history: {error}")
+                self.trouble(f"history: {error}; it lacks events")
 
     def _idle(self, heard: _Heard) -> None:
         idle: Idle = heard.form.idle(heard.event)
@@ -201,7 +230,7 @@ class Recorder:
 
     def _ended(self, heard: _Heard) -> None:
         end = heard.form.ended(heard.event)
-        self.store.sight(end.id, end.run_id, _end(end))
+        self.store.sight(end.id, end.run_id, _of_end(end))
         self.store.ended(end.run_id)
         self.changed(end.id, end.run_id, True)
 
@@ -212,11 +241,21 @@ class Recorder:
                 for raw in self._session.recent(run_id):
                     if b'"addBatch"' in raw:
                         self._keep(raw, replayed=True)
+        self._meet_running()
 
     _READERS: Final = {"started": _started, "progress": _progress, "idle": _idle, "ended": _ended}
 
 
-def _end(end: Ended) -> list[Told]:
+def words_of(error: BaseException) -> str:
+    """What went wrong, on one line: the error's name, and its words where it can tell them."""
+    try:
+        words = str(error).partition("\n")[0]
+    except BaseException:  # the caller's own code
+        words = ""
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def _of_end(end: Ended) -> list[Told]:
     if not end.error:
         return [("stopped", True, "session")]
     return [(told.fact, _safe(told.value), "session") for told in read_error(end.error)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, Full, Queue
 from typing import Any, Final
 
@@ -47,13 +48,14 @@ class Worker:
         return self._queue.qsize()
 
     def offer(self, item: Any) -> bool:
-        """Leave an item; never waits. False: the queue was full, and the item is dropped and counted."""
+        """Leave an item; never waits, never raises. False: the queue was full, and the item is dropped and counted."""
         try:
             self._queue.put_nowait(item)
         except Full:
             self.dropped += 1
             return False
-        self._wake()
+        with suppress(RuntimeError):  # no thread can begin now: the item waits for the next one
+            self._wake()
         return True
 
     def flush(self, timeout: float) -> bool:
@@ -65,7 +67,10 @@ class Worker:
             self._queue.put(done, timeout=timeout)
         except Full:
             return False
-        self._wake()
+        try:
+            self._wake()
+        except RuntimeError:
+            return False
         return done.wait(timeout)
 
     def join(self, timeout: float) -> None:
@@ -77,8 +82,9 @@ class Worker:
     def _wake(self) -> None:
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
-                self._thread = self._last = threading.Thread(target=self._run, name="latency-advisor", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="latency-advisor", daemon=True)
+                thread.start()
+                self._thread = self._last = thread
 
     def _run(self) -> None:
         while not self._over():
@@ -101,7 +107,7 @@ class Worker:
         try:
             return self._needed()
         except BaseException as error:  # a session that does not answer is gone
-            self._failed(error)
+            self._told(error)
             return False
 
     def _do(self, item: Any) -> None:
@@ -120,4 +126,8 @@ class Worker:
         try:
             work()
         except BaseException as error:  # SystemExit, too: it must end neither this thread nor the query
+            self._told(error)
+
+    def _told(self, error: BaseException) -> None:
+        with suppress(BaseException):  # what hears it runs the caller's code, too: a handler of `logging`
             self._failed(error)
