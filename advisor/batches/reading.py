@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,8 @@ TABLES: Mapping[str, pa.Schema] = {
 class Broken:
     """A record that is not one whole event: where it begins (byte of the decompressed file, line from 1), and why.
 
-    A partial record was read as far as it goes: `lacks` names what is missing, and `reason` is what it says.
+    A partial record was read as far as it goes: `lacks` names what is missing, and `reason` is what it says. `times`:
+    how many records it stands for; of very many of a file only the first are listed one by one.
     """
 
     file: str
@@ -43,11 +44,16 @@ class Broken:
     line: int
     reason: str
     lacks: tuple[str, ...] | None = None
+    times: int = 1
 
     @property
     def partial(self) -> bool:
         """Whether the record was read as far as it goes."""
         return self.lacks is not None
+
+    def and_more(self, others: int) -> Broken:
+        """One entry for this record and so many others, which are not listed."""
+        return replace(self, times=self.times + others)
 
 
 @dataclass(frozen=True)

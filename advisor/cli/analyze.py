@@ -83,11 +83,12 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
 
 def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) -> None:
     """Raise InputError, after the report that names the places, where of all records nothing can be judged."""
-    if len(read.partial) > 1 and not read.events and not judged:
-        records = f"{len(read.broken) + len(read.partial):,} records, none of them whole enough to be judged"
+    broken, partial = sum(one.times for one in read.broken), sum(one.times for one in read.partial)
+    if partial > 1 and not read.events and not judged:
+        records = f"{broken + partial:,} records, none of them whole enough to be judged"
         raise InputError(", ".join(paths), records, "the report says what each of them lacks")
     if read.broken and not read.events and not read.partial:
-        records = "one record, which is" if len(read.broken) == 1 else f"{len(read.broken):,} records, all"
+        records = "one record, which is" if broken == 1 else f"{broken:,} records, all"
         raise InputError(", ".join(paths), f"{records} broken", "the report says where and why")
 
 

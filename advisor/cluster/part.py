@@ -124,6 +124,10 @@ class _NoLines(Lines):
     def leave(self, buffer: Buffer, base: int, until: int) -> None:
         """Let it go."""
 
+    def number(self, window: Stretch, start: int) -> int:  # noqa: ARG002
+        """Nobody knows."""
+        return LINE_UNKNOWN
+
 
 class _RangeHarvest(Harvest):
     """Keeps what begins in its range; the lines of broken records are counted later, by who reads the file's head."""
@@ -152,7 +156,7 @@ class _RangeHarvest(Harvest):
 
     def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         if self._kept.holds(start + self._at):
-            self.broken.append(Broken(self.file, start + self._at, LINE_UNKNOWN, reason, lacks))
+            super().add_broken(start, reason, lacks)
 
 
 class _Part:

@@ -78,10 +78,23 @@ def _piece(path: str, start: int) -> Broken:
 
 def _in_lines(broken: list[Broken]) -> list[Broken]:
     """The broken records of one file, each once, with the lines that its ranges could not know."""
-    broken = list(dict.fromkeys(broken))[:MOST_BROKEN]
+    broken = _bounded(dict.fromkeys(broken))
     unknown = sorted(one.offset for one in broken if one.line == LINE_UNKNOWN)
     lines = _lines(broken[0].file, unknown) if unknown else {}
     return [replace(one, line=lines[one.offset]) if one.line == LINE_UNKNOWN else one for one in broken]
+
+
+def _bounded(broken: Iterable[Broken]) -> list[Broken]:
+    """The first of these one by one; of the others one entry, and one for those that were read in part."""
+    listed: list[Broken] = []
+    more: dict[bool, Broken] = {}
+    for one in broken:
+        if one.times == 1 and len(listed) < MOST_BROKEN:
+            listed.append(one)
+        else:
+            before = more.get(one.partial)
+            more[one.partial] = before.and_more(one.times) if before else one
+    return [*listed, *more.values()]
 
 
 def _lines(path: str, offsets: Sequence[int]) -> dict[int, int]:

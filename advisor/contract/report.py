@@ -16,18 +16,22 @@ from advisor.vocabulary import Direction, Level, Since, State, worst
 
 
 class BrokenRecord(Entry, frozen=True):
-    """A record that could not be read: where it begins (byte of the decompressed file, line from 1), and why."""
+    """A record that could not be read: where it begins (byte of the decompressed file, line from 1), and why.
+
+    `times`: how many records it stands for: itself, and further ones of its file, which are not listed.
+    """
 
     file: str
     offset: int
     line: int | None
     reason: str
+    times: int = 1
 
 
 class PartialRecord(Entry, frozen=True):
     """A record that was read as far as it goes: where it begins, what it says, and what it lacks by Spark's names.
 
-    It is judged where its durations are whole, that is where `lacks` has no durationMs.
+    It is judged where its durations are whole, that is where `lacks` has no durationMs. `times`: as of a BrokenRecord.
     """
 
     file: str
@@ -35,6 +39,7 @@ class PartialRecord(Entry, frozen=True):
     line: int | None
     lacks: tuple[str, ...]
     says: str
+    times: int = 1
 
 
 class FallingBehind(Entry, frozen=True):

@@ -137,9 +137,12 @@ def input_of(reading: Reading, by_jvm: int = 0) -> Input:
         events=reading.events,
         idle=reading.idle,
         duplicates=reading.duplicates,
-        broken=tuple(BrokenRecord(file=hide(b.file), offset=b.offset, line=b.line, reason=b.reason) for b in unread),
+        broken=tuple(
+            BrokenRecord(file=hide(b.file), offset=b.offset, line=b.line, reason=b.reason, times=b.times)
+            for b in unread
+        ),
         partial=tuple(
-            PartialRecord(file=hide(b.file), offset=b.offset, line=b.line, lacks=b.lacks, says=b.reason)
+            PartialRecord(file=hide(b.file), offset=b.offset, line=b.line, lacks=b.lacks, says=b.reason, times=b.times)
             for b in reading.broken
             if b.lacks is not None
         ),

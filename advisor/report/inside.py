@@ -136,6 +136,8 @@ def _names(texts: np.ndarray) -> tuple[str, ...]:
 def _timeline(window: Window, shown: np.ndarray) -> Timeline | None:
     """The stages of the batch whose addBatch is nearest to the median, where they have times."""
     length = np.where(shown, window.batches["add_batch_ms"], np.nan)
+    if np.isnan(length).all():  # records in part that tell no addBatch
+        return None
     at = int(np.nanargmin(np.abs(length - np.nanmedian(length))))
     rows = np.flatnonzero(window.stages["batch"] == at)
     if not len(rows) or np.isnan([window.stages[name][rows] for name in ("submitted", "wall_ms")]).any():

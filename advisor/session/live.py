@@ -237,7 +237,7 @@ class LiveAdvisor(SessionListener):
             kept_per_query=store.keep,
             memory_bytes=store.memory_bytes(),
             dropped=recorder.worker.dropped,
-            broken=len(store.broken),
+            broken=store.unreadable,
             waiting=recorder.worker.waiting(),
             capacity=recorder.worker.capacity,
             callback_ms_per_event=_per(recorder.callback_seconds, heard),

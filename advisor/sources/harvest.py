@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bisect
+from array import array
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -16,7 +18,7 @@ from advisor.redaction import redact
 from advisor.sources.runs import Runs
 
 MOST_BROKEN = 10_000
-"""Broken records that are listed for one file; a file with more is no log."""
+"""Broken records that are listed for one file, the first; the others are counted."""
 _COMPARED = 64 << 10
 _NEWLINE = ord("\n")
 
@@ -48,6 +50,14 @@ class Stretch(NamedTuple):
     whole: Buffer | None = None
 
 
+@dataclass
+class _More:
+    """Records that are not whole and not listed: the first of them, and where each begins in the file."""
+
+    first: Broken | None = None
+    offsets: array[int] = field(default_factory=lambda: array("q"))
+
+
 class Harvest:
     """What one file gave so far. Positions are handed in relative to the window that `move` announced."""
 
@@ -57,7 +67,8 @@ class Harvest:
         self.log = log
         self.runs = runs
         self.chunks = Chunks() if chunks is None else chunks
-        self.broken: list[Broken] = []
+        self._listed: list[Broken] = []
+        self._more = _More(), _More()
         self.overruns: list[Overrun] = []
         self.found = 0
         self.judged = 0
@@ -70,12 +81,17 @@ class Harvest:
     @property
     def anything(self) -> bool:
         """Whether anything was found, broken or not."""
-        return bool(self.found or self._fresh or self.broken)
+        return bool(self.found or self._fresh or self._listed)
 
     @property
     def events(self) -> bool:
         """Whether an event was found, whole or in part, that can be judged."""
         return bool(self.found or self._fresh or self.judged)
+
+    @property
+    def broken(self) -> list[Broken]:
+        """The records that are not whole; those not listed are one entry, and one for those read in part."""
+        return [*self._listed, *(more.first.and_more(len(more.offsets) - 1) for more in self._more if more.first)]
 
     def move(self, window: Stretch) -> None:
         """From now on positions are those in `window`."""
@@ -129,19 +145,37 @@ class Harvest:
 
     def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""
-        if len(self.broken) < MOST_BROKEN:
+        more = self._more[lacks is not None]
+        listed = len(self._listed) < MOST_BROKEN
+        if listed or more.first is None:
             line = self._lines.number(self._window, start)
-            self.broken.append(Broken(self.file, start + self._window.base, line, reason, lacks))
+            found = Broken(self.file, start + self._window.base, line, reason, lacks)
+            if listed:
+                self._listed.append(found)
+                return
+            more.first = found
+        more.offsets.append(start + self._window.base)
+
+    def forget_broken(self) -> None:
+        """What was taken for records that are not whole is none."""
+        self._listed, self._more = [], (_More(), _More())
 
     def read_after_all(self, spans: Sequence[tuple[int, int]]) -> None:
         """These [start, end) of the window, in order, were read another way: nothing that begins there is broken."""
         starts, base = [start for start, _ in spans], self._window.base
         ends = [0, *(end for _, end in spans)]
-        self.broken = [
-            one
-            for one in self.broken
-            if one.partial or one.offset - base >= ends[bisect.bisect(starts, one.offset - base)]
-        ]
+
+        def is_broken(offset: int) -> bool:
+            return offset - base >= ends[bisect.bisect(starts, offset - base)]
+
+        self._listed = [one for one in self._listed if one.partial or is_broken(one.offset)]
+        unread = self._more[False]
+        unread.offsets = array("q", filter(is_broken, unread.offsets))
+        if unread.first is not None:
+            unread.first = self._moved(unread.first, unread.offsets[0]) if unread.offsets else None
+
+    def _moved(self, broken: Broken, offset: int) -> Broken:
+        return replace(broken, offset=offset, line=self._lines.number(self._window, offset - self._window.base))
 
     def add_overruns(self, overruns: Iterable[Overrun]) -> None:
         """Keep what lines without progress say about batches that took too long."""

@@ -98,7 +98,7 @@ class Scan:
         rows = list(rows_of(buffer)) or list(gauges(buffer))
         rows = rows or ([] if self.harvest.anything else list(alone(buffer))) or list(pairs(buffer))
         if rows:
-            self.harvest.broken.clear()
+            self.harvest.forget_broken()
         for record in rows:
             self.harvest.add_partial(record.partial, record.start, record.end)
 

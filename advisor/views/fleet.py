@@ -15,7 +15,7 @@ from advisor.contract import (
     SkippedRule,
     Wins,
 )  # fmt: skip
-from advisor.views import text
+from advisor.views import text, wording
 from advisor.views.clean import clean_all
 from advisor.views.markdown import escape
 
@@ -146,7 +146,7 @@ def _skipped(reasons: Iterable[SkippedRule]) -> Table:
 
 
 def _broken(broken: Iterable[BrokenRecord]) -> Table:
-    return ("file", "line", "reason"), [(each.file, str(each.line or ""), each.reason) for each in broken]
+    return ("file", "line", "reason"), [(each.file, str(each.line or ""), wording.unread(each)) for each in broken]
 
 
 def _table(heading: str, table: Table, most: int, everything: bool) -> Iterator[_Part]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from advisor.contract import Input, QueryEntry, Report, Session
+from advisor.contract import BrokenRecord, Input, PartialRecord, QueryEntry, Report, Session
 from advisor.views import in_short, inside, text, wording
 from advisor.views.advice import AdvicePage
 from advisor.views.clean import clean_all
@@ -17,6 +18,8 @@ from advisor.views.console import console, heading, written
 from advisor.views.proof import proof_by_run
 from advisor.views.screen import print_screen
 from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selections
+
+_Record = TypeVar("_Record", BrokenRecord, PartialRecord)
 
 WIDTH = 100
 _LEVEL_STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
@@ -50,8 +53,8 @@ class _Page:
         else:
             self._first(shown)
         self._falling_behind(self.report.input)
-        self._records("Partial", [(wording.place(one), wording.partial(one)) for one in self.report.input.partial])
-        self._records("Not readable", [(wording.place(one), one.reason) for one in self.report.input.broken])
+        self._records("Partial", self.report.input.partial, wording.partial)
+        self._records("Not readable", self.report.input.broken, wording.unread)
         self._session(self.report.session)
 
     def _first(self, shown: list[Selection]) -> None:
@@ -188,16 +191,16 @@ class _Page:
             heading(self.console, "No progress to judge")
             self.console.print(Padding(Text(f"{read.progress_needs}."), (0, 0, 0, 2)))
 
-    def _records(self, title: str, records: Sequence[tuple[str, str]]) -> None:
+    def _records(self, title: str, records: Sequence[_Record], words: Callable[[_Record], str]) -> None:
         """Records that are not whole: where each stands, and what is to be said of it."""
         if not records:
             return
-        heading(self.console, f"{title}: {text.plural(len(records), 'record')}")
+        heading(self.console, f"{title}: {text.plural(wording.records(records), 'record')}")
         shown = records if self.everything else records[:_FEW]
-        for place, words in shown:  # a path is long: its line is left to the terminal
-            self.console.print(Text(f"  {place}", style="dim"), soft_wrap=True)
-            self.console.print(Padding(Text(words), (0, 0, 0, 4)))
-        self._kept_back(len(records) - len(shown), "more record")
+        for one in shown:  # a path is long: its line is left to the terminal
+            self.console.print(Text(f"  {wording.place(one)}", style="dim"), soft_wrap=True)
+            self.console.print(Padding(Text(words(one)), (0, 0, 0, 4)))
+        self._kept_back(wording.records(records[len(shown) :]), "more record")
 
     def _session(self, session: Session | None) -> None:
         if session is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from advisor.contract import (
@@ -155,8 +155,8 @@ def read(report: Report) -> str:
         text.plural(found.events, "progress event"),
         f"{found.idle:,} idle" if found.idle else "",
         text.plural(found.duplicates, "duplicate dropped", "duplicates dropped") if found.duplicates else "",
-        text.plural(len(found.partial), "partial record") if found.partial else "",
-        f"{len(found.broken):,} not readable" if found.broken else "",
+        text.plural(records(found.partial), "partial record") if found.partial else "",
+        f"{records(found.broken):,} not readable" if found.broken else "",
     ]
     where = "a session" if report.session else text.plural(found.files, "file")
     return f"{where}, {text.size(found.bytes)}: " + ", ".join(filter(None, extras))
@@ -258,7 +258,22 @@ def suppression(entry: Silenced) -> str:
 def partial(record: PartialRecord) -> str:
     """What a partial record says, and what it lacks."""
     lacking = ", ".join(PARTS.get(part, part) for part in record.lacks)
-    return f"{record.says} ({f'{lacking} missing or cut off' if lacking else 'complete, but not in the usual form'})"
+    found = f"{lacking} missing or cut off" if lacking else "complete, but not in the usual form"
+    return f"{record.says} ({found}){_others(record)}"
+
+
+def unread(record: BrokenRecord) -> str:
+    """Why a record could not be read."""
+    return record.reason + _others(record)
+
+
+def records(entries: Iterable[BrokenRecord | PartialRecord]) -> int:
+    """How many records these entries stand for."""
+    return sum(entry.times for entry in entries)
+
+
+def _others(record: BrokenRecord | PartialRecord) -> str:
+    return f"; {record.times - 1:,} more are not listed" if record.times > 1 else ""
 
 
 def place(broken: BrokenRecord | PartialRecord) -> str:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from advisor import api
 from advisor.batches import SCHEMA, Reading
-from advisor.cluster import part, units
+from advisor.cluster import part, planning, units
 from advisor.errors import InputError
-from advisor.sources import files, places
+from advisor.sources import files, harvest, places
 from advisor.sources.formats import text
 from tests.cluster.apart import judge_apart, read_apart
 from tests.sources.formats_made import FORMATS, driver_log, write_all
@@ -142,3 +142,13 @@ def test_small_files_share_tasks_and_a_huge_one_is_divided() -> None:
     assert sum(len(task) for task in found) == 2_000 + 16
     assert max(sizes) <= (64 << 20) + units.OPENING
     assert len(found) <= 16 + 6
+
+
+def test_of_very_many_broken_records_all_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (harvest, planning):
+        monkeypatch.setattr(module, "MOST_BROKEN", 4)
+    torn = '26/03/01 02:00:00 INFO MicroBatchExecution: Streaming query made progress: {"id" : oops'
+    path = tmp_path / "driver.log"
+    path.write_text("\n".join([torn] * 40))
+    found = read_apart([str(path)], 700).broken
+    assert [(one.line, one.times) for one in found] == [(1, 1), (2, 1), (3, 1), (4, 1), (5, 36)]

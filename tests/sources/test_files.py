@@ -14,13 +14,15 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
+import advisor
 from advisor.batches import SCHEMA, SIGHTINGS, Reading, chunks
 from advisor.errors import InputError
-from advisor.sources import codecs, files, opening, paths, places
+from advisor.sources import codecs, files, harvest, opening, paths, places
 from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.formats import driverlog
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.paths import log_of
+from advisor.views.terminal import report_as_text
 from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_progress"
@@ -599,3 +601,35 @@ def test_a_directory_with_more_files_than_logs_have_is_refused(tmp_path: Path, m
     (tmp_path / "c").touch()
     with pytest.raises(InputError, match="contains more than 2 files; give the directory of the logs"):
         paths.expand([tmp_path])
+
+
+def test_of_very_many_broken_records_the_first_are_listed_and_all_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harvest, "MOST_BROKEN", 4)
+    torn = '26/03/01 02:00:00 INFO MicroBatchExecution: Streaming query made progress: {"id" : oops'
+    log = tmp_path / "driver.log"
+    log.write_text("\n".join([torn] * 12))
+    found = files.read([log]).broken
+    assert [one.times for one in found] == [1, 1, 1, 1, 8]
+    assert [one.line for one in found] == [1, 2, 3, 4, 5]
+    read = advisor.analyze(log)
+    assert "12 not readable" in repr(read)
+    assert "Not readable: 12 records" in repr(read)
+    assert "; 7 more are not listed" in report_as_text(read.typed, everything=True)
+
+
+def test_what_is_read_after_all_is_not_counted_as_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harvest, "MOST_BROKEN", 2)
+    kept = Harvest("driver.log", "driver.log")
+    kept.move(Stretch(b"line\n" * 10, 0, 0, final=True))
+    for number in range(10):
+        kept.add_broken(5 * number, "torn", ("timestamp",) if number == 9 else None)
+    kept.read_after_all([(0, 5), (10, 25)])
+    assert [(one.offset, one.line, one.times, one.partial) for one in kept.broken] == [
+        (5, 2, 1, False),
+        (25, 6, 4, False),
+        (45, 10, 1, True),
+    ]
+    kept.read_after_all([(0, 45)])
+    assert [one.offset for one in kept.broken] == [45]

@@ -72,6 +72,7 @@ class Store:
         self.bytes = 0
         self.idle = 0
         self.broken: deque[Broken] = deque(maxlen=BROKEN_KEPT)
+        self.unreadable = 0
         self._queries: OrderedDict[str, _Query] = OrderedDict()
         self._live: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -92,6 +93,7 @@ class Store:
         """Count an event that could not be read."""
         with self._lock:
             number = self._next()
+            self.unreadable += 1
             self.broken.append(Broken(FILE, number, number, reason))
 
     def sight(self, id: str, run_id: str, told: Iterable[tuple[str, object, str]]) -> None:
@@ -138,7 +140,8 @@ class Store:
             taken = [self._queries[id]] if id is not None else list(self._queries.values())
             parts = [(list(one.chunks), list(one.events), list(one.offsets)) for one in taken]
             seen = [row for one in taken for rows in one.sightings.values() for row in rows]
-            broken = tuple(self.broken)
+            oldest, newer = list(self.broken)[:1], list(self.broken)[1:]
+            broken = *(one.and_more(self.unreadable - len(self.broken)) for one in oldest), *newer
         limit = self.keep if newest is None else newest
         chunks = [chunk for part in parts for chunk in _newest(self._whole(*part), limit)]
         return Reading.of(
