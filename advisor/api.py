@@ -93,14 +93,18 @@ def follow(
     `paths`: files, directories or globs of this machine, through rotation and truncation; the rest as for `analyze`.
     What ran inside addBatch (`stages`) is read again from the beginning each time.
     It never ends by itself. Raises InputError where there is no such file, UsageError and CatalogueError for what was
-    asked wrongly.
+    asked wrongly: a query that facts are given for must be among the first that the logs tell of.
     """
     given, judges, asked = _understood(paths, set, config, rules, None, None, None)
     following = Following(given)
+    known: list[tuple[str | None, ...]] = []
     try:
         while True:
-            grown = following.poll()
-            yield _shown(following.reading(stages), judges, replace(asked, live=True)) if grown else None
+            report = _shown(following.reading(stages), judges, replace(asked, live=True)) if following.poll() else None
+            if report and not known:
+                known = [names(query) for query in report.typed.queries]
+                refuse_unknown(_meant(asked), known)
+            yield report
     finally:
         following.close()
 
@@ -294,9 +298,13 @@ def _refuse_absent(
     asked: Asked, limits: Mapping[str, str | None], entries: Sequence[QueryEntry | FleetQuery], held: Span | None
 ) -> None:
     """UsageError where a query that facts are given for is not there, or where no batch lies in the time asked for."""
-    given = asked.wishes.given if isinstance(asked.wishes, UserWishes) else ()
-    refuse_unknown((of for of, _, _ in given), [names(entry) for entry in entries])
+    refuse_unknown(_meant(asked), [names(entry) for entry in entries])
     refuse_empty(limits, sum(entry.batches for entry in entries), held)
+
+
+def _meant(asked: Asked) -> list[str | None]:
+    """The queries that facts are given for, None for all."""
+    return [query for query, _, _ in asked.wishes.given] if isinstance(asked.wishes, UserWishes) else []
 
 
 _LENGTH = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,9 +82,23 @@ def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
         (["nowhere.log"], "no such file or directory"),
         (["-"], "only local files can be watched"),
         ([str(LOG), "--once-per", "10"], "10 has no unit"),
+        ([str(LOG), "--set", "nosuch:task_slots=8"], "no query 'nosuch' in the input"),
     ],
 )
 def test_what_is_asked_wrongly_is_told_in_a_line(arguments: list[str], said: str) -> None:
     result = CliRunner().invoke(main, ["watch", *arguments])
     assert result.exit_code == 2
     assert said in result.output and result.output.count("\n") == 1
+
+
+def test_facts_are_given_for_a_query_that_begins_later(tmp_path: Path) -> None:
+    log, made = tmp_path / "driver.log", gzip.decompress(LOG.read_bytes())
+    log.write_bytes(b"26/03/01 02:00:00 INFO SparkContext: Running Spark version 4.3.0\n")
+    looks = api.follow(log, set=["rate-to-noop:task_slots=8"])
+    first = next(looks)
+    assert first is not None and not first.queries
+    log.write_bytes(log.read_bytes() + made)
+    second = next(looks)
+    assert second is not None
+    assert second.queries[0]["facts"]["task_slots"] == {"value": 8, "from": "user"}
+    looks.close()

@@ -22,11 +22,15 @@ _BETWEEN: Final = (
 )
 # Calls that take a credential as a later argument: new PasswordAuthentication("me", "...").
 _CALL: Final = (
-    r"Credentials?|Password\w{0,20}Auth|BasicAuth|Plain(?:Text)?Auth|SaslPlain|AuthTokens|getConnection|\blogin"
+    r"Creds?|Credentials?|Password\w{0,20}Auth|BasicAuth|Plain(?:Text)?Auth|SaslPlain|AuthTokens|(?:get|create)Connection|\blogin"
     r"|\bauthenticate|\bsecrets\.put"
 )
 _TEXT: Final = r"(?:\"(?:[^\"\\]|\\.){0,300}\"|'(?:[^'\\]|\\.){0,300}')"
 _ARGUMENT: Final = rf"(?:{_TEXT}|[^\s\"'(),]{{1,200}})"
+_OF_FORMS: Final = r"(?i:accounts?|and|auth|failed|failure|logout|pages?|register|role|sign\w*|success|user(?:name)?s?)"
+_OF_OUTCOMES: Final = r"(?i:(?:fail|log|regist|sign|succe)\w*|auth|callback|denied|error|form|html|or|page|sso)\b"
+_OF_HOST: Final = r"(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}(?![\w.-])"
+"""What stands behind a slash beside "login" and is no password: the host of a Kerberos principal, an outcome."""
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
 _RULES: Final[tuple[Rule, ...]] = (
     rule("private key", r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----.*?(?:-----END [A-Z ]{0,60}-----|$)"),
@@ -48,7 +52,7 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("identified", r"((?:IDENTIFIED|(?i:(?:(?:create|alter)\s{1,3}user|\bto)\s{1,3}\S{1,100}\s{1,3}identified))"
                        r"(?:\s{1,3}(?i:with)\s{1,3}\w{1,60})?\s{1,3}(?i:by)(?:\s{1,3}(?i:password|values))?\s{1,3})"
                        rf"{NOT_YET}(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s;,]+)"),
-    rule(("credential", "auth", "saslplain", "getconnection", "login", "secrets.put"),
+    rule(("cred", "auth", "saslplain", "connection(", "login", "secrets.put"),
          rf"((?i:{_CALL})\w{{0,30}}(?:\.\w{{1,30}})?\(\s?(?:{_ARGUMENT},\s?){{1,4}}?)"
          rf"(?:{_TEXT}(?:,\s?{_ARGUMENT})*|{_DRAWN})"),
     # netrc, spark-defaults.conf, a sentence, a list
@@ -56,7 +60,12 @@ _RULES: Final[tuple[Rule, ...]] = (
          rf"((?i:{_SECRET}){_BETWEEN}\\{{0,7}}[\"'\[(]?){_DRAWN}"),
     # a path in which the credential is the last part, an account and its password, a key of a database
     rule(("secret/", "password/", "token/"), rf"((?<![\w.-])(?i:secret|password|token)/){_DRAWN}"),
-    rule("login", rf"((?i:\blogin)\s{{1,3}}[\w.@-]{{1,64}}/){_DRAWN}"),
+    rule(("login", "logon", "sqlplus"),
+         rf"((?i:\blogin|\blogon|\bsqlplus)\s{{1,3}}(?:-\w{{1,9}}\s{{1,3}})?(?!{_OF_FORMS}/)[\w.@-]{{1,64}}/)"
+         rf"{NOT_YET}(?!{_OF_OUTCOMES}|{_OF_HOST})[^\s\"'()\[\]{{}}<>,;:/@]{{3,200}}(?![\w/@])"),
+    rule("logon", r"(\.logon\s{1,3}[\w.-]{1,64}/[\w.-]{1,64},)[^\s;]+"),
+    rule(("connect", "cred", "user"), rf"((?i:\bconnect|\bcredentials?|\buser)\s{{1,3}}[\w.-]{{1,64}}[/:]){_DRAWN}"),
+    rule(":", rf"((?<![\w.:-])[\w.*-]{{1,100}}:(?:\d{{2,5}}|\*):[\w*-]{{1,63}}:[\w.*-]{{1,63}}:){_DRAWN}"),  # .pgpass
     rule("with key", rf"((?i:\bwith\skey)\s{{1,3}}[\"']?){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
 )  # fmt: skip

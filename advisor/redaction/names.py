@@ -9,7 +9,7 @@ from typing import Final
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN: Final = re.compile(r"[\s_\-]+")
 _KEYS: Final = (
-    "access|account|api|auth|encryption|functions?|hmac|license|master|pass|private|session|shared|signing|ssh|storage"
+    "access|account|api|auth|encryption|fernet|functions?|hmac|license|master|pass|private|session|shared|signing|ssh|storage"
     "|subscription|symmetric"
 )
 # Spark's own pattern (spark.redaction.regex: secret, password, token, access key), and what it misses.

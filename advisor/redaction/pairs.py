@@ -157,6 +157,8 @@ _FORMS: Final = tuple(
         ("</", r"<[\w\-]{1,50}\s(?:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", _until(_OF_ELEMENT)),
         ("&lt;/", r"&lt;(?P<name>[\w.\-]{1,100})&gt;", _until(_OF_ESCAPED_ELEMENT)),
         ("(", rf"\({_NAME},\s?", _until(_OF_PAIR)),
+        # password { value: "..." }
+        ("value", rf"{_NAME}\s?\{{\s{{0,3}}value\s?:\s{{0,3}}(?=[\"'])", _quoted),
         # .option("password", "..."), OPTIONS ('password' '...')
         ("(", rf"\(\s?{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE}(?:,\s{{0,3}}|\s{{1,3}})(?=[\"'])", _quoted),
         # setPassword("...")
@@ -165,6 +167,8 @@ _FORMS: Final = tuple(
         # os.environ["DB_PASSWORD"] = "..."
         ("]", rf"\[(?P<quote>{_QUOTE})?(?P<name>[\w.\-/]{{1,200}})(?:{_QUOTE})?\]{_SIGN}", _value),
         ("-", r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{0,99})\s{1,3}(?!-)", _word),
+        # ["--password", "..."]
+        ("--", rf"--(?P<name>[A-Za-z][\w.\-]{{0,99}}){_QUOTE},\s{{0,3}}(?=[\"'])", _quoted),
         # PASSWORD '...', SET PASSWORD FOR me = '...', password is "..."
         (
             ("password", "passphrase", "secret", "token"),

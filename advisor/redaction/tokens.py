@@ -7,7 +7,7 @@ from typing import Final
 from advisor.redaction.rules import NOT_YET, Rule, applied, rule
 
 _PREFIXED: Final = (
-    r"(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}\b",  # AWS
+    r"(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}\b(?:[:/,;| ]\s?[\w+/]{40,200})?",  # AWS, its key behind it
     r"gh[pousr]_\w{20,}",
     r"github_pat_\w{22,}",
     r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w-]{20,}",
@@ -22,7 +22,7 @@ _PREFIXED: Final = (
     r"GOCSPX-[\w-]{20,}",
     r"1//0[\w-]{30,}",  # Google's refresh token
     r"[\w~.-]{3}8Q~[\w~.-]{31,34}",  # a client's secret on Azure
-    r"eyJ[\w-]{8,2000}\.[\w-]+\.[\w-]*",  # JWT
+    r"eyJ[\w-]{8,2000}\.[\w-]*\.[\w-]*(?:\.[\w-]+\.[\w-]+)?",  # JWT, JWE
     r"(?:dapi|dose)[0-9a-f]{32}(?:-\d)?",  # Databricks
     r"do[opr]_v1_[0-9a-f]{40,}",
     r"SG\.[\w-]{16,40}\.[\w-]{16,80}",
@@ -36,12 +36,15 @@ _PREFIXED: Final = (
     r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
     r"lin_api_[A-Za-z0-9]{30,}",
     r"key-[0-9a-f]{32}\b",  # Mailgun
+    r"MII[\w+/]{60,}={0,2}",  # the inside of a private key, whose first line is missing
 )
 _HOOKS: Final = (
     r"hooks\.slack\.com/\w+/|discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/\w+/|api\.telegram\.org/bot"
 )
 _RULES: Final[tuple[Rule, ...]] = (
     rule("", rf"(?<![\w~-])(?=[\w~./:-]{{16}})(?:{'|'.join(_PREFIXED)})"),
+    # what a system keeps of a password: bcrypt, crypt, htpasswd, argon2
+    rule("$", r"(?<![\w$])\$(?:2[abxy]\$\d\d|apr1|[156y]|argon2(?:id?|d))\$[\w./$=,+]{20,}"),
     rule(("hook", "telegram"), rf"(?i:({_HOOKS})){NOT_YET}[^\s\"'<>]+"),
 )  # fmt: skip
 
