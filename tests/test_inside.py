@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,18 @@ def test_a_number_of_partitions_that_cannot_be_costs_the_state_commit_alone(tmp_
     report = advisor.analyze(tmp_path / "driver.log", stages=True)
     (query,) = json.loads(report.to_json())["queries"]
     assert query["inside"]["ms"] > 0
+
+
+def test_a_batch_whose_add_batch_cannot_be_right_is_opened_without_a_timeline(tmp_path: Path) -> None:
+    log = gzip.decompress((SAMPLES / "SK009" / "long-file-list-4.3.0" / "driver-ms.log.gz").read_bytes()).decode()
+    events = list(re.finditer(r"[^\n]+Streaming query made progress: \{.*?\n\}\n", log, re.DOTALL))
+    for event in [*events[4:], *events[:3]][::-1]:
+        log = log.replace(event[0], "")
+    (tmp_path / "driver.log").write_text(re.sub(r'("addBatch" : )\d+', r"\1-1", log), encoding="utf-8")
+    (query,) = advisor.analyze(tmp_path / "driver.log", stages=True).typed.queries
+    assert query.batches == 1
+    assert query.inside is not None
+    assert query.inside.timeline is None
 
 
 def test_logs_of_two_kinds_are_not_compared_part_by_part() -> None:

@@ -19,6 +19,7 @@ from advisor.catalogue import Catalogue, load
 from advisor.config import Config, Ignore
 from advisor.engine import Silenced
 from advisor.facts import FACTS, Run, Sighting
+from advisor.metrics.budget import budget
 from advisor.report import Asked, Report, assemble, change
 from advisor.wishes import UserWishes
 from tests.made import events, table, window
@@ -137,6 +138,12 @@ def test_a_change_under_a_load_that_is_not_known(monkeypatch: pytest.MonkeyPatch
     made = window([BATCH] * 20)
     monkeypatch.setattr(change, "rows_taken", lambda _: np.array([np.nan]))
     assert change.change(made, made, "restart").says.endswith("under a load that is not known.")
+
+
+def test_a_change_of_batches_that_tell_no_phase() -> None:
+    made = window([{"triggerExecution": 0, "addBatch": 0}] * 20, interval_ms=100)
+    assert not budget(made)
+    assert "most of the difference" not in change.change(made, made, "restart").says
 
 
 def died(text: str) -> list[Sighting]:

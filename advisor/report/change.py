@@ -73,7 +73,8 @@ def _says(before: Window, now: Window, because: Since) -> str:
     old, new = (median(window.batches["trigger_execution_ms"]) for window in (before, now))
     then, today = budget(before), budget(now)
     grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in dict.fromkeys([*then, *today])}
-    phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name])
+    phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name], default=None)
+    where = f"most of the difference is in {phase} ({grown[phase]:+.0f} ms), " if phase else ""
     at = now.span[0]
     since = "Since the restart" if because == "restart" else "Since the change"
     since += f" at {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""
@@ -81,7 +82,7 @@ def _says(before: Window, now: Window, because: Since) -> str:
         return f"{since} the query runs in real-time mode: a batch lasts as long as its trigger, and is no latency."
     return (
         f"{since} the median batch takes {milliseconds(new)} instead of {milliseconds(old)}; "
-        f"most of the difference is in {phase} ({grown[phase]:+.0f} ms), {_load(before, now)}."
+        f"{where}{_load(before, now)}."
     )
 
 

@@ -215,7 +215,8 @@ REPEATED = {
                    "token is ", 'auth=("', "[password]", "<password a value", "key: | ", "password['a']=b ",
                    "a['b']='c';"],
     "accounts": ["a:5432:b:c:", "MII", "$1$", "$2a$10$", "login a/", "sqlplus -s ", "user a/", ".logon a/b,",
-                 "AKIAIOSFODNN7EXAMPLE:" + "a" * 40, '--password",', "password {value:", "eyJaaaaaaaaa.a.a.a", "Creds(a,"],
+                 "AKIAIOSFODNN7EXAMPLE:" + "a" * 40, '--password",', "password {value:", "eyJaaaaaaaaa.a.a.a",
+                 "Creds(a,"],
 }  # fmt: skip
 
 

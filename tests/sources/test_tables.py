@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advisor
+from advisor.sources.formats import tables
 from tests.sources.reading import Scanned, scanned
 from tests.sources.variants import made
 
@@ -267,3 +268,15 @@ def test_whatever_stands_in_a_table_only_whole_numbers_are_read(rows: list[tuple
 @given(st.text(alphabet="addBatch triggerExecution,|\t;{}[]\"'\n:0129.-\\=>", max_size=300))
 def test_nothing_that_looks_like_a_table_stops_the_reading(text: str) -> None:
     scanned(f"batchId,addBatch,triggerExecution\n{text}".encode())
+
+
+def test_a_table_that_is_longer_than_what_is_looked_at_for_its_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_MOST", 200)
+    rows = [ROWS[0] | {"batchId": number} for number in range(100)]
+    assert len(scanned(written(rows).encode()).table) == 100
+
+
+@pytest.mark.parametrize("key", ["addBatchMs", "ADD_BATCH_MS", "add_batch", "durationMs.addBatch"])
+def test_flattened_keys_in_any_case(key: str) -> None:
+    texts = [f'{{"batchId": {n}, "triggerExecution": 300, "{key}": {200 + n}}}' for n in range(3)]
+    assert scanned("\n".join(texts).encode()).table["add_batch_ms"].to_pylist() == [200, 201, 202]

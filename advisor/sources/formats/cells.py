@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from advisor.batches import PHASES
@@ -59,6 +60,8 @@ _NUMBER: Final = re.compile(
 _DECIMAL_COMMA: Final = re.compile(r"^(\d+),(\d\d?)(?!\d)")
 _MARKS: Final = " *`'\"~≈"
 _THOUSANDS: Final = len(".000")
+_USUAL: Final = 100
+"""Characters of a name that is remembered."""
 _MS: Final = {"m": 1, "s": 1000}
 _MAPPED: Final = re.compile(r"""([A-Za-z]\w*)["']?\s*(?:->|[=:,])\s*(\d{1,15})(?=\s*[,;})\]])""")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -78,6 +81,10 @@ LENGTH: Final = Column((DURATIONS, _TRIGGER))
 
 def column_of(name: str) -> Column | None:
     """What a column of this name holds; None for whatever is no part of a progress event."""
+    return _remembered(name) if len(name) <= _USUAL else _read_name(name)
+
+
+def _read_name(name: str) -> Column | None:
     if _NOT_TYPICAL.match(name.strip().lower()):
         return None
     parts = [part for part in _BETWEEN.split(_RATE.sub(" per second", without_unit(name))) if part.strip()]
@@ -89,6 +96,9 @@ def column_of(name: str) -> Column | None:
         if spelt in _PATHS:
             return Column(_PATHS[spelt], _unit(name))
     return None
+
+
+_remembered: Final = lru_cache(maxsize=4096)(_read_name)  # lines of a log say the same words again and again
 
 
 def without_unit(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -14,14 +15,18 @@ from advisor.sources.formats.loose import innermost
 _LONGEST: Final = 64 << 10
 _MISSES: Final = 20
 """Records one after the other that are none of a batch, behind which no more are looked for."""
-_FLAT: Final = re.compile(rb"""(?i)(?:add_?batch(?:_?ms)?|processed_?rows_?per_?second)["']?\s*:""")
+_FLAT: Final = (
+    re.compile(rb"""add_?batch(?:_?ms)?["']?\s*:"""),
+    re.compile(rb"""processed_?rows_?per_?second["']?\s*:"""),
+)
+"""Of a text in lower case. Each begins with plain letters, which are found ten times as fast as either of two words."""
 
 
 def flattened(raw: bytes) -> Iterator[Piece]:
     """Each record whose keys tell a batch, as a partial one."""
     place, end, misses = -1, 0, 0
-    for match in _FLAT.finditer(raw):
-        at = match.start()
+    lowered = raw.lower()
+    for at in heapq.merge(*((match.start() for match in flat.finditer(lowered)) for flat in _FLAT)):
         if at < end or misses > _MISSES:
             continue
         misses += 1

@@ -42,7 +42,10 @@ def rows_of(buffer: Buffer) -> Iterator[Piece]:
     if not _SIGN.search(begins) or _EVENT.search(begins):
         return
     raw = bytes(buffer[:])
-    yield from list(_tables(raw)) or flattened(raw)
+    begins_here = (
+        next(_tables(raw[: 2 * _MOST]), None) is not None
+    )  # a log of many lines is not taken apart for nothing
+    yield from (begins_here and list(_tables(raw))) or flattened(raw)
 
 
 def _tables(raw: bytes) -> Iterator[Piece]:
