@@ -32,7 +32,8 @@ def attach(
     A session has one advisor: attached again, the same one comes back, with the wishes of the new call. Raises
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
-    from advisor.session.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
+    from advisor.session.live import LiveAdvisor  # noqa: PLC0415 - the first import of PySpark
+    from advisor.session.options import Options  # noqa: PLC0415
 
     options = Options.of(
         set=set, config=config, rules=rules, history=history, on_finding=on_finding, keep=keep, capacity=capacity
@@ -47,7 +48,8 @@ def watch(session: Any = None) -> None:
     session. Interrupting the cell ends it, and leaves the queries alone. Outside a notebook the last report is printed.
     Raises UsageError where there is no session.
     """
-    from advisor.session.live import LiveAdvisor, active  # noqa: PLC0415 - the first import of PySpark
+    from advisor.session.live import LiveAdvisor  # noqa: PLC0415 - the first import of PySpark
+    from advisor.session.which import active  # noqa: PLC0415
 
     live = session if isinstance(session, LiveAdvisor) else attach(active() if session is None else session)
     live.watch()

@@ -5,40 +5,37 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow.compute as pc
 
-from advisor import batches, catalogue, contract
+from advisor import batches, contract
 from advisor.contract import Comparison, Problem, plain
 from advisor.contract import Session as SessionEntry
-from advisor.errors import InputError, UsageError
-from advisor.facts import version_at_least
+from advisor.errors import InputError
 from advisor.redaction import redact
 from advisor.session import onscreen
 from advisor.session.judging import Judging
 from advisor.session.notices import Notice, Watch
+from advisor.session.options import Options, written_to
+from advisor.session.which import session_of
 from advisor.sources.listener.callbacks import SessionListener
-from advisor.sources.listener.history import History
 from advisor.sources.listener.recorder import Recorder, words_of
-from advisor.sources.listener.session import Classic, Connect, Session, is_connect
+from advisor.sources.listener.session import Session, is_connect
 from advisor.sources.listener.store import FILE
 from advisor.sources.listener.worker import Worker
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import tables
 from advisor.views.notebook import Shown, ShownComparison
-from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from advisor.batches import Reading
-    from advisor.catalogue import Catalogue
 
 FIRST_JUDGEMENT: Final = 20
 """New batches of a run after which its findings are judged (again)."""
@@ -57,38 +54,6 @@ _ATTACHED: dict[str, LiveAdvisor] = {}
 _LOCK = threading.RLock()
 
 
-@dataclass(frozen=True)
-class Options:
-    """What was asked of `attach`."""
-
-    catalogue: Catalogue
-    wishes: UserWishes
-    history: Path | None
-    on_finding: Callable[[Notice], None] | None
-    keep: int
-    capacity: int
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        set: Iterable[str],
-        config: str | Path | None,
-        rules: Iterable[str | Path],
-        history: str | Path | None,
-        on_finding: Callable[[Notice], None] | None,
-        keep: int,
-        capacity: int,
-    ) -> Options:
-        """The options with rules and configuration read; UsageError and CatalogueError for what is wrong."""
-        for name, number in (("keep", keep), ("capacity", capacity)):
-            if number < 1:
-                raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")
-        judges = catalogue.load([Path(place) for place in rules] or None)
-        place = Path(history) if history is not None else None
-        return cls(judges, user_wishes(set, config, [], judges), place, on_finding, keep, capacity)
-
-
 class LiveAdvisor(SessionListener):
     """What `attach` gives: `report()`, `watch()`, `progress()`, `overhead()`, `detach()`; a context manager.
 
@@ -99,7 +64,7 @@ class LiveAdvisor(SessionListener):
     @classmethod
     def of(cls, spark: Any, options: Options) -> LiveAdvisor:
         """The advisor of this session: a new one, or the one that it has, with these options."""
-        session = _session(spark)
+        session = session_of(spark)
         with _LOCK:
             for key in [key for key, old in _ATTACHED.items() if old._session.stopped()]:
                 del _ATTACHED[key]
@@ -117,7 +82,7 @@ class LiveAdvisor(SessionListener):
         return advisor
 
     def __init__(self, spark: Any, session: Session, options: Options) -> None:
-        history = _history(options.history) if options.history is not None else None
+        history = written_to(options.history) if options.history is not None else None
         recorder = Recorder(session, keep=options.keep, capacity=options.capacity, history=history)
         super().__init__(recorder, "connect" if is_connect(spark) else "lean")
         self._sparkSession = spark
@@ -293,7 +258,7 @@ class LiveAdvisor(SessionListener):
     def _take(self, options: Options) -> None:
         """The wishes of a second call, also where events are written from now on; what is kept stays as it is."""
         if options.history not in (None, self._options.history):
-            self.recorder.write_to(_history(options.history))
+            self.recorder.write_to(written_to(options.history))
         self._options = replace(options, history=options.history or self._options.history)
         self.judging = Judging(options.catalogue, options.wishes)
 
@@ -347,45 +312,9 @@ class LiveAdvisor(SessionListener):
             self.recorder.trouble(f"on_finding: {words_of(error)}")
 
 
-def _history(directory: Path) -> History:
-    try:
-        return History(directory)
-    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise UsageError(f"history={directory}", str(error), "give a directory that can be written") from None
-
-
 def _logged(notice: Notice) -> None:
     _log.log(logging.INFO if notice.change == "gone" else logging.WARNING, "%s", redact(str(notice)))
 
 
 def _per(seconds: float, events: int) -> float | None:
     return round(1000 * seconds / events, 3) if events else None
-
-
-def _session(spark: Any) -> Session:
-    if not hasattr(spark, "streams"):
-        raise UsageError(
-            "attach", f"{type(spark).__name__} is not a Spark session", "give the session that runs the queries"
-        )
-    if not is_connect(spark):
-        return Classic(spark)
-    if not version_at_least(_client(), "4.0"):
-        found = f"Spark Connect {_client()} runs listeners on the server, where nothing comes back"
-        raise UsageError("attach", found, "use PySpark 4.0 or later, or analyze the driver's log")
-    return Connect(spark)
-
-
-def active() -> Any:
-    """The active Spark session; UsageError where there is none."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    found = SparkSession.getActiveSession()
-    if found is None:
-        raise UsageError("watch", "there is no active Spark session", "give the session that runs the queries")
-    return found
-
-
-def _client() -> str:
-    import pyspark  # noqa: PLC0415
-
-    return str(pyspark.__version__)

@@ -59,7 +59,7 @@ def idle(second: int = 0, run_id: str = RUN, id: str = QUERY) -> SimpleNamespace
     return SimpleNamespace(id=id, runId=run_id, timestamp=f"2026-03-01T03:00:{second:02}.000Z")
 
 
-def ended(error: str | None = None, run_id: str = RUN, id: str = QUERY) -> SimpleNamespace:
+def ended(error: object = None, run_id: str = RUN, id: str = QUERY) -> SimpleNamespace:
     return SimpleNamespace(id=id, runId=run_id, exception=error)
 
 

@@ -299,6 +299,13 @@ def test_a_run_that_was_stopped_is_no_failure() -> None:
     assert facts(listening.reading())["stopped"] is True
 
 
+def test_a_run_whose_error_is_no_text_is_over_all_the_same() -> None:
+    listening = recorder()
+    tell(listening, ("started", started()), ("progress", batch(0)), ("ended", ended(ValueError("no such table"))))
+    assert facts(listening.reading())["terminated_error"] == "no such table"
+    assert not listening.store.live()
+
+
 def test_history_is_readable_while_it_is_written_and_after_rotation(tmp_path: Path) -> None:
     history = History(tmp_path, rotate_bytes=20_000)
     listening = recorder(history=history)
@@ -328,7 +335,7 @@ def test_a_history_that_cannot_be_written_disturbs_nothing(tmp_path: Path) -> No
     listening = recorder(history=history)
     tell(listening, ("progress", batch(0)), ("progress", batch(1)))
     assert len(listening.reading().batches) == 2
-    assert [words.partition(":")[0] for words in listening.problems] == ["history"]
+    assert listening.problems == {f"history: File exists in {tmp_path}/gone; what cannot be written is left out": 2}
 
 
 FULL_DISK = """if True:

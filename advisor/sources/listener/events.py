@@ -82,7 +82,8 @@ class OfPython:
 
     def ended(self, event: Any) -> Ended:
         """How the run ended."""
-        return Ended(str(event.id), str(event.runId), event.exception)
+        error = event.exception
+        return Ended(str(event.id), str(event.runId), None if error is None else str(error))
 
 
 def recent(progress: Any) -> bytes:

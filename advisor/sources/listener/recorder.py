@@ -219,8 +219,9 @@ class Recorder:
             try:
                 if self.history.write(_written(raw)):
                     self.trouble("history: its file was removed, and is written anew")
-            except OSError as error:
-                self.trouble(f"history: {error}; it lacks events")
+            except OSError as error:  # without the file's name, which changes: it is said once
+                said = f"{error.strerror or error} in {self.history.directory}"
+                self.trouble(f"history: {said}; what cannot be written is left out")
 
     def _idle(self, heard: _Heard) -> None:
         idle: Idle = heard.form.idle(heard.event)
