@@ -67,6 +67,9 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule(("connect", "cred", "user"), rf"((?i:\bconnect|\bcredentials?|\buser)\s{{1,3}}[\w.-]{{1,64}}[/:]){_DRAWN}"),
     rule(":", rf"((?<![\w.:-])[\w.*-]{{1,100}}:(?:\d{{2,5}}|\*):[\w*-]{{1,63}}:[\w.*-]{{1,63}}:){_DRAWN}"),  # .pgpass
     rule("with key", rf"((?i:\bwith\skey)\s{{1,3}}[\"']?){_DRAWN}"),
+    rule("echo", rf"((?i:\becho)\s{{1,3}}[\"']?){NOT_YET}[^\s|\"']{{1,200}}"
+                 r"(?=[\"']?\s?\|\s?(?:kinit|sudo -S|docker login))"),
+    rule("hook", rf"((?i:/web-?hooks?/)){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
 )  # fmt: skip
 

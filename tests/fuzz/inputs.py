@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -179,6 +180,34 @@ _BREAKS = {
     "cut": _cut, "doubled": _doubled, "overwritten": _overwritten, "truncated": _truncated, "mixed": _mixed,
     "encoded": _encoded,
 }  # fmt: skip
+
+_NUMBER = re.compile(rb"\d+")
+_ODD_NUMBERS = [
+    b"0",
+    b"-1",
+    b"9" * 30,
+    b"9" * 5000,
+    b"1e9",
+    b"9223372036854775808",
+    b"NaN",
+    b"",
+    b"1,000",
+    "²".encode(),
+]
+
+
+@st.composite
+def odd_numbers(draw: st.DrawFn) -> Input:
+    """A log in which some numbers are none, or cannot be right."""
+    lines = draw(st.sampled_from(_logs())).splitlines(keepends=True)
+    for _ in range(draw(st.integers(1, 60))):
+        at = draw(st.integers(0, len(lines) - 1))
+        found = list(_NUMBER.finditer(lines[at]))
+        if found:
+            start, end = draw(st.sampled_from(found)).span()
+            lines[at] = lines[at][:start] + draw(st.sampled_from(_ODD_NUMBERS)) + lines[at][end:]
+    return Input(b"".join(lines))
+
 
 _SCALARS = st.sampled_from(
     ["ignore", "queries", "rule", "reason", "until", "LG001", "made", "facts", "levels", "task_slots", "medium", "*",

@@ -17,7 +17,7 @@ from advisor.catalogue import load as load_rules
 from advisor.errors import AdvisorError
 from advisor.sources import files
 from advisor.views.markdown import report_as_markdown
-from tests.fuzz.inputs import Input, broken_files, odd_events, odd_runs, odd_yaml
+from tests.fuzz.inputs import Input, broken_files, odd_events, odd_numbers, odd_runs, odd_yaml
 
 
 class Property(NamedTuple):
@@ -79,5 +79,6 @@ PROPERTIES = {
     "odd-event": Property(odd_events(), every_view),
     "odd-run": Property(odd_runs(), every_view),
     "broken-file": Property(broken_files(), every_view),
+    "odd-number": Property(odd_numbers(), every_view),
     "odd-yaml": Property(odd_yaml(), read_or_refused),
 }
