@@ -9,6 +9,7 @@ from typing import Final
 from advisor.metrics.words import number
 from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
+from advisor.sources.sightings.quotes import named_error
 
 CONTINUOUS: Final = (
     "continuous processing writes no progress: query.lastProgress and query.recentProgress stay empty, however long it "
@@ -69,6 +70,7 @@ def kind(text: str) -> str | None:
         or at_work(text)
         or _real_time(text)
         or _waiting(text)
+        or named_error(text)
         or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
     )
 

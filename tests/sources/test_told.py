@@ -12,7 +12,8 @@ from advisor.api import analyze, analyze_fleet
 from advisor.errors import InputError
 from advisor.sources.others import kind
 from advisor.sources.sightings import sight_told
-from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error, told_error
+from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error
+from advisor.sources.sightings.quotes import told_error
 
 RUN = "[id = 6d8b2f1e-55c1-4a66-9e08-0c2f8f5d1a01, runId = 0b3c9a77-1111-4b6e-8a43-f0b4a6a2c901]"
 PRINTED = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 
@@ -307,16 +306,6 @@ OF_ANY_JOB: Final = (
 )
 """Errors that end other jobs than streams, too."""
 
-_STREAMING: Final = re.compile(
-    r"MicroBatchExecution|ContinuousExecution|StreamingQuery|writeStream|readStream|foreachBatch|kafka010"
-    r"|[Ss]tructured [Ss]treaming"
-)
-_WARNS: Final = re.compile(r"\b(?:WARN|WARNING|INFO)\b")
-"""Where Spark but warns, the query goes on."""
-_REMARK: Final = re.compile(r"\)[,;]?\s*(?://|#)")
-"""A comment behind code: why its author wrote it so, not what ended the query."""
-_COMMENTED: Final = re.compile(r"^(?://|#)")
-_COMMENT: Final = re.compile(r"(?m)(?<!:)//.*$|#.*$")
 _TEXTS: Final = {each: re.compile(each.text, re.DOTALL) for each in (*ERRORS, *OF_ANY_JOB)}
 
 
@@ -325,25 +314,6 @@ def known_error(text: str) -> KnownError | None:
     return next((each for each in _TEXTS if _TEXTS[each].search(text)), None)
 
 
-def told_error(text: str) -> tuple[KnownError, str] | None:
-    """The known error of a stream that a text of any kind quotes, and the line that quotes it; None where none does."""
-    known = known_error(text)
-    if known is None or (known in OF_ANY_JOB and not _STREAMING.search(text)):
-        return None
-    lines = (line for line in _quoting(_TEXTS[known], text) if not _WARNS.search(line) and not _explains(line, text))
-    return next(((known, line) for line in lines), None)
-
-
-def _explains(line: str, text: str) -> bool:
-    """Whether a line that quotes an error tells why its author wrote other code: behind code, or of another trigger."""
-    if _REMARK.search(line):
-        return True
-    code = _COMMENT.sub("", text)
-    return bool(_COMMENTED.match(line)) and "ontinuous" in line and ".trigger(" in code and "ontinuous" not in code
-
-
-def _quoting(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    """The lines in which the pattern begins."""
-    for found in pattern.finditer(text):
-        end = text.find("\n", found.start())
-        yield text[text.rfind("\n", 0, found.start()) + 1 : end if end >= 0 else len(text)].strip()
+def pattern_of(error: KnownError) -> re.Pattern[str]:
+    """What the text of this error matches."""
+    return _TEXTS[error]

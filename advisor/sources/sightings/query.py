@@ -36,7 +36,6 @@ _BEHIND: Final = re.compile(
 )
 _SPENT: Final = re.compile(r"but\s+spent\s+(\d{1,15})\s*(?:milliseconds?|ms)\b")
 _MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
-_QUOTED: Final = re.compile(r"\b(?:java\.lang\.)?IllegalStateException: batch \d{1,18} doesn'?t exist")
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
 _IDENTIFIER: Final = re.compile(
@@ -206,12 +205,6 @@ def error(whole: str) -> list[Told]:
         Told("missing_batch", int(missing[1]) if missing else None),
         *known(known_error(_NEXT_RECORD.split(whole, 1)[0])),
     ]
-
-
-def missing(text: str) -> list[Told]:
-    """Of a text that quotes `batch N doesn't exist`, as the error has it."""
-    quoted = _QUOTED.search(text)
-    return error(quoted[0]) if quoted else []
 
 
 def known(error: KnownError | None) -> list[Told]:

@@ -10,10 +10,10 @@ import msgspec
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
 from advisor.sources.sightings import application, paste, query, settings, tasks
-from advisor.sources.sightings.errors import told_error
 from advisor.sources.sightings.line import Line, lines_with
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import Told, async_before
+from advisor.sources.sightings.quotes import missing_batch, told_error
 from advisor.sources.sightings.repeats import Repeats
 
 Reader = Callable[[Line], list[Told]]
@@ -92,7 +92,8 @@ def _told_error(text: str) -> tuple[int, list[Told]]:
     if found:
         told = [Told("terminated_error", query.said(found[1])), *query.known(found[0])]
         return len(text[: max(0, text.find(found[1]))].encode()), told
-    return 0, query.missing(text)
+    quoted = missing_batch(text)
+    return 0, query.error(quoted) if quoted else []
 
 
 def _of_the_whole(region: bytes) -> Iterable[Told]:

@@ -1,0 +1,121 @@
+"""Whether a text shows a well-known error as it is printed, or but names one: in a note, a runbook, a changelog."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from advisor.sources.sightings.errors import OF_ANY_JOB, KnownError, known_error, pattern_of
+
+_STREAMING: Final = re.compile(
+    r"MicroBatchExecution|ContinuousExecution|StreamingQuery|writeStream|readStream|foreachBatch|kafka010"
+    r"|[Ss]tructured [Ss]treaming"
+)
+_WARNS: Final = re.compile(r"\b(?:WARN|WARNING|INFO)\b")
+"""Where Spark but warns, the query goes on."""
+_REMARK: Final = re.compile(r"\)[,;]?\s*(?://|#)")
+"""A comment behind code: why its author wrote it so, not what ended the query."""
+_COMMENTED: Final = re.compile(r"^(?://|#)")
+_COMMENT: Final = re.compile(r"(?m)(?<!:)//.*$|#.*$")
+_CLASS: Final = r"(?:[a-z]\w{0,60}\.){0,12}[A-Z][\w$]{0,80}(?:Exception|Error)"
+_PRINTED: Final = re.compile(
+    r"\b(?:ERROR|FATAL|SEVERE)\b"  # a line of a log
+    rf"|(?<![\w.`]){_CLASS}:(?=\s|$)|^\W{{0,9}}(?:Caused by: )?{_CLASS}\s*$"
+    r"|(?<![\w`])\[[A-Z][A-Z0-9_]{4,80}(?:\.[A-Z0-9_]{3,80})?\] [A-Z'\"(]"  # an error's class, then its sentence
+    r"|\b(?:Reason|Status|State|[Ee]xit ?[Cc]ode)[\"']?\s{0,12}[:=]"  # of a container
+    r"|^\S{1,200}\s{1,80}\d{1,3}/\d{1,3}\s"  # of a pod, in a table
+)
+"""What stands in a line before an error's own words, or begins with them, where a program printed it."""
+_STACK: Final = re.compile(r"[ \t]+at [\w.$<>/@]+\(|=== Streaming Query ===|\+- |[ \t]*\.\.\. \d+ more")
+_ELSEWHERE: Final = re.compile(
+    r"(?i)\b(?:tried|used to|no longer|another|other|others|colleagues?|staging|in the past|once had|had once|if|would|"
+    r"fixed|solved|avoid(?:ed)?|last (?:week|month|quarter|year|spring|summer|autumn|winter)|"
+    r"years? ago|months? ago|weeks? ago|means?)\b"
+)
+"""Words before an error that tell of another time, place or query, or of none."""
+_OPENS: Final = (":", "```")
+"""How the line above an error's bare words ends, where they are quoted as printed."""
+_MARKS: Final = " \t\"'`>"
+_MISSING: Final = re.compile(r"\b(?:java\.lang\.)?IllegalStateException: batch \d{1,18} doesn'?t exist")
+
+
+class _Quote(NamedTuple):
+    """A line that holds an error's words: what stands before them in it, the line above, the line below."""
+
+    line: str
+    before: str
+    above: str
+    below: str
+
+
+def told_error(text: str) -> tuple[KnownError, str] | None:
+    """The known error of a stream that a text of any kind shows as printed, and its line; None where none is."""
+    known = _of_a_stream(text)
+    if known is None:
+        return None
+    quotes = _quotes(pattern_of(known), text)
+    return next(
+        ((known, each.line.strip()) for each in quotes if _is_printed(each) and not _explains(each.line.strip(), text)),
+        None,
+    )
+
+
+def named_error(text: str) -> str | None:
+    """That the text names a known error and does not show it, and what it means; None where it names none."""
+    known = _of_a_stream(text)
+    found = pattern_of(known).search(text) if known else None
+    if known is None or found is None or told_error(text) or _warned(text, found.start()):
+        return None
+    words = " ".join(found[0].split())
+    return (
+        f'the text names an error of Spark ("{words}") and does not show that this query ended with it. {known.means} '
+        f"Where a query ended with it: {known.cure[0].lower()}{known.cure[1:]}"
+    )
+
+
+def missing_batch(text: str) -> str | None:
+    """The words of `batch N doesn't exist` that a text shows as an error; None where it shows none."""
+    shown = (found for each in _quotes(_MISSING, text) if _is_printed(each) and (found := _MISSING.search(each.line)))
+    return next((found[0] for found in shown), None)
+
+
+def _of_a_stream(text: str) -> KnownError | None:
+    known = known_error(text)
+    return None if known in OF_ANY_JOB and not _STREAMING.search(text) else known
+
+
+def _warned(text: str, at: int) -> bool:
+    return _WARNS.search(text, text.rfind("\n", 0, at) + 1, at) is not None
+
+
+def _is_printed(quote: _Quote) -> bool:
+    """Whether a program printed the line: by its shape, by what follows, or as bare words below an introduction."""
+    if _WARNS.search(quote.line):
+        return False
+    shapes = (found.start() for found in _PRINTED.finditer(quote.line) if found.start() <= len(quote.before))
+    shape = next(shapes, None)
+    prose = quote.before[:shape]
+    introduced = quote.above if quote.above.endswith(":") and not prose.strip() else ""
+    if _ELSEWHERE.search(prose) or _ELSEWHERE.search(introduced):
+        return False
+    alone = not quote.before.strip(_MARKS) and (not quote.above or quote.above.endswith(_OPENS))
+    return shape is not None or alone or _STACK.match(quote.below) is not None
+
+
+def _explains(line: str, text: str) -> bool:
+    """Whether a line that quotes an error tells why its author wrote other code: behind code, or of another trigger."""
+    if _REMARK.search(line):
+        return True
+    code = _COMMENT.sub("", text)
+    return bool(_COMMENTED.match(line)) and "ontinuous" in line and ".trigger(" in code and "ontinuous" not in code
+
+
+def _quotes(pattern: re.Pattern[str], text: str) -> Iterator[_Quote]:
+    """The lines in which the pattern begins."""
+    for found in pattern.finditer(text):
+        start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.start())
+        end = end if end >= 0 else len(text)
+        above = text[max(0, start - 4096) : start].rstrip().rpartition("\n")[2].strip()
+        below = text[end + 1 : end + 200].partition("\n")[0]
+        yield _Quote(text[start:end].rstrip(), text[start : found.start()], above, below)

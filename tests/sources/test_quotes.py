@@ -1,0 +1,83 @@
+"""Errors that a program printed end a query; those that a note, a runbook or a changelog names do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import advisor
+from advisor.errors import InputError
+from advisor.sources.sightings.quotes import missing_batch, named_error, told_error
+from tests.made import event
+from tests.sources.reading import told
+from tests.sources.variants import pretty
+
+REFUSED = "Sink ForeachBatchSink does not support async progress tracking"
+NO_MEMORY = "java.lang.OutOfMemoryError: Java heap space"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"java.lang.IllegalArgumentException: {REFUSED}\n\tat org.apache.spark.sql.X.y(X.scala:1)",
+        f"I start it and get IllegalArgumentException: {REFUSED}",
+        f"My query ends at once:\n\n    {REFUSED}\n",
+        f"```\n{REFUSED}\n```",
+        f"> {REFUSED}",
+        f"26/03/01 09:00:01 ERROR MicroBatchExecution: {NO_MEMORY}",
+        f"Structured Streaming on Kubernetes\nCaused by: {NO_MEMORY}\n\t... 12 more",
+        "A readStream job:\n    Last State:  Terminated\n      Reason:    OOMKilled\n      Exit Code: 137",
+        "NAME  READY  STATUS\nstream-driver  0/1  OOMKilled  3  4m   # the Structured Streaming job",
+        "[KAFKA_DATA_LOSS.TOPIC_PARTITION_OFFSETS] Some data may have been lost because they are not available",
+        "AnalysisException: [STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE] Invalid streaming output mode: update.",
+        "io.delta.exceptions.ConcurrentAppendException: Files were added to the root of the table",
+    ],
+)
+def test_an_error_as_it_is_printed_is_what_ended_the_query(text: str) -> None:
+    assert told_error(text) is not None
+    assert named_error(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Two years ago another team got IllegalArgumentException: {REFUSED}, so nobody turned it on since.",
+        f"We tried it once, and Spark refused ('{REFUSED}').",
+        f"If you turn it on with foreachBatch you get:\n\n{REFUSED}\n",
+        f"- {REFUSED}: documented now (#12)",
+        f"## {REFUSED}\nThis means that the sink cannot have it.",
+        "The stream died of java.lang.OutOfMemoryError in March; readStream has a limit since.",
+        "When a pod of the Structured Streaming job is OOMKilled, the operator starts it anew.",
+        "On `KAFKA_DATA_LOSS`, `[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]` and the like call the owner.",
+        "| OffsetOutOfRangeException | retention too short |",
+        "2.4.0: retries on ConcurrentAppendException",
+    ],
+)
+def test_an_error_that_a_text_names_ended_nothing(tmp_path: Path, text: str) -> None:
+    assert told_error(text) is None
+    assert "does not show that this query ended with it" in (named_error(text) or "")
+    path = tmp_path / "note.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="the text names an error of Spark"):
+        advisor.analyze(path)
+
+
+def test_a_warning_or_another_job_s_error_is_not_even_named() -> None:
+    lost = "Some data may have been lost because they are not available in Kafka any more"
+    assert named_error(f"26/03/01 09:00:01 WARN KafkaMicroBatchStream: {lost}") is None
+    assert named_error("a report of mine died of java.lang.OutOfMemoryError") is None
+
+
+def test_a_note_about_an_error_beside_a_record_ends_no_query(tmp_path: Path) -> None:
+    record = pretty(event(7, 60_000, 10_000, {"triggerExecution": 900, "addBatch": 700, "walCommit": 60}))
+    for text in (record, record[: record.index('"sources"')]):
+        query = told(tmp_path, f"Last quarter we tried it and got '{REFUSED}'.\n{text}")
+        assert query["state"] != "dead"
+        assert query["window"]["batches"] == 1
+
+
+def test_a_missing_batch_counts_where_it_is_shown() -> None:
+    shown = "java.lang.IllegalStateException: batch 41 doesn't exist"
+    assert missing_batch(f"{shown}\n\tat x.y(z.scala:1)") == shown
+    assert missing_batch(f"In the past I saw {shown} after a roll-back.") is None
