@@ -136,3 +136,56 @@ def test_a_refusal_counts_before_a_failed_assertion_behind_it(tmp_path: Path) ->
 )
 def test_what_a_run_says_that_it_died_of_stays(tmp_path: Path, text: str) -> None:
     assert "Sink ForeachBatchSink" not in told(tmp_path, text)["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It has a 30-second trigger.", 30_000),
+        ("with a 1 minute processing-time trigger", 60_000),
+        ("My trigger has been set at 10 seconds", 10_000),
+        ("I set the trigger to 10 seconds", 10_000),
+        ("trigger:\n  processingTime: 10 seconds", 10_000),
+        ('{"triggerInterval": "10 seconds"}', 10_000),
+        ("job.sh --trigger-interval 10s", 10_000),
+        ("TRIGGER_INTERVAL=10s", 10_000),
+        ('name = "TRIGGER_INTERVAL"\nvalue = "10s"', 10_000),
+        ("stream.trigger.processingTime=10 seconds", 10_000),
+        ("Why is it slow with a 30-second trigger?", 30_000),
+        ("Is a 30-second trigger better?", None),
+        ("the 12 s trigger took long", None),
+        ("processingTime: 2205 ms", None),
+        ("processing time: 10 s", None),
+        ("# trigger_interval: 10 s", None),
+    ],
+)
+def test_an_interval_that_stands_ahead_or_is_set_by_a_key(text: str, found: int | None) -> None:
+    assert interval(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("I set maxOffsetsPerTrigger, with value 100.", 100),
+        ("`maxOffsetsPerTrigger`: 5,000", 5000),
+        ('options:\n  maxOffsetsPerTrigger: "5000"', 5000),
+        ('.option("maxOffsetsPerTrigger", 5_000)', 5000),
+        ("run --max-offsets-per-trigger 5000", 5000),
+        ("MAX_OFFSETS_PER_TRIGGER=5000 python job.py", 5000),
+        ('env {\n  name  = "MAX_OFFSETS_PER_TRIGGER"\n  value = "5000"\n}', 5000),
+        ("maxOffsetsPerTrigger has been set to 20k", 20_000),
+        ("a limit of 5000 offsets per trigger", 5000),
+        ("It reads at most 5000 offsets in each batch.", 5000),
+        ("Before maxOffsetsPerTrigger was 100, now maxOffsetsPerTrigger is 5000", 5000),
+        ("maxOffsetsPerTrigger was 100", None),
+        ("Should I set maxOffsetsPerTrigger to 100?", None),
+        ("If maxOffsetsPerTrigger is 100, what then", None),
+        ("maxOffsetsPerTrigger is 100 here. There it is different: maxOffsetsPerTrigger 200", None),
+        ("maxOffsetsPerTrigger is not read; 3 of them", None),
+        ("# maxOffsetsPerTrigger=100", None),
+        ("batches of 5000 rows", None),
+    ],
+)
+def test_a_limit_of_rows_in_words_and_by_a_key(text: str, found: int | None) -> None:
+    said = {each.fact: each.value for each in read_paste(text)}
+    assert said.get("max_offsets_per_trigger") == found

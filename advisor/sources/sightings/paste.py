@@ -9,9 +9,10 @@ from typing import Final
 from advisor.facts import from_writer_options
 from advisor.facts.confs import ASYNC_ENABLED
 from advisor.facts.inspection import sink_kind, source_kind
+from advisor.sources.sightings.limits import read_limits
 from advisor.sources.sightings.query import Told, checkpoint, limits
 from advisor.sources.sightings.settings import read_platform, read_settings
-from advisor.sources.sightings.words import is_past, read_words
+from advisor.sources.sightings.words import is_past, read_keys, read_words
 
 LONGEST: Final = 64 << 10
 """Bytes of a text that somebody pasted; of a longer one, a log, only what somebody wrote above its first line."""
@@ -83,6 +84,8 @@ def read_paste(text: str) -> Iterator[Told]:
         *read_words(text),
         *_state(code),
         *_options(code),
+        *read_keys(code),
+        *read_limits(code),
         *read_settings(code),
     ]
     installed = ["".join(version) for version in _INSTALLED.findall(text)]

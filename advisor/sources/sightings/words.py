@@ -1,4 +1,4 @@
-"""The trigger that people name in words: `trigger 30 seconds`, `was 10 s, now 30 s`, `no trigger set`."""
+"""The trigger that people name in words: `trigger 30 seconds`, `a 30-second trigger`, `was 10 s, now 30 s`, `none`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,25 @@ _TRIGGER: Final = (
     r"(?:(?:micro-?batch(?:es)?|batch(?:es)?)[ ])?(?:\btriggers?(?:ed)?|\bdisparador|\btrigger-?intervall?)"
 )
 _LINK: Final = (
-    r"(?:[ ](?:interval|intervall|is|was|are|of|at|set to|to|every|each|with an? interval of|an? interval of|with|"
+    r"(?:[ ](?:interval|intervall|is|was|are|has been|of|at|as|set to|set at|set|to|every|each|"
+    r"with an? interval of|an? interval of|with|"
     r"on|von|ist|auf|alle|de|cada|es|toutes les)|[ ]?[:=](?=[^\n]{0,20}$))"
 )
-_NAMED: Final = re.compile(rf"(?im){_TRIGGER}(?P<link>{_LINK}{{0,3}})[ ][\"'`]?{_LENGTH}")
+_NAMED: Final = re.compile(rf"(?im){_TRIGGER}(?P<link>{_LINK}{{0,4}})[ ][\"'`]?{_LENGTH}")
 _INTERVAL: Final = re.compile(rf"(?i)\btrigger[ -]?interval[ ]?[:=][ ]?[\"'`]?{_LENGTH}")
+_AHEAD: Final = re.compile(
+    r"(?i)(?<![\w.,\-–])(?P<length>\d{1,6}(?:[.,]\d{1,3})?[ \-]?(?:ms|milliseconds?|s|secs?|seconds?|min|minutes?))[ ]"
+    r"(?:processing[ -]time[ ])?trigger(?:[ ]interval)?\b(?![ ](?:took|takes|executions?)|\w)"
+)
+_SET: Final = (
+    r"(?:[\"'`]?[ \t]{0,20}(?:value[ ])?(?:=|:|->)[ \t]{0,20}|[ ](?:is[ ])?(?:set[ ])?(?:to|of|at)[ ]|[ ](?=\d))"
+)
+_KEYED: Final = re.compile(
+    rf"(?i:(?:^|[\s\"'`({{.\-])trigger[._-]?(?:interval|processing[._-]?time)){_SET}[\"'`]?{_LENGTH}"
+)
+_PROCESSING: Final = re.compile(rf"(?<!\w)processingTime{_SET}[\"'`]?{_LENGTH}")
+_VALUE: Final = re.compile(r"[\"',]*\n[ \t]*[\"']?value[\"']?[ \t]*(?=[=:])")
+"""A variable's name and value, one below the other."""
 _UNQUOTED: Final = re.compile(rf"ProcessingTime\([ ]?{_LENGTH}[ ]?\)")
 _EVERY: Final = re.compile(rf"(?i)\b(?:micro-?)?batch(?:es)?[ ](?:[a-z]+[ ]){{0,2}}?every[ ]{_LENGTH}")
 _NOW: Final = re.compile(
@@ -28,10 +42,13 @@ _NOW: Final = re.compile(
     rf"|\b(?:changed|increased|raised|reduced|lowered|cut|moved|went|switched)\b[^.\n]{{0,60}}?\bto[ ]"
     + _LENGTH.replace("length", "then")
 )
+_NOW_ALONE: Final = re.compile(r"(?i)\b(?:now|jetzt|currently|today)\b")
 _NONE: Final = re.compile(
     r"(?i)\b(?:no trigger(?! interval)|without (?:a |any )?trigger|default trigger|kein(?:en)? trigger|ohne trigger)\b"
 )
 _SENTENCE: Final = re.compile(r"[^\n.;?!]*(?:\.(?=\w)[^\n.;?!]*)*[\n.;?!]?")
+_WHY: Final = re.compile(r"(?i)^\W*(?:why|how come|warum|wieso)\b")
+"""A question that takes what it names for granted."""
 _PAST: Final = re.compile(
     r"(?i)\b(?:was|were|had|used to|previous(?:ly)?|before|earlier|old|former(?:ly)?|from (?=\d)|original(?:ly)?|"
     r"at first|initial(?:ly)?|vorher|früher|war|hatten?|antes|until|removed)\b"
@@ -62,15 +79,38 @@ _USUAL_MS: Final = frozenset(
 
 def read_words(text: str) -> Iterator[Told]:
     """The trigger by what the text says of now; nothing of what it says of the past, or of what might be."""
-    for match in _SENTENCE.finditer(text):
-        sentence = match[0]
-        if _SUPPOSED.search(sentence):
-            continue
+    for sentence in _held(text):
         for ms in _intervals(sentence):
             yield Told("trigger", "processing_time")
             yield Told("trigger_interval_ms", ms)
         if _NONE.search(sentence):
             yield Told("trigger", "unspecified")
+
+
+def read_keys(code: str) -> Iterator[Told]:
+    """The trigger's interval as a key, an argument or a variable sets it: `trigger_interval: 10 s`."""
+    for sentence in of_now(code):
+        for match in [*_KEYED.finditer(sentence), *_PROCESSING.finditer(sentence)]:
+            ms = _ms(match["length"])
+            if ms and (match.re is _KEYED or ms in _USUAL_MS):  # `processingTime: 2205 ms` may be how long one took
+                yield Told("trigger", "processing_time")
+                yield Told("trigger_interval_ms", ms)
+
+
+def of_now(text: str) -> Iterator[str]:
+    """The sentences that say what is so today; of `was this, now that` the part that speaks of now."""
+    for sentence in _held(text):
+        now = _NOW_ALONE.search(sentence)
+        if now or not _PAST.search(sentence):
+            yield sentence[now.end() :] if now else sentence
+
+
+def _held(text: str) -> Iterator[str]:
+    """The sentences that suppose nothing; `why` takes for granted what it asks about."""
+    for match in _SENTENCE.finditer(_VALUE.sub(" value ", text)):
+        sentence = match[0]
+        if not _SUPPOSED.search(sentence.rstrip("?") if _WHY.match(sentence) else sentence):
+            yield sentence
 
 
 def is_past(text: str, start: int, end: int) -> bool:
@@ -89,7 +129,7 @@ def _intervals(sentence: str) -> Iterator[int]:
         return
     if _PAST.search(sentence):
         return
-    for pattern in (_NAMED, _INTERVAL, _UNQUOTED, _EVERY):
+    for pattern in (_NAMED, _INTERVAL, _UNQUOTED, _EVERY, _AHEAD):
         for match in pattern.finditer(sentence):
             ms = _ms(match["length"])
             link = match["link"].strip() if pattern is _NAMED else "every"
@@ -100,7 +140,7 @@ def _intervals(sentence: str) -> Iterator[int]:
 
 def _ms(length: str) -> int | None:
     """Its milliseconds; None of a number without a unit."""
-    words = length.strip()
+    words = length.strip().replace("-", " ")
     span = read_span(words)
     if span is None or words[-1:].isdigit():
         return None
