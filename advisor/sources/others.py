@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from advisor.metrics.words import number
+from advisor.sources.paced import overdue
 from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
 from advisor.sources.sightings.quotes import named_error
@@ -68,6 +69,7 @@ def kind(text: str) -> str | None:
     return (
         busy(text)
         or at_work(text)
+        or overdue(text)
         or _real_time(text)
         or _waiting(text)
         or named_error(text)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from advisor.sources.sightings.words import of_now
+
 _CAME: Final = r"(?:avg\.?[ ])?input[ _]?(?:rows[ _]?per[ _]?second|rate(?:[-_.]total)?|/ ?sec)"
 _DONE: Final = r"(?:avg\.?[ ])?process(?:ed|ing)?[ _]?(?:rows[ _]?per[ _]?second|rate(?:[-_.]total)?|/ ?sec)"
 _NAMES: Final = re.compile(rf"(?i)\b(?:(?P<came>{_CAME})|(?P<done>{_DONE}))(?![\w])")
@@ -15,6 +17,13 @@ _VALUE: Final = re.compile(
     r"(?i)[\"'`*)]{0,4}(?:[ \t]*(?:\((?:avg|rows|records)[^)\n]{0,12}\)|is|was|of|at|about|around|[:=|~≈])){0,4}"
     rf"[ \t]*[\"'`*~≈]?{_NUMBER}"
 )
+_ROWS: Final = r"(?:rows|events|records|messages|msgs?|offsets)"
+_PER_SECOND: Final = re.compile(rf"(?i)(?<![\w.,]){_NUMBER}[ ]?{_ROWS}?[ ]?(?:/|per|a|each)[ ]?s(?:ec(?:onds?)?)?\b")
+_SAYS: Final = re.compile(
+    r"(?i)\b(?:(?P<came>inputs?|incoming|arriv\w+|comes?|coming|receiv\w+|producers?|produc(?:es?|ing)|ingest\w*|get|gets|"
+    r"getting|sends?)|(?P<done>process(?:es|ed|ing)?|handles?|handling|consum(?:es?|ing)|works? off|keeps? up with))\b"
+)
+_IN: Final = re.compile(r"(?i)[ ](?:(?:are|is)[ ])?(?:in\b(?![ ]\w)|in,|in and|arriv|com(?:e|ing)\b)")
 _CELLS: Final = re.compile(r"\t|\s*\|\s*|\s{2,}")
 _MOST: Final = 1000
 """Rates that are looked at."""
@@ -22,7 +31,7 @@ _MOST: Final = 1000
 
 def busy(text: str) -> str | None:
     """How fast rows came and were processed by the last rates of a text, and what that means; None without both."""
-    told = _in_words(text) or _in_a_table(text)
+    told = _in_words(text) or _in_a_table(text) or _in_prose(text)
     if told is None:
         return None
     came, done = told
@@ -41,6 +50,21 @@ def _in_words(text: str) -> tuple[float, float] | None:
         if value:
             values[str(name.lastgroup)] = _number(value)
     return _both(values)
+
+
+def _in_prose(text: str) -> tuple[float, float] | None:
+    """The one rate at which rows come and the one at which they are processed, by the last word before each."""
+    found: dict[str, set[float]] = {"came": set(), "done": set()}
+    for sentence in of_now(text):
+        begin = 0
+        for rate in _PER_SECOND.finditer(sentence):
+            words = [word for word in _SAYS.finditer(sentence, begin, rate.start()) if word.lastgroup]
+            says = str(words[-1].lastgroup) if words else "came" if _IN.match(sentence, rate.end()) else ""
+            begin = rate.end()
+            if not says:
+                return None
+            found[says].add(_number(rate))
+    return _both({says: rates.pop() for says, rates in found.items() if len(rates) == 1})
 
 
 def _in_a_table(text: str) -> tuple[float, float] | None:

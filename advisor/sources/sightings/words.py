@@ -18,7 +18,7 @@ _TRIGGER: Final = (
 _LINK: Final = (
     r"(?:[ ](?:interval|intervall|is|was|are|has been|of|at|as|set to|set at|set|to|every|each|"
     r"with an? interval of|an? interval of|with|"
-    r"on|von|ist|auf|alle|de|cada|es|toutes les)|[ ]?[:=](?=[^\n]{0,20}$))"
+    r"on|von|ist|auf|alle|de|cada|es|toutes les)|[ ]?[:=](?=[^\n]{0,20}$|[^\n,;)]{1,14}[,;)]))"
 )
 _NAMED: Final = re.compile(rf"(?im){_TRIGGER}(?P<link>{_LINK}{{0,4}})[ ][\"'`]?{_LENGTH}")
 _INTERVAL: Final = re.compile(rf"(?i)\btrigger[ -]?interval[ ]?[:=][ ]?[\"'`]?{_LENGTH}")
@@ -27,10 +27,11 @@ _AHEAD: Final = re.compile(
     r"(?:processing[ -]time[ ])?trigger(?:[ ]interval)?\b(?![ ](?:took|takes|executions?)|\w)"
 )
 _SET: Final = (
-    r"(?:[\"'`]?[ \t]{0,20}(?:value[ ])?(?:=|:|->)[ \t]{0,20}|[ ](?:is[ ])?(?:set[ ])?(?:to|of|at)[ ]|[ ](?=\d))"
+    r"(?:[ \t]{0,20}\|[ \t]{0,20}(?=[^|\n]{1,20}\|?\s*$)|[\"'`]?[ \t]{0,20}(?:value[ ])?(?:=|:|->)[ \t]{0,20}"
+    r"|[ ](?:is[ ])?(?:set[ ])?(?:to|of|at)[ ]|[ ](?=\d))"
 )
 _KEYED: Final = re.compile(
-    rf"(?i:(?:^|[\s\"'`({{.\-])trigger[._-]?(?:interval|processing[._-]?time)){_SET}[\"'`]?{_LENGTH}"
+    rf"(?i:(?:^|[\s\"'`({{.\-])trigger(?:[ ._-]?interval|[._-]?processing[._-]?time)){_SET}[\"'`]?{_LENGTH}"
 )
 _PROCESSING: Final = re.compile(rf"(?<!\w)processingTime{_SET}[\"'`]?{_LENGTH}")
 _VALUE: Final = re.compile(r"[\"',]*\n[ \t]*[\"']?value[\"']?[ \t]*(?=[=:])")
@@ -51,7 +52,8 @@ _WHY: Final = re.compile(r"(?i)^\W*(?:why|how come|warum|wieso)\b")
 """A question that takes what it names for granted."""
 _PAST: Final = re.compile(
     r"(?i)\b(?:was|were|had|used to|previous(?:ly)?|before|earlier|old|former(?:ly)?|from (?=\d)|original(?:ly)?|"
-    r"at first|initial(?:ly)?|vorher|früher|war|hatten?|antes|until|removed)\b"
+    r"at first|initial(?:ly)?|yesterday|last (?:week|month|quarter|year)|(?:weeks?|months?|years?) ago|"
+    r"vorher|früher|war|hatten?|antes|until|removed)\b"
 )
 _SUPPOSED: Final = re.compile(
     r"(?i)\?|\b(?:would|could|should|if|whether|try|tried|trying|suggest\w*|recommend\w*|plan\w*|want|instead of|"

@@ -1,0 +1,109 @@
+"""How long batches take against their interval, in words: `batches take 20-45 seconds against a 30-second trigger`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from advisor.metrics.words import milliseconds
+from advisor.sources.formats.spans import read_span
+from advisor.sources.sightings.words import of_now, read_keys, read_words
+
+_ABOUT: Final = (
+    r"(?:[ ](?:about|around|roughly|approximately|nearly|almost|up to|between|only|just|now|still|usually|typically|"
+    r"always|often|currently|on average|to|is|are|was|takes?|p50|p95|p99|median|avg|average|mean|max|min)|"
+    r"[ ]?[=:|~≈(])*[ ]?[~≈]?"
+)
+_BATCH: Final = r"\b(?:micro-?)?batch(?:es)?"
+_TAKES: Final = (
+    r"(?:takes?|taking|took|runs? for|running for|lasts?|lasting|(?:processe?s?|completes?|finish(?:es)?) in)"
+)
+_NUMBER: Final = r"\d{1,6}(?:\.\d{1,3})?"
+_LENGTH: Final = (
+    rf"(?P<length>(?:{_NUMBER}[ ]?[a-z]{{0,12}}[ ]?(?:-|–|to|and)[ ]?)?{_NUMBER}[ -]?[a-z]{{1,12}}"
+    r"(?:[ ]\d{1,2}[ ]?s(?:ec(?:onds?)?)?\b)?)"
+)
+_SAID: Final = tuple(
+    re.compile(f"(?i){pattern}{_ABOUT}{_LENGTH}")
+    for pattern in (
+        rf"{_BATCH}(?:[ ][a-z]{{1,12}}){{0,3}}?[ ]{_TAKES}",
+        rf"{_BATCH}[ _](?:processing[ _])?(?:duration|time|length)s?",
+        r"\bprocessing[ ]time(?:[ ](?:per|of (?:a|each))[ ](?:micro-?)?batch)",
+    )
+)
+_MORE: Final = re.compile(
+    rf"(?i)^[ ]?[,;/][ ]?(?:and[ ])?(?:p50|p95|p99|median|avg|average|mean|max)\b{_ABOUT}{_LENGTH}"
+)
+_RANGE: Final = re.compile(r"(?i)(\d[\d.]*)[ ]?([a-z]*?)[ ]?(?:-|–|to|and)[ ]?(\d[\d.]*[ -]?[a-z]+)$")
+_ISSUE: Final = re.compile(r"\(#\d+\)")
+"""A line of a changelog tells of a fault that is gone."""
+_HARDLY: Final = 1.005
+
+
+class Pace(NamedTuple):
+    """Milliseconds that batches take, from and to, and those of the interval."""
+
+    low: float
+    high: float
+    interval: float
+
+
+def overdue(text: str) -> str | None:
+    """What the text says of the length of its batches and of their interval, and what that means; None without both."""
+    pace = read_pace(text)
+    if pace is None:
+        return None
+    took = _range(milliseconds(pace.low), milliseconds(pace.high))
+    times = _range(f"{pace.low / pace.interval:,.1f}", f"{pace.high / pace.interval:,.1f}")
+    said = (
+        f"the text says that batches take {took} with a trigger interval of {milliseconds(pace.interval)}, "
+        f"{times} times the interval"
+    )
+    return f"{said}: {_means(pace)}. Where the time goes is not told"
+
+
+def read_pace(text: str) -> Pace | None:
+    """How long batches take and their interval, by the words for what is so now; None where one is not told, or two."""
+    intervals = {told.value for told in (*read_words(text), *read_keys(text)) if told.fact == "trigger_interval_ms"}
+    lengths = [ms for sentence in of_now(text) if not _ISSUE.search(sentence) for ms in _lengths(sentence)]
+    if len(intervals) != 1 or not lengths or min(lengths) <= 0:
+        return None
+    return Pace(min(lengths), max(lengths), float(intervals.pop()))
+
+
+def _means(pace: Pace) -> str:
+    if pace.low > _HARDLY * pace.interval:
+        return "if most do, each begins as soon as the one before ends, and its length decides the latency"
+    if pace.high > _HARDLY * pace.interval:
+        return "the longer ones are late, and the next one then begins at once; the others keep the interval"
+    return "these keep the interval"
+
+
+def _lengths(sentence: str) -> Iterator[float]:
+    for pattern in _SAID:
+        for match in pattern.finditer(sentence):
+            yield from _span(match["length"])
+            if more := _MORE.match(sentence[match.end() :]):
+                yield from _span(more["length"])
+
+
+def _span(words: str) -> list[float]:
+    """Its milliseconds, two of a range; nothing without a unit."""
+    found = _RANGE.match(words)
+    if found is None:
+        return _ms(words)
+    high = _ms(found[3])
+    unit = found[2] or found[3].lstrip("0123456789.- ")
+    low = _ms(f"{found[1]} {unit}")
+    return [*low, *high] if low and high and low <= high else []
+
+
+def _ms(words: str) -> list[float]:
+    words = words.strip().replace("-", " ")
+    span = read_span(words) if words[-1:].isalpha() else None
+    return [span[0]] if span and span[1] == len(words) else []
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,103 @@
+"""How long batches take and how fast rows come, in words; and texts in which such words tell of no query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import advisor
+from advisor.errors import InputError
+from advisor.sources.others import kind
+from advisor.sources.paced import overdue, read_pace
+from advisor.sources.rates import busy
+
+
+@pytest.mark.parametrize(
+    ("text", "pace"),
+    [
+        ("Batches take 20-45 seconds against a 30-second trigger.", (20_000, 45_000, 30_000)),
+        ("Trigger interval: 10s\nActual batch time: 45s", (45_000, 45_000, 10_000)),
+        ("Each batch takes about 2 minutes with a 1 minute trigger.", (120_000, 120_000, 60_000)),
+        ("Why do micro-batches take 12 s with a trigger of 5 s?", (12_000, 12_000, 5_000)),
+        ("The processing time per batch is 25-35 sec; trigger every 20 sec.", (25_000, 35_000, 20_000)),
+        ("trigger = 15s, batch duration p50 = 22s, p95 = 40s", (22_000, 40_000, 15_000)),
+        ("batches are taking 900 ms to 1.5 s; processingTime='1 second'; trigger 1 second", (900, 1_500, 1_000)),
+        ("| trigger interval | 10 s |\n| batch duration | 32 s |", (32_000, 32_000, 10_000)),
+        ("With a 5 s trigger each batch takes 1 min 50 s.", (110_000, 110_000, 5_000)),
+    ],
+)
+def test_the_length_of_batches_and_their_interval(text: str, pace: tuple[float, float, float]) -> None:
+    assert read_pace(text) == pace
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If a batch takes 40 seconds and the trigger is 30 seconds, the next one starts at once.",
+        "Last year batches took 50 s with a 30-second trigger.",
+        "- Batches took 40 s with a 10-second trigger (#412)",
+        "Batches of 10 seconds, a window of 1 minute, a trigger of 10 seconds.",
+        "Batches take 40 rows with a 10-second trigger.",
+        "Batches take 40 with a 10-second trigger.",
+        "Batches take 40 s; one query has a 10-second trigger, another a 20-second trigger.",
+        "Batches take 45-20 s with a 10-second trigger.",
+        "a batch every 40 seconds",
+    ],
+)
+def test_other_lengths_are_no_pace(text: str) -> None:
+    assert read_pace(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        (
+            "Batches take 45 s with a 30 s trigger.",
+            "45.0 s with a trigger interval of 30.0 s, 1.5 times the interval: if",
+        ),
+        ("Batches take 20-45 s with a 30 s trigger.", "0.7 to 1.5 times the interval: the longer ones are late"),
+        ("Batches take 3 to 4 s with a 10 s trigger.", "0.3 to 0.4 times the interval: these keep the interval"),
+    ],
+)
+def test_what_that_means_is_said_as_far_as_it_is_known(tmp_path: Path, text: str, means: str) -> None:
+    assert means in (overdue(text) or "")
+    path = tmp_path / "asked.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="the text says that batches take"):
+        advisor.analyze(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Input rate 5000/s, processed 1200/s, and the lag grows.", "rows come 4.2 times as fast"),
+        ("We get 8k events/s in and the stream only processes 2.5k events per second.", "rows come 3.2 times as fast"),
+        ("Rows arrive at 3,000 per second, but it processes 1,000 per second.", "rows come 3.0 times as fast"),
+        ("The producer sends 150 msg/s; the query handles 600 msg/s.", "25 % of the time"),
+    ],
+)
+def test_rates_in_prose(text: str, said: str) -> None:
+    assert said in (busy(text) or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In the test last year 5000/s came in and 1200/s were processed.",
+        "If rows come at 5000/s and it processes 1200/s, what then",
+        "It processes 1200/s.",
+        "Rows arrive at 5000/s or at 6000/s, and it processes 1200/s.",
+        "Rows arrive at 5000 per minute, and it processes 1200 per minute.",
+    ],
+)
+def test_rates_of_something_else(text: str) -> None:
+    assert busy(text) is None
+
+
+@pytest.mark.parametrize("unit", ["batches take 1 to ", "batch duration = ", "trigger interval is ", "arrive 5000/s "])
+def test_words_on_one_long_line_are_read_at_once(unit: str) -> None:
+    """Patterns that took the square of its length would take minutes here."""
+    text = unit * (60_000 // len(unit))
+    assert read_pace(text) is None
+    assert kind(text) is None
