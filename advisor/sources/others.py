@@ -11,6 +11,7 @@ from advisor.sources.paced import overdue
 from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
 from advisor.sources.sightings.quotes import named_error
+from advisor.sources.sightings.status import what_status_says
 
 CONTINUOUS: Final = (
     "continuous processing writes no progress: query.lastProgress and query.recentProgress stay empty, however long it "
@@ -45,11 +46,6 @@ _KINDS: Final = {
     ),
     r"(?m)^Batch: \d+\s*\n-{5}": "this is what the console sink prints, which tells no durations",
     r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
-    r"isTriggerActive": "this is query.status, which tells no durations",
-    r"(?:lastProgress|recentProgress)\b[^\n]{0,80}\s{1,9}(?:None|null|\[\s{0,9}\])": (
-        "query.lastProgress is empty until the first trigger is complete, and stays so with continuous processing: "
-        "look at query.exception() and query.status, and come back after some batches"
-    ),
     r"(?i)\bbatch(?:es)? (?:is|are|was|were) falling behind\b": (
         "this names Spark's line about batches that fall behind, and not its figures: give the line itself, with the "
         "trigger interval and the time spent"
@@ -72,6 +68,7 @@ def kind(text: str) -> str | None:
         or overdue(text)
         or _real_time(text)
         or _waiting(text)
+        or what_status_says(text)
         or named_error(text)
         or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
     )

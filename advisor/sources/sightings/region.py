@@ -15,6 +15,7 @@ from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import Told, async_before
 from advisor.sources.sightings.quotes import missing_batch, told_error
 from advisor.sources.sightings.repeats import Repeats
+from advisor.sources.sightings.status import read_status
 
 Reader = Callable[[Line], list[Told]]
 
@@ -73,15 +74,16 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
 def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
     """What a text that somebody pasted says around its records; of one too long for a paste, above its first line."""
     words = text[: paste.LONGEST].decode("utf-8", "replace")
-    start = Line("", "", 0)
     told = paste.read_paste(words if len(text) <= paste.LONGEST else paste.above_the_log(words))
-    return [_sighting(each, start, log=log, file=file, base=0) for each in told]
+    ends = {"stopped": len(text)}  # of all that stands in it
+    return [_sighting(each, Line("", "", ends.get(each.fact, 0)), log=log, file=file, base=0) for each in told]
 
 
 def sight_told(text: str, *, log: str, file: str) -> list[Sighting]:
     """What people tell of a query without its progress, naming no run: how it ended, a setting that does nothing."""
     at, error = _told_error(text)
-    others = [*query.misspelled(text), *settings.of_dstreams(text)]
+    ended = [] if error else [each for each in read_status(text) if each.fact != "stopped"]
+    others = [*query.misspelled(text), *settings.of_dstreams(text), *ended]
     placed = [*((each, at) for each in error), *((each, 0) for each in others)]
     return [_sighting(each, Line("", "", 0), log=log, file=file, base=place) for each, place in placed]
 

@@ -1,0 +1,91 @@
+"""query.status alone and beside a record; query.exception(); an empty lastProgress."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.sources.others import kind
+from advisor.sources.sightings.status import read_status
+from tests.made import event
+from tests.sources.reading import told
+
+
+def status(message: str, *, data: bool = False, active: bool = False) -> dict[str, Any]:
+    return {"message": message, "isDataAvailable": data, "isTriggerActive": active}
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("Stopped", "the query has ended: query.exception() tells whether by an error"),
+        ("Waiting for data to arrive", "waits for data"),
+        ("Waiting for next trigger", "waits for its next trigger"),
+        ("Processing new data", "works on a batch"),
+        ("Writing offsets to log", "writes the offset log"),
+        ("Getting offsets from KafkaV2[Subscribe[pay]]", "asks a source for what is new"),
+        ("Initializing sources", "before its first batch has ended there is no progress"),
+    ],
+)
+def test_what_a_status_says(message: str, says: str) -> None:
+    for text in (
+        json.dumps(status(message), indent=2),
+        repr(status(message)),
+        f"StreamingQueryStatus(message={message}, isDataAvailable=false, isTriggerActive=false)",
+    ):
+        assert says in (kind(text) or "")
+
+
+def test_a_message_that_is_not_known_gets_no_meaning() -> None:
+    assert kind(repr(status("Thinking"))) == "this is query.status, which tells no durations"
+
+
+def test_the_last_of_several_statuses_counts() -> None:
+    text = f"{status('Processing new data')}\n{status('Stopped')}\n"
+    assert [each.fact for each in read_status(text)] == ["stopped"]
+    assert not [*read_status(f"{status('Stopped')}\n{status('Initializing sources')}")]
+
+
+def test_a_status_of_an_error_is_what_ended_the_query(tmp_path: Path) -> None:
+    query = told(tmp_path, f">>> q.status\n{status('Terminated with exception: no table x')}")
+    assert (query["state"], query["verdict"]) == ("dead", "The query stopped with an error: no table x.")
+    refused = "Terminated with exception: Sink ForeachBatchSink does not support async progress tracking"
+    assert told(tmp_path, repr(status(refused)))["best_step"]["rule"] == "ER001"
+
+
+@pytest.mark.parametrize(
+    ("message", "state"),
+    [
+        ("Stopped", "stopped"),
+        ("Terminated with exception: boom", "dead"),
+        ("Waiting for data to arrive", "log_ends"),
+        ("Processing new data", "log_ends"),
+    ],
+)
+def test_a_status_beside_a_record(tmp_path: Path, message: str, state: str) -> None:
+    record = json.dumps(event(7, 60_000, 10_000, {"triggerExecution": 900, "addBatch": 700, "walCommit": 60}))
+    for text in (f"{record}\n{status(message)}", f"{json.dumps(status(message))}\n{record}"):
+        query = told(tmp_path, text)
+        assert (query["state"], query["window"]["batches"]) == (state, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (">>> query.lastProgress\nNone", "empty until the first trigger"),
+        ("query.recentProgress -> []", "empty until the first trigger"),
+        ("scala> q.lastProgress\nres4: org.apache.spark.sql.streaming.StreamingQueryProgress = null", "empty until"),
+        ("q.lastProgress -> None\nq.exception() -> None", "it did not end with an error"),
+        ("scala> q.exception\nres3: Option[x.Y] = None\nscala> q.lastProgress\nres4: x.Z = null", "did not end with"),
+        (f"q.lastProgress is None, q.status {status('Stopped')}", "the query has ended"),
+    ],
+)
+def test_empty_progress_beside_what_else_was_asked(text: str, says: str) -> None:
+    assert says in (kind(text) or "")
+
+
+def test_code_that_asks_for_none_of_it_says_nothing() -> None:
+    assert "empty until" not in (kind("if q.lastProgress: print(q.lastProgress['durationMs'])") or "")
