@@ -86,7 +86,9 @@ def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) ->
     broken, partial = sum(one.times for one in read.broken), sum(one.times for one in read.partial)
     if partial > 1 and not read.events and not judged:
         records = f"{broken + partial:,} records, none of them whole enough to be judged"
-        raise InputError(", ".join(paths), records, "the report says what each of them lacks")
+        raise InputError(
+            ", ".join(paths), records, "the report says what each of them lacks, and how to get whole ones"
+        )
     if read.broken and not read.events and not read.partial:
         records = "one record, which is" if broken == 1 else f"{broken:,} records, all"
         raise InputError(", ".join(paths), f"{records} broken", "the report says where and why")

@@ -63,7 +63,7 @@ class FallingBehind(Entry, frozen=True):
 class Input(Entry, frozen=True):
     """What was read. `events` counts progress events without duplicates, `idle` those of them that ran no batch.
 
-    `partial` records are not among them. `progress_needs`: how to get progress, where a log has none.
+    `partial` records are not among them. `progress_needs`: how to get progress, where none is there that can be judged.
     `read_by_jvm`: files that only a cluster's JVM could reach.
     """
 

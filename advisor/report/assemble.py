@@ -28,7 +28,7 @@ from advisor.contract import (
 from advisor.metrics import METRICS
 from advisor.progress import UNNAMED
 from advisor.redaction import hide
-from advisor.report.falling import PROGRESS_NEEDS_INFO, falling_behind
+from advisor.report.falling import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
 
@@ -147,9 +147,17 @@ def input_of(reading: Reading, by_jvm: int = 0) -> Input:
             if b.lacks is not None
         ),
         falling_behind=behind,
-        progress_needs=PROGRESS_NEEDS_INFO if behind and not reading.events else None,
+        progress_needs=_needs(reading),
         read_by_jvm=by_jvm,
     )
+
+
+def _needs(reading: Reading) -> str | None:
+    """How to get progress that can be judged; None where some is there, or where nothing asks for it."""
+    if reading.overruns and not reading.events:
+        return PROGRESS_NEEDS_INFO
+    pieces = any(broken.line for broken in reading.broken)  # a file that cannot be opened has none
+    return WHOLE_RECORDS if pieces and not reading.batches.num_rows else None
 
 
 def _ended(entry: QueryEntry) -> str:

@@ -25,6 +25,13 @@ PROGRESS_NEEDS_INFO = (
     "Spark writes progress at level INFO; on Spark 4, PySpark's console never shows it. Ways to get it: "
     + "; ".join(f"{where}: {way}" for where, way in WAYS.items())
 )
+WHOLE_RECORDS = (
+    "No record here is whole enough to be judged. A running query prints whole ones:\n"
+    "PySpark: import json; [print(json.dumps(p, default=str)) for p in query.recentProgress]\n"
+    "Scala: query.recentProgress.foreach(p => println(p.json))\n"
+    "Give what that prints"
+)
+"""How to get records that can be judged where only pieces of some are there."""
 _AT_ONCE = "the next batch begins at once: no rows are lost by it, and its length decides the latency."
 _HARDLY, _LITTLE = 1.005, 1.2
 """Times the interval: what is less is told without a number, and in percent."""

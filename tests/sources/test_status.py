@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+import advisor
 from advisor.sources.others import kind
 from advisor.sources.sightings.status import read_status
+from advisor.views.markdown import report_as_markdown as as_markdown
+from advisor.views.terminal import report_as_text
 from tests.made import event
 from tests.sources.reading import told
 
@@ -89,3 +92,26 @@ def test_empty_progress_beside_what_else_was_asked(text: str, says: str) -> None
 
 def test_code_that_asks_for_none_of_it_says_nothing() -> None:
     assert "empty until" not in (kind("if q.lastProgress: print(q.lastProgress['durationMs'])") or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"batchId": 3, "stateOperators": [{"numRowsTotal": 12}]',
+        '"sources" : [ { "description" : "KafkaV2[Subscribe[a]]", "startOffset" : null, "numInputRows" : 0 } ]',
+        '{"batchId": 9, "durationMs": {"addBatch": 400, "walCommit": 30}}',
+    ],
+)
+def test_pieces_that_cannot_be_judged_say_how_to_get_whole_records(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "pieces.txt"
+    path.write_text(text, encoding="utf-8")
+    report = advisor.analyze(path).typed
+    for page in (report_as_text(report), as_markdown(report)):
+        assert "print(json.dumps(p, default=str))" in page
+        assert "println(p.json)" in page
+
+
+def test_a_record_that_is_judged_asks_for_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(event(7, 60_000, 10_000, {"triggerExecution": 900, "addBatch": 700})))
+    assert advisor.analyze(path).typed.input.progress_needs is None
