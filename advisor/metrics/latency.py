@@ -169,6 +169,22 @@ def _while_written(window: Window) -> float:
     return VISIBLE_BEFORE_END if streams else 0.0
 
 
+def too_long_by(window: Window) -> str:
+    """That rows may reach Kafka sooner than told, where records do not show addBatch; empty where they do, or elsewhere.
+
+    Rows of a query with state reach it at the end of their task, which no record shows.
+    """
+    shown = not np.isnan(window.batches["add_batch_ms"]).all()
+    stateful = _fact(window, "stateful") is True or len(window.operators) > 0
+    if shown or stateful or _fact(window, "sink") != "kafka" or isinstance(mixture(window), Missing):
+        return ""
+    share = f"1/{1 / VISIBLE_BEFORE_END:.0f}"
+    return (
+        f"The record latency may be up to {share} of a batch too long: without state rows reach Kafka while the batch "
+        "runs, and these records do not tell how long its addBatch is."
+    )
+
+
 def _spread(window: Window) -> np.ndarray | Missing:
     """From the first wave of state tasks to the last; a sink that publishes a batch as a whole has none."""
     if _fact(window, "sink") != "kafka" or not len(window.operators) or not np.any(partitions(window) > 1):

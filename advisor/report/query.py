@@ -22,7 +22,7 @@ from advisor.contract import (
 from advisor.facts import CONF, FACTS, Facts, Run
 from advisor.metrics import METRICS, Estimate, measure, statistics
 from advisor.metrics.budget import budget
-from advisor.metrics.latency import operators, waits_for_watermark, watermark_behind
+from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.progress import PARTS
 from advisor.report.budget import moment, saved, worst
 from advisor.report.calm import calm
@@ -152,6 +152,7 @@ def limits(judged: Judged) -> list[str]:
     if facts.value("slots_shared"):
         said.append("Other queries ran in the same application: task slots are an upper bound.")
     said += _held_back(window)
+    said += filter(None, [too_long_by(window)])
     if _rows_wait(window):
         said.append("Rows wait in the sources: the record latency is that of records that come now, not of those that "
                     "become visible now.")  # fmt: skip

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import advisor
+from tests.made import event
 from tests.sources.reading import scanned, told
+from tests.sources.variants import STATE
 
 
 def trigger(query: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -135,3 +139,27 @@ def test_batches_that_nearly_fill_the_time_between_them_are_not_said_to_have_an_
     query = told(tmp_path, "\n".join(lines))
     assert query["facts"]["trigger"] == {"value": None, "from": None}
     assert "one begins every 10.0 s: hardly a pause is left" in query["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("sink", "durations", "operators", "told_of"),
+    [
+        ("org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@1", {}, [], True),
+        ("ForeachBatchSink", {}, [], False),
+        ("org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@1", {"addBatch": 4000}, [], False),
+        ("org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@1", {}, [STATE], False),
+    ],
+)
+def test_rows_that_may_reach_kafka_sooner_are_told(
+    tmp_path: Path, sink: str, durations: dict[str, int], operators: list[Any], told_of: bool
+) -> None:
+    rows = {"triggerExecution": 5000, "numInputRows": 5000, "operators": operators, "sink": sink}
+    made = [event(number, 60_000 * number, 60_000, rows | durations) for number in range(20, 32)]
+    for each in made:
+        if not durations:
+            del each["durationMs"]
+    path = tmp_path / "rates.jsonl"
+    path.write_text("\n".join(map(json.dumps, made)), encoding="utf-8")
+    (query,) = advisor.analyze(path).data["queries"]
+    assert operators or "p50" in query["metrics"]["record_latency_ms"]
+    assert any("1/3 of a batch too long" in limit for limit in query["limits"]) is told_of
