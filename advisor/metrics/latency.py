@@ -170,7 +170,7 @@ def _while_written(window: Window) -> float:
 
 
 def too_long_by(window: Window) -> str:
-    """That rows may reach Kafka sooner than told, where records do not show addBatch; empty where they do, or elsewhere.
+    """That rows may reach Kafka sooner than told, where records do not show addBatch; empty where they do.
 
     Rows of a query with state reach it at the end of their task, which no record shows.
     """
