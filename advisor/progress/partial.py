@@ -184,7 +184,9 @@ def _said(thing: dict[str, Any]) -> Iterator[str]:
 def _operator(operator: dict[str, Any]) -> str:
     rows = operator.get("numRowsTotal")
     held = f" with {rows:,} {'row' if rows == 1 else 'rows'}" if isinstance(rows, int) else ""
-    return f"state operator {operator.get('operatorName') or 'without a name'}{held}"
+    count = operator.get("numShufflePartitions")
+    where = f" in {count:,} partition{'' if count == 1 else 's'}" if isinstance(count, int) else ""
+    return f"state operator {operator.get('operatorName') or 'without a name'}{held}{where}"
 
 
 def _objects(things: Any) -> list[dict[str, Any]]:

@@ -162,15 +162,16 @@ def _state(triggers: Batches) -> str:
     if not kept:
         return ""
     names = " and ".join(f"{each.name or 'an operator'}{_rows(each)}{_partitions(each)}" for each in kept)
+    empty = any(nearly_empty(each.rows_total, each.partitions) for each in kept)
     return (
-        f" The query keeps state: {names}. {_EMPTY if any(map(_nearly_empty, kept)) else ''}"
+        f" The query keeps state: {names}. {f'{NEARLY_EMPTY} ' if empty else ''}"
         "State timings in an idle event are those of the last batch: nothing is judged by them."
     )
 
 
-_EMPTY: Final = (
+NEARLY_EMPTY: Final = (
     "Partitions with next to no rows cost a task and a commit each in every batch; their number is "
-    "spark.sql.shuffle.partitions as it was at the checkpoint's first batch. "
+    "spark.sql.shuffle.partitions as it was at the checkpoint's first batch."
 )
 
 
@@ -194,8 +195,9 @@ def _rows(operator: _Operator) -> str:
     return "" if np.isnan(rows) else f", {rows:,.0f} row{'' if rows == 1 else 's'}"
 
 
-def _nearly_empty(operator: _Operator) -> bool:
-    return operator.partitions >= _MANY_PARTITIONS and operator.rows_total < _FEW_ROWS * operator.partitions
+def nearly_empty(rows: float, partitions: float) -> bool:
+    """Whether so many partitions hold next to no rows each."""
+    return partitions >= _MANY_PARTITIONS and rows < _FEW_ROWS * partitions
 
 
 def _range(values: np.ndarray) -> str:

@@ -12,6 +12,7 @@ from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
 from advisor.sources.sightings.quotes import named_error
 from advisor.sources.sightings.status import what_status_says
+from advisor.sources.statefigures import state_figures
 
 CONTINUOUS: Final = (
     "continuous processing writes no progress: query.lastProgress and query.recentProgress stay empty, however long it "
@@ -70,6 +71,7 @@ def kind(text: str) -> str | None:
         or _waiting(text)
         or what_status_says(text)
         or named_error(text)
+        or state_figures(text)
         or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
     )
 
