@@ -129,3 +129,25 @@ def test_tables_of_rates_and_lengths(text: str, rows: list[int], took: list[int]
 def test_a_latency_beside_durations_is_another() -> None:
     found = told("batch,latency,triggerExecution,addBatch\n4,9000,700,600\n5,9100,710,610\n")
     assert [row[3] for row in found] == [700, 710]
+
+
+XML = """<?xml version="1.0"?>
+<progress><name>pay</name><batchId>{}</batchId>
+  <numInputRows>500</numInputRows>
+  <durationMs><addBatch>900</addBatch><triggerExecution>{}</triggerExecution><walCommit>80</walCommit></durationMs>
+</progress>
+"""
+
+
+def test_elements_and_attributes_of_xml() -> None:
+    several = told(XML.format(7, 1100) + XML.format(8, 1200))
+    assert [each[1:] for each in several] == [(7, 500, 1100, 900), (8, 500, 1200, 900)]
+    attributes = '<event batchId="7" numInputRows="500"><durationMs addBatch="900" triggerExecution="1100"/></event>'
+    assert [each[1:] for each in told(attributes)] == [(7, 500, 1100, 900)]
+
+
+@pytest.mark.parametrize(
+    "text", [XML.format(7, "1100 or so"), XML.format("7", "").replace("addBatch", "add"), "<addBatch>900<addBatch>"]
+)
+def test_xml_without_the_whole_length_is_no_batch(text: str) -> None:
+    assert told(text) == []

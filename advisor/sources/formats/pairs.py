@@ -25,11 +25,14 @@ _VALUE: Final = (
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d|\+)|\d+(?:\.\d+)?(?:[eE]\+?\d+)?(?![\d.-]*\d|,\d|\+))"
 )
 _NAME: Final = r"(?<![\w.])(?P<name>[A-Za-z][\w.]{0,60}(?: [A-Za-z]\w{0,30}){0,3}(?:/ ?s(?:ec(?:ond)?)?\b)?)"
+_TO: Final = r"(?:=>?|->|[:|]|>(?=[\d.,]{1,25}</))"
 _PAIR: Final = re.compile(
-    rf"{_NAME}[\"'`*)]{{0,4}}(?:[ \t]{{0,20}}(?:=>?|->|[:|])[ \t]{{0,20}}(?:(?:int|num|chr|logi)[ ])?|\n\[1\][ ])"
+    rf"{_NAME}[\"'`*)]{{0,4}}(?:[ \t]{{0,20}}{_TO}[ \t]{{0,20}}(?:(?:int|num|chr|logi)[ ])?|\n\[1\][ ])"
     rf"[\"'`*~≈]{{0,3}}[ \t]?{_VALUE}"
 )
-"""Of R, too: `$ batchId : int 57` is what str() writes, `$batchId`, `[1] 57` what print() does."""
+"""`<addBatch>900</addBatch>` of XML, too, and of R what str() writes (`$ batchId : int 57`) and print() does
+(`$batchId`, `[1] 57`).
+"""
 _QUERY: Final = re.compile(r"\b(?P<name>query|query_?name|queryName)=[\"']?(?P<value>[A-Za-z][\w.-]{0,80})\b(?![(.\w])")
 _IN_WORDS: Final = re.compile(
     r"(?P<name>\b(?:numInputRows|inputRowsPerSecond|processedRowsPerSecond|batchId|[Ii]nput [Rr]ate|[Ii]nput [Rr]ows"
