@@ -236,9 +236,12 @@ def _interval_by_rate(executed: Columns) -> int | None:
 
     inputRowsPerSecond is rows over the time since the trigger before. Where that time is a usual interval and every
     batch starts at a multiple of it, an interval of that length is all but certain; intervals below a second are left
-    out, as a start lies near one of their multiples by chance.
+    out, as a start lies near one of their multiples by chance. Where each batch began as the one before ended, that
+    time is but the length of a batch.
     """
     steps, starts, _ = _since_the_trigger_before(executed)
+    if _each_followed_at_once(executed):
+        return None
     usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(steps, each)]
     return next((each for each in usual if len(starts) and (starts % each < LATE_MS).all()), None)
 
@@ -249,14 +252,18 @@ def _interval_by_wait(executed: Columns) -> int | None:
     The trigger before may have been late, a run's first one say, so that the time since then is shorter than the
     interval. By default trigger a batch or a poll begins at once after the other; one that lasted so long and ended
     within 20 ms of a multiple of five seconds or more is one in 250. A batch that came right after the one before did
-    not wait. Where several intervals fit, as at a full minute, the wait must have been most of the least. Starts cut
-    to seconds say nothing.
+    not wait: two others must have waited then, and a multiple have passed while the one before it ran, as a first
+    batch that outlasts its interval. Where several intervals fit, as at a full minute, the wait must have been most of
+    the least. Starts cut to seconds say nothing.
     """
     steps, starts, durations = _since_the_trigger_before(executed)
-    if not len(starts) or whole_seconds(starts) or (steps < _WAITED * durations).any():
+    followed = durations == steps
+    began, ended = starts[followed] - steps[followed], starts[followed]
+    steps, starts, durations = steps[~followed], starts[~followed], durations[~followed]
+    if len(starts) < (2 if followed.any() else 1) or whole_seconds(starts) or (steps < _WAITED * durations).any():
         return None
     usual = [each for each in _USUAL_MS if each >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max())]
-    fitting = [each for each in usual if (starts % each < LATE_MS).all()]
+    fitting = [each for each in usual if (starts % each < LATE_MS).all() and (began // each < ended // each).all()]
     told = len(fitting) == 1 or (fitting and steps.max() >= _MOST_OF_IT * fitting[0])
     return fitting[0] if told else None
 
@@ -270,6 +277,14 @@ def _since_the_trigger_before(executed: Columns) -> tuple[npt.NDArray[np.float64
     told = np.isfinite(steps) & ~np.isnan(executed["timestamp"])
     took = np.where(steps - _before(executed) < _PAUSE_MS, steps, executed["trigger_execution_ms"])
     return steps[told], executed["timestamp"][told].astype(np.int64), took[told]
+
+
+def _each_followed_at_once(executed: Columns) -> bool:
+    """Whether each batch that tells its rate, and whose forerunner is there, began as that one ended."""
+    steps, before = _by_rate(executed), _before(executed)
+    told = np.isfinite(steps) & np.isfinite(before)
+    near = np.abs(steps - before) <= AT_ONCE_MS + _STEP_SHARE * steps
+    return bool(told.any() and near[told].all())
 
 
 def _near(steps: npt.NDArray[np.float64], interval: int, share: float = _STEP_SHARE) -> bool:

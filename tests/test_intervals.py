@@ -1,0 +1,58 @@
+"""An interval after a first batch that outlasted it, and batches whose length only looks like one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.facts.trigger import infer_trigger
+from advisor.window import run_window
+from tests.made import event, facts, table
+
+Batch = tuple[int, float, float, float]
+"""Its number, its start (ms after the full hour), the time since the trigger before and how long it took."""
+
+
+def inferred(*batches: Batch) -> tuple[Any, Any]:
+    """The kind of trigger and its interval that these batches show."""
+    made = [
+        event(number, at, since, {"triggerExecution": took, "addBatch": took - 100, "numInputRows": 50_000})
+        for number, at, since, took in batches
+    ]
+    told = infer_trigger(run_window(table(made), facts()).executed)
+    return tuple(told[name].value if name in told else None for name in ("trigger", "trigger_interval_ms"))
+
+
+@pytest.mark.parametrize(
+    ("batches", "interval"),
+    [
+        # the first one outlasts the interval, the next begins at once, two more on time
+        (
+            ((0, 3_412, 0, 14_000), (1, 17_412, 14_000, 1_200), (2, 20_003, 2_591, 1_200), (3, 30_002, 9_999, 1_100)),
+            10_000,
+        ),
+        (((0, 17_731, 0, 40_000), (1, 57_740, 40_009, 900), (2, 60_004, 2_264, 900), (3, 90_003, 29_999, 900)), 30_000),
+    ],
+)
+def test_an_interval_after_a_batch_that_outlasted_it(batches: tuple[Batch, ...], interval: int) -> None:
+    assert inferred(*batches) == ("processing_time", interval)
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        # one start on time after one at once may be chance
+        ((0, 3_412, 0, 14_000), (1, 17_412, 14_000, 1_200), (2, 20_003, 2_591, 1_200)),
+        # no multiple of 10 s passed while the batch before the one at once ran
+        ((0, 11_412, 0, 4_000), (1, 15_412, 4_000, 1_200), (2, 20_003, 4_591, 1_200), (3, 30_002, 9_999, 1_100)),
+        # each begins as the one before ends, at a full second by chance
+        ((4, 5_000, 990, 1_000), (5, 6_004, 1_004, 1_000)),
+    ],
+)
+def test_what_may_be_chance_is_no_interval(batches: tuple[Batch, ...]) -> None:
+    assert inferred(*batches)[1] is None
+
+
+def test_a_short_pause_before_each_start_on_time_is_an_interval() -> None:
+    assert inferred((4, 5_003, 5_000, 4_700), (5, 10_004, 5_001, 4_700)) == ("processing_time", 5_000)
