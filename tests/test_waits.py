@@ -1,4 +1,4 @@
-"""Batches that wait though rows wait, and runs of one batch."""
+"""Batches that wait though rows wait, and runs that a scheduler starts."""
 
 from __future__ import annotations
 
@@ -119,6 +119,43 @@ def test_runs_of_one_batch_each_are_judged_together(tmp_path: Path, made: list[d
 def test_other_runs_are_no_schedule(tmp_path: Path, made: list[dict[str, Any]]) -> None:
     made[-1]["runId"] = made[-2]["runId"] if made[-1]["batchId"] == 108 else made[-1]["runId"]
     assert not [finding for finding in newest(tmp_path, made)["findings"] if finding["rule"] == "TR011"]
+
+
+ENDS = "26/03/01 02:00:09 INFO MicroBatchExecution: Finished processing all available data for the trigger, "
+
+
+def short_runs(count: int, ends: str) -> list[str]:
+    """A log of so many runs of two batches each, 11 to 33 s apart; each run ends with a line that `ends` like this."""
+    lines = []
+    for nth in range(count):
+        for of_run in (0, 1):
+            took, number = (800, 1100)[of_run], 2 * nth + of_run
+            row = {"triggerExecution": took, "addBatch": took // 2, "walCommit": took // 5, "commitOffsets": took // 5}
+            row |= {"numInputRows": 500, "sources": [{"description": "FileStreamSource[file:/in]"}]}
+            one = event(number, (0, 11_000, 44_000, 55_000)[nth] + 850 * of_run, 850, row)
+            one |= {"runId": f"22222222-2222-2222-2222-{nth:012}"} | ({} if of_run else {"inputRowsPerSecond": 0.0})
+            lines.append(PROGRESS + json.dumps(one))
+        lines.append(f"{ENDS}{ends}")
+    return lines
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_runs_that_end_by_themselves_are_a_schedule_with_several_batches_too(tmp_path: Path, count: int) -> None:
+    path = tmp_path / "driver.log"
+    path.write_text("\n".join(short_runs(count, "terminating this Trigger.AvailableNow query")) + "\n")
+    query = advisor.analyze(path).data["queries"][0]
+    assert (query["facts"]["trigger"]["value"], query["best_step"]["rule"]) == ("available_now", "TR011")
+    told = query["screen"]["troubles"]
+    assert any(f"Each of {count} runs ran 2 batches" in words and "1.9 s for 1,000 rows" in words for words in told)
+    assert not any("as fast as" in words for words in told)
+
+
+def test_runs_of_several_batches_that_may_be_restarts_are_no_schedule(tmp_path: Path) -> None:
+    path = tmp_path / "driver.log"
+    path.write_text("\n".join(short_runs(4, "as somebody wrote")) + "\n")
+    query = advisor.analyze(path).data["queries"][0]
+    assert not [finding for finding in query["findings"] if finding["rule"] == "TR011"]
+    assert any("as fast as" in words for words in query["screen"]["troubles"])
 
 
 PROGRESS = "26/03/01 02:00:01 INFO MicroBatchExecution: Streaming query made progress: "

@@ -47,6 +47,8 @@ def utilisation(window: Window) -> Batchwise:
     batches = window.batches
     if window.facts.value("trigger") == "real_time":
         return Missing("in real-time mode a batch lasts as long as its trigger")
+    if window.facts.value("trigger") in ("once", "available_now"):
+        return Missing("with a one-shot trigger all rows came before the run")
     duration, since_trigger = batches["trigger_execution_ms"], batches["interval_ms"]
     follows, since_batch = (np.diff(batches[name], prepend=np.nan) for name in ("batch_id", "timestamp"))
     polled = since_trigger < np.minimum(duration / 2, LEAST_WITHOUT_POLLING_MS)

@@ -31,7 +31,7 @@ from advisor.metrics.quality import data_problem
 from advisor.regime import latest_regime
 from advisor.report.judged import Judged
 from advisor.report.query import RESTARTING, query, state
-from advisor.report.schedule import OneBatch, only_batch, scheduled
+from advisor.report.schedule import ShortRun, scheduled, short_run
 from advisor.report.series import series
 from advisor.window import Window, executed_window, run_window
 
@@ -119,7 +119,7 @@ class RunJudge:
         self._died = Counter(run.id for run in self.runs if self._may_restart(run))
         self._seen: Counter[str | None] = Counter()
         self._earlier: dict[str | None, Window] = {}
-        self._one_batch: dict[str | None, list[OneBatch]] = defaultdict(list)
+        self._short: dict[str | None, list[ShortRun]] = defaultdict(list)
 
     def entry(self, run: Run, metrics: Iterable[str]) -> QueryEntry:
         """The run's entry; where a fault in the advisor prevents it, what is known without its batches."""
@@ -167,13 +167,16 @@ class RunJudge:
         return Judged(run, self._runs_of[run.id], window, before, since, how, judgement, notes, idle, died=died)
 
     def _with_schedule(self, run: Run, window: Window) -> Window:
-        """The window of a query's last run, knowing what its runs show together if each ran one batch."""
-        runs, one = self._one_batch[run.id], only_batch(window.executed)
+        """The window of a query's last run, knowing what its runs show together if each took what was there."""
+        one_shot = window.facts.value("trigger") in ("once", "available_now")
+        runs, one = self._short[run.id], short_run(window.executed, one_shot=one_shot)
         if one is not None and window.facts.get("terminated_error") is None:
             runs.append(one)
         if self._seen[run.id] < self._runs_of[run.id] or len(runs) < self._runs_of[run.id]:
             return window
-        return window.with_facts(window.facts.having("scheduled_runs", Known(scheduled(runs), "computed")))
+        return window.with_facts(
+            window.facts.having("scheduled_runs", Known(scheduled(runs, one_shot=one_shot), "computed"))
+        )
 
     def _state(self, run: Run, facts: Facts) -> State:
         return state(run, facts, self._runs_of[run.id] - self._seen[run.id], self._died[run.id], self._asked.live)

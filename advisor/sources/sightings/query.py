@@ -158,6 +158,11 @@ def read_real_time(line: Line) -> list[Told]:
     return [Told("trigger", "real_time")] if "Delay offset logging" in line.text else []
 
 
+def read_one_shot(line: Line) -> list[Told]:
+    """Of `Finished processing all available data for the trigger, terminating this Trigger.AvailableNow query`."""
+    return [Told("trigger", "available_now")] if "Trigger.AvailableNow query" in line.text else []
+
+
 def read_async_write(line: Line) -> list[Told]:
     """Of `Submitting async offset log write for batch N` (from 4.3 on)."""
     return [Told("async_progress", value=True)] if "Submitting async" in line.text else []

@@ -39,6 +39,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Using Source [", query.read_source, 20),
     (b"AQE is not supported in ", query.read_without_aqe, 100),
     (b" in real time mode", query.read_real_time, 2),
+    (b"terminating this Trigger.", query.read_one_shot, 2),
     (b"Streaming query made progress: ", query.read_progress_header, 2),
     (b"async offset log write", query.read_async_write, 2),
     (b"falling behind", query.read_falling_behind, 4),
