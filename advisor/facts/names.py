@@ -433,6 +433,8 @@ _OBSERVED = (
     _observed("stopped", "bool", "the run ended without an error",
               "'was stopped' lines, session, or the end of query or application in an event log", _ASKED),
     _observed("falling_behind", "bool", "Spark said that a batch took longer than the trigger interval", "log", _LINES),
+    _observed("window_in_one_partition", "bool", "a window function without partitionBy gathered all rows in one task",
+              "log", _LINES),
     _observed("slots_held_by", "str", "other queries whose tasks held the slots that batches waited for",
               "jobs in the log", _COMPUTED),
     _observed("executors_changed", "bool", "executors came or went during the run", "event log, log", _COMPUTED),

@@ -56,6 +56,13 @@ jobs_per_batch = _counted("jobs_per_batch", "jobs", "Spark jobs of the batch")
 files_per_batch = _counted("files_per_batch", "files_written", "files that the sink wrote, as it says")
 
 
+@batch_metric("ms")
+def python_per_row_ms(window: Window) -> Batchwise:
+    """Python workers, as wall time, over the rows that the batch read."""
+    told, rows = of_jobs(window, "python_ms"), window.batches["input_rows"]
+    return told if isinstance(told, Missing) else told / np.where(rows > 0, rows, np.nan)
+
+
 @batch_metric("ms", phases=("add_batch_ms",))
 def slots_wait_ms(window: Window) -> Batchwise:
     """Waiting for task slots that other queries' tasks held, inside addBatch."""

@@ -105,6 +105,7 @@ LABELS: Final[dict[str, str]] = {
     "other_sources_discovery_share": "the share of asking further sources",
     "over_interval_share": "the share of batches longer than the interval",
     "processed_rows_per_second": "rows a second that a batch processes",
+    "python_per_row_ms": "Python workers per row",
     "python_share": "the share of Python workers",
     "python_wall_ms": "Python workers",
     "query_planning_growth_ms": "the growth of planning",

@@ -244,6 +244,24 @@ class TestFallingBehind:
         assert told("we are falling behind schedule\n") == {}
 
 
+WARNED = "No Partition Defined for Window operation! Moving all data to a single partition, this can cause serious"
+ENDS = "Finished processing all available data for the trigger, terminating this Trigger.AvailableNow query"
+
+
+@pytest.mark.parametrize("form", [lambda text: f"26/11/21 08:57:03 WARN WindowExec: {text}\n", structured])
+@pytest.mark.parametrize(
+    ("line", "facts"),
+    [
+        (WARNED, {"window_in_one_partition": True}),
+        ("why does it say No Partition Defined for Window operation?", {}),
+        (ENDS, {"trigger": "available_now"}),
+        ("terminating this Trigger.Other query", {}),
+    ],
+)
+def test_lines_that_stand_alone(form: Any, line: str, facts: dict[str, Any]) -> None:
+    assert told(form(line)) == facts
+
+
 class TestEnd:
     def test_an_error_and_the_batch_that_is_missing(self) -> None:
         text = (

@@ -163,6 +163,11 @@ def read_one_shot(line: Line) -> list[Told]:
     return [Told("trigger", "available_now")] if "Trigger.AvailableNow query" in line.text else []
 
 
+def read_window(line: Line) -> list[Told]:
+    """Of `No Partition Defined for Window operation! Moving all data to a single partition, …`."""
+    return [Told("window_in_one_partition", value=True)] if "to a single partition" in line.text else []
+
+
 def read_async_write(line: Line) -> list[Told]:
     """Of `Submitting async offset log write for batch N` (from 4.3 on)."""
     return [Told("async_progress", value=True)] if "Submitting async" in line.text else []

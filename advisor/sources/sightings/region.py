@@ -42,6 +42,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"terminating this Trigger.", query.read_one_shot, 2),
     (b"Streaming query made progress: ", query.read_progress_header, 2),
     (b"async offset log write", query.read_async_write, 2),
+    (b"No Partition Defined for Window operation", query.read_window, 2),
     (b"falling behind", query.read_falling_behind, 4),
     (b" terminated with error", query.read_termination, 1000),
     (b" terminated with exception: ", query.read_failure, 100),
