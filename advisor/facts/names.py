@@ -147,6 +147,15 @@ _QUERY = (
         minimum=0,
     ),
     Fact(
+        "kafka_max_poll_records",
+        "int",
+        "kafka.max.poll.records of the Kafka source; Kafka's own default is 500",
+        "settings that Kafka's consumers print",
+        _ASKED,
+        unit="rows",
+        minimum=1,
+    ),
+    Fact(
         "writes_delta",
         "bool",
         "the query writes a Delta table, by Delta's sink or in foreachBatch",

@@ -193,6 +193,7 @@ LABELS: Final[dict[str, str]] = {
     "trigger_execution_ms": "batch",
     "unaccounted_ms": "time in no phase",
     "unaccounted_share": "the share of time in no phase",
+    "unchanged_rows_written": "unchanged keys that a batch writes again",
     "undivided_share": "the share of batches without durations",
     "unwanted_interval_wait_ms": "the wait for a longer interval than needed",
     "used_slots": "task slots that a batch uses",

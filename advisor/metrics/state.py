@@ -307,6 +307,13 @@ def state_rows_updated(window: Window) -> Batchwise:
 
 
 @batch_metric("rows", "count")
+def unchanged_rows_written(window: Window) -> Batchwise:
+    """Keys of the state that the batch did not change: what complete mode writes again."""
+    operators = window.operators
+    return per_batch(window, operators["rows_total"] - operators["rows_updated"])
+
+
+@batch_metric("rows", "count")
 def state_rows_updated_per_partition(window: Window) -> Batchwise:
     """Changed keys per state partition, of the operator that changed most."""
     return _largest_told(window, window.operators["rows_updated"] / partitions(window))

@@ -590,6 +590,8 @@ class TestRegions:
     [
         ("\tfetch.max.wait.ms = 500", {"kafka_fetch_max_wait_ms": 500}),
         ("\tfetch.max.wait.ms = soon", {}),
+        ("\tmax.poll.records = 1", {"kafka_max_poll_records": 1}),
+        ("\tmax.poll.records = 0", {}),
         (f"{AT} OptimisticTransaction: [tableId=1,txnId=2] Committed delta #12 to file:/t", {"writes_delta": True}),
     ],
 )

@@ -273,6 +273,12 @@ def read_fetch_wait(line: Line) -> list[Told]:
     return [Told("kafka_fetch_max_wait_ms", int(value))] if re.fullmatch("[0-9]{1,9}", value) else []
 
 
+def read_max_poll(line: Line) -> list[Told]:
+    """Of the same settings: how many records a consumer hands over at a time."""
+    value = line.text.partition("max.poll.records = ")[2].strip()
+    return [Told("kafka_max_poll_records", int(value))] if re.fullmatch("[1-9][0-9]{0,8}", value) else []
+
+
 def read_delta_commit(_: Line) -> list[Told]:
     """Of `OptimisticTransaction: [tableId=…] Committed delta #12 to …`."""
     return [Told("writes_delta", value=True)]

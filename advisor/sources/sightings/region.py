@@ -52,6 +52,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Starting executor ID driver on host", application.read_local_mode, 2),
     (b"CheckpointFileManager: Writing atomically to ", query.read_checkpoint_file, 2),
     (b"fetch.max.wait.ms = ", query.read_fetch_wait, 1),
+    (b"max.poll.records = ", query.read_max_poll, 1),
     (b" Committed delta #", query.read_delta_commit, 1),
 )
 """Marker, reader of the lines that hold it, and how many of them are read at most."""
