@@ -309,8 +309,7 @@ def state_rows_updated(window: Window) -> Batchwise:
 @batch_metric("rows", "count")
 def unchanged_rows_written(window: Window) -> Batchwise:
     """Keys of the state that the batch did not change: what complete mode writes again."""
-    operators = window.operators
-    return per_batch(window, operators["rows_total"] - operators["rows_updated"])
+    return per_batch(window, window.operators["rows_total"] - window.operators["rows_updated"])
 
 
 @batch_metric("rows", "count")
