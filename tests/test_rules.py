@@ -99,7 +99,7 @@ STATED: list[tuple[str, str]] = [
     ("continuous-processing", "It writes no progress events"),
     # what running Spark taught beside the documents
     ("fewer-state-partitions", "On the existing checkpoint the setting does nothing"),
-    ("fewer-state-partitions", "can silently skip batches"),
+    ("fewer-state-partitions", "silently skips batches"),
     ("rocksdb-with-changelog", "On the existing checkpoint the setting does nothing"),
     ("offline-state-repartition", "It refuses the default state store and leaves a checkpoint from which the query"),
     ("abortable-checkpoint-manager", "on any other file system, EMRFS's s3:// included, the query does not start"),

@@ -17,7 +17,7 @@ UNTOLD = Missing("no operator tells what looking up in RocksDB took")
 def row_count_wall_ms(window: Window) -> Batchwise:
     """Look-ups by which RocksDB counts its rows, as wall time: one for each row written, of all that it looks up.
 
-    A store that does not count says that it holds no rows. Rows that are removed are looked up, too, and not counted here.
+    A store that does not count says that it holds no rows. Rows that are removed are looked up, too, and left out here.
     """
     operators = window.operators
     if not len(operators) or any(name not in operators for name in (GET_MS, GETS, PUTS)):

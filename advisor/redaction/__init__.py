@@ -73,8 +73,13 @@ def redact_data(thing: Any, name: str = "") -> Any:
     if isinstance(thing, dict):
         return {hide(key): redact_data(item, _over(name, key, thing)) for key, item in thing.items()}
     if isinstance(thing, list):
-        return [redact_data(item, name) for item in thing]
+        return [redact_data(item, _option(before) or name) for before, item in zip(["", *thing], thing, strict=False)]
     return thing
+
+
+def _option(argument: Any) -> str:
+    """The name of an option of a command line whose value is the next argument."""
+    return argument.lstrip("-") if isinstance(argument, str) and argument.startswith("--") else ""
 
 
 def _over(outer: str, key: str, thing: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ WEAKER = 0.8
 def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep | None:
     """Of all steps that Spark takes, what saves a record most; a new checkpoint only where nothing else helps.
 
-    Never one that loses the state for a gain that nobody has a number for, nor one that is made for a platform or a
+    Never one that loses the state for a gain of which only the most is known, nor one that is made for a platform or a
     source that may be another: there it does nothing, ends the query, or moves files away. Where rows are lost, or the
     state grows without end, only what helps against that; and where all savings that were measured are little beside
     what one part of addBatch takes, what may save that part.
@@ -55,7 +55,7 @@ def _may_be_first(step: Advice) -> bool:
 
 def _promises(step: Advice) -> bool:
     promise = felt(step)
-    return promise is not None and promise.high >= 1
+    return promise is not None and promise.likely >= 1
 
 
 def felt(step: Advice) -> Promise | None:

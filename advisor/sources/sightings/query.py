@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from advisor.facts import LATE_BATCH, REAL_ASYNC_CONF, from_conf, ignored_option, in_order
 from advisor.sources.sightings.errors import KnownError, known_error
@@ -27,6 +26,7 @@ _START: Final = re.compile(
     r"Use (?P<path>\S.*?) to store the query checkpoint"
 )
 _ROOT: Final = re.compile(r"Checkpoint root .+ resolved to (.+?)\.?$")
+_SCHEME: Final = re.compile(r"([A-Za-z][\w+.-]*):")
 _PINNED: Final = re.compile(r"OffsetSeqMetadata\w*\(.*?Map\((.*)\)\)?", re.DOTALL)
 _PAIR: Final = re.compile(r"(?:^|, )(spark\.[\w.\-]+) -> (.*?)(?=, spark\.[\w.\-]+ -> |$)", re.DOTALL)
 _UPDATED: Final = re.compile(r"value of conf '([^']+)' in current session from '([^']*)' to '([^']*)'")
@@ -113,9 +113,9 @@ def read_checkpoint_root(line: Line) -> list[Told]:
 
 def checkpoint(path: str) -> list[Told]:
     """The path and the file system of a checkpoint; a path without one leaves the file system unknown."""
-    scheme = urlsplit(path).scheme if ":" in path.partition("/")[0] else ""
+    scheme = _SCHEME.match(path)  # urlsplit refuses what a host cannot be
     told = [Told("checkpoint_path", path)]
-    return [*told, Told("checkpoint_scheme", scheme.lower())] if scheme else told
+    return [*told, Told("checkpoint_scheme", scheme[1].lower())] if scheme else told
 
 
 def read_pinned(line: Line) -> list[Told]:
