@@ -75,7 +75,7 @@ def _missing(executed: Columns, operators: Columns, whole: np.ndarray, full: boo
     headed = whole & ~np.isnan(executed["timestamp"]) & ~_without_id(executed)
     if _lacks(executed, headed, "batch_duration_ms"):
         yield "4.0"
-    if full and _without_times(operators):
+    if full and not _in_part(executed, "stateOperators") and _without_times(operators):
         yield "3.2"
     old = ~np.isnan(executed["get_offset_ms"] + executed["timestamp"]) & np.isnan(executed["batch_id"])
     if old.any():
@@ -87,6 +87,11 @@ def _without_times(operators: Columns) -> bool:
     if np.isnan(operators["rows_total"]).all():
         return False
     return not any(operators["name"]) and bool(np.isnan(operators["commit_ms"]).all())
+
+
+def _in_part(executed: Columns, part: str) -> bool:
+    """Whether a record does not have all of this part: what is not there may have been left out."""
+    return any(part in (text or "").split(",") for text in executed["partial"])
 
 
 def shortened(batches: Columns) -> np.ndarray:

@@ -30,6 +30,9 @@ _QUOTED_CALLS: Final = ("UUID", "Decimal", "Timestamp", "str")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _MEANT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ONLY_ONCE: Final = ("id", "runId")
+_OFFSETS: Final = ("startOffset", "endOffset", "latestOffset")
+UNTOLD: Final = "not told"
+"""Stands for an offset that is there and cannot be read: a name of the program's, or shortened."""
 _DEEPEST: Final = 40
 _LOST: Final = object()
 
@@ -37,13 +40,15 @@ _LOST: Final = object()
 class Fragment(NamedTuple):
     """What could be read: `thing`, the keys of it whose values are there `in_part`, and where reading ended.
 
-    `whole`: the object was closed and nothing in it was left out.
+    `whole`: the object was closed and nothing in it was left out. `shortened`: members of it were left out on the
+    way, or it is a call's, whose members somebody chose: what stands nowhere is not known to be absent.
     """
 
     thing: dict[str, Any]
     in_part: frozenset[str]
     whole: bool
     end: int
+    shortened: bool = False
 
 
 class _Token(NamedTuple):
@@ -61,7 +66,7 @@ def read_fragment(text: str, begin: int = 0) -> Fragment:
     """
     reader = _Reader(text, begin)
     thing, whole = reader.outermost()
-    return Fragment(thing, frozenset(reader.in_part), whole, reader.at)
+    return Fragment(thing, frozenset(reader.in_part), whole, reader.at, reader.shortened)
 
 
 class _Reader:
@@ -71,6 +76,7 @@ class _Reader:
         self._text = text
         self.at = begin
         self.in_part: set[str] = set()
+        self.shortened = False
         self._stopped = False
         self._forgotten = False
         self._depth = 0
@@ -78,9 +84,11 @@ class _Reader:
     def outermost(self) -> tuple[dict[str, Any], bool]:
         """The outermost object, and whether nothing of it is missing."""
         opened = self._peek()
-        if opened is not None and opened.text == "{":
+        if opened is not None and opened.text in ("{", "("):
             self._take()
-            return self._object()
+            self.shortened = opened.text == "("
+            read, whole = self._object(_ENDS[opened.text])
+            return read, whole and not self.shortened
         thing: dict[str, Any] = {}
         self._members(thing)
         return thing, False
@@ -101,19 +109,21 @@ class _Reader:
         self.at = len(self._text) if token is None else token.end
         return token
 
-    def _object(self) -> tuple[dict[str, Any], bool]:
+    def _object(self, end: str) -> tuple[dict[str, Any], bool]:
         thing: dict[str, Any] = {}
         self._depth += 1
-        whole = self._depth < _DEEPEST and self._members(thing)
+        whole = self._depth < _DEEPEST and self._members(thing, end)
         self._depth -= 1
         return thing, whole
 
-    def _members(self, thing: dict[str, Any]) -> bool:
+    def _members(self, thing: dict[str, Any], end: str = "}") -> bool:
         """Read members into `thing` up to its bracket; whether there was one, and no loss before it."""
         whole = True
         while not self._stopped and (token := self._peek()) is not None:
-            whole &= _ELIDED.search(self._text, self.at, token.start) is None
-            if token.text == "}":
+            noted = _ELIDED.search(self._text, self.at, token.start) is not None
+            whole &= not noted
+            self.shortened |= self._depth <= 1 and (noted or token.kind == "elision")
+            if token.text == end:
                 self._take()
                 if self._depth or self._ends_here(thing):
                     return whole and bool(self._depth)
@@ -155,6 +165,8 @@ class _Reader:
         self._take()
         self._take()
         value, whole = self._value()
+        if key in _OFFSETS and not whole and self._goes_on():
+            value, whole = UNTOLD, True
         offset = self._depth > 1 and isinstance(value, (dict, list))
         if value is not _LOST and (whole or not offset):  # partitions that are not all there would be miscounted
             thing[key] = value
@@ -162,13 +174,21 @@ class _Reader:
             self.in_part.add(key)
         return whole
 
+    def _goes_on(self) -> bool:
+        """Whether the record goes on behind a value: not where it was cut within it."""
+        following = self._peek()
+        return not self._stopped and following is not None and following.text in (",", "}", ")")
+
     def _value(self) -> tuple[Any, bool]:
         token = self._peek()
         if token is None or token.text in ("}", "]", ")", ","):
             return _LOST, False
         self._take()
         if token.text == "{":
-            return self._object()
+            return self._object("}")
+        if token.kind == "word" and self._opens_with_keywords():
+            self._take()
+            return self._object(")")
         if token.text in ("[", "("):
             return self._list(_ENDS[token.text])
         value = self._plain_value(token)
@@ -217,6 +237,13 @@ class _Reader:
             return _LOST
         return _LOST if len(rest.text) == 3 or not rest.text.isdigit() else float(f"{token.text}.{rest.text}")
 
+    def _opens_with_keywords(self) -> bool:
+        """Whether a bracket follows, and in it a key: `Row(numRowsTotal=10)` says what an object would."""
+        opened = self._peek()
+        inside = self._next(opened.end) if opened is not None and opened.text == "(" else None
+        following = self._next(inside.end) if inside is not None and inside.kind == "word" else None
+        return following is not None and following.text == "="
+
     def _call(self, name: str) -> Any:
         self._take()
         values, whole = self._list(")")
@@ -255,7 +282,7 @@ class _Reader:
         line_end = self._text.find("\n", token.start)
         limit = len(self._text) if line_end < 0 else line_end
         while (following := self._peek()) is not None and following.start < limit:
-            if following.text in (",", "}", "]"):
+            if following.text in (",", "}", "]", ")"):
                 return
             self._take()
             if following.text == "(":

@@ -103,7 +103,7 @@ def _lacking(thing: dict[str, Any], fragment: Fragment) -> Iterator[str]:
         elif part == "timestamp":
             there = as_instant(thing.get(part)) is not None
         elif part == "eventTime":  # events without event time do not have it: it stands before the operators
-            there = part in thing or fragment.whole or "stateOperators" in thing
+            there = part in thing or fragment.whole or ("stateOperators" in thing and not fragment.shortened)
         elif part == "durationMs":
             there = isinstance(thing.get(part), dict) and "triggerExecution" in thing[part]
         else:
@@ -138,8 +138,8 @@ def _event(thing: dict[str, Any], lacks: Iterable[str]) -> Progress | None:
     return event if "numInputRows" in lacks or event.num_input_rows is not None else with_totals(event)
 
 
-_TOLD_BEFORE_IT: Final = "numShufflePartitions"
-"""Spark writes it behind the rows and times of an operator: where it stands, these are there."""
+_BEHIND_THE_ROWS: Final = {"commitTimeMs", "numShufflePartitions"}
+"""Spark writes them behind the rows of an operator: where one stands, the operator was not cut before it."""
 _OF_A_PART: Final = {
     "stateOperators": ("operatorName", "numRowsTotal", "numShufflePartitions", "numStateStoreInstances"),
     "sources": ("description",),
@@ -150,7 +150,7 @@ _OF_A_PART: Final = {
 def _trimmed(part: str, things: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The members of a list that is not all there; an operator that tells its times keeps them: less than the sum."""
     return [
-        each if _TOLD_BEFORE_IT in each else {key: each[key] for key in _OF_A_PART[part] if key in each}
+        each if _BEHIND_THE_ROWS & each.keys() else {key: each[key] for key in _OF_A_PART[part] if key in each}
         for each in things
     ]
 

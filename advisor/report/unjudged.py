@@ -23,6 +23,7 @@ ASYNC_SINCE = "3.4"
 COMMIT_LOG_SINCE = "3.4"
 """Open-source Spark that names a phase for the commit log."""
 _WORTH_TELLING, _LARGE_REST = 0.01, 0.1
+_WORTH_OF_STATE = 0.05
 _MINUTE_MS = 60_000
 _MANY_PARTITIONS, _FEW_ROWS = 50, 10
 _BY_DEFAULT, _FEW_FOR_EACH = 200, 10  # spark.sql.shuffle.partitions; rows for each that are next to none
@@ -51,7 +52,19 @@ def first_batch(window: Window) -> str:
     return (
         f"First batch after a start{others}: {milliseconds(whole)}{of_rows}{': ' if parts else ''}{parts}. "
         f"It is cold{': judge later ones' * (window.facts.value('scheduled_runs') is None)}."
-        f"{f' {partitions}.' if partitions else ''}{_too_old(window)}"
+        f"{f' {partitions}.' if partitions else ''}{_commits(window.cold or window, whole)}{_too_old(window)}"
+    )
+
+
+def _commits(cold: Window, whole: float) -> str:
+    """What committing the state took in the first batch, where that is a part of it worth telling."""
+    each, total = measure(cold, "state_commit_per_task_ms"), measure(cold, "state_commit_task_ms")
+    if not isinstance(each, Estimate) or not isinstance(total, Estimate) or len(cold) != 1:
+        return ""
+    if each.safe < _WORTH_OF_STATE * whole:
+        return ""
+    return (
+        f" Committing the state took its tasks {milliseconds(total.safe)}, {milliseconds(each.safe)} each on average."
     )
 
 

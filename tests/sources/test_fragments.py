@@ -79,8 +79,11 @@ LACKING = {
     "ends in an operator": (TEXT[: TEXT.index('"memoryUsedBytes"')], "stateOperators,sources,sink"),
     "shortened": (elided(TEXT), "eventTime,stateOperators,sources,sink"),
     "shortened by a sign": (elided(TEXT).replace("...", "…"), "eventTime,stateOperators,sources,sink"),
+    "shortened before its operators": (
+        TEXT.replace('  "stateOperators"', '  ...\n  "stateOperators"').replace('"eventTime"', '"x"'),
+        "eventTime",
+    ),
     "shortened by a string": (elided(TEXT).replace("...", '"...",'), "eventTime,stateOperators,sources,sink"),
-    "a name for an offset": (TEXT.replace('"endOffset" : {', '"endOffset" : _END, "x" : {'), "sources"),
     "rows shortened": (re.sub(r'"numInputRows" : .*', "...", TEXT), "numInputRows,sources"),
     "rows shortened, but those of the source": (re.sub(r'  "numInputRows" : .*', "  ...", TEXT, count=1), ""),
     "no timestamp": (re.sub(r'  "timestamp" : .*\n', "", TEXT)[:-2], "timestamp"),
@@ -166,6 +169,65 @@ def test_an_operator_that_is_cut_behind_its_times_keeps_them() -> None:
     assert found.partial == [(11, "stateOperators,sources,sink")]
     (row,) = found.table.to_pylist()
     assert [operator["commit_ms"] for operator in row["operators"]] == [90]
+
+
+OFFSETS = {
+    "a name": '"endOffset" : _END_OFFSET,',
+    "a call": '"endOffset" : json.dumps(end),',
+    "shortened": '"endOffset" : { "orders" : { "0" : 15, ... } },',
+}
+
+
+@pytest.mark.parametrize("offset", OFFSETS.values(), ids=OFFSETS)
+def test_an_offset_that_cannot_be_read_is_there_and_the_rest_of_its_source_is_kept(offset: str) -> None:
+    found = scanned((re.sub(r'"endOffset" : \{.*?\}\s*\},', offset, TEXT, count=1, flags=re.DOTALL)[:-2]).encode())
+    assert found.partial == [(11, "")]
+    (source,) = found.table["sources"].to_pylist()[0]
+    assert (source["end_offset"], source["input_rows"]) == ('"not told"', 10)
+
+
+def test_an_operator_that_is_shortened_keeps_what_stands_in_it() -> None:
+    text = '{"id": "a", "durationMs": {"addBatch": 220, "triggerExecution": 300}, "stateOperators": [{\n…\n%s,\n…\n}]}'
+    found = scanned((text % '"commitTimeMs": 90').encode())
+    (row,) = found.table.to_pylist()
+    assert [(one["commit_ms"], one["rows_total"]) for one in row["operators"]] == [(90, None)]
+
+
+KEYWORDS = """
+    progress = {call}(
+        id="q-7", batchId=4,
+        {length},
+        numInputRows=120,
+        processedRowsPerSecond=80.0,
+        sources=[{call}(description="KafkaV2[Subscribe[a]]", numInputRows=120, metrics={{"lag": "12"}})],
+        stateOperators=[{call}(numRowsTotal=10, commitTimeMs=44)],
+    )
+    return progress
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "length"),
+    [
+        ("SimpleNamespace", "batchDuration=1500"),
+        ("StreamingQueryProgress", 'durationMs={"addBatch": 1100, "triggerExecution": 1500}'),
+        ("Row", "durationMs=Row(addBatch=1100, triggerExecution=1500)"),
+    ],
+)
+def test_calls_with_keywords_are_read_as_objects(call: str, length: str) -> None:
+    found = scanned(KEYWORDS.format(call=call, length=length).encode())
+    assert {*found.partial[0][1].split(",")} - {"durationMs"} == {"timestamp", "eventTime", "sink"}
+    (row,) = found.table.to_pylist()
+    assert (row["trigger_execution_ms"], row["input_rows"]) == (1500, 120)
+    assert [(one["rows_total"], one["commit_ms"]) for one in row["operators"]] == [(10, 44)]
+    assert [dict(one["metrics"]) for one in row["sources"]] == [{"lag": "12"}]
+
+
+def test_a_call_with_keywords_on_one_line_is_read() -> None:
+    text = "Row(id='q-7', batchId=4, numInputRows=120, durationMs=Row(addBatch=1100, triggerExecution=1500), sink=None)"
+    for each in (text, f"[{text}]"):
+        (row,) = scanned(each.encode()).table.to_pylist()
+        assert (row["id"], row["add_batch_ms"]) == ("q-7", 1100)
 
 
 def test_records_that_name_no_batch_are_no_copies_of_each_other() -> None:

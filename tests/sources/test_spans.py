@@ -55,6 +55,11 @@ BOUNDS = (
     "45 s or more",
     "200 - 600 ms",
     "40+",
+    "1 min 20 s+",
+    "1 min 20+ s",
+    "1 min 20-45 s",
+    "1 min 20 to 45 s",
+    "1 min 20 s - 45 s",
 )
 
 

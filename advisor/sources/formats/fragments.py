@@ -15,8 +15,11 @@ REACH = 256 << 10
 _KEY = re.compile(rb"\w+")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
 _BRACKET = re.compile(r"[{}\[\]]")
+_BRACKET_OR_CALL = re.compile(r"[{}\[\]()]")
 _LONG_QUOTES = re.compile(r'"""|\'\'\'')
 _OPENS_WITH_A_KEY = re.compile(r"""\{\s*["']\w+["']\s*:""")
+_KEYWORD = re.compile(r"\s*\w+\s?=\s?(?:[\w\"'{\[(-]|$)")
+_NAMED = re.compile(rb"(?:\w+\()?\w+\s?=")
 _OF_A_RECORD = re.compile(r"""\s*(?:u?["'][^"'\n]*["']?\s*[:,]|\w+\s*:|[{}\[\]]|\.\.\.|…|//|\#|/\*|$)""")
 
 
@@ -89,18 +92,23 @@ def _line(raw: bytes, number: int) -> int:
 def _cleared(raw: bytes, anchor: int, line_start: int) -> str:
     """The text without colours, foreign lines, the marks before each line and the quotes of a word processor."""
     prefix = raw[line_start:anchor]
+    if _KEYWORD.match(raw[anchor : anchor + 40].decode("utf-8", "replace")):
+        prefix = _NAMED.split(prefix, maxsplit=1)[0]  # `Row(id=` is no mark of a comment
     return typewritten(without_marks(foreign_lines_emptied(raw), prefix)).decode("utf-8", "replace")
 
 
 def _beginning(lines: list[str], number: int, column: int) -> tuple[int, int]:
     """(line, column) where the record begins that has a key at (number, column): its bracket, else its first key."""
+    keywords = bool(_KEYWORD.match(lines[number], column))
+    brackets = _BRACKET_OR_CALL if keywords else _BRACKET
     depth, before = 0, _LONG_QUOTES.sub(_blank, lines[number][:column])
     for first in range(number, -1, -1):
-        for bracket in reversed(list(_BRACKET.finditer(_STRING.sub(_blank, before)))):
-            depth += 1 if bracket[0] in "}]" else -1
+        for bracket in reversed(list(brackets.finditer(_STRING.sub(_blank, before)))):
+            depth += 1 if bracket[0] in "}])" else -1
             if depth < 0:
                 return first, bracket.start()
-        if not first or not _is_of_a_record(lines[first - 1]):
+        above = lines[max(0, first - 1)]
+        if not first or not (_is_of_a_record(above) or (keywords and _is_of_a_call(above))):
             return first, _first_quote(before) if first == number else 0
         before = _LONG_QUOTES.sub(_blank, lines[first - 1])
     return number, 0
@@ -108,6 +116,10 @@ def _beginning(lines: list[str], number: int, column: int) -> tuple[int, int]:
 
 def _is_of_a_record(line: str) -> bool:
     return bool(_OF_A_RECORD.match(line) or _OPENS_WITH_A_KEY.search(line)) or line.rstrip().endswith(("{", "["))
+
+
+def _is_of_a_call(line: str) -> bool:
+    return bool(_KEYWORD.match(line)) or line.rstrip().endswith(("(", ")", "),"))
 
 
 def _first_quote(before: str) -> int:

@@ -28,7 +28,7 @@ _DEEPEST = 4
 _WORDS = (b"durationM", b"triggerDetails")
 _RUN_KEY = b'"runId"'
 _ANCHOR = re.compile(
-    rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"'](?!\s{0,9}[\])])|&quot;|&#34;|\xe2\x80\x9d|\s?[:=]\s?\{)"
+    rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"'](?!\s{0,9}[\])])|&quot;|&#34;|\xe2\x80\x9d|\s?[:=]\s?\{|\s?=\s?(?:Row|dict|SimpleNamespace)\()"
 )
 """What asks for the key, as `lastProgress["durationMs"]`, is code."""
 _HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")

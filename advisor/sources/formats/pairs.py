@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from advisor.sources.formats.cells import DURATIONS, Column, are_batches, column_of, record
-from advisor.sources.formats.fragments import Piece
+from advisor.sources.formats.fragments import Piece, piece_around
 from advisor.sources.formats.spans import read_span
 from advisor.sources.harvest import Buffer
 
@@ -16,6 +16,9 @@ _MOST: Final = 1 << 20
 _SIGN: Final = re.compile(
     r"(?i)add[ _]?batch|trigger[ _]?execution|process(?:ed|ing)?[ _]?(?:rows[ _]?per[ _]?second|rate)|input[ _]?rows"
 )
+_KEYWORD: Final = re.compile(r"\w+=[\w\"']")
+_MOST_BEFORE: Final = 4096
+"""Letters before the first figure of a call within which its bracket opens."""
 _APART: Final = 200
 """Letters between two figures of one batch, at most."""
 _LONGEST_SPAN: Final = 40
@@ -62,8 +65,19 @@ def pairs(buffer: Buffer) -> Iterator[Piece]:
         columns = [figure.column for figure in group]
         if are_batches(columns):
             place = group[0].start if place < 0 else place
+            if (piece := _of_a_call(buffer, text, group[0].start)) is not None:
+                yield piece
+                continue
             pieces = record(group[0].start, group[-1].end, ((each.column, each.cell) for each in group), place)
             yield from (piece for piece in pieces if piece.partial.event is not None)
+
+
+def _of_a_call(buffer: Buffer, text: str, at: int) -> Piece | None:
+    """The record that a call with keywords makes, `SimpleNamespace(batchId=4, …)`: also operators, sources."""
+    if not _KEYWORD.match(text, at) or "(" not in text[max(0, at - _MOST_BEFORE) : at]:
+        return None
+    piece = piece_around(buffer, 0, at, len(buffer))
+    return piece if piece is not None and piece.partial.event is not None else None
 
 
 def _groups(text: str) -> Iterator[list[_Figure]]:

@@ -17,13 +17,15 @@ _MS: Final = {unit: ms for ms, units in _UNITS.items() for unit in units}
 _UNIT: Final = "(?:" + "|".join(sorted(_MS, key=len, reverse=True)) + ")"
 _NUMBER: Final = r"(?:\d{1,3}(?:[,. '\u00a0\u202f]\d{3})+|\d{1,19})(?:[.,]\d{1,9})?"
 _PART: Final = re.compile(rf"({_NUMBER})[ \t\u00a0]?({_UNIT})(?![^\W\d])", re.IGNORECASE)
-_OPEN: Final = r"(?!\+|[ \t]{0,2}(?:[-–—~]|â\x80[\x93\x94])[ \t]{0,2}\d|[ \t](?:to|or|bis|bis zu)[ \t])"
+_BOUND: Final = r"(?:\+|[ \t]{0,2}(?:[-–—~]|â\x80[\x93\x94])[ \t]{0,2}\d|[ \t](?:to|or|bis|bis zu)[ \t])"
 """Behind `10+ seconds`, `20-45 s` and `10 to 12 s` stand bounds: none of them is the length. (Also as Latin-1.)"""
-_PARTS: Final = re.compile(rf"{_PART.pattern}(?:[ \t]?{_PART.pattern}){{0,2}}{_OPEN}", re.IGNORECASE)
+_PARTS: Final = re.compile(rf"{_PART.pattern}(?:[ \t]?{_PART.pattern}){{0,2}}", re.IGNORECASE)
+_BOUNDED: Final = re.compile(rf"{_BOUND}|[ \t]?\d{{1,2}}{_BOUND}[ \t]?\d{{0,2}}[ \t]?{_UNIT}(?!\w)", re.IGNORECASE)
+"""What follows a length that is a bound, itself or with its last part: `1 min 20 s+`, `1 min 20-45 s`."""
 _CLOCK: Final = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)(?![\d:])")
 _ISO: Final = re.compile(r"PT(?=\d)(?:(\d{1,4})H)?(?:(\d{1,4})M)?(?:(\d{1,7}(?:\.\d{1,9})?)S)?(?!\w)")
 _PLAIN: Final = re.compile(
-    rf"(\d{{1,3}}(?:,\d{{3}})+|\d{{1,15}})(?:\.0+)?(?![\w%:/]|[.,]\d|[ \t]?{_UNIT}(?!\w)){_OPEN}"
+    rf"(\d{{1,3}}(?:,\d{{3}})+|\d{{1,15}})(?:\.0+)?(?![\w%:/]|[.,]\d|[ \t]?{_UNIT}(?!\w))(?!{_BOUND})"
 )
 _GROUPED: Final = re.compile(r"\d{1,3}(?:([,. '\u00a0\u202f])\d{3})+$")
 _APART: Final = re.compile(rf"(?<=\d) (?=\d{{3}}(?: \d{{3}})* ?ms\b|{_UNIT}(?!\w))", re.IGNORECASE)
@@ -38,6 +40,8 @@ def read_span(text: str) -> tuple[float, int] | None:
         hours, minutes, seconds = (float(part or 0) for part in clock.groups())
         return ((hours * 60 + minutes) * 60 + seconds) * 1000, clock.end()
     if parts := _PARTS.match(text):
+        if _BOUNDED.match(text, parts.end()):
+            return None
         lengths = [_length(number, unit.lower()) for number, unit in _PART.findall(parts[0])]
         known = [length for length in lengths if length is not None]
         return (sum(known), parts.end()) if len(known) == len(lengths) else None
