@@ -761,3 +761,25 @@ def test_real_time_events_tell_the_latency_themselves(tmp_path: Path, event: dic
     assert value(query, "trigger") == "real_time"
     assert (latency.get("p50"), screen.get("unopened"), screen.get("goes_to")) == (p50, None, None)
     assert ("calm" in screen) == (p50 is not None)
+
+
+def test_a_record_without_the_rate_that_a_first_batch_lacks_may_be_one(tmp_path: Path) -> None:
+    shown = (
+        '"numInputRows" : 99,%s "processedRowsPerSecond" : 9.9, '
+        '"durationMs" : {"addBatch" : 9000, "triggerExecution" : 10000}'
+    )
+    for between, doubted in (("", True), (' "inputRowsPerSecond" : 9.8,', False), (" ...,", False)):
+        query = only(told(tmp_path, "Before:", "```", shown % between, "```"))
+        assert query["window"]["batches"] == 1
+        assert (
+            any("may be the first batch after a start" in words for words in query["screen"].get("troubles", ()))
+            is doubted
+        )
+
+
+@pytest.mark.parametrize(("took", "advised"), [(143, 500), (500, 1000), (501, 2000), (1500, 5000)])
+def test_one_batch_advises_no_interval_to_the_millisecond(tmp_path: Path, took: int, advised: int) -> None:
+    query = only(
+        told(tmp_path, pretty(batch(7, triggerExecution=took, addBatch=took - 20, queryPlanning=5, walCommit=5)))
+    )
+    assert query["metrics"]["advised_interval_ms"]["value"] == advised

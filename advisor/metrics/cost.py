@@ -119,8 +119,9 @@ def interval_shortfall_ms(window: Window) -> Windowed:
 def advised_interval_ms(window: Window) -> Windowed:
     """1.3 x the shortest stable interval, or, where that cannot be fitted, 1.3 x p95 of the batch; rounded up.
 
-    Of fewer than ten batches 2 x p95. A tenth of the set interval at least where the sink may keep files of each batch
-    and nobody told the latency that is wanted: ten times as many files are enough for one step.
+    Of fewer than ten batches 2 x p95, rounded up to 1, 2 or 5 times a power of ten: no more is known. A tenth of the
+    set interval at least where the sink may keep files of each batch and nobody told the latency that is wanted: ten
+    times as many files are enough for one step.
     """
     if not len(window):
         return Missing("there are no steady batches")
@@ -131,7 +132,8 @@ def advised_interval_ms(window: Window) -> Windowed:
     safety = SAFETY_OF_FEW if len(window) < FEWEST_FOR_P95 else SAFETY
     # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
     holds = max(1.0, SAFETY * shortest.safe if isinstance(shortest, Estimate) else safety * p95)
-    return Estimate.exactly(rounded_up(max(holds, _for_the_files_ms(window))))
+    needed = max(holds, _for_the_files_ms(window))
+    return Estimate.exactly(_roughly(needed) if len(window) < FEWEST_FOR_P95 else rounded_up(needed))
 
 
 def _for_the_files_ms(window: Window) -> float:
@@ -238,6 +240,12 @@ def rounded_up(ms: float) -> float:
     """The next number of milliseconds with two significant figures."""
     step = 10.0 ** max(0, math.floor(math.log10(max(ms, 1.0))) - 1)
     return math.ceil(ms / step - 1e-9) * step
+
+
+def _roughly(ms: float) -> float:
+    """The next 1, 2 or 5 times a power of ten, in milliseconds."""
+    power = 10.0 ** math.floor(math.log10(max(ms, 1.0)))
+    return next(digit * power for digit in (1, 2, 5, 10) if ms <= digit * power * (1 + 1e-9))
 
 
 def _rows_per_ms(window: Window) -> float:

@@ -24,6 +24,8 @@ PARTS: Final = {
     "sink": "sink",
 }
 """The parts of an event that a record may lack, in Spark's order, and the words for them."""
+INPUT_RATE: Final = "inputRowsPerSecond"
+"""Spark leaves it out of the JSON of the first batch after a start, or it is 0: no batch before it tells since when."""
 _ANY_TIME: Final = "1970-01-01T00:00:00.000Z"
 _SHOWN: Final = 3
 _OF_DURATIONS: Final = re.compile("(?i)duration_?m|add_?batch")
@@ -110,6 +112,15 @@ def _lacking(thing: dict[str, Any], fragment: Fragment) -> Iterator[str]:
             there = thing.get(part) is not None or (part == "numInputRows" and _counted(thing, fragment))
         if not there or (part in fragment.in_part and not (part == "sink" and _names_itself(thing[part]))):
             yield part
+    if _without_the_rate(thing) and fragment.end and not fragment.shortened:
+        yield INPUT_RATE
+
+
+def _without_the_rate(thing: dict[str, Any]) -> bool:
+    """Whether the rate of the rows that came stands not where Spark writes it, between the rows and the other rate."""
+    keys = [*thing]
+    at = keys.index("numInputRows") if "numInputRows" in thing else len(keys)
+    return INPUT_RATE not in thing and keys[at + 1 : at + 2] == ["processedRowsPerSecond"]
 
 
 def _names_itself(sink: object) -> bool:

@@ -12,6 +12,7 @@ from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.numbers import fact_number, fixed_interval_ms, median
 from advisor.metrics.words import milliseconds, number
+from advisor.progress import INPUT_RATE
 from advisor.report.behind import BY_BATCH
 from advisor.report.change import slower
 from advisor.report.judged import Judged
@@ -56,7 +57,7 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
         [] if causes else [*_largest_partition(window), *_readers(window), *_untold_partitions(window)]
     )  # few readers are a guess beside a cause that was found
     told = [words for kinds, words in _troubles(window, changed) if said not in kinds]
-    return list(dict.fromkeys([*grave, *told, *readers, *seen]))
+    return list(dict.fromkeys([*grave, *_perhaps_first(window), *told, *readers, *seen]))
 
 
 def _what_explains(findings: Sequence[Finding], loss: Loss | None) -> Iterator[str]:
@@ -158,6 +159,16 @@ def _untold_partitions(window: Window) -> Iterator[str]:
     words = untold_partitions(window, window, rows)
     if words and add_batch.safe >= LONG_MS and share.safe >= MOST:
         yield f"{words}: the usual cause of a long batch of {number(rows, 'rows')}."
+
+
+def _perhaps_first(window: Window) -> Iterator[str]:
+    """That what was judged may be the first batch after a start: its record lacks the rate that such a one lacks."""
+    if len(window) < FEWEST_BATCHES and INPUT_RATE in (window.executed["partial"][0] or "").split(","):
+        which = "This" if len(window) == 1 else "The first of these"
+        yield (
+            f"{which} may be the first batch after a start, and cold: Spark leaves {INPUT_RATE} out of that "
+            "one's record, and this record lacks it."
+        )
 
 
 def _before_min_partitions(window: Window) -> bool:
