@@ -11,6 +11,7 @@ import pytest
 import advisor
 from advisor.batches import Reading
 from advisor.sources import files
+from advisor.views.in_short import no_step
 from advisor.views.selection import selections
 from tests.cluster.apart import read_apart
 from tests.made import event
@@ -783,3 +784,26 @@ def test_one_batch_advises_no_interval_to_the_millisecond(tmp_path: Path, took: 
         told(tmp_path, pretty(batch(7, triggerExecution=took, addBatch=took - 20, queryPlanning=5, walCommit=5)))
     )
     assert query["metrics"]["advised_interval_ms"]["value"] == advised
+
+
+@pytest.mark.parametrize(
+    ("removed", "watermark", "first"),
+    [
+        (0, "2026-02-17T00:00:00.000Z", True),
+        (0, "2026-03-01T02:06:50.000Z", False),
+        (9, "2026-02-17T00:00:00.000Z", False),
+    ],
+)
+def test_a_watermark_far_behind_comes_before_another_store(
+    tmp_path: Path, removed: int, watermark: str, first: bool
+) -> None:
+    caches = {"loadedMapCacheHitCount": 980, "loadedMapCacheMissCount": 4220}
+    kept = STATE | {"numRowsTotal": 60_000_000, "numRowsRemoved": removed, "customMetrics": caches}
+    durations = {"triggerExecution": 9906, "addBatch": 9291, "latestOffset": 3, "walCommit": 73, "commitOffsets": 80}
+    times = {"watermark": watermark, "max": "2026-03-01T02:07:00.000Z"}
+    shown = batch(7) | {"stateOperators": [kept], "eventTime": times, "durationMs": durations | {"queryPlanning": 91}}
+    path = tmp_path / "asked.txt"
+    path.write_text(pretty(shown), encoding="utf-8")
+    (query,) = advisor.analyze(path).typed.queries
+    assert query.screen.keeps_old_state is first
+    assert no_step(query).startswith("Find out first why the watermark lies so far behind") is first

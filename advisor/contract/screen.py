@@ -99,6 +99,7 @@ class Screen(Entry, frozen=True):
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait, and nobody tells how long:
     the record latency is longer than is told. `unopened`: most of a long batch is addBatch, and nothing that was read
     tells what it does. `undivided`: how long batches took is known, and no phase of them: the records lack durationMs.
+    `keeps_old_state`: the watermark lies far behind the newest event, and no batch removed state.
     """
 
     loss: Loss | None = None
@@ -111,6 +112,7 @@ class Screen(Entry, frozen=True):
     backlog_untold: bool = False
     unopened: bool = False
     undivided: bool = False
+    keeps_old_state: bool = False
     troubles: tuple[str, ...] = ()
     do: Brief | None = None
     also: tuple[StepName, ...] = ()

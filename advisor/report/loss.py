@@ -238,6 +238,12 @@ def long_watermark_wait_ms(window: Window) -> float:
     return 0.0 if short or waits_for_watermark(window) is False else behind
 
 
+def keeps_old_state(window: Window) -> bool:
+    """Whether a watermark far behind may be what keeps the state: rows of it are told, and that none was removed."""
+    held, removed = window.operators["rows_total"], window.operators["rows_removed"]
+    return bool(long_watermark_wait_ms(window) and (held > 0).any() and (removed == 0).all())
+
+
 def _watermark_wait(window: Window, cycle: float, findings: Sequence[Finding]) -> Iterator[Loss]:
     """That results wait for the watermark far longer than for any batch."""
     behind = long_watermark_wait_ms(window)

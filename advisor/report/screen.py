@@ -27,6 +27,7 @@ from advisor.metrics import Estimate, Quantiles, measure, measured
 from advisor.report.behind import files_left
 from advisor.report.first_step import felt
 from advisor.report.judged import Judged
+from advisor.report.loss import keeps_old_state
 from advisor.report.pace import undivided
 from advisor.report.parts import goes_to, within_add_batch
 from advisor.report.troubles import MOST
@@ -57,6 +58,7 @@ def screen(
         backlog_untold=_backlog_untold(window, loss),
         unopened=is_unopened(window),
         undivided=undivided(window),
+        keeps_old_state=keeps_old_state(window),
         troubles=tuple(troubles),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),

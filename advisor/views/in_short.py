@@ -228,6 +228,12 @@ _SHOW_DURATIONS = (
     "which holds it, or bring a log that does (docs/get-a-log.md)."
 )
 
+_WATERMARK_FIRST = (
+    "Find out first why the watermark lies so far behind: a long delay in withWatermark, one of several inputs that is "
+    "late, or a single batch that spans all that time. Here no batch removed state: it goes once the "
+    "watermark has passed it. Only then think of another store, which needs a new checkpoint: see --all."
+)
+
 _NO_NUMBER = ": this may help, but it needs a new checkpoint, and its gain is not known. See --all."
 
 
@@ -236,9 +242,7 @@ def no_step(query: QueryEntry) -> str:
     if not query.window.batches and not any(finding.steps for finding in query.findings):
         return "There is nothing to judge yet."
     if taken := _with_a_new_checkpoint(query):
-        grave = query.screen.loss is not None and query.screen.loss.kind in ("rows_dropped", "state_grows")
-        but = ". It needs a new checkpoint: see --all." if grave else _NO_NUMBER
-        return taken[0].do + but
+        return _WATERMARK_FIRST if query.screen.keeps_old_state else _only_with_a_new_checkpoint(query, taken[0])
     if _waits_for_an_answer(query):
         return "Answer the question below first: which step helps depends on it."
     if query.screen.undivided:
@@ -249,6 +253,11 @@ def no_step(query: QueryEntry) -> str:
     known = f"No rule knows a change{accepted} that would help."
     calm = "This log shows nothing that needs a change."
     return f"{calm if query.screen.calm else known} {_looked_at(query)}".rstrip()
+
+
+def _only_with_a_new_checkpoint(query: QueryEntry, step: Advice) -> str:
+    grave = query.screen.loss is not None and query.screen.loss.kind in ("rows_dropped", "state_grows")
+    return step.do + (". It needs a new checkpoint: see --all." if grave else _NO_NUMBER)
 
 
 def _with_a_new_checkpoint(query: QueryEntry) -> list[Advice]:
