@@ -807,3 +807,33 @@ def test_a_watermark_far_behind_comes_before_another_store(
     (query,) = advisor.analyze(path).typed.queries
     assert query.screen.keeps_old_state is first
     assert no_step(query).startswith("Find out first why the watermark lies so far behind") is first
+
+
+CONSOLE = """-------------------------------------------
+Batch: {}
+-------------------------------------------
++----+-----+
+|word|count|
++----+-----+
+|  of|    4|
++----+-----+
+{}
+"""
+
+
+@pytest.mark.parametrize(("below", "few"), [("", True), ("only showing top 20 rows", False)])
+def test_few_rows_of_the_console_beside_late_batches_name_the_partitions(tmp_path: Path, below: str, few: bool) -> None:
+    late = [BEHIND.format("200 milliseconds", f"{spent} milliseconds") for spent in (9400, 8100)]
+    texts = [CONSOLE.format(number, below) + late[number] for number in (0, 1)]
+    (entry,) = told(tmp_path, *texts)["input"]["falling_behind"]
+    assert ("If the query keeps state or shuffles rows" in entry["says"]) is few
+
+
+def test_a_cut_record_has_the_source_that_the_one_before_it_names(tmp_path: Path) -> None:
+    cut = pretty(batch(8))
+    cut = cut[: cut.index('"sources"') + len('"sources" : [ {')]
+    query = only(told(tmp_path, MARK + pretty(batch(7)), MARK + cut))
+    assert value(query, "source") == "kafka"
+    other = pretty(batch(8) | {"sources": [KAFKA | {"description": "RateStreamV2[rowsPerSecond=5]"}]})
+    query = only(told(tmp_path, MARK + pretty(batch(7)), MARK + other[: other.index('"startOffset"')]))
+    assert value(query, "source") != "kafka"

@@ -129,8 +129,7 @@ def source_kind(description: str) -> str:
 
 
 def _sink_and_source(batches: Batches) -> dict[str, Any]:
-    sink, batch = _last(batches.rows["sink"]), batches.sources["batch"]
-    last = batches.sources.where(batch == batch[-1:])
+    sink, last = _last(batches.rows["sink"]), _last_sources(batches)
     kinds = [source_kind(text or "") for text in last["description"]]
     known = {kind for kind, text in zip(kinds, last["description"], strict=True) if text}
     kafka = [ends for kind, ends in zip(kinds, last["end_offset"], strict=True) if kind == "kafka"]
@@ -140,6 +139,25 @@ def _sink_and_source(batches: Batches) -> dict[str, Any]:
         "source_scheme": _scheme(last["description"]) if known == {"file"} else None,
         "kafka_partitions": sum(map(_partitions, kafka)) or None,
     }
+
+
+def _last_sources(batches: Batches) -> Columns:
+    """The sources of the last batch; where its record was cut, those of the one before it that names all of them.
+
+    Not where the cut one names another.
+    """
+    sources, batch = batches.sources, batches.sources["batch"]
+    last = sources.where(batch == batch[-1:])
+    if not len(last) or not _lacks_sources(batches.rows["partial"][batch[-1]]):
+        return last
+    whole = [number for number in np.unique(batch) if not _lacks_sources(batches.rows["partial"][number])]
+    before = sources.where(batch == whole[-1]) if whole else last
+    others = set(last["description"]) - set(before["description"]) - {None}
+    return last if others else before
+
+
+def _lacks_sources(partial: str | None) -> bool:
+    return "sources" in (partial or "").split(",")
 
 
 def _scheme(descriptions: Iterable[str | None]) -> str | None:

@@ -63,6 +63,11 @@ _CLUES = {
         "The text names an aggregation: its state has as many partitions as spark.sql.shuffle.partitions says, 200 by "
         "default, and each is a task in every batch, however few its rows."
     ),
+    "console": (
+        "The text shows what the console sink wrote, few rows a batch. If the query keeps state or shuffles rows, each "
+        "batch runs as many tasks as spark.sql.shuffle.partitions says, 200 by default, however few its rows: the "
+        "usual cause of a slow batch with few rows."
+    ),
 }
 """What a text around such lines suggests, the likeliest first; one is said."""
 
@@ -118,7 +123,7 @@ def _sentences(
     found = rhythm(late, interval)
     if found is not None and found.every == _TENTH:
         yield _LISTED if "file_sink" in clues else _EVERY_TENTH
-    elif found is None and "first_batch" not in clues:
+    elif found is None and any("first_batch" not in one.clues for one in lines):
         yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
 
 

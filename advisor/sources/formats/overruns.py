@@ -23,6 +23,9 @@ _CLUES = {
     "s3a": re.compile(rb"\bs3a?(?:://|\b)", re.IGNORECASE),
     "shuffle_partitions": re.compile(rb"spark\.sql\.shuffle\.partitions|\+ \d+\) / 200\]"),
     "aggregation": re.compile(rb"\.groupBy\(|outputMode\(\s*[\"'](?:update|complete)", re.IGNORECASE),
+    "console": re.compile(
+        rb"-{20,}[\s#/*|>]{1,20}Batch: \d{1,18}[\s#/*|>]{1,20}-{20,}(?!.*\bonly showing top\b)", re.DOTALL
+    ),
     "file_sink": re.compile(
         rb"writeStream(?:(?!readStream)[^#]){0,500}?format\(\s*[\"'](?:parquet|json|csv|orc|text|avro)\b"
     ),
