@@ -837,3 +837,10 @@ def test_a_cut_record_has_the_source_that_the_one_before_it_names(tmp_path: Path
     other = pretty(batch(8) | {"sources": [KAFKA | {"description": "RateStreamV2[rowsPerSecond=5]"}]})
     query = only(told(tmp_path, MARK + pretty(batch(7)), MARK + other[: other.index('"startOffset"')]))
     assert value(query, "source") != "kafka"
+
+
+@pytest.mark.parametrize(("commit_ms", "told_of"), [(6000, True), (90, False)])
+def test_a_first_batch_tells_what_committing_its_state_took(tmp_path: Path, commit_ms: int, told_of: bool) -> None:
+    first = batch(0, operators=[STATE | {"commitTimeMs": commit_ms}], **FIRST)
+    verdict = only(told(tmp_path, pretty(first)))["verdict"]
+    assert ("Committing the state took its tasks 6.0 s, 3.0 s each on average." in verdict) is told_of

@@ -35,7 +35,7 @@ ARBITRARY = ("flatMapGroupsWithState", "applyInPandasWithState", "transformWithS
 TASKS_AROUND = 2.0
 _TIMERS = 0.9
 """What may be relied on of tasks that ran at once by their times: an attempt that was made again counts twice."""
-NO_COMMIT_TIME = Missing("this Spark version does not report commitTimeMs")
+NO_COMMIT_TIME = Missing("these batches do not report commitTimeMs")
 NO_STORES = Missing("no operator tells its state stores")
 NO_OPERATORS = Missing("partial record: state operators missing")
 

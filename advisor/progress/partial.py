@@ -120,7 +120,8 @@ def _without_the_rate(thing: dict[str, Any]) -> bool:
     """Whether the rate of the rows that came stands not where Spark writes it, between the rows and the other rate."""
     keys = [*thing]
     at = keys.index("numInputRows") if "numInputRows" in thing else len(keys)
-    return INPUT_RATE not in thing and keys[at + 1 : at + 2] == ["processedRowsPerSecond"]
+    told = INPUT_RATE in thing or thing.get("batchId") == 0  # of batch 0 everybody knows
+    return not told and keys[at + 1 : at + 2] == ["processedRowsPerSecond"]
 
 
 def _names_itself(sink: object) -> bool:
