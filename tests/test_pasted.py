@@ -136,7 +136,8 @@ def test_an_interval_is_not_taken_from_one_batch_alone_nor_makes_too_many_files(
 def test_a_step_saves_no_more_wait_than_there_was(tmp_path: Path) -> None:
     row = {"triggerExecution": 240, "addBatch": 180}
     query = only(told(tmp_path, CODE, progress(1, 20_001, 6_000, **row)))
-    assert query["metrics"]["interval_wait_ms"]["value"] == pytest.approx((6_000 - 500) / 2)  # twice the batch, rounded up
+    twice_the_batch_rounded_up = 500
+    assert query["metrics"]["interval_wait_ms"]["value"] == pytest.approx((6_000 - twice_the_batch_rounded_up) / 2)
 
 
 def _durations(**more: int) -> str:
