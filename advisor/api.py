@@ -151,7 +151,7 @@ def analyze_fleet(
         reading = files.read(given, stages=stages, progress=progress)
         found = list(map(fleet.summary, entries_of(reading, judges, asked, metrics=fleet.METRICS)))
         _refuse_absent(asked, limits, found, span(reading.batches))
-        return fleet.report(found, input_of(reading), version=advisor.__version__)
+        return fleet.report(found, input_of(reading, _batches(found)), version=advisor.__version__)
     from advisor import cluster  # noqa: PLC0415
 
     place = None if save_table is None else cluster.Table(str(save_table), incremental)
@@ -169,7 +169,12 @@ def analyze_fleet(
             stages=stages,
         )
     _refuse_absent(asked, limits, judged.entries, judged.span)
-    return fleet.report(judged.entries, input_of(judged.reading, judged.by_jvm), version=advisor.__version__)
+    read = input_of(judged.reading, _batches(judged.entries), judged.by_jvm)
+    return fleet.report(judged.entries, read, version=advisor.__version__)
+
+
+def _batches(found: Iterable[FleetQuery]) -> int:
+    return sum(query.batches for query in found)
 
 
 Engine = Literal["auto", "local", "spark"]

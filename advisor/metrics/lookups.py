@@ -20,12 +20,13 @@ def row_count_wall_ms(window: Window) -> Batchwise:
     A store that does not count says that it holds no rows. Rows that are removed are looked up, too, and left out here.
     """
     operators = window.operators
-    if not len(operators) or any(name not in operators for name in (GET_MS, GETS, PUTS)):
+    told = [operators[name] for name in (GET_MS, GETS, PUTS) if name in operators]
+    if len(told) < 3 or np.isnan(told).all(axis=1).any():
         return UNTOLD
-    gets = operators[GETS]
-    counting = np.where(operators["rows_total"] > 0, np.fmin(operators[PUTS], gets), 0.0)
+    took, gets, puts = told
+    counting = np.where(operators["rows_total"] > 0, np.fmin(puts, gets), 0.0)
     part = np.divide(counting, gets, out=np.zeros(len(gets)), where=gets > 0)
-    return in_waves(window, operators[GET_MS] * part)
+    return in_waves(window, took * part)
 
 
 row_count_share = share_of(row_count_wall_ms, "row_count_share", "counting the state's rows / triggerExecution")

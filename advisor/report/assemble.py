@@ -108,7 +108,7 @@ def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) 
         contract.Report(
             schema_version=SCHEMA_VERSION,
             advisor_version=advisor.__version__,
-            input=input_of(reading, by_jvm),
+            input=input_of(reading, sum(entry.batches for entry in found), by_jvm),
             queries=tuple(sorted(found, key=lambda entry: _pressing(entry, newest))),
         )
     )
@@ -127,8 +127,8 @@ def _by_run(reading: Reading) -> RunBatches:
     return RunBatches(reading.batches, Inside(tables["batch_parts"], tables["stages"]) if reading.inside else None)
 
 
-def input_of(reading: Reading, by_jvm: int = 0) -> Input:
-    """The counts of a reading, and what could not be read of it."""
+def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
+    """The counts of a reading, and what could not be read of it. `batches`: of all runs; on a cluster it holds none."""
     unread = [b for b in reading.broken if b.lacks is None]
     behind = falling_behind(reading.overruns)
     return Input(
@@ -147,17 +147,17 @@ def input_of(reading: Reading, by_jvm: int = 0) -> Input:
             if b.lacks is not None
         ),
         falling_behind=behind,
-        progress_needs=_needs(reading),
+        progress_needs=_needs(reading, batches),
         read_by_jvm=by_jvm,
     )
 
 
-def _needs(reading: Reading) -> str | None:
+def _needs(reading: Reading, batches: int) -> str | None:
     """How to get progress that can be judged; None where some is there, or where nothing asks for it."""
     if reading.overruns and not reading.events:
         return PROGRESS_NEEDS_INFO
     pieces = any(broken.line for broken in reading.broken)  # a file that cannot be opened has none
-    return WHOLE_RECORDS if pieces and not reading.batches.num_rows else None
+    return WHOLE_RECORDS if pieces and not batches and not reading.events else None
 
 
 def _ended(entry: QueryEntry) -> str:
