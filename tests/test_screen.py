@@ -389,3 +389,9 @@ def test_what_may_save_most_of_the_loss_stands_before_a_measured_little(sample: 
     assert query.best_step is not None and query.best_step.step == step
     saves = query.best_step.advice.saves_ms
     assert saves is not None and (saves.expected is not None) is measured
+
+
+def test_a_step_that_waits_for_a_fact_is_not_said_to_need_a_new_checkpoint() -> None:
+    (query,) = advisor.analyze(SAMPLES / "ST004/rows-counted-4.3.0").data["queries"]
+    assert query["best_step"] is None
+    assert query["verdict"].endswith("Which step helps depends on platform, not known for sure.")

@@ -76,7 +76,10 @@ def _saving(step: Advice, batches: int) -> str:
 
 
 def _without_a_step(findings: Sequence[Finding]) -> str:
-    if any(step.legal != "no" for finding in findings for step in finding.steps):
+    steps = [step for finding in findings for step in finding.steps if step.legal != "no"]
+    if held := sorted({fact for step in steps for fact in step.untold_kinds}):
+        return f"Which step helps depends on {' and '.join(held)}, not known for sure."
+    if steps:
         return "The steps that may help need a new checkpoint, and their gain is not known."
     return "No rule knows a step for this that Spark accepts."
 
