@@ -19,6 +19,8 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 """From the least to the worst."""
 LEGAL: tuple[Legal, ...] = get_args(Legal)
 """From what Spark takes to what it refuses."""
+ENDING = ("once", "available_now")
+"""Triggers whose runs take what is there, and end."""
 TAKES: tuple[Takes, ...] = get_args(Takes)
 """From what costs least to what costs most."""
 

@@ -1,6 +1,6 @@
 """The tables that all else is computed from: columns, units, building, de-duplication."""
 
-from advisor.batches.arrays import Columns, instant, lacking, rows_of, whole_seconds
+from advisor.batches.arrays import Columns, in_part, instant, lacking, rows_of, whole_seconds
 from advisor.batches.build import Place, build
 from advisor.batches.chunks import FRESH_EVENTS, Chunks
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
@@ -34,6 +34,7 @@ __all__ = [
     "RunBatches",
     "build",
     "deduplicate",
+    "in_part",
     "instant",
     "lacking",
     "members_of",

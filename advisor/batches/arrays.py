@@ -116,6 +116,11 @@ def lacking(batches: Columns) -> frozenset[str]:
     return frozenset.intersection(*lists) if lists else frozenset()
 
 
+def in_part(batches: Columns, part: str) -> np.ndarray:
+    """Which of these batches' records do not have all of this part, by Spark's name."""
+    return np.array([part in (text or "").split(",") for text in batches["partial"]], dtype=bool)
+
+
 class Members:
     """One row per member of the lists in a column (`operators` or `sources`): `columns`, named as in `frames`.
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from advisor.batches import Columns
+from advisor.batches import Columns, in_part
 from advisor.facts.versions import version_at_least, version_numbers
 
 _FIRST_PHASES: Final = {"commit_offsets_ms": "3.4", "latest_offset_ms": "3.0", "get_end_offset_ms": "2.4"}
@@ -72,10 +72,10 @@ def _missing(executed: Columns, operators: Columns, whole: np.ndarray, full: boo
     if _lacks(executed, whole, "commit_offsets_ms"):
         yield "3.4"
     # it stands at an event's head, which may be cut off or, in a table, left out
-    headed = whole & ~np.isnan(executed["timestamp"]) & ~_without_id(executed)
+    headed = whole & ~np.isnan(executed["timestamp"]) & ~in_part(executed, "id")
     if _lacks(executed, headed, "batch_duration_ms"):
         yield "4.0"
-    if full and not _in_part(executed, "stateOperators") and _without_times(operators):
+    if full and not in_part(executed, "stateOperators").any() and _without_times(operators):
         yield "3.2"
     old = ~np.isnan(executed["get_offset_ms"] + executed["timestamp"]) & np.isnan(executed["batch_id"])
     if old.any():
@@ -87,11 +87,6 @@ def _without_times(operators: Columns) -> bool:
     if np.isnan(operators["rows_total"]).all():
         return False
     return not any(operators["name"]) and bool(np.isnan(operators["commit_ms"]).all())
-
-
-def _in_part(executed: Columns, part: str) -> bool:
-    """Whether a record does not have all of this part: what is not there may have been left out."""
-    return any(part in (text or "").split(",") for text in executed["partial"])
 
 
 def shortened(batches: Columns) -> np.ndarray:
@@ -106,12 +101,6 @@ def shortened(batches: Columns) -> np.ndarray:
 def _unabridged(idle: Columns) -> np.ndarray:
     """Which idle events lack nothing: their few phases do not show whether somebody shortened them."""
     found: np.ndarray = np.array([text is None for text in idle["partial"]], dtype=bool)
-    return found
-
-
-def _without_id(executed: Columns) -> np.ndarray:
-    """Which batches are of records that do not show whose they are."""
-    found: np.ndarray = np.array(["id" in (text or "").split(",") for text in executed["partial"]], dtype=bool)
     return found
 
 

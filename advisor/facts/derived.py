@@ -10,6 +10,7 @@ from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, lo
 from advisor.facts.fact import ORIGINS
 from advisor.facts.names import CONF, EXECUTOR
 from advisor.facts.versions import is_older, platform_of, version_at_least, version_numbers
+from advisor.vocabulary import ENDING
 
 Candidates = dict[str, dict[str, Any]]
 
@@ -148,7 +149,7 @@ def _async_progress(candidates: Candidates) -> None:
     refused = (
         _best(candidates, "stateful") is True
         or _best(candidates, "sink") in _SINKS_WITHOUT_ASYNC
-        or _best(candidates, "trigger") in ("once", "available_now")
+        or _best(candidates, "trigger") in ENDING
     )
     if refused or _before(candidates, _async_since(candidates)):
         _put(candidates, "async_progress", False, "computed")

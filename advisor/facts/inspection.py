@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from advisor.batches import Batches, Columns, lacking
+from advisor.batches import Batches, Columns, in_part, lacking
 from advisor.facts.bounds import version_bounds
 from advisor.facts.fact import Known
 from advisor.facts.trigger import infer_trigger, interval_below, possible_triggers, real_time
@@ -148,16 +148,12 @@ def _last_sources(batches: Batches) -> Columns:
     """
     sources, batch = batches.sources, batches.sources["batch"]
     last = sources.where(batch == batch[-1:])
-    if not len(last) or not _lacks_sources(batches.rows["partial"][batch[-1]]):
+    cut = in_part(batches.rows, "sources")[batch]
+    if not len(last) or not cut[-1]:
         return last
-    whole = [number for number in np.unique(batch) if not _lacks_sources(batches.rows["partial"][number])]
-    before = sources.where(batch == whole[-1]) if whole else last
+    before = last if cut.all() else sources.where(batch == batch[~cut][-1])
     others = set(last["description"]) - set(before["description"]) - {None}
     return last if others else before
-
-
-def _lacks_sources(partial: str | None) -> bool:
-    return "sources" in (partial or "").split(",")
 
 
 def _scheme(descriptions: Iterable[str | None]) -> str | None:

@@ -11,6 +11,7 @@ from advisor.metrics.files import files_taken, files_waiting
 from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median, rank_correlation
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.metrics.slopes import kendall_p_value, theil_sen
+from advisor.vocabulary import ENDING
 from advisor.window import Window
 
 _BEHIND = "metrics:avgMsBehindLatest"
@@ -47,7 +48,7 @@ def utilisation(window: Window) -> Batchwise:
     batches = window.batches
     if window.facts.value("trigger") == "real_time":
         return Missing("in real-time mode a batch lasts as long as its trigger")
-    if window.facts.value("trigger") in ("once", "available_now"):
+    if window.facts.value("trigger") in ENDING:
         return Missing("with a one-shot trigger all rows came before the run")
     duration, since_trigger = batches["trigger_execution_ms"], batches["interval_ms"]
     follows, since_batch = (np.diff(batches[name], prepend=np.nan) for name in ("batch_id", "timestamp"))

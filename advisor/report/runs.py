@@ -33,6 +33,7 @@ from advisor.report.judged import Judged
 from advisor.report.query import RESTARTING, query, state
 from advisor.report.schedule import ShortRun, scheduled, short_run
 from advisor.report.series import series
+from advisor.vocabulary import ENDING
 from advisor.window import Window, executed_window, run_window
 
 NARROW = [
@@ -168,7 +169,7 @@ class RunJudge:
 
     def _with_schedule(self, run: Run, window: Window) -> Window:
         """The window of a query's last run, knowing what its runs show together if each took what was there."""
-        one_shot = window.facts.value("trigger") in ("once", "available_now")
+        one_shot = window.facts.value("trigger") in ENDING
         runs, one = self._short[run.id], short_run(window.executed, one_shot=one_shot)
         if one is not None and window.facts.get("terminated_error") is None:
             runs.append(one)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from advisor.batches import in_part
 from advisor.contract import Changed, Finding, Loss, LossKind
 from advisor.facts import is_older
 from advisor.metrics import Estimate, measure
@@ -163,7 +164,7 @@ def _untold_partitions(window: Window) -> Iterator[str]:
 
 def _perhaps_first(window: Window) -> Iterator[str]:
     """That what was judged may be the first batch after a start: its record lacks the rate that such a one lacks."""
-    if len(window) < FEWEST_BATCHES and INPUT_RATE in (window.executed["partial"][0] or "").split(","):
+    if len(window) < FEWEST_BATCHES and in_part(window.executed, INPUT_RATE)[0]:
         which = "This" if len(window) == 1 else "The first of these"
         yield (
             f"{which} may be the first batch after a start, and cold: Spark leaves {INPUT_RATE} out of that "
