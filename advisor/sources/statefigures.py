@@ -20,7 +20,10 @@ _PARTS: Final = {
     "rocksdbCommitFileSyncLatencyMs": "file sync (the upload)",
 }
 _TIMES: Final = {"allUpdatesTimeMs": "updates", "allRemovalsTimeMs": "removals", "commitTimeMs": "commits"}
-_COUNTS: Final = ("numRowsTotal", "numShufflePartitions", "numStateStoreInstances", "memoryUsedBytes")
+_COUNTS: Final = (
+    "numRowsTotal", "numRowsUpdated", "numRowsRemoved", "numShufflePartitions", "numStateStoreInstances",
+    "memoryUsedBytes",
+)  # fmt: skip
 _NAMES: Final = "|".join((*_COUNTS, *_TIMES, *_PARTS))
 _NUMBER: Final = r"(\d{1,3}(?:,\d{3})+|\d{1,18})(?![\d.]*\d|,\d{3})"
 _FIGURE: Final = re.compile(
@@ -36,10 +39,10 @@ _FEWEST: Final = 2
 
 def state_figures(text: str) -> str | None:
     """What figures of state tell of rows, partitions and of their times against each other; None without figures."""
-    told = [each for each in _operators(text) if len(each) >= _FEWEST]
+    told = [says for each in _operators(text) if len(each) >= _FEWEST and (says := " ".join(_said(each)))]
     if not told:
         return None
-    says = " Another operator: ".join(" ".join(_said(each)) for each in told[:_SHOWN])
+    says = " Another operator: ".join(told[:_SHOWN])
     return f"these are figures of state without durations: {says} How long a batch waits for its state is not told"
 
 
@@ -67,7 +70,7 @@ def _rows_of_a_table(text: str) -> Iterator[Figures]:
 
 
 def _said(figures: Figures) -> Iterator[str]:
-    rows, partitions = figures.get("numRowsTotal"), _partitions(figures)
+    rows, partitions = _rows(figures), _partitions(figures)
     held = [] if rows is None else [f"{rows:,.0f} row{'' if rows == 1 else 's'}"]
     held += [] if partitions is None else [f"in {partitions:,.0f} partition{'' if partitions == 1 else 's'}"]
     if memory := figures.get("memoryUsedBytes"):
@@ -84,6 +87,12 @@ def _said(figures: Figures) -> Iterator[str]:
         told = ", ".join(f"{words} {milliseconds(ms)}" for words, ms in times.items())
         yield f"Summed over tasks: {told}{each}."
     yield from _largest({words: figures[name] for name, words in _PARTS.items() if name in figures})
+
+
+def _rows(figures: Figures) -> float | None:
+    """Rows of the state; None where none are told though some were just written: RocksDB need not count them."""
+    kept = figures.get("numRowsUpdated", 0.0) > figures.get("numRowsRemoved", 0.0)
+    return None if kept and not figures.get("numRowsTotal") else figures.get("numRowsTotal")
 
 
 def _partitions(figures: Figures) -> float | None:

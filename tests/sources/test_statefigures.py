@@ -78,3 +78,14 @@ def test_no_milliseconds_are_promised_of_them(tmp_path: Path) -> None:
 def test_figures_on_one_long_line_are_read_at_once(unit: str) -> None:
     """Patterns that took the square of its length would take minutes here."""
     assert state_figures(unit * (60_000 // len(unit))) is None
+
+
+@pytest.mark.parametrize(("removed", "told"), [(0, "in 200 partitions."), (90, "0 rows in 200 partitions.")])
+def test_a_state_whose_rows_are_not_counted_is_not_told_as_empty(removed: int, told: str) -> None:
+    said = state_figures(json.dumps({**SMALL, "numRowsTotal": 0, "numRowsUpdated": 90, "numRowsRemoved": removed}))
+    assert said is not None
+    assert said.startswith(f"these are figures of state without durations: {told}")
+
+
+def test_changed_rows_alone_say_nothing() -> None:
+    assert state_figures('{"numRowsUpdated": 90, "numRowsRemoved": 3}') is None
