@@ -61,6 +61,7 @@ NAV: dict[str, list[tuple[str, str]]] = {
     "Explanation": [
         ("Reading a report", "docs/reading-a-report.md"),
         ("Measurements", "docs/measurements.md"),
+        ("On logs that others wrote", "docs/logs-of-others.md"),
         ("Dependencies", "docs/dependencies.md"),
         ("Changes", "CHANGELOG.md"),
     ],

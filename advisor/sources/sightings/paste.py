@@ -13,6 +13,7 @@ from advisor.sources.sightings.limits import read_limits
 from advisor.sources.sightings.query import Told, checkpoint, limits
 from advisor.sources.sightings.settings import read_platform, read_settings
 from advisor.sources.sightings.status import read_status
+from advisor.sources.sightings.storage import read_storage
 from advisor.sources.sightings.words import is_past, read_keys, read_words
 
 LONGEST: Final = 64 << 10
@@ -87,6 +88,7 @@ def read_paste(text: str) -> Iterator[Told]:
         *_options(code),
         *read_keys(code),
         *read_limits(code),
+        *read_storage(code),
         *read_status(text),
         *read_settings(code),
     ]
