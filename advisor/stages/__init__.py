@@ -1,9 +1,10 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
+from advisor.stages.inside import LOG_CHECKPOINT, ORIGINS
 from advisor.stages.kinds import kind_of, streams
 from advisor.stages.numbers import SUMS, Numbers
-from advisor.stages.tables import LOG_CHECKPOINT, ORIGINS, tables
+from advisor.stages.tables import tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from advisor.stages.parts import Gap
+from advisor.stages.addbatch import move
+from advisor.stages.inside import Inside
+from advisor.stages.parts import Gap, Idle
 from advisor.stages.tasks import Spans
+from advisor.stages.work import Attempt
+
+_SHORT_MS = 2.0
+"""Between a stage's submission and its tasks there are always some; no other need have held a slot."""
 
 
 class Waits(NamedTuple):
@@ -52,3 +58,41 @@ class Slots:
         ms = float(lengths[held >= max(slots, 1)].sum())
         names = {self._names[whose] for whose in self._whose[first:last][there].tolist()} if ms > 0 else ()
         return Waits(ms, frozenset(names))
+
+
+SlotsOf = Callable[[Spans], Slots]
+"""What held the slots of a log's application."""
+
+
+def put_waits(
+    insides: Sequence[Inside],
+    parts: np.ndarray,
+    idle: Sequence[Idle],
+    names: Mapping[str, str],
+    slots_of: SlotsOf,
+) -> list[set[str]]:
+    """Note in the stages and in the parts what others' tasks held; the names of the others, for each batch."""
+    found: list[set[str]] = [set() for _ in insides]
+    for each in idle:
+        inside, attempt = insides[each.batch], each.attempt
+        if inside.work.origin == "driver_log" or inside.work.spans.alone or each.gap[1] - each.gap[0] < _SHORT_MS:
+            continue
+        waits = slots_of(inside.work.spans).held(each.gap, attempt.slots, inside.batch.id)
+        if waits.ms > 0:
+            move(parts[each.batch], "slots_wait_ms", waits.ms, [each.part])
+            found[each.batch] |= waits.names
+            attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + waits.ms
+            attempt.waited_for = sorted({*attempt.waited_for, *waits.names})
+    for at, inside in enumerate(insides):
+        if inside.work.origin == "driver_log":
+            found[at] = _lined_waits(inside.attempts, parts[at], names)
+    return found
+
+
+def _lined_waits(attempts: Sequence[Attempt], parts: np.ndarray, names: Mapping[str, str]) -> set[str]:
+    """The same where lines told how long stages waited, and the ids of the queries that they waited for."""
+    for attempt in attempts:
+        if attempt.waited_for:
+            move(parts, "slots_wait_ms", attempt.numbers.get("slots_wait_ms", 0.0), ["scheduling_ms"])
+            attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
+    return {name for attempt in attempts for name in attempt.waited_for}
