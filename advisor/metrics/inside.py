@@ -21,8 +21,11 @@ from advisor.window import Window
 NOT_SEEN = Missing(
     "nothing shows the jobs of these batches (--stages reads them from event logs and from logs at INFO)"
 )
+BY_SECONDS = Missing("the log's clock has seconds only")
 NOT_TOLD = Missing("what was read of the jobs of these batches does not tell it")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
+_MOST_UNTOLD = 0.1
+"""Of the batches; these are longer ones, as they waited."""
 OWN_CODE = ("foreach_batch", "foreach")
 """Sinks in which a function of the query's own runs."""
 
@@ -66,11 +69,14 @@ def python_per_row_ms(window: Window) -> Batchwise:
 @batch_metric("ms", phases=("add_batch_ms",))
 def slots_wait_ms(window: Window) -> Batchwise:
     """Waiting for task slots that other queries' tasks held, inside addBatch."""
-    told = of_jobs(window, "slots_wait_ms")
-    if isinstance(told, Missing) or np.nansum(told) > 0 or window.facts.value("slots_shared") is False:
+    told, before = of_jobs(window, "slots_wait_ms"), of_jobs(window, "driver_before_ms")
+    if told is NOT_SEEN or not isinstance(before, Missing) or window.facts.value("slots_shared") is False:
         return told
-    by_seconds = isinstance(of_jobs(window, "driver_before_ms"), Missing)
-    return Missing("the log's clock has seconds only") if by_seconds else told
+    if isinstance(told, Missing) or not np.nansum(told):
+        return BY_SECONDS
+    untold = np.isnan(window.batches["slots_wait_ms"])
+    seldom = untold[~np.isnan(told)].mean() <= _MOST_UNTOLD
+    return np.where(untold, np.nan, told) if seldom else BY_SECONDS
 
 
 @batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"))

@@ -15,7 +15,7 @@ from advisor.stages.columns import BATCH_PARTS, STAGES
 from advisor.stages.inside import Inside, Row, chosen_of, key_of, rows_of, settle_kinds, too_long_of
 from advisor.stages.numbers import NUMBERS, column, matrix
 from advisor.stages.parts import NAMES, PLACE, divide
-from advisor.stages.told import tells_waits, together, told
+from advisor.stages.told import tells_wait, together, told
 from advisor.stages.waits import Slots, SlotsOf, put_waits
 from advisor.stages.work import Attempt, Batch, Work
 
@@ -115,7 +115,7 @@ def _stages_table(chosen: Sequence[Inside]) -> pa.Table:
     pairs = [(inside, attempt) for inside in chosen for attempt in inside.attempts]
     attempts = [attempt for _, attempt in pairs]
     clock = np.array([inside.work.clock for inside, _ in pairs], bool)
-    waits_told = np.array([tells_waits(inside) for inside, _ in pairs], bool)
+    waits_told = np.array([tells_wait(inside.work, attempt) for inside, attempt in pairs], bool)
     numbers = matrix(attempt.numbers for attempt in attempts)
     submitted = np.array([attempt.submitted for attempt in attempts], float)
     columns: dict[str, Any] = {name: column(numbers, name) for name in NUMBERS if name in STAGES.names}

@@ -10,13 +10,21 @@ import numpy as np
 from advisor.stages.inside import Inside
 from advisor.stages.numbers import column, matrix
 from advisor.stages.parts import DRIVER, HOME, PLACE
+from advisor.stages.work import Attempt, Work
 
 
 def tells_waits(inside: Inside) -> bool:
-    """Whether it is known how long stages waited for other queries: by the order of lines, or by the slots' number."""
-    work = inside.work
-    alone = work.spans.alone or all(attempt.slots is not None for attempt in inside.attempts)
-    return work.origin == "driver_log" or (work.tells_waits and alone)
+    """Whether it is known how long all stages of a batch waited for other queries."""
+    return all(tells_wait(inside.work, attempt) for attempt in inside.attempts)
+
+
+def tells_wait(work: Work, attempt: Attempt) -> bool:
+    """Whether it is known how long a stage waited for other queries: by the slots' number, or by the order of lines."""
+    if work.spans.alone:
+        return work.tells_waits
+    if work.origin == "driver_log":
+        return work.clock or not attempt.paused
+    return work.tells_waits and attempt.slots is not None
 
 
 def told(insides: Sequence[Inside], parts: np.ndarray) -> np.ndarray:

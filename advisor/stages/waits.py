@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,11 @@ from advisor.stages.addbatch import move
 from advisor.stages.inside import Inside
 from advisor.stages.parts import Gap, Idle
 from advisor.stages.tasks import Spans
+from advisor.stages.told import tells_waits
 from advisor.stages.work import Attempt
 
+_OFTEN = 0.2
+"""Of the time in which one task less ran: so many ran at once for longer than Spark takes to start the next one."""
 _SHORT_MS = 2.0
 """Between a stage's submission and its tasks there are always some; no other need have held a slot."""
 
@@ -40,8 +44,21 @@ class Slots:
         self._of = {id: whose for whose, id in enumerate(ids)}
         self._names = [names.get(id, id) if id else "a job of no streaming query" for id in ids]
 
-    def held(self, gap: Gap, slots: int | None, query: str | None) -> Waits:
-        """How long in this stretch tasks of others held all slots; nothing if their number is not known."""
+    @cached_property
+    def seen(self) -> int:
+        """The most tasks that ran at once for more than moments: there are so many slots, or more."""
+        ran = self._finish > self._launch
+        held, lengths = _held(self._launch[ran], self._finish[ran])
+        times = np.bincount(held, lengths, 2) if len(held) else np.zeros(2)
+        at_least = np.cumsum(times[::-1])[::-1]
+        seldom = at_least[2:] < _OFTEN * at_least[1:-1]
+        return int(np.argmax(seldom)) + 1 if seldom.any() else len(at_least) - 1
+
+    def held(self, gap: Gap, slots: int | None, query: str | None, *, known: bool = True) -> Waits:
+        """How long in this stretch tasks of others held all slots; nothing if their number is not known.
+
+        `known`: tasks of no query are known to be others'.
+        """
         start, end = gap
         there_at_all = bisect_left(self._launches, end) - bisect_right(self._finishes, start)
         if slots is None or there_at_all < max(slots, 1):
@@ -50,14 +67,19 @@ class Slots:
         last = int(np.searchsorted(self._launch, end))
         launch, finish = self._launch[first:last], self._finish[first:last]
         there = (finish > start) & (self._whose[first:last] != self._of.get(query, -1))
-        launch, finish = np.maximum(launch[there], start), np.minimum(finish[there], end)
-        times = np.concatenate([launch, finish])
-        order = np.lexsort((np.repeat([1, 0], len(launch)), times))
-        held = np.cumsum(np.repeat([1, -1], len(launch))[order])[:-1]
-        lengths = np.diff(times[order])
+        if not known:
+            there &= self._whose[first:last] != self._of.get(None, -1)
+        held, lengths = _held(np.maximum(launch[there], start), np.minimum(finish[there], end))
         ms = float(lengths[held >= max(slots, 1)].sum())
         names = {self._names[whose] for whose in self._whose[first:last][there].tolist()} if ms > 0 else ()
         return Waits(ms, frozenset(names))
+
+
+def _held(launch: np.ndarray, finish: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(how many of these tasks run, for how long) between each two changes of that."""
+    times = np.concatenate([launch, finish])
+    order = np.lexsort((np.repeat([1, 0], len(launch)), times))
+    return np.cumsum(np.repeat([1, -1], len(launch))[order])[:-1], np.diff(times[order])
 
 
 SlotsOf = Callable[[Spans], Slots]
@@ -75,24 +97,34 @@ def put_waits(
     found: list[set[str]] = [set() for _ in insides]
     for each in idle:
         inside, attempt = insides[each.batch], each.attempt
-        if inside.work.origin == "driver_log" or inside.work.spans.alone or each.gap[1] - each.gap[0] < _SHORT_MS:
+        work = inside.work
+        short = each.gap[1] - each.gap[0] < _SHORT_MS
+        if not work.clock or work.spans.alone or short or _over(attempt, each.gap):
             continue
-        waits = slots_of(inside.work.spans).held(each.gap, attempt.slots, inside.batch.id)
+        of_log = slots_of(work.spans)
+        slots = of_log.seen if work.origin == "driver_log" else attempt.slots
+        waits = of_log.held(each.gap, slots, inside.batch.id, known=work.origin != "driver_log")
         if waits.ms > 0:
             move(parts[each.batch], "slots_wait_ms", waits.ms, [each.part])
             found[each.batch] |= waits.names
             attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + waits.ms
             attempt.waited_for = sorted({*attempt.waited_for, *waits.names})
     for at, inside in enumerate(insides):
-        if inside.work.origin == "driver_log":
-            found[at] = _lined_waits(inside.attempts, parts[at], names)
+        if not inside.work.clock:
+            found[at] = _lined_waits(inside, parts[at], names)
     return found
 
 
-def _lined_waits(attempts: Sequence[Attempt], parts: np.ndarray, names: Mapping[str, str]) -> set[str]:
+def _over(attempt: Attempt, gap: Gap) -> bool:
+    """Whether the stage had no task left to start."""
+    return bool(attempt.busy) and gap[0] >= attempt.busy[-1]
+
+
+def _lined_waits(inside: Inside, parts: np.ndarray, names: Mapping[str, str]) -> set[str]:
     """The same where lines told how long stages waited, and the ids of the queries that they waited for."""
-    for attempt in attempts:
-        if attempt.waited_for:
+    waiting = [attempt for attempt in inside.attempts if attempt.waited_for]
+    for attempt in waiting:
+        if tells_waits(inside):
             move(parts, "slots_wait_ms", attempt.numbers.get("slots_wait_ms", 0.0), ["scheduling_ms"])
-            attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
-    return {name for attempt in attempts for name in attempt.waited_for}
+        attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
+    return {name for attempt in waiting for name in attempt.waited_for}

@@ -63,6 +63,8 @@ class Attempt:
     tasks: int | None = None
     slots: int | None = None
     waited_for: Sequence[str] = ()
+    paused: bool = False
+    """Whether it may have waited for others' tasks in a time of which its log does not say how long it was."""
     unseen: int = 0
     """Attempts at its tasks of which is not known when they ran."""
     numbers: Numbers = field(default_factory=Numbers)
@@ -91,6 +93,8 @@ class Work:
         self.attempts: list[Attempt] = []
         self.notes: list[Note] = []
         self.cpus = 1
+        self.at_once = 0
+        """The most tasks that ran at once, as the order of lines tells."""
         self.spans = Spans()
         self._cores: dict[str, int] = {}
         self._cores_since: list[tuple[float, int]] = []

@@ -70,13 +70,14 @@ def _of_log(log: str) -> dict[str, object] | None:
 
 def print_agreement(paths: Sequence[str]) -> None:
     """Where a folder holds both logs of a run: by how much of addBatch the time in jobs differs between them."""
-    rows, found = [], []
+    rows, found, waits = [], [], []
     for place in sorted({Path(one.log).parent for one in expand(paths)}):
         of_driver, events = sorted(place.glob("driver*.log*")), sorted(place.glob("eventlog_*"))
         if of_driver and events:
             off = (_in_jobs(of_driver) - _in_jobs(events)).abs().dropna()
             rows.append((_name(str(place)), len(off), off.median(), off.quantile(0.95)))
             found.append(off)
+            waits.append(pd.concat([_waits(of_driver), _waits(events)], axis=1, join="inner"))
     if found:
         columns = ["run with both logs", "batches", "jobs differ, median", "p95"]
         percent = dict.fromkeys(columns[2:], "{:.1%}".format)
@@ -85,6 +86,13 @@ def print_agreement(paths: Sequence[str]) -> None:
         print(
             f"{len(found)} runs with both logs, {len(differences)} batches: the time in jobs differs by "
             f"{differences.median():.1%} of addBatch at the median, {differences.quantile(0.95):.1%} at p95"
+        )
+        told = pd.concat(waits)
+        of_driver, of_events = told.iloc[:, 0], told.iloc[:, 1].fillna(0)
+        print(
+            f"waits for slots: event logs {of_events.sum():,.0f} ms; driver logs {of_driver.sum():,.0f} ms in the "
+            f"{of_driver.notna().sum()} of {len(told)} stages of which they tell it, where event logs say "
+            f"{of_events[of_driver.notna()].sum():,.0f} ms; at most {(of_driver - of_events).abs().max():,.0f} ms apart"
         )
 
 
@@ -97,6 +105,11 @@ def _in_jobs(logs: Sequence[Path]) -> pd.Series:
     parts = advisor.read_stages(logs, parts=True).set_index(["run_id", "batch_id"])
     around = ["driver_before_ms", "planning_ms", "driver_between_ms", "sink_commit_ms", "driver_after_ms", "driver_ms"]
     return 1 - parts[around].fillna(0).sum(axis=1) / parts["add_batch_ms"].clip(lower=1)
+
+
+def _waits(logs: Sequence[Path]) -> pd.Series:
+    """Of each stage how long it waited for slots."""
+    return advisor.read_stages(logs).set_index(["run_id", "batch_id", "stage", "attempt"])["slots_wait_ms"]
 
 
 def print_shares(table: pd.DataFrame) -> bool:

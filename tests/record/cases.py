@@ -614,6 +614,19 @@ CAUSES = (
         needs=("delta",),
     ),
     Case(
+        "both/two-queries",
+        "driver log and event log of one run: two queries that wait for each other's tasks on three slots",
+        source={**RATE, "numPartitions": "5"},
+        shape=naps(30, "value % 100 = 0"),
+        beside={
+            "source": {**RATE, "rowsPerBatch": "2000", "numPartitions": "6"},
+            "shape": naps(40, "value % 200 = 0"),
+        },
+        conf={"spark.master": "local[3]"},
+        keep=FINE,
+        runs=until(15),
+    ),
+    Case(
         "CL001/2-tasks-on-8-slots",
         "a source read in two tasks by an executor with eight slots",
         shape=naps(20, "value % 100 = 0"),
@@ -762,6 +775,16 @@ CAUSES = (
         expect=("PY001",),
         keep=EVENTS,
         runs=until(25),
+    ),
+    Case(
+        "PY001/python-in-driver-log",
+        "each row goes through a Python function, as the driver log of local mode tells",
+        sparks=(MAIN, THREE),
+        source={**RATE, "rowsPerBatch": "20000"},
+        shape={"name": "in_python"},
+        expect=("PY001",),
+        keep=("text",),
+        runs=until(12),
     ),
     Case(
         "SH002/64-partitions-without-state",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from advisor.sources.harvest import Stretch
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.driverlog import DriverLog, _packed
 from advisor.sources.stages.layout import Layout
+from advisor.sources.stages.rounds import most_at_once
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import PARTS
 
@@ -141,6 +143,51 @@ def test_slots_that_another_query_held_are_told_by_the_order_of_the_lines() -> N
     assert advisor.read_stages(place / "driver.log.gz")["slots"].isna().all()
     waiting = found[found["slots_wait_ms"] > 0]
     assert set(waiting["waited_for"].explode()) == {"beside-a-heavy-query-beside"}
+
+
+def waits_of(path: Path) -> pd.DataFrame:
+    stages = advisor.read_stages(path)
+    return stages.set_index(["run_id", "batch_id", "stage"])[["slots_wait_ms", "waited_for", "wall_ms"]]
+
+
+TWO = SAMPLES / "both/two-queries-4.3.0"
+
+
+def test_waits_between_the_tasks_of_a_stage_are_told_by_a_clock_of_milliseconds() -> None:
+    (log,) = TWO.glob("eventlog_*")
+    both = waits_of(TWO / "driver-ms.log.gz").join(waits_of(log), rsuffix="_by_events")
+    found, expected = both["slots_wait_ms"], both["slots_wait_ms_by_events"]
+    assert found.sum() == pytest.approx(expected.sum(), rel=0.02)
+    assert ((found - expected).abs() <= 20).mean() >= 0.95
+    assert ((found > 0) == (expected > 0)).mean() >= 0.95
+    assert (both["waited_for"].map(list) == both["waited_for_by_events"].map(list)).mean() >= 0.95
+    parts = advisor.read_stages(TWO / "driver-ms.log.gz", parts=True)
+    assert parts[NAMES].sum(axis=1).to_numpy() == pytest.approx(parts["add_batch_ms"].to_numpy())
+    assert parts["slots_wait_ms"].notna().all()
+
+
+@pytest.mark.parametrize("sample", ["both/two-queries-4.3.0", "CL005/beside-a-heavy-query-4.3.0"])
+def test_a_clock_of_seconds_tells_waits_that_lengths_and_order_leave_no_doubt_of(tmp_path: Path, sample: str) -> None:
+    (log,) = (SAMPLES / sample).glob("eventlog_*")
+    (driver,) = (SAMPLES / sample).glob("driver*")
+    by_seconds = re.sub(rb"(?m)^(\d\d/\d\d/\d\d \d\d:\d\d:\d\d)\.\d{3} ", rb"\1 ", gzip.decompress(driver.read_bytes()))
+    (tmp_path / "driver.log").write_bytes(by_seconds)
+    both = waits_of(tmp_path / "driver.log").join(waits_of(log), rsuffix="_by_events")
+    told = both[both["slots_wait_ms"].notna()]
+    assert len(told) > 0.2 * len(both)
+    assert ((told["slots_wait_ms"] - told["slots_wait_ms_by_events"]).abs() <= 50).all()
+    parts = advisor.read_stages(tmp_path / "driver.log", parts=True)
+    assert (parts["too_long"] == 0).all()
+    untold = parts["slots_wait_ms"].isna()
+    assert (parts["together"].map(lambda names: "scheduling+slots_wait" in names) == untold).all()
+
+
+@pytest.mark.parametrize(
+    ("ran", "slots"),
+    [({}, 0), ({1: 5}, 1), ({1: 9, 2: 40, 3: 8}, 2), ({1: 1, 2: 1, 3: 1, 4: 30}, 4), ({1: 20, 2: 3}, 1)],
+)
+def test_a_start_logged_before_the_end_that_made_room_is_no_further_slot(ran: dict[int, int], slots: int) -> None:
+    assert most_at_once(Counter(ran)) == slots
 
 
 # A session's status store.

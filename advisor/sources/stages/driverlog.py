@@ -7,6 +7,7 @@ other in the order of the lines: lengths are Spark's own, and only the driver's 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from heapq import heapreplace
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from advisor.redaction import redact
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.layout import Layout
 from advisor.sources.stages.owners import Place, settle
+from advisor.sources.stages.rounds import Rounds, most_at_once
 from advisor.sources.wrapped import in_json, unwrapped
 from advisor.stages import FAILED, LOCALITIES, LOG_CHECKPOINT, Attempt, Job, Note, Work
 
@@ -74,8 +76,10 @@ class Begun:
     attempts: list[Attempt] = field(default_factory=list)
     leaves: list[Attempt] = field(default_factory=list)
     named: Named | None = None
-    waits: list[tuple[Attempt, set[int]]] = field(default_factory=list)
-    """Stages of it, and the jobs of which tasks ended while the stage had none."""
+    waits: list[tuple[Attempt, Rounds]] = field(default_factory=list)
+    """Stages of it that had tasks to start while tasks of other jobs ended."""
+    now: float = 0.0
+    """When its last stage ended, without a clock that knows milliseconds."""
 
 
 @dataclass(slots=True)
@@ -86,16 +90,17 @@ class _Tasks:
     tasks: int
     begun: Begun | None
     leaf: bool
-    started: int = 0
+    starts: int = 0
     at_once: int = 0
     """The most starts of tasks without another line between them: those of one round of offers."""
     offered: int = 0
-    behind: int = -1
+    rounds: Rounds = field(default_factory=Rounds)
     lengths: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     lost: int = 0
-    others: set[int] = field(default_factory=set)
+    python: list[float] = field(default_factory=list)
+    """Of its tasks' Python workers; NaN if a line may be of another stage."""
 
 
 class DriverLog:
@@ -131,6 +136,9 @@ class DriverLog:
         self._last: Begun | None = None
         self._jobs: list[Begun] = []
         self._tasks: dict[int, _Tasks] = {}
+        self._running = 0
+        self._ran: Counter[int] = Counter()
+        """How many tasks ran when one started, and how often."""
         self._notes: list[tuple[Place, Note]] = []
         self._snapshot_of = ""
         self._snapshot_tasks = 0
@@ -159,6 +167,7 @@ class DriverLog:
     def finish(self, batches: pa.Table) -> Work:
         """All of it, each job with the batch to which it belongs as far as that can be told."""
         self._work.fold()
+        self._work.at_once = most_at_once(self._ran)
         shift = not (self._clock.fine and self._clock.utc)
         settle(self._work, self._jobs, self._notes, self._files, batches, shift=shift)
         return self._work
@@ -182,6 +191,7 @@ class DriverLog:
         self._forget()
         job = Job(number, None, self._now)
         self._last = Begun(job, len(self._jobs), self._place, self._snapshot_of, bool(_BACKGROUND.search(site)))
+        self._last.now = self._now
         self._open[number] = self._last
         self._jobs.append(self._last)
         self._work.jobs.append(job)
@@ -201,7 +211,8 @@ class DriverLog:
             default=None,
         )
         leaf = begun is not None and not begun.ended and not (begun.has_parents and stage == begun.final)
-        self._tasks[stage] = _Tasks(self._now, tasks, begun, leaf)
+        now = self._now if begun is None or self._clock.fine else begun.now
+        self._tasks[stage] = _Tasks(now, tasks, begun, leaf)
         if begun is None:
             return
         if self._snapshot_of:
@@ -221,35 +232,42 @@ class DriverLog:
         if query and tasks.begun and tasks.begun.named is None:
             tasks.begun.named = redact(query.decode()), int(batch)
         if started:
-            tasks.started += 1
             tasks.places.append(_PLACES.get(locality, -1))
-            tasks.offered = tasks.offered + 1 if self._start == tasks.behind else 1
-            tasks.behind = self._start + len(line) + 1
+            tasks.starts += 1
+            tasks.offered = tasks.offered + 1 if self._start == tasks.rounds.behind else 1
             tasks.at_once = max(tasks.at_once, tasks.offered)
+            tasks.rounds.starts(self._start + len(line) + 1)
+            self._running += 1
+            self._ran[self._running] += 1
         elif finished:
             tasks.lengths.append(float(ms))
             tasks.ends.append(self._now)
             if len(self._tasks) > 1 and tasks.begun:
                 self._ended_beside(stage, tasks.begun.number)
+            self._running -= 1
         else:
             tasks.lost += 1
+            self._running -= 1
 
     def _ended_beside(self, stage: int, job: int) -> None:
-        """A task of a job ended: stages of others that have none yet wait for its slot."""
+        """A task of a job ended: stages of others that have tasks to start wait for its slot."""
         for number, tasks in self._tasks.items():
-            if number != stage and not tasks.started:
-                tasks.others.add(job)
+            if number != stage:
+                tasks.rounds.ends(job, self._start, tasks.tasks, self._running)
 
     def _stage_ends(self, kind: bytes, stage: int, ms: float, *, failed: bool) -> None:
         tasks = self._tasks.pop(stage, None)
         if tasks is None:
             return
+        self._running -= tasks.starts - len(tasks.lengths) - tasks.lost
+        begun = tasks.begun
         if self._clock.fine:
             completed = self._now
         else:
             completed = tasks.submitted + ms
             self._now = max(self._now, completed)
-        begun = tasks.begun
+            if begun:
+                begun.now = max(begun.now, completed)
         attempt = Attempt(
             begun.job if begun else None,
             stage,
@@ -269,8 +287,8 @@ class DriverLog:
             begun.attempts.append(attempt)
             if tasks.leaf:
                 begun.leaves.append(attempt)
-            if tasks.others:
-                begun.waits.append((attempt, tasks.others))
+            if tasks.rounds.full:
+                begun.waits.append((attempt, tasks.rounds))
             if stage == begun.final and not failed:
                 begun.job.end = completed
 
@@ -296,7 +314,8 @@ class DriverLog:
             begun.job.end = self._now
             begun.job.start = self._now - ms
         else:
-            begun.job.end = self._now = max(begun.job.start + ms, self._now)
+            begun.job.end = max(begun.job.start + ms, begun.now)
+            self._now = max(self._now, begun.job.end)
         if self._layout.structured and (context := _CONTEXT.search(line)):
             begun.named = redact(context[2].decode()), int(context[1])
 

@@ -25,6 +25,8 @@ _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
 _CLOCKS_MS = 1_000
 """By so much a line may stand before what it tells of; a job that ended earlier than its batch began is none of it."""
+_CLOSE_MS, _CLOSE = 20.0, 0.1
+"""How far apart two bounds of a wait may be that is told: milliseconds, or its share."""
 _LOAD = "rocksdbLoadLatencyMs"
 
 
@@ -103,8 +105,8 @@ def settle(
         for begun in own:
             begun.job.batch = names[begun.number] = event.batch
         _settle_batch(event, own)
-    for begun in jobs:
-        _settle_waits(begun, names)
+    for begun in () if work.clock else jobs:
+        _settle_waits(begun, names, work.at_once)
     for place, note in notes:
         event = events.of(place, None)
         if event:
@@ -242,14 +244,25 @@ def _settle_state(event: _Event, attempts: Sequence[Attempt], leaves: set[int]) 
         attempt.numbers.update({name: ms * share for name, ms in event.sums.items()})
 
 
-def _settle_waits(begun: Begun, names: Mapping[int, Batch]) -> None:
-    """A stage that had no task while those of another query's job ended waited for slots until its first one."""
-    own = begun.job.batch
-    for attempt, jobs in begun.waits:
-        queries = {names[job].id for job in jobs if job in names} - {own.id if own else None}
-        if queries and attempt.busy:
-            attempt.numbers["slots_wait_ms"] = max(0.0, attempt.busy[0] - attempt.submitted)
-            attempt.waited_for = sorted(query for query in queries if query)
+def _settle_waits(begun: Begun, names: Mapping[int, Batch], slots: int) -> None:
+    """A stage with tasks to start while other queries' tasks held all slots, and one of these ended, waited for it.
+
+    So it did in all its time but that of its own tasks: between their sum and the longest one, as they overlap. Where
+    that leaves open how long it waited, or the order of lines whether all slots were held, it cannot be told.
+    """
+    own = begun.job.batch.id if begun.job.batch else None
+    for attempt, rounds in begun.waits:
+        others = {job: full for job, full in rounds.full.items() if job in names and names[job].id != own}
+        full = max(others.values(), default=0)
+        if full < slots - 1 or not others:
+            continue
+        wall = attempt.completed - attempt.submitted
+        least, most = (wall - attempt.numbers.get(name, wall) for name in ("task_ms", "task_max_ms"))
+        if full < slots or not attempt.seen or most - least > max(_CLOSE_MS, _CLOSE * most):
+            attempt.paused = True
+        elif least > 0:
+            attempt.numbers["slots_wait_ms"] = least
+            attempt.waited_for = sorted({names[job].id or "" for job in others} - {""})
 
 
 def _zone(batches: Iterable[tuple[_Event, list[Begun]]]) -> float:
