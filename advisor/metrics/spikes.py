@@ -13,6 +13,9 @@ from advisor.window import PHASES, Window
 
 RHYTHMS = (10, 5, 20, 25, 50, 100, 2, 3, 4, 6, 8, 15, 30, 40)
 """Intervals that are looked for, Spark's and Delta's default first."""
+_EVERY = np.array(RHYTHMS)[:, np.newaxis]
+_FIRST_PLACE = np.cumsum(_EVERY, axis=0) - _EVERY
+"""Where the places of each interval begin, those of all put in one row."""
 FEWEST_SPIKES = 3
 SPIKE_FACTOR = 1.5  # a spike takes at least this many times the median of the other batches
 MOST_MISSED = 0.2  # of the batches in the rhythm that are no spikes
@@ -50,10 +53,9 @@ def _found(window: Window) -> tuple[int, float] | None:
     run = window.executed
     told = np.flatnonzero(~np.isnan(run["trigger_execution_ms"] + run["batch_id"]) & (run["input_rows"] != 0))
     ids, times = run["batch_id"][told], _beside_neighbours(run["trigger_execution_ms"][told])
-    if not _may_spike(times):
-        return None
+    possible = _may_be(ids, times)
     for tried, every in enumerate(RHYTHMS, 1):
-        if len(ids) < FEWEST_SPIKES * every:
+        if len(ids) < FEWEST_SPIKES * every or every not in possible:
             continue
         places = ids % every
         offset = _slowest(places, times)
@@ -63,12 +65,20 @@ def _found(window: Window) -> tuple[int, float] | None:
     return None
 
 
-def _may_spike(times: np.ndarray) -> bool:
-    """Whether enough are slow for any rhythm; the others are at least half of all, their median no less than p25."""
-    ordered = np.sort(times)
-    return len(times) >= FEWEST_SPIKES and bool(
-        ordered[-FEWEST_SPIKES] >= SPIKE_FACTOR * ordered[(len(times) - 1) // 4]
-    )
+def _may_be(ids: np.ndarray, times: np.ndarray) -> set[int]:
+    """The rhythms that have a place with spikes enough, told of all at once; each of them is looked at more closely.
+
+    A spike takes a factor of the median of the others. These are at least half of all, their median no less than p25.
+    """
+    if len(times) < FEWEST_SPIKES:
+        return set()
+    slow = times >= SPIKE_FACTOR * np.sort(times)[(len(times) - 1) // 4]
+    if slow.sum() < FEWEST_SPIKES:
+        return set()
+    places = _FIRST_PLACE + (ids % _EVERY).astype(np.intp)
+    count, spikes = (np.bincount(some.ravel(), minlength=sum(RHYTHMS)) for some in (places, places[:, slow]))
+    enough = (count >= FEWEST_SPIKES) & (spikes >= (1 - MOST_MISSED) * count)
+    return set(_EVERY[np.logical_or.reduceat(enough, _FIRST_PLACE.ravel())].ravel().tolist())
 
 
 def _slowest(places: np.ndarray, times: np.ndarray) -> float:
