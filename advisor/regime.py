@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.batches import instant
+from advisor.numbers import middle, ranks
 from advisor.window import Window
 
 FEWEST_IN_REGIME = 15  # batches that a regime needs on each side of its change point
@@ -62,7 +63,7 @@ def steady_rise(series: np.ndarray) -> float:
 def slope_by_thirds(series: np.ndarray) -> float:
     """Rise from one value to the next, between the medians of the first and the last third (Tukey's resistant line)."""
     third = max(1, len(series) // 3)
-    return float(np.median(series[-third:]) - np.median(series[:third])) / max(1, len(series) - third)
+    return (middle(series[-third:]) - middle(series[:third])) / max(1, len(series) - third)
 
 
 def _lasts(window: Window, at: int) -> bool:
@@ -104,16 +105,9 @@ def change_point(series: np.ndarray) -> int | None:
     at = int(np.argmax((u / np.sqrt(t * (n - t)))[possible])) + FEWEST_IN_REGIME
     inside = u[possible]
     p = 2 * np.exp(-6 * float(inside.max()) ** 2 / (float(n) ** 3 + float(n) ** 2))
-    old, new = np.median(series[:at]), np.median(series[at:])
+    old, new = middle(series[:at]), middle(series[at:])
     differs = max(old, new) >= REGIME_RATIO * min(old, new) and abs(new - old) >= REGIME_MS
     return _parted(series, old, new, possible) if p < REGIME_P and differs else None
-
-
-def ranks(values: np.ndarray) -> np.ndarray:
-    """The rank of each value from 1; equal ones share the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    shared: np.ndarray = (np.cumsum(counts) - (counts - 1) / 2)[place]
-    return shared
 
 
 def _parted(series: np.ndarray, old: float, new: float, possible: slice) -> int:

@@ -14,6 +14,7 @@ from advisor import batches as tables
 from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of, whole_seconds
 from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
+from advisor.numbers import middle, zero_filled
 
 if TYPE_CHECKING:
     from advisor.facts import Facts
@@ -196,7 +197,7 @@ def _timed(executed: Columns, held_back: np.ndarray) -> Columns:
 
 def _outlasted(executed: Columns) -> np.ndarray:
     """Which batches have phases that together outlast their trigger, which holds them."""
-    phases = np.nansum([executed[phase] for phase in PHASES], axis=0)
+    phases = zero_filled(np.array([executed[phase] for phase in PHASES])).sum(axis=0)
     found: np.ndarray = phases > longest(executed["trigger_execution_ms"])
     return found
 
@@ -264,7 +265,7 @@ def cold(executed: Columns) -> np.ndarray:
     duration = executed["trigger_execution_ms"]
     later = duration[min(LONGEST_WARM_UP, len(duration) // 2) :]
     known = later[~np.isnan(later)]
-    usual = np.median(known) if len(known) else np.nan
+    usual = middle(known)
     slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= WARM_UP_FACTOR * usual)
     marked[: _last_of_warm_up(slow) + 1] = True
     return marked

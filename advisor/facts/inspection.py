@@ -15,6 +15,7 @@ from advisor.batches import Batches, Columns, in_part, lacking
 from advisor.facts.bounds import version_bounds
 from advisor.facts.fact import Known
 from advisor.facts.trigger import infer_trigger, interval_below, possible_triggers, real_time
+from advisor.numbers import zero_filled
 from advisor.stages import LOG_CHECKPOINT
 
 _CHANGELOG_BATCHES: Final = 5
@@ -221,8 +222,8 @@ def _changelog(operators: Columns) -> bool | None:
         return None
     parts = [operators[name] for name in _SNAPSHOT_LATENCIES if name in operators]
     updated = (operators["rows_updated"] > 0) & ~np.isnan(parts[0])
-    batches, batch = np.unique(operators["batch"][updated], return_inverse=True)
-    work = np.bincount(batch, np.nansum(parts, axis=0)[updated], len(batches))
+    batch = operators["batch"][updated]
+    work = np.bincount(batch, zero_filled(np.array(parts)).sum(axis=0)[updated])[np.bincount(batch) > 0]
     return bool(np.sort(work)[len(work) // 2] == 0) if len(work) >= _CHANGELOG_BATCHES else None
 
 

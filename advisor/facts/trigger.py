@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from advisor.batches import Columns, whole_seconds
 from advisor.facts.fact import Known
+from advisor.numbers import middle, sorted_quantile
 
 _WAITS: Final = 10
 """Starts after a wait that are needed before their alignment says something."""
@@ -77,7 +78,8 @@ def possible_triggers(executed: Columns, sources: Columns, source: str) -> tuple
     least five seconds. `sources`: one row per batch and source.
     """
     data = executed["input_rows"] > 0
-    batches = len(np.unique(executed["batch_id"][data]))
+    numbers = executed["batch_id"][data]
+    batches = len(set(numbers[~np.isnan(numbers)].tolist())) + bool(np.isnan(numbers).any())
     at_once = 2 if source in _AT_A_BLOW else np.inf  # a batch that was not finished before the start comes first
     excluded = {
         "once": batches > 1 or (executed["input_rows_per_second"] > 0).any(),
@@ -223,7 +225,9 @@ def _by_rate(executed: Columns) -> npt.NDArray[np.float64]:
 def _before(executed: Columns) -> npt.NDArray[np.float64]:
     """Of each batch how long the one before took; NaN where that is not there."""
     length = executed["trigger_execution_ms"]
-    return np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(length, 1), np.nan)
+    before = np.full(len(length), np.nan)
+    before[1:] = np.where(np.diff(executed["batch_id"]) == 1, length[:-1], np.nan)
+    return before
 
 
 def _every(interval: int, origin: str = "progress") -> dict[str, Known]:
@@ -299,14 +303,14 @@ def _interval(starts: Millis, pauses: Millis) -> int | None:
         return None
     after = starts[1:][waited]
     steps = np.diff(starts)[waited]
-    shortest = np.median(steps) if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
+    shortest = middle(steps) if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
     candidates = sorted((each for each in _candidates(steps) if each >= shortest), reverse=True)
     return next((each for each in candidates if _aligned(after, each) and _reached(pauses, starts, each)), None)
 
 
 def _candidates(steps: Millis) -> set[int]:
     """Usual intervals, and the usual step between starts rounded to what a person writes."""
-    usual = int(np.median(steps))
+    usual = int(middle(steps))
     rounded = {round(usual / unit) * unit for unit in (10, 50, 100, 500, 1000)}
     return {each for each in rounded | set(_USUAL_MS) if each >= 5 * LATE_MS}
 
@@ -325,6 +329,7 @@ def _at_once(durations: Millis, pauses: Millis) -> bool:
     """Whether every batch started as soon as the one before was done, and not before: that clock stands."""
     if len(pauses) < 2 * _WAITS:
         return False
-    allowed = max(AT_ONCE_MS, 0.15 * float(np.median(durations)))
-    soonest, latest = np.quantile(pauses, (0.1, 0.9))
+    allowed = max(AT_ONCE_MS, 0.15 * middle(durations))
+    ordered = np.sort(pauses)
+    soonest, latest = sorted_quantile(ordered, 0.1), sorted_quantile(ordered, 0.9)
     return bool(-allowed <= soonest and latest <= allowed)

@@ -10,10 +10,11 @@ import numpy as np
 
 from advisor.metrics.flow import backlog_rows, reread_factor, rows_taken
 from advisor.metrics.inside import of_jobs
-from advisor.metrics.numbers import fact_number, zero_filled
+from advisor.metrics.numbers import fact_number
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
 from advisor.metrics.state import slots
+from advisor.numbers import zero_filled
 from advisor.window import Window
 
 DEFAULT_WAIT_MS = 500.0

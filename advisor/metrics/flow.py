@@ -11,6 +11,7 @@ from advisor.metrics.files import files_taken, files_waiting
 from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median, rank_correlation
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.metrics.slopes import kendall_p_value, theil_sen
+from advisor.numbers import middle, total
 from advisor.vocabulary import ENDING
 from advisor.window import Window
 
@@ -157,8 +158,8 @@ def _age(window: Window, waiting: np.ndarray, taken: np.ndarray) -> np.ndarray |
     if not any_above_zero(waiting):
         return waiting
     interval = window.batches["interval_ms"]
-    passed = float(np.nansum(interval[~np.isnan(taken)]))
-    pace = float(np.nansum(taken)) / passed if passed > 0 else 0.0
+    passed = total(interval[~np.isnan(taken)])
+    pace = total(taken) / passed if passed > 0 else 0.0
     return waiting / pace if pace > 0 else Missing("the pace of the query is not known")
 
 
@@ -328,7 +329,7 @@ def _arriving(window: Window) -> float | None:
     rows, backlog = rows_taken(window), backlog_rows(window)
     if not isinstance(backlog, np.ndarray) or len(rows) < 2:
         return None
-    return float((np.nansum(rows[1:]) + backlog[-1] - backlog[0]) / (len(rows) - 1))
+    return float((total(rows[1:]) + backlog[-1] - backlog[0]) / (len(rows) - 1))
 
 
 def keeps_up(window: Window, ms: float) -> bool:
@@ -400,4 +401,4 @@ def _thinned(values: np.ndarray) -> np.ndarray:
     """The values, or the medians of MOST_POINTS groups of neighbours."""
     if len(values) <= MOST_POINTS:
         return values
-    return np.array([np.median(group) for group in np.array_split(values, MOST_POINTS)])
+    return np.array([middle(group) for group in np.array_split(values, MOST_POINTS)])

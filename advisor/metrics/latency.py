@@ -8,12 +8,13 @@ import numpy as np
 
 from advisor.metrics.event_time import watermark_delay_ms
 from advisor.metrics.flow import backlog_ms
-from advisor.metrics.numbers import fact_number, median, zero_filled
+from advisor.metrics.numbers import fact_number, median
 from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles, Windowed, remembered, window_metric
 from advisor.metrics.spikes import rhythm
 from advisor.metrics.state import ARBITRARY, partitions, state_commit_per_task_ms, state_waves_excess_ms
 from advisor.metrics.words import milliseconds
+from advisor.numbers import zero_filled
 from advisor.window import Window
 
 VISIBLE_BEFORE_END = 1 / 3

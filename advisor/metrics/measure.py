@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from advisor.metrics.numbers import known, sorted_quantile, sorted_quantiles
+from advisor.metrics.numbers import known, sorted_quantiles
 from advisor.metrics.registry import AnyMetric, BatchMetric, Batchwise, Bounds, Estimate, Missing, Quantiles, Windowed
+from advisor.numbers import sorted_quantile
 from advisor.window import Window
 
 _PLAIN: dict[str, Callable[[np.ndarray], float]] = {

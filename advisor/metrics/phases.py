@@ -7,7 +7,6 @@ import numpy as np
 from advisor.batches import PHASES as COLUMNS
 from advisor.facts import is_older
 from advisor.facts.bounds import ALWAYS, shortened
-from advisor.metrics.numbers import zero_filled
 from advisor.metrics.registry import (
     BatchMetric,
     Batchwise,
@@ -19,6 +18,7 @@ from advisor.metrics.registry import (
     batch_metric,
     window_metric,
 )
+from advisor.numbers import middle, zero_filled
 from advisor.window import PHASES, Window
 
 DISCOVERY = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms", "set_offset_range_ms")
@@ -78,7 +78,7 @@ def sources_asked(window: Window) -> Windowed:
     """Sources of the query, each of which the driver asks for new data before a batch."""
     per_batch = np.bincount(window.sources["batch"].astype(int), minlength=len(window)) if len(window) else np.zeros(0)
     told = per_batch[per_batch > 0]
-    return Estimate.exactly(float(np.median(told))) if len(told) else Missing("the sources are not known")
+    return Estimate.exactly(middle(told)) if len(told) else Missing("the sources are not known")
 
 
 @batch_metric("ms", phases=DISCOVERY)

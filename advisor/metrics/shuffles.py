@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.metrics.inside import NOT_SEEN
-from advisor.metrics.numbers import zero_filled
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric
 from advisor.metrics.tasks import NO_SLOTS, at_once, of_kind, per_batch, spread
+from advisor.numbers import zero_filled
 from advisor.window import Window
 
 MOST_FILES, MANY_FILES = 200.0, 20.0

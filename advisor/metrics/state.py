@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from advisor.batches import Columns
-from advisor.metrics.numbers import any_above_zero, fact_number, known, zero_filled
+from advisor.metrics.numbers import any_above_zero, fact_number, known
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import (
     Batchwise,
@@ -19,6 +19,7 @@ from advisor.metrics.registry import (
     remembered,
     window_metric,
 )
+from advisor.numbers import middle, zero_filled
 from advisor.window import Window
 
 SNAPSHOT_PARTS = (
@@ -88,7 +89,7 @@ def shown_by_caches(operators: Columns, later: np.ndarray) -> np.ndarray:
     partitions; half of them where the operator loads once. Only multiples of the default are believed.
     """
     counted = [operators[name] for name in CACHE_COUNTERS if name in operators]
-    loads = np.nansum(counted, axis=0) if counted else np.zeros(len(operators))
+    loads = zero_filled(np.array(counted)).sum(axis=0) if counted else np.zeros(len(operators))
     least = np.divide(loads, 2 * later, out=np.full(len(loads), np.nan), where=later > 0)
     rounded = DEFAULT_PARTITIONS * np.ceil(least / DEFAULT_PARTITIONS)
     return np.where(
@@ -132,7 +133,7 @@ def least_slots(window: Window) -> float:
     known_ones = seen if seen is not None and seen >= 1 and not slots_are_shared(window) else 1.0
     add_batch = window.batches["add_batch_ms"][window.operators["batch"]]
     at_once = known(task_ms(window) / np.where(add_batch > 0, add_batch, np.nan))
-    return max(known_ones, float(np.ceil(np.median(at_once) * _TIMERS))) if len(at_once) else known_ones
+    return max(known_ones, float(np.ceil(middle(at_once) * _TIMERS))) if len(at_once) else known_ones
 
 
 def slots_are_shared(window: Window) -> bool:
@@ -173,7 +174,7 @@ def snapshot_commit_wall_ms(window: Window) -> Batchwise:
     """Flush, compaction, checkpoint and file sync of RocksDB commits as wall time: together, most of a commit."""
     parts = [window.operators[name] for name in SNAPSHOT_PARTS if name in window.operators]
     known = np.array(parts or [np.full(len(window.operators), np.nan)])
-    summed = np.where(np.isnan(known).all(axis=0), np.nan, np.nansum(known, axis=0))
+    summed = np.where(np.isnan(known).all(axis=0), np.nan, zero_filled(known).sum(axis=0))
     return in_waves(window, np.where(np.isnan(summed), np.nan, np.fmin(summed, window.operators["commit_ms"])))
 
 
@@ -207,7 +208,7 @@ def state_partitions(window: Window) -> Batchwise:
 def state_stores(window: Window) -> Windowed:
     """State stores that a batch opens, of all operators together (median)."""
     told = known(per_batch(window, window.operators["store_instances"]))
-    return Estimate.exactly(float(np.median(told))) if len(told) else NO_STORES
+    return Estimate.exactly(middle(told)) if len(told) else NO_STORES
 
 
 @window_metric("ratio", "count")
@@ -261,7 +262,8 @@ def _beyond_first_wave(window: Window, task: np.ndarray) -> np.ndarray:
 def task_ms(window: Window) -> np.ndarray:
     """What each operator's tasks report: updates, removals and commit. Updates hold what the tasks read, too."""
     parts = [window.operators[name] for name in ("all_updates_ms", "all_removals_ms", "commit_ms")]
-    return np.where(np.isnan(parts).all(axis=0), np.nan, np.nansum(parts, axis=0))
+    untold = np.isnan(parts)
+    return np.where(untold.all(axis=0), np.nan, np.where(untold, 0.0, parts).sum(axis=0))
 
 
 def arbitrary(window: Window) -> np.ndarray:

@@ -8,10 +8,11 @@ import numpy as np
 from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.flow import reread_factor
 from advisor.metrics.inside import NOT_SEEN, NOT_TOLD
-from advisor.metrics.numbers import fact_number, mean, median, zero_filled
+from advisor.metrics.numbers import fact_number, mean, median
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, remembered, window_metric
 from advisor.metrics.spikes import rhythm
+from advisor.numbers import zero_filled
 from advisor.window import Window
 
 SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage

@@ -14,6 +14,7 @@ from advisor.metrics.labels import label
 from advisor.metrics.numbers import known
 from advisor.metrics.phases import DATABRICKS, DISCOVERY, OFFSET_LOG, hides_commit_log, summed
 from advisor.metrics.spikes import Rhythm, rhythm
+from advisor.numbers import total
 from advisor.window import PHASES, Window
 
 LEAST_PART = 0.02  # of all batch time: what takes less is not told
@@ -42,13 +43,13 @@ def goes_to(window: Window) -> list[Part]:
     others = ~found.slow if isinstance(found, Rhythm) else ~np.isnan(duration)
     if not isinstance(found, Rhythm):
         others &= window.middle
-    whole = float(np.nansum(duration if isinstance(found, Rhythm) else duration[others]))
+    whole = total(duration if isinstance(found, Rhythm) else duration[others])
     count = len(window) if isinstance(found, Rhythm) else max(1, int(others.sum()))
-    parts = {kind: float(np.nansum(summed(window, columns)[others])) for kind, columns in _GROUPS.items()}
-    parts["other"] += float(np.nansum(window.batches["other_phases_ms"][others]))
+    parts = {kind: total(summed(window, columns)[others]) for kind, columns in _GROUPS.items()}
+    parts["other"] += total(window.batches["other_phases_ms"][others])
     parts[_rest(window)] = parts.get(_rest(window), 0.0) + _in_no_phase(window, others)
     if isinstance(found, Rhythm):
-        parts["spikes"] = float(np.nansum(duration[found.slow]))
+        parts["spikes"] = total(duration[found.slow])
     return _told({kind: ms / count for kind, ms in parts.items()}, whole / count)
 
 
@@ -93,7 +94,7 @@ def _in_no_phase(window: Window, counted: np.ndarray) -> float:
     """The time of these batches in no phase, all of them together; nothing of those that somebody shortened."""
     told = counted & ~shortened(window.batches)
     named = summed(window, tuple(PHASES)) + window.batches["other_phases_ms"]
-    return max(0.0, float(np.nansum((window.batches["trigger_execution_ms"] - named)[told])))
+    return max(0.0, total((window.batches["trigger_execution_ms"] - named)[told]))
 
 
 def _rest(window: Window) -> LossKind:
