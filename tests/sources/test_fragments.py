@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pprint import pformat
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,36 @@ def test_records_that_are_all_cut_before_their_whole_are_as_long_as_their_phases
     found = scanned("".join(f"26/03/01 02:00:00 INFO x: made progress: {each}\n" for each in records).encode())
     assert found.table["batch_id"].to_pylist() == list(range(20))
     assert all("the sum of the phases is taken" in reason for reason in found.reasons)
+
+
+def without(part: str, events: list[dict[str, object]]) -> list[dict[str, object]]:
+    return [{key: value for key, value in each.items() if key != part} for each in events]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda events: "\n".join(json.dumps(each) for each in events),
+        lambda events: "\n".join(json.dumps(each, indent=2) for each in events),
+        lambda events: json.dumps({"app": "ingest", "metrics": events[0]}, indent=4),
+        lambda events: f"it printed {events!r}",
+    ],
+    ids=["JSON lines", "pretty", "inside another object", "a printed list"],
+)
+@pytest.mark.parametrize("misspelt", [False, True])
+def test_a_whole_record_that_leaves_its_state_out_is_not_that_of_a_query_without(form: Any, misspelt: bool) -> None:
+    events = without("stateOperators", made(2))
+    if misspelt:
+        events = [{**each, "stateOperator": [{"numRowsTotal": 40}]} for each in events]
+    found = scanned(form(events).encode())
+    assert found.batch_ids == []
+    assert found.partial
+    assert {lacks for _, lacks in found.partial} == {"stateOperators"}
+
+
+def test_a_record_with_no_state_operator_is_whole() -> None:
+    events = [{**each, "stateOperators": []} for each in made(2)]
+    assert scanned("\n".join(json.dumps(each) for each in events).encode()).batch_ids == [10, 11]
 
 
 def test_a_map_of_durations_is_told_as_one() -> None:

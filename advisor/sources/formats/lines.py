@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor.progress import UNUSUAL, decode_usual
-from advisor.sources.formats.loose import LONGEST_EVENT, find_events
+from advisor.sources.formats.loose import LONGEST_EVENT, find_events, keep, tells_of_state
 from advisor.sources.harvest import Buffer, Harvest
 
 
@@ -26,10 +26,17 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
             if not final:
                 return start
             stop = size
+        line = buffer[start : min(stop, start + LONGEST_EVENT)]
         try:
-            harvest.add(decode_usual(buffer[start : min(stop, start + LONGEST_EVENT)]), start, stop)
+            event = decode_usual(line)
         except UNUSUAL:
             _read_loosely(buffer, start, stop, harvest)
+        else:
+            if event.state_operators or tells_of_state(line):
+                harvest.add(event, start, stop)
+            else:
+                for found in find_events(buffer, start, stop):
+                    keep(found, harvest)
         start = stop + 1
     return min(start, size)
 

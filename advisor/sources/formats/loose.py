@@ -27,6 +27,7 @@ _DEEPEST = 4
 
 _WORDS = (b"durationM", b"triggerDetails")
 _RUN_KEY = b'"runId"'
+_OF_STATE = b"stateOperators"
 _ANCHOR = re.compile(
     rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"'](?!\s{0,9}[\])])|&quot;|&#34;|\xe2\x80\x9d|\s?[:=]\s?\{|\s?=\s?(?:Row|dict|SimpleNamespace)\()"
 )
@@ -74,6 +75,14 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
         return max(last, end - _LOOK_BACK)
     _note_torn(buffer, last, end, harvest)
     return end
+
+
+def keep(found: Found, harvest: Harvest) -> None:
+    """Keep an event, or what there is of one."""
+    if found.event is None:
+        keep_broken(found, harvest)
+    else:
+        harvest.add(found.event, found.start, found.end)
 
 
 def keep_broken(found: Found, harvest: Harvest) -> None:
@@ -186,10 +195,20 @@ def _around(buffer: Buffer, begin: int, anchor: int, end: int, depth: int) -> It
 
 def _as_far_as_it_goes(buffer: Buffer, begin: int, anchor: int, end: int, found: Found) -> Found:
     """The same again, with what can be read of an event that is not whole."""
-    if found.event is not None or found.partial is not None:
+    if found.partial is not None or (found.event is not None and tells_of_state(buffer[found.start : found.end])):
         return found
     piece = piece_around(buffer, begin, anchor, end)
-    return found if piece is None else Found(piece.start, piece.end, None, found.reason, piece.partial)
+    if piece is None or (found.event is not None and piece.partial.event is None):
+        return found
+    return Found(piece.start, piece.end, None, found.reason, piece.partial)
+
+
+def tells_of_state(event: bytes) -> bool:
+    """Whether an event has the list of its state operators, which Spark writes even where it is empty.
+
+    A listener of one's own may leave it out: then nobody knows whether the query keeps state.
+    """
+    return _OF_STATE in event
 
 
 def _head(buffer: Buffer, begin: int, anchor: int) -> int:
