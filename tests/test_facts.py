@@ -651,6 +651,10 @@ class TestBounds:
             (WHOLE | {"latestOffset": 4, "commitOffsets": 20}, {}, "3.4", "4.0"),
             (WHOLE | {"latestOffset": 4, "commitOffsets": 20}, {"batchDuration": 100}, "3.4", None),
             (WHOLE | {"latestOffset": 4, "operators": [OPERATOR | {"operatorName": "dedupe"}]}, {}, "3.2", "3.4"),
+            # idle
+            ({"triggerExecution": 2, "otherPhases": {"getEndOffset": 0, "setOffsetRange": 1}}, {}, "2.4", "3.0"),
+            ({"triggerExecution": 2, "getOffset": 2}, {"batchId": None}, None, "2.3"),
+            ({"triggerExecution": 2, "latestOffset": 2}, {}, "3.0", None),
             # shortened by whoever printed it
             ({"triggerExecution": 100, "addBatch": 60}, {}, None, None),
             (WHOLE, {}, None, None),

@@ -42,9 +42,10 @@ def version_bounds(shown: Columns, operators: Columns, keys: Iterable[str]) -> d
     """
     executed = shown.where(~shown["idle"])
     whole = ~shortened(executed)
-    least = _newest([*_present(executed, operators, set(keys))])
-    full = bool((whole if len(executed) else _unabridged(shown)).any())
-    below = _oldest([*_missing(executed, operators, whole, full)])
+    least = _newest([*_present(shown, operators, set(keys))])
+    headed = whole & _headed(executed)
+    full = bool((headed if len(executed) else _unabridged(shown)).any())
+    below = _oldest([*_older(shown), *_missing(executed, operators, whole, full)])
     if least and below and version_at_least(least, below):
         least = None
     before_commits = COMMIT_OFFSETS_ON_DATABRICKS[1] if _lacks(executed, whole, "commit_offsets_ms") else None
@@ -55,9 +56,9 @@ def version_bounds(shown: Columns, operators: Columns, keys: Iterable[str]) -> d
     }
 
 
-def _present(executed: Columns, operators: Columns, keys: set[str]) -> Iterator[str]:
+def _present(shown: Columns, operators: Columns, keys: set[str]) -> Iterator[str]:
     yield from (version for key, version in _FIRST_METRICS.items() if key in keys)
-    yield from (version for phase, version in _FIRST_PHASES.items() if not np.isnan(executed[phase]).all())
+    yield from (version for phase, version in _FIRST_PHASES.items() if not np.isnan(shown[phase]).all())
     names = [str(name) for name in operators["name"] if name]
     yield from (since for mark, since in _FIRST_OPERATORS.items() if any(name.startswith(mark) for name in names))
     if not np.isnan(operators["commit_ms"]).all() or any(operators["name"]):
@@ -66,20 +67,28 @@ def _present(executed: Columns, operators: Columns, keys: set[str]) -> Iterator[
         yield "3.1"
 
 
-def _missing(executed: Columns, operators: Columns, whole: np.ndarray, full: bool) -> Iterator[str]:
-    if not np.isnan(executed["get_end_offset_ms"]).all():
+def _older(shown: Columns) -> Iterator[str]:
+    """What only old versions write, in idle events, too."""
+    if not np.isnan(shown["get_end_offset_ms"]).all():
         yield "3.0"
+    old = ~np.isnan(shown["get_offset_ms"] + shown["timestamp"]) & np.isnan(shown["batch_id"])
+    if old.any():
+        yield "2.2" if (shown["run_id"][old] == shown["id"][old]).all() else "2.3"
+
+
+def _headed(executed: Columns) -> np.ndarray:
+    """Which events have their head, which may be cut off, left out of a table or shortened by hand, as others are."""
+    found: np.ndarray = ~np.isnan(executed["timestamp"]) & ~in_part(executed, "id")
+    return found
+
+
+def _missing(executed: Columns, operators: Columns, whole: np.ndarray, full: bool) -> Iterator[str]:
     if _lacks(executed, whole, "commit_offsets_ms"):
         yield "3.4"
-    # it stands at an event's head, which may be cut off or, in a table, left out
-    headed = whole & ~np.isnan(executed["timestamp"]) & ~in_part(executed, "id")
-    if _lacks(executed, headed, "batch_duration_ms"):
+    if _lacks(executed, whole & _headed(executed), "batch_duration_ms"):
         yield "4.0"
     if full and not in_part(executed, "stateOperators").any() and _without_times(operators):
         yield "3.2"
-    old = ~np.isnan(executed["get_offset_ms"] + executed["timestamp"]) & np.isnan(executed["batch_id"])
-    if old.any():
-        yield "2.2" if (executed["run_id"][old] == executed["id"][old]).all() else "2.3"
 
 
 def _without_times(operators: Columns) -> bool:
