@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from advisor.metrics.words import number
+from advisor.metrics.words import milliseconds, number
 from advisor.sources.paced import overdue
 from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
@@ -28,6 +28,8 @@ _OF_CONTINUOUS: Final = re.compile(
 )
 _REAL_TIME: Final = re.compile(r"""["']?(e2eLatencyMs|processingLatencyMs)["']?\s*[:=]\s*\{([^{}]{1,400})\}""")
 _PERCENTILE: Final = re.compile(r"""["']?P(50|99)["']?\s*[:=]\s*(\d{1,9}(?:\.\d{1,3})?)""")
+_IDLE: Final = re.compile(r"Streaming query has been idle and waiting for new data more than (\d{1,15}) ms")
+_DIED: Final = "terminated with error"
 _WAITING: Final[dict[str, Callable[[int], str]]] = {
     "numFilesOutstanding": lambda count: f"{count:,} file{'s' * (count != 1)}",
     "numBytesOutstanding": lambda size: number(size, "bytes"),
@@ -71,8 +73,21 @@ def kind(text: str) -> str | None:
         or _waiting(text)
         or what_status_says(text)
         or named_error(text)
+        or _idle(text)
         or state_figures(text)
         or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
+    )
+
+
+def _idle(text: str) -> str | None:
+    """What Spark's own lines say of a query to which no data comes; they stand where progress would."""
+    waits = [int(ms) for ms in _IDLE.findall(text)]
+    if not waits or _DIED in text:
+        return None
+    lines = "1 line of Spark's says" if len(waits) == 1 else f"{len(waits):,} lines of Spark's say"
+    return (
+        f"{lines} that the query is idle: for more than {milliseconds(max(waits))} no new data came, and no batch ran; "
+        "that is no slow query, and nothing is told of its batches"
     )
 
 

@@ -115,3 +115,33 @@ def test_a_record_that_is_judged_asks_for_no_other(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     path.write_text(json.dumps(event(7, 60_000, 10_000, {"triggerExecution": 900, "addBatch": 700})))
     assert advisor.analyze(path).typed.input.progress_needs is None
+
+
+_IDLE = "INFO MicroBatchExecution: Streaming query has been idle and waiting for new data more than {} ms."
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            f"25/01/05 08:00:10 {_IDLE.format(10000)}\n",
+            "1 line of Spark's says that the query is idle: for more than 10.0",
+        ),
+        (
+            f"{_IDLE.format(10000)}\n{_IDLE.format(24000)}\n",
+            "2 lines of Spark's say that the query is idle: for more than 24",
+        ),
+        (f"Why is it slow? My log:\n> {_IDLE.format(10000)}\n", "that is no slow query"),
+    ],
+)
+def test_lines_of_a_query_without_new_data_are_told(text: str, says: str) -> None:
+    assert says in (kind(text) or "")
+
+
+def test_an_error_says_more_than_that_a_query_was_idle() -> None:
+    died = "ERROR MicroBatchExecution: Query [id = 1-2, runId = 3-4] terminated with error\n"
+    assert "idle" not in (kind(f"{_IDLE.format(10000)}\n{died}org.apache.spark.SparkException: gone\n") or "")
+
+
+def test_to_be_idle_for_other_reasons_is_not_told() -> None:
+    assert "Spark's" not in (kind("the executor has been idle for 60 s") or "")
