@@ -25,12 +25,19 @@ def pace(window: Window) -> str:
         return NOT_TOLD
     took = f"A batch takes {milliseconds(batch.safe)}"
     if interval and batch.safe < interval:
-        return f"{took} of the {milliseconds(interval)} between two triggers: these batches keep up. {NOT_TOLD}"
+        return f"{took} of the {milliseconds(interval)} between two triggers: {_keep_up(window)}. {NOT_TOLD}"
     if not isinstance(busy, Estimate):
         return f"{took}; when the next one begins is not told. {NOT_TOLD}"
     apart = milliseconds(batch.safe / busy.safe)
     if busy.safe < _AT_ONCE:
-        return f"{took}, and one begins every {apart}: these batches keep up. {NOT_TOLD}"
+        return f"{took}, and one begins every {apart}: {_keep_up(window)}. {NOT_TOLD}"
     if busy.safe < 1:
         return f"{took}, and one begins every {apart}: hardly a pause is left between them. {NOT_TOLD}"
     return f"{took}, and its rows came in {apart}. {NOT_TOLD}"
+
+
+def _keep_up(window: Window) -> str:
+    """That batches keep up, and with what: a batch that a limit binds takes fewer rows than wait in the source."""
+    if isinstance(measure(window, "backlog_rows"), Estimate):
+        return "these batches keep up"
+    return "these batches keep up with the rows that they took, and whether more wait in the source is not told"
