@@ -13,6 +13,8 @@ from advisor.progress.tolerance import from_object, in_latest_words
 
 UNNAMED: Final = "unknown"
 """Stands for the id of a query whose record does not show it."""
+AT_BYTE: Final = " at byte "
+"""Stands in the id of a run that nothing names but its place in a text."""
 PARTS: Final = {
     "id": "id",
     "timestamp": "timestamp",

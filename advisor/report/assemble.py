@@ -26,14 +26,14 @@ from advisor.contract import (
     worst,
 )
 from advisor.metrics import METRICS
-from advisor.progress import UNNAMED
+from advisor.progress import AT_BYTE, UNNAMED
 from advisor.redaction import hide
 from advisor.report.falling import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
 
 SCHEMA_VERSION = 1
-_PLACE = re.compile(rf"{UNNAMED} at byte ([\d,]+)")
+_PLACE = re.compile(rf"{UNNAMED}{AT_BYTE}([\d,]+)")
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, 
         "falling_behind",
     ):
         worst_first.append(-LEVELS.index("high"))  # also of too few batches for a rule
-    superseded = entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
+    superseded = not place and entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
     newest = "".join(chr(255 - ord(c)) for c in (entry.last or ""))
     dead = entry.state in ("dead", "restarting")
     took = entry.metrics.get("trigger_execution_ms")

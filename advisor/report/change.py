@@ -28,14 +28,17 @@ SHORTEST_FOR_RATE = 10 / 60  # hours; below, a change per hour would be an extra
 _UNKNOWN = Trend(direction="unknown", per_hour=None)
 
 
-def change(before: Window, now: Window, because: Since) -> Changed | None:
-    """How the judged batches differ from those before them; None where one of both is empty."""
+def change(before: Window, now: Window, because: Since, *, apart: bool = False) -> Changed | None:
+    """How the judged batches differ from those before them; None where one of both is empty.
+
+    `apart`: one text holds both, measured under different settings.
+    """
     if not len(before) or not len(now):
         return None
     return Changed(
         at=moment(now.span[0]),
         because=because,
-        says=_says(before, now, because),
+        says=_says(before, now, _since(now, because, apart=apart)),
         before=_side(before),
         after=_side(now),
     )
@@ -69,15 +72,19 @@ def _side(window: Window) -> Regime:
     )
 
 
-def _says(before: Window, now: Window, because: Since) -> str:
+def _since(now: Window, because: Since, *, apart: bool) -> str:
+    if apart:
+        return "Compared with the measurement before it in this text,"
+    since, at = "Since the restart" if because == "restart" else "Since the change", now.span[0]
+    return f"{since} at {at:%Y-%m-%d %H:%M:%S} UTC" if at else since
+
+
+def _says(before: Window, now: Window, since: str) -> str:
     old, new = (median(window.batches["trigger_execution_ms"]) for window in (before, now))
     then, today = budget(before), budget(now)
     grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in dict.fromkeys([*then, *today])}
     phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name], default=None)
     where = f"most of the difference is in {phase} ({grown[phase]:+.0f} ms), " if phase else ""
-    at = now.span[0]
-    since = "Since the restart" if because == "restart" else "Since the change"
-    since += f" at {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""
     if now.facts.value("trigger") == "real_time":
         return f"{since} the query runs in real-time mode: a batch lasts as long as its trigger, and is no latency."
     return (

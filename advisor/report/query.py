@@ -23,7 +23,7 @@ from advisor.facts import CONF, FACTS, Facts, Run
 from advisor.metrics import METRICS, Estimate, measure, statistics
 from advisor.metrics.budget import budget
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
-from advisor.progress import PARTS
+from advisor.progress import AT_BYTE, PARTS
 from advisor.report.budget import moment, saved, worst
 from advisor.report.calm import calm
 from advisor.report.change import change, trends
@@ -48,7 +48,8 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
     window, facts = judged.window, judged.window.facts
     findings = judged.judgement.findings
     first, last = span(window.executed) if judged.fault is None else (judged.run.first, judged.run.last)
-    changed = change(judged.before, window, judged.since) if judged.before is not None else None
+    apart = AT_BYTE in judged.run.run_id
+    changed = change(judged.before, window, judged.since, apart=apart) if judged.before is not None else None
     loss = largest_loss(window, findings, changed)
     best, parts = best_step(findings, loss), budget(window)
     others, trend = troubles(judged, changed, loss), trends(window)

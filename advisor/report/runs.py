@@ -203,9 +203,9 @@ class RunJudge:
             return Facts({name: Known(value, "user") for name, value in user.items()})
 
 
-def _started(run: Run) -> tuple[bool, datetime, str]:
-    """In order of time; a run that died before its first event is what happens now, whatever was before."""
-    return run.first is None, run.first or _NEVER, run.run_id
+def _started(run: Run) -> tuple[bool, datetime, int, str]:
+    """In order of time, then of place; a run that died before its first event is what happens now."""
+    return run.first is None, run.first or _NEVER, min(run.begins.values(), default=0), run.run_id
 
 
 def _told(batches: Batches) -> dict[str, Known]:

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from advisor.batches import FRESH_EVENTS, TIME, Broken, Chunks, Overrun
-from advisor.progress import UNNAMED, Partial, Progress, as_instant
+from advisor.progress import AT_BYTE, UNNAMED, Partial, Progress, as_instant
 from advisor.redaction import redact
+from advisor.sources.measured import Measurement, Record, tell_apart
 from advisor.sources.runs import Runs
 
 MOST_BROKEN = 10_000
@@ -75,6 +76,8 @@ class Harvest:
         self.spans: list[tuple[int, int]] | None = None
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._partial: list[tuple[Record, str]] = []
         self._window = Stretch(b"", 0, 0, False)
         self._lines = Lines()
 
@@ -118,6 +121,7 @@ class Harvest:
                 self.runs.saw(event.run_id, base + start, base + end)
         self._fresh += events
         self._starts += starts
+        self._ends += ends
         if len(self._fresh) >= FRESH_EVENTS:
             self.flush()
 
@@ -134,14 +138,16 @@ class Harvest:
             self._name(partial.event, start)
         elif self.runs is not None:
             self.runs.saw(partial.event.run_id, base + start, base + end)
-        self.chunks.add([partial.event], [base + start], self.file, self.log, [",".join(partial.lacks)])
+        self._partial.append((Record(partial.event, start, end), ",".join(partial.lacks)))
+        if len(self._partial) >= FRESH_EVENTS:
+            self.flush()
 
     def _name(self, event: Progress, start: int) -> None:
         """Name a record without an id by its place; without a batch or a time nothing joins it to another's run."""
-        place = f"at byte {start + self._window.base:,}"
-        event.name = event.name or f"unnamed query ({place})"
+        place = f"{AT_BYTE}{start + self._window.base:,}"
+        event.name = event.name or f"unnamed query ({place.strip()})"
         if event.batch_id is None and not event.timestamp:
-            event.id = event.run_id = f"{UNNAMED} {place}"
+            event.id = event.run_id = f"{UNNAMED}{place}"
 
     def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""
@@ -181,12 +187,24 @@ class Harvest:
         """Keep what lines without progress say about batches that took too long."""
         self.overruns += islice(overruns, MOST_BROKEN - len(self.overruns))
 
+    def tell_apart(self) -> list[Measurement]:
+        """Give what a short text measured under different settings a run each; to be asked before it is handed over."""
+        whole = (Record(*each) for each in zip(self._fresh, self._starts, self._ends, strict=True))
+        records = [*whole, *(record for record, _ in self._partial)]
+        return tell_apart(bytes(self._window.buffer[0 : len(self._window.buffer)]), records)
+
     def flush(self) -> None:
         """Hand over the events so far; those whose timestamp is none are broken."""
-        if not self._fresh:
-            return
+        if self._fresh:
+            self._flush_whole()
+        base, partial = self._window.base, self._partial
+        self._partial = []
+        for record, lacks in partial:
+            self.chunks.add([record.event], [base + record.start], self.file, self.log, [lacks])
+
+    def _flush_whole(self) -> None:
         events, starts = self._fresh, self._starts
-        self._fresh, self._starts = [], []
+        self._fresh, self._starts, self._ends = [], [], []
         if not _have_times(events):
             events, starts = self._timed(events, starts)
         self.found += len(events)

@@ -11,7 +11,7 @@ from advisor.sources.formats.pairs import pairs
 from advisor.sources.formats.r import as_json
 from advisor.sources.formats.tables import rows_of
 from advisor.sources.harvest import Buffer, Harvest, Stretch
-from advisor.sources.secondlook import Memory, SecondLook
+from advisor.sources.secondlook import Memory, SecondLook, is_short
 from advisor.sources.stages.opened import Opened
 from advisor.sources.wrapped import exported
 
@@ -66,6 +66,8 @@ class Scan:
             self._reader = self._format.reader()
         resume = self._reader(window, self.harvest)
         if self._look:
+            if not self._format.tells and is_short(window):
+                self._look.measured = self.harvest.tell_apart()
             self._look.at(window, resume, self._format.tells)
         if self._opened:
             self._opened.read(self._format, self._log, self.harvest.file, window, resume)
