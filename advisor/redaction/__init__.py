@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from advisor.redaction.addresses import hide_in_addresses
+from advisor.redaction.disguise import narrow, undisguised
 from advisor.redaction.introduced import hide_introduced
 from advisor.redaction.names import is_secret_name
 from advisor.redaction.pairs import hide_named
@@ -35,7 +36,10 @@ _LONGEST: Final = 4000
 # C0, DEL, C1, lone surrogates, line separators.
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 # The marks that reorder or hide text on a terminal or page.
-_INVISIBLE: Final = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb\U000e0000-\U000e0fff]+|(?<=[^\\W_])[\ufe00-\ufe0f]+"
+)
 _FULL_WIDTH: Final = {0xFF01 + at: 0x21 + at for at in range(94) if chr(0x21 + at).isalnum()}
 _ESCAPE: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]"
@@ -50,7 +54,16 @@ def redact(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def hide(text: str) -> str:
-    """`text` as it is but for what looks like a credential."""
+    """`text` as it is but for what looks like a credential; where only plain letters show one, in plain letters."""
+    safe = _hidden(text)
+    plain = undisguised(safe)
+    if plain == safe:
+        return safe
+    found = _hidden(plain)
+    return safe if found == plain else found
+
+
+def _hidden(text: str) -> str:
     for step in (hide_introduced, hide_named, hide_in_addresses, hide_tokens):
         text = step(text)
     return text
@@ -105,5 +118,5 @@ def clean(text: str) -> str:
 
     Full-width letters become plain ones: a name written so is found like any other.
     """
-    seen = _INVISIBLE.sub("", _ESCAPE.sub("", text))
+    seen = _INVISIBLE.sub("", _ESCAPE.sub("", narrow(text)))
     return _CONTROL.sub(" ", seen if seen.isascii() else seen.translate(_FULL_WIDTH)).strip()

@@ -33,7 +33,10 @@ _OF_HOST: Final = r"(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}(?![\w.-])"
 """What stands behind a slash beside "login" and is no password: the host of a Kerberos principal, an outcome."""
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
 _RULES: Final[tuple[Rule, ...]] = (
-    rule("private key", r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----.*?(?:-----END [A-Z ]{0,60}-----|$)"),
+    rule("private key", r"-{4,5}\s?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}"
+         r".*?(?:-{4,5}\s?END [A-Z0-9 ]{0,60}-{4,5}|$)"),
+    # PuTTY's file of a key, of which the half that is secret may stand alone
+    rule("private-lines", rf"(Private-Lines:\s{{0,3}}\d{{1,5}}\s{{1,9}}){NOT_YET}.*?(?=Private-(?:MAC|Hash)|$)"),
     # a JAAS configuration is a sentence of its own that ends in a semicolon
     rule("loginmodule", r"(?<![\w.$])[\w.$]{0,200}LoginModule\s{1,3}(?:required|requisite|sufficient|optional)\b"
          r"(?:\s{1,9}[\w.]{1,100}\s?=\s?(?:\"(?:[^\"\\]|\\.)*\"|\\{1,7}\"[^\"]*\"|'[^']*'|[^\s;]+))*\s?;?"),

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from advisor.redaction.disguise import undisguised
+
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN: Final = re.compile(r"[\s_\-]+")
 _KEYS: Final = (
@@ -15,19 +17,21 @@ _KEYS: Final = (
 # Spark's own pattern (spark.redaction.regex: secret, password, token, access key), and what it misses.
 _WORDS: Final = re.compile(
     rf"secret|passw|passphrase|passcode|token(?!i[sz])|credential|(?:{_KEYS})\.?key|keystore\.key|client\.key\.data"
-    r"|(?:store|key|user|db|ssh)pass\b|sasl\.?jaas|connection\.?string|signature|authorization|identified\.by"
+    r"|(?:store|key|user|db|ssh)pass\b|(?:admin|bind|db|root|user)pw\b|dockerconfigjson|client\.assertion|code\.verifier"
+    r"|samlresponse|connect\.sid|sasl\.?jaas|connection\.?string|signature|authorization|identified\.by"
     r"|auth\.user\.?info|webhook|jsessionid|phpsessid|requirepass|masterauth|userpwd"
     r"|kennwort|mot\.de\.passe|motdepasse|contrase[ñn]a|wachtwoord|lösenord|jelszó|пароль|密码|パスワード|비밀번호"
 )
 _SEGMENTS: Final = re.compile(
     r"(?:^|\.)(?:pass|pwd|psw|pw|otp|sas|sig|creds?|jwt|mdp|senha|parola|hasło|heslo|şifre)\d?(?:\.|$)"
-    r"|(?:^|\.)(?:auth|cookie|bearer)$"
+    r"|(?:^|\.)(?:auth|cookie|bearer|psk|[cx]srf|cv[cv]2?)$|(?:^|\.)(?:pin(?:code)?|puk)(?:\.?value)?$"
 )
 """Words that are too short to count inside a longer one or in a path."""
 _STEMS: Final = (
     "key", "pass", "secret", "token", "auth", "cred", "pw", "psw", "otp", "sig", "sas", "cookie", "bearer", "jwt",
-    "jaas", "connection", "identified", "webhook", "sessid", "sessionid", "kennwort", "mdp", "contrase", "senha",
-    "parola", "wachtwoord", "lösenord", "jelszó", "hasło", "heslo", "şifre", "пароль", "密码", "パスワード", "비밀번호",
+    "jaas", "connect", "identified", "webhook", "sessid", "sessionid", "dockerconfig", "pin", "puk", "psk", "cvv",
+    "cvc", "csrf", "xsrf", "assertion", "verifier", "saml", "kennwort", "mdp", "contrase", "senha", "parola",
+    "wachtwoord", "lösenord", "jelszó", "hasło", "heslo", "şifre", "пароль", "密码", "パスワード", "비밀번호",
 )  # fmt: skip
 """In every name of a credential stands one of these."""
 _SPEAKS_OF_ONE: Final = re.compile(
@@ -37,6 +41,7 @@ _SPEAKS_OF_ONE: Final = re.compile(
     r"|version|(?:change|event|metric|request|reset|update)s?|usage)s?$"
 )
 """Ends of names whose value says something about a credential and is none: credentials.provider, TokenUtils.scala."""
+_DIGITS: Final = re.compile(r"(?:pin|puk|cv[cv]2?|otp|code|value)$")
 _PHRASES: Final = re.compile(r"passw|passphrase|passcode|authorization|(?:^|\.)(?:pass|pwd|pw|mdp)\d?(?:\.|$)|pass$")
 
 
@@ -60,11 +65,16 @@ def may_hold_blanks(name: str) -> bool:
     return _PHRASES.search(_plain(name)) is not None
 
 
+def may_be_a_number(name: str) -> bool:
+    """Whether a credential of this name may be a plain number, as a PIN is."""
+    return may_hold_blanks(name) or _DIGITS.search(_plain(name)) is not None
+
+
 def is_cookie(name: str) -> bool:
     """Whether what this name holds goes on to the end of the line."""
     return name.lower().endswith("cookie")
 
 
 def _plain(name: str) -> str:
-    """The name in lower case with a dot between its words."""
-    return _BETWEEN.sub(".", _CAMEL.sub(".", name)).lower()
+    """The name in lower case and plain letters with a dot between its words."""
+    return _BETWEEN.sub(".", _CAMEL.sub(".", undisguised(name))).lower()

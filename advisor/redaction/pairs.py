@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from advisor.redaction.names import is_cookie, is_secret_name, may_hold_blanks, may_name_a_secret
+from advisor.redaction.names import is_cookie, is_secret_name, may_be_a_number, may_hold_blanks, may_name_a_secret
 from advisor.redaction.rules import REDACTED, tried
 
 Span = tuple[int, int]
@@ -25,10 +25,15 @@ _ADJECTIVE: Final = r"(?:(?i:access|account|api|client|encryption|mot de|private
 # What an address escapes before a name is no part of it.
 _NAME: Final = rf"(?<![\w.\-/])(?:(?<=%)(?:25)?[2-7][0-9A-Fa-f])?(?=(?P<name>{_ADJECTIVE}[\w.\-/]+))(?P=name)"
 _BLANKS: Final = r"(?:\s|%20){0,9}"
-_SIGNS: Final = r"->|=>|:=|==?|:(?![/:])|[＝：→⇒]|%(?:25)?3[dDaA]|\\{1,7}(?:u00|x)3[dDaA]|&(?:#61|equals);"
+_SIGNS: Final = r"->|=>|[:+?]=|==?|:(?![/:])|[＝：→⇒]|%(?:25){0,3}3[dDaA]|\\{1,7}(?:u00|x)3[dDaA]|&(?:#61|equals);"
 _SIGN: Final = rf"{_BLANKS}(?P<sign>{_SIGNS}){_BLANKS}(?:[|>][-+]?\s{{1,9}})?"
 _NEXT: Final = (
     r"[\s,;&|]{1,3}[\\\"'(\[{<]{0,3}[\w.\-/]{1,100}(?:\[[\\\"']{0,3}[\w.\-]{1,100}[\\\"']{0,3}\])?[\\\"']{0,3}\s{0,2}"
+)
+# What may stand between a name and its value: type: plain
+_MEMBERS: Final = (
+    rf"(?:,?\s{{0,9}}(?:{_QUOTE})?\b(?!value\b|name\b)\w{{1,40}}(?:{_QUOTE})?\s?[:=]\s?"
+    rf"(?:{_QUOTE})?[\w./-]{{0,80}}(?:{_QUOTE})?){{0,3}}"
 )
 _CLOSING: Final = r"[)\]}>\"']{1,4}(?=[\s,;]|$)"
 _END: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>|[=:])|,\s?\(")
@@ -108,7 +113,7 @@ def _counts(text: str, at: int, found: Opening) -> bool:
     if _NUMBERS.match(text, at):
         return True
     name = found["name"]
-    counted = (found["quote"] or name.endswith("s")) and not may_hold_blanks(name)
+    counted = (found["quote"] or name.endswith("s")) and not may_be_a_number(name)
     return bool(counted and _NUMBER.match(text, at))
 
 
@@ -148,7 +153,15 @@ _FORMS: Final = tuple(
         (
             "value",
             rf"\b(?:name|key)(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?(?P<name>[\w.\-/]{{1,200}})(?:{_QUOTE})?"
-            rf",?\s{{0,9}}(?P<quote>{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}",
+            rf"{_MEMBERS},?\s{{0,9}}(?P<quote>{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}",
+            _value,
+        ),
+        # {"value": "...", "name": "DB_PASSWORD"}
+        (
+            "value",
+            rf"(?P<quote>{_QUOTE})value(?:{_QUOTE})\s{{0,3}}(?P<sign>:)\s{{0,3}}"
+            rf"(?=\\{{0,7}}[\"'][^\"']{{0,300}}[\"']{_MEMBERS},\s{{0,9}}(?:{_QUOTE})(?:name|key)(?:{_QUOTE})"
+            rf"\s{{0,3}}:\s{{0,3}}(?:{_QUOTE})(?P<name>[\w.\-/]{{1,200}}))",
             _value,
         ),
         ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?value\s?=\s?(?=[\"'])", _quoted),

@@ -133,6 +133,31 @@ def test_a_name_that_only_looks_otherwise_is_found(name: str) -> None:
     assert redact(f"{name}={SECRET}") == f"password={REDACTED}"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("take", [redact, hide])
+def test_text_of_wide_letters_read_as_bytes(encoding: str, take: Callable[[str], str]) -> None:
+    said = take(f"user=me password={SECRET}".encode(encoding).decode("latin-1"))
+    assert not left_of(SECRET, said.replace("\0", "").replace(" ", ""))
+    assert f"password={REDACTED}" in said
+
+
+@pytest.mark.parametrize("pin", ["482913", "0042"])
+@pytest.mark.parametrize("form", ["pin={}", '{{"pin": {}}}', '{{"userPin":{}, "a": 1}}', "otp={}", "cvv={}"])
+def test_a_pin_may_be_a_number(form: str, pin: str) -> None:
+    assert pin not in redact(form.format(pin))
+
+
+@pytest.mark.parametrize("name", ["pass%77ord", r"api\u005fkey", "pass&#119;ord", "𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝"])
+def test_the_name_of_a_setting_may_be_escaped(name: str) -> None:
+    assert redact_setting(name, "x y") == REDACTED
+    assert redact_data({name: "x"}) == {name: REDACTED}
+
+
+@pytest.mark.parametrize("mark", "\u034f\u180e\u3164\u115f\ufe0f\U000e0061\u2065\ufff9\uffa0")
+def test_marks_that_nobody_sees_go(mark: str) -> None:
+    assert clean(f"pass{mark}word") == "password"
+
+
 def test_terminal_sequences_go_as_a_whole() -> None:
     assert clean("\x1b[31mred\x1b[0m \x1b]0;title\x07name\u202e!") == "red name!"
 
@@ -214,6 +239,8 @@ REPEATED = {
                    "A_B ", "Credentials(", "Credentials('a',", 'getConnection("', "login(a,", "password for a",
                    "token is ", 'auth=("', "[password]", "<password a value", "key: | ", "password['a']=b ",
                    "a['b']='c';"],
+    "disguised": ["%77", "%2577", r"\u0077", "&#119;", "a\0", "\0\0\0a", "name=a b=c ", '"value":"a","b":"c",', "ⓟ",
+                  "https://a:b c ", "https://a:b'c", "Private-Lines: 1 ", 'name="a",b="c",', "%", "\\", "&#"],
     "accounts": ["a:5432:b:c:", "MII", "$1$", "$2a$10$", "login a/", "sqlplus -s ", "user a/", ".logon a/b,",
                  "AKIAIOSFODNN7EXAMPLE:" + "a" * 40, '--password",', "password {value:", "eyJaaaaaaaaa.a.a.a",
                  "Creds(a,"],
