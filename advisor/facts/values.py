@@ -11,6 +11,7 @@ from advisor.errors import UsageError, did_you_mean
 from advisor.facts.fact import Fact
 from advisor.facts.names import FACTS
 from advisor.facts.versions import may_be_spark, same_version, version_numbers
+from advisor.redaction import redact
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 _NOTHING = ("null", "none")
@@ -112,7 +113,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "bool": lambda text: _WORDS.get(text.lower()),
     "int": _whole,
     "number": _number,
-    "str": lambda text: text or None,
+    "str": lambda text: redact(text) or None,
     "version": lambda text: text if version_numbers(text) else None,
 }
 _WANTED = {

@@ -17,7 +17,7 @@ import advisor
 from advisor.batches import Place, build
 from advisor.cli import main
 from advisor.errors import InputError, UsageError
-from advisor.facts import from_confs
+from advisor.facts import from_confs, parse_user_fact
 from advisor.progress import Broken, decode
 from advisor.redaction import REDACTED
 from advisor.sources import files
@@ -131,6 +131,11 @@ def test_errors_that_a_user_meets(text: str, secret: str) -> None:
     said = CliRunner().invoke(main, ["analyze", text, "--set", text])
     assert said.exit_code == 2
     assert secret not in said.output
+
+
+@pytest.mark.parametrize(("text", "secret"), CREDENTIALS, ids=IDS)
+def test_a_fact_that_a_user_gives(text: str, secret: str) -> None:
+    assert secret not in str(parse_user_fact(f"source_scheme={text}"))
 
 
 def test_a_session_and_its_history(tmp_path: Path) -> None:
