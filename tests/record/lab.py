@@ -56,7 +56,16 @@ class Lab:
     def spark_python(self, version: str) -> Path:
         """The interpreter of an environment that holds this PySpark."""
         old = ["numpy<2", "setuptools"] if version.startswith("3.") else []
-        packages = [f"pyspark=={version}", "pandas<3", "pyarrow", "confluent-kafka", "pyyaml", "zstandard", *old]
+        packages = [
+            f"pyspark=={version}",
+            "pandas<3",
+            "pyarrow",
+            "confluent-kafka",
+            "pyyaml",
+            "zstandard",
+            "protobuf",
+            *old,
+        ]
         return self._environment(f"spark-{version}", packages)
 
     def tools_python(self) -> Path:

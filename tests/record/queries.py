@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import unseen
 from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.streaming import DataStreamWriter
 
@@ -148,7 +149,7 @@ SHAPES: dict[str, Callable[[DataFrame, Made], DataFrame]] = {
         plain, work_on_rows, to_kafka, count_by_key, without_duplicates, never_forgotten, windowed, joined,
         wide, with_ages, in_python, beside_static_side, sleeping, in_folders, many_branches, shuffled,
     )
-}  # fmt: skip
+} | unseen.SHAPES  # fmt: skip
 
 
 def append_once(table: str) -> Callable[[DataFrame, int], None]:
@@ -249,7 +250,7 @@ FOREACH_BATCH = {
         append_once, write_twice, send_row_by_row, count_check_and_write, count_check_and_write_persisted,
         write_then_wait, count_then_wait, with_batch_id, with_batch_id_as_text,
     )
-}  # fmt: skip
+} | unseen.FOREACH_BATCH  # fmt: skip
 
 
 def register_slow_commit(spark: SparkSession, milliseconds: int) -> None:

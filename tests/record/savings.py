@@ -20,11 +20,11 @@ from cases import CASES, EVENTS, FOUR, MAIN, ROCKSDB, Case, Run, until
 from lab import Lab
 
 from advisor.catalogue import load
-from advisor.comparison.interleaved import interleaved, order
+from advisor.comparison.interleaved import Arm, interleaved, order
 from advisor.comparison.promises import verdict
 from advisor.contract import Promise
 from advisor.errors import AdvisorError
-from advisor.metrics import Estimate, measure
+from advisor.metrics import Estimate, Missing, measure, named
 from advisor.report.assemble import judged_runs
 from advisor.savings.batch import promised
 from advisor.sources import files
@@ -104,40 +104,73 @@ def main() -> None:
 
 def line(pair: Pair, lab: Lab) -> str:
     """What the step saved beside what it promised."""
+    both, told_of = sides(pair), []
+    for turn in order(TURNS):
+        with tempfile.TemporaryDirectory() as out:
+            told_of.append((turn, *told(pair, play(both[turn], pair.spark, lab, Path(out)))))
+    return f"| {pair.name}, `{pair.step}` | {' | '.join(outcome(told_of).cells())} |"
+
+
+def sides(pair: Pair) -> dict[Arm, Case]:
+    """The case without the step, and with it."""
     changed = {
         key: {**getattr(pair.case, key), **value} if key == "conf" else value for key, value in pair.change.items()
     }
-    sides = {"A": pair.case, "B": replace(pair.case, **changed)}
-    levels, promises = [], []
-    for turn in order(TURNS):
-        with tempfile.TemporaryDirectory() as out:
-            run.record(replace(sides[turn], runs=pair.runs), pair.spark, lab, Path(out))
-            level, promise = told(pair, Path(out) / f"{pair.case.name}-{pair.spark}")
-        levels.append((turn, level))
-        promises += [promise] if turn == "A" else []
-    tried, promise = interleaved(levels).effect, mean(promises)
-    saved = Estimate(-tried.difference.high, -tried.difference.value, -tried.difference.low)
-    runs = [" and ".join(f"{level:.0f}" for turn, level in levels if turn == side) for side in "AB"]
-    cells = (
-        f"{pair.name}, `{pair.step}`",
-        *(f"{each} ms" for each in runs),
-        f"{saved.value:.0f} ms ({saved.low:.0f} to {saved.high:.0f})",
-        f"{promise.low:.0f} to {promise.high:.0f} ms",
-        verdict(promise, saved, tried.before),
-    )
-    return f"| {' | '.join(cells)} |"
+    return {"A": replace(pair.case, runs=pair.runs), "B": replace(pair.case, runs=pair.runs, **changed)}
 
 
-def told(pair: Pair, kept: Path) -> tuple[float, Promise]:
-    """The batch of one run, by the statistic that the step's promise takes, and what the step promises of it."""
+def play(case: Case, spark: str, lab: Lab, out: Path) -> Path:
+    """Run a case in an application of its own; where its logs are."""
+    run.record(case, spark, lab, out)
+    return out / f"{case.name}-{spark}"
+
+
+class Tried(NamedTuple):
+    """What a step saved (ms): the level of each run without it and with it, and what was promised."""
+
+    before: list[float]
+    after: list[float]
+    saved: Estimate
+    promise: Promise | None
+    verdict: str
+
+    def cells(self) -> list[str]:
+        """As a table's row shows it."""
+        levels = [" and ".join(f"{level:.0f}" for level in side) + " ms" for side in (self.before, self.after)]
+        saved = f"{self.saved.value:.0f} ms ({self.saved.low:.0f} to {self.saved.high:.0f})"
+        promised = f"{self.promise.low:.0f} to {self.promise.high:.0f} ms" if self.promise else "nothing"
+        return [*levels, saved, promised, self.verdict]
+
+
+def outcome(told_of: list[tuple[Arm, float, Promise | None]]) -> Tried:
+    """What the runs say together; what is promised is the mean of the runs without the step."""
+    effect = interleaved([(turn, level) for turn, level, _ in told_of]).effect
+    saved = Estimate(-effect.difference.high, -(effect.difference.value or 0.0), -effect.difference.low)
+    promises = [promise for turn, _, promise in told_of if turn == "A" and promise]
+    promise = mean(promises) if promises else None
+    judged = verdict(promise, saved, effect.before) if promise else "promises nothing"
+    levels = {side: [level for turn, level, _ in told_of if turn == side] for side in "AB"}
+    return Tried(levels["A"], levels["B"], saved, promise, judged)
+
+
+def told(pair: Pair, kept: Path) -> tuple[float, Promise | None]:
+    """What of one run the step shortens, by the statistic that its promise takes, and what it promises of it."""
     saves = CATALOGUE.steps[pair.step].saves
     logs = sorted(kept.glob("driver.log*" if "text" in pair.case.keep else "eventlog*"))
     name = pair.case.name.split("/")[1]
     window = next(one.window for one in judged_runs(files.read(logs, stages=True), CATALOGUE) if one.run.name == name)
-    level, promise = measure(window, "trigger_execution_ms", saves.stat or "mean"), promised(saves, window)
+    level, promise = measure(window, *level_of(pair.step)), promised(saves, window) if saves else None
+    assert isinstance(level, Estimate), level
     # Where the step has nothing to save, the rule's metric may be missing: it promises nothing then.
-    assert isinstance(level, Estimate)
-    return level.safe, promise if isinstance(promise, Promise) else Promise(0.0, None, 0.0)
+    return level.safe, Promise(0.0, None, 0.0) if isinstance(promise, Missing) else promise
+
+
+def level_of(step: str) -> tuple[str, str]:
+    """The metric that the step shortens, and of it what: a record's latency where it saves waiting, else the batch."""
+    saves = CATALOGUE.steps[step].saves
+    if saves is None or named(saves.metric).time == "latency":
+        return "record_latency_ms", "p50"
+    return "trigger_execution_ms", saves.stat or "mean"
 
 
 def mean(promises: list[Promise]) -> Promise:
