@@ -29,7 +29,8 @@ from advisor.errors import AdvisorError
 
 LATER = 4
 """So many runs at least; as many again, where the time is enough."""
-DRY = 14
+DRY = {"A": (14, 150), "B": (3, 90)}
+"""Batches and seconds of a dry run without the step, and with it."""
 HEAD = (
     "| workload | what a good engineer says | diagnosis | judged | step | before | after | saved | promised | |\n"
     "|---|---|---|---|---|---|---|---|---|---|"
@@ -197,7 +198,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="workloads.py", description=__doc__)
     made.add_argument("name", nargs="*", help="workloads, such as session-windows; without any, all")
     made.add_argument("--minutes", type=float, default=40.0, help="for all of them (default: %(default)g)")
-    made.add_argument("--dry", action="store_true", help=f"{DRY} batches, each side once: only whether all of it works")
+    made.add_argument("--dry", action="store_true", help="few batches, each side once: only whether all of it works")
     made.add_argument("--logs", type=Path, help="a folder that keeps the logs of each first run")
     made.add_argument("--out", type=Path, default=run.HERE / "workloads.json", help="the rows (default: %(default)s)")
     return made
@@ -213,7 +214,7 @@ def attempt(work: Workload, lab: Lab, seconds: float, *, dry: bool, logs: Path |
 
 def measured(work: Workload, lab: Lab, seconds: float, *, dry: bool, logs: Path | None) -> Made:
     """What is diagnosed of the first run, and what its best step saves in the runs that follow."""
-    began, base = time.monotonic(), shortened(work.case) if dry else work.case
+    began, base = time.monotonic(), shortened(work.case, "A") if dry else work.case
     with contextlib.nullcontext(logs) if logs else tempfile.TemporaryDirectory() as out:
         kept = savings.play(base, MAIN, lab, Path(out))
         row = diagnosis(work, kept)
@@ -224,8 +225,9 @@ def measured(work: Workload, lab: Lab, seconds: float, *, dry: bool, logs: Path 
         told: list[tuple[Arm, float, Any]] = [("A", *savings.told(pair, kept))]
     both = savings.sides(pair)
     for turn in turns(began + seconds, dry=dry):
+        side = shortened(both[turn], turn) if dry else both[turn]
         with tempfile.TemporaryDirectory() as out:
-            told.append((turn, *savings.told(pair, savings.play(both[turn], MAIN, lab, Path(out)))))
+            told.append((turn, *savings.told(pair, savings.play(side, MAIN, lab, Path(out)))))
     if dry:
         return row | {"dry": [[turn, round(level)] for turn, level, _ in told]}
     tried = savings.outcome(told)
@@ -242,9 +244,9 @@ def turns(end: float, *, dry: bool) -> Iterator[Arm]:
         yield turn
 
 
-def shortened(base: Case) -> Case:
-    """The case with some batches only."""
-    return replace(base, runs=(Run(min(DRY, base.runs[0].until_batch), base.runs[0].seconds),))
+def shortened(base: Case, turn: Arm) -> Case:
+    """The case with the few batches of a dry run."""
+    return replace(base, runs=(Run(*DRY[turn]),))
 
 
 def diagnosis(work: Workload, kept: Path) -> Made:
