@@ -1,8 +1,8 @@
 """Workloads that no promise was calibrated on, diagnosed, promised and measured: `python workloads.py [NAME...]`.
 
 Each runs once as it is, its logs are analyzed as a user would, and the best legal step is then tried in turns, A B B A
-(and B A A B where the time is enough), every run in an application of its own. Rows go to a file one by one; a row that
-is there is not made again. `--dry` runs each side once, for some batches, and measures nothing.
+(then B A, then A B, as long as its share of the time lasts), every run in an application of its own. Rows go to a file
+one by one; a row that is there is not made again, unless it failed. `--dry` measures nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ import advisor
 from advisor.comparison.interleaved import Arm, order
 from advisor.errors import AdvisorError
 
-LATER = 4
-"""So many runs at least; as many again, where the time is enough."""
+FEWEST, MOST = 4, 8
+"""Runs of a workload whose step is tried."""
 DRY = {"A": (14, 150), "B": (3, 90)}
 """Batches and seconds of a dry run without the step, and with it."""
 HEAD = (
@@ -178,7 +178,8 @@ def main() -> None:
     """Run the workloads whose row is missing, then print the table."""
     arguments = parser().parse_args()
     rows = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
-    chosen = [work for work in WORKLOADS if not arguments.name or work.name in arguments.name]
+    known = {work.name: work for work in WORKLOADS}
+    chosen = [known[name] for name in arguments.name or known]
     left = [work for work in chosen if "failed" in rows.get(work.name, {"failed": ""})]
     end, lab = time.monotonic() + 60 * arguments.minutes, Lab(run.CACHE)
     for number, work in enumerate(left):
@@ -235,11 +236,12 @@ def measured(work: Workload, lab: Lab, seconds: float, *, dry: bool, logs: Path 
 
 
 def turns(end: float, *, dry: bool) -> Iterator[Arm]:
-    """The turns after the first A: to four runs, or to eight where they end in time, as far as four can tell."""
+    """The turns after the first A: to four runs, then two at a time to eight, while they are likely to end in time."""
     began = time.monotonic()
-    for number, turn in enumerate(order(2 * LATER)[1:], start=1):
-        per_run = (time.monotonic() - began) / max(1, number - 1)
-        if (dry and number > 1) or (number == LATER and time.monotonic() + LATER * per_run > end):
+    for done, turn in enumerate(order(MOST)[1:], start=1):
+        now = time.monotonic()
+        late = done >= FEWEST and done % 2 == 0 and now + 2 * (now - began) / (done - 1) > end
+        if late or (dry and done > 1):
             return
         yield turn
 
@@ -257,7 +259,7 @@ def diagnosis(work: Workload, kept: Path) -> Made:
     advice = best["advice"] if best else {}
     return {
         "verdict": query["verdict"],
-        "loss": loss and f"{loss['name'] or loss['kind']}: {loss['says']}",
+        "loss": loss and f"{loss.get('name') or loss['kind']}: {loss['says']}",
         "rules": [finding["rule"] for finding in query["findings"]],
         "rule": best and best["rule"],
         "step": best and best["step"],
