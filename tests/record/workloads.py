@@ -184,6 +184,9 @@ def main() -> None:
     end, lab = time.monotonic() + 60 * arguments.minutes, Lab(run.CACHE)
     for number, work in enumerate(left):
         began = time.monotonic()
+        if began > end:
+            print("the time is over; the same command goes on from here")
+            break
         share = (end - began) / (len(left) - number)
         rows[work.name] = attempt(work, lab, share, dry=arguments.dry, logs=arguments.logs)
         arguments.out.write_text(json.dumps(rows, indent=1) + "\n")
