@@ -43,6 +43,7 @@ _NOW: Final = re.compile(
     rf"|\b(?:changed|increased|raised|reduced|lowered|cut|moved|went|switched)\b[^.\n]{{0,60}}?\bto[ ]"
     + _LENGTH.replace("length", "then")
 )
+_OF_TIME: Final = re.compile(r"(?i)(?<!per)(?<!per[ _-])trigger|interval")
 _NOW_ALONE: Final = re.compile(r"(?i)\b(?:now|jetzt|currently|today)\b")
 _NONE: Final = re.compile(
     r"(?i)\b(?:no trigger(?! interval)|without (?:a |any )?trigger|default trigger|kein(?:en)? trigger|ohne trigger)\b"
@@ -81,7 +82,7 @@ _USUAL_MS: Final = frozenset(
 
 def read_words(text: str) -> Iterator[Told]:
     """The trigger by what the text says of now; nothing of what it says of the past, or of what might be."""
-    for sentence in _held(text):
+    for sentence in held(text):
         for ms in _intervals(sentence):
             yield Told("trigger", "processing_time")
             yield Told("trigger_interval_ms", ms)
@@ -101,17 +102,20 @@ def read_keys(code: str) -> Iterator[Told]:
 
 def of_now(text: str) -> Iterator[str]:
     """The sentences that say what is so today; of `was this, now that` the part that speaks of now."""
-    for sentence in _held(text):
+    for sentence in held(text):
         now = _NOW_ALONE.search(sentence)
         if now or not _PAST.search(sentence):
             yield sentence[now.end() :] if now else sentence
 
 
-def _held(text: str) -> Iterator[str]:
-    """The sentences that suppose nothing; `why` takes for granted what it asks about."""
+def held(text: str, instead: str = "") -> Iterator[str]:
+    """The sentences that suppose nothing, and `instead` for each of the others; `why` takes for granted what it asks
+    about.
+    """
     for match in _SENTENCE.finditer(_VALUE.sub(" value ", text)):
         sentence = match[0]
-        if not _SUPPOSED.search(sentence.rstrip("?") if _WHY.match(sentence) else sentence):
+        supposed = _SUPPOSED.search(sentence.rstrip("?") if _WHY.match(sentence) else sentence)
+        if sentence := instead if supposed else sentence:
             yield sentence
 
 
@@ -125,7 +129,7 @@ def is_past(text: str, start: int, end: int) -> bool:
 
 def _intervals(sentence: str) -> Iterator[int]:
     """The intervals of a sentence that hold today."""
-    if (now := _NOW.search(sentence)) and re.search(r"(?i)trigger|interval", sentence):
+    if (now := _NOW.search(sentence)) and _OF_TIME.search(sentence):
         ms = _ms(now["length"] or now["then"])
         yield from [ms] if ms else []
         return
@@ -144,6 +148,6 @@ def _ms(length: str) -> int | None:
     """Its milliseconds; None of a number without a unit."""
     words = length.strip().replace("-", " ")
     span = read_span(words)
-    if span is None or words[-1:].isdigit():
+    if span is None or words[: span[1]][-1:].isdigit():
         return None
     return round(span[0]) or None
