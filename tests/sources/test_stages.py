@@ -190,6 +190,84 @@ def test_a_start_logged_before_the_end_that_made_room_is_no_further_slot(ran: di
     assert most_at_once(Counter(ran)) == slots
 
 
+STAGE = """25/10/03 10:00:00.000 INFO DAGScheduler: Got job {n} (start at Main:7) with 1 output partitions
+25/10/03 10:00:00.000 INFO DAGScheduler: Final stage: ResultStage {n} (start at Main:7)
+25/10/03 10:00:00.001 INFO DAGScheduler: Submitting 1 missing tasks from ResultStage {n} (x)
+25/10/03 10:00:00.002 INFO TaskSetManager: Starting task 0.0 in stage {n}.0 (TID {n}) (h, ANY, 9 bytes)
+"""
+ENDS = """25/10/03 10:00:01.002 INFO TaskSetManager: Finished task 0.0 in stage {n}.0 (TID {n}) in 1000 ms on h
+25/10/03 10:00:01.003 INFO DAGScheduler: ResultStage {n} (start at Main:7) finished in 1002 ms
+"""
+TIMES = "25/10/03 10:00:00.900 INFO {logger}: Times: total = {ms}, boot = -31, init = 44, finish = 700"
+NAMED = TIMES + " - Batches: 2, Data: 7.50 KB - task 0.0 in stage {n} (TID {n})"
+
+
+def times(form: str, ms: int, n: int = 4, logger: str = "PythonUDFRunner") -> str:
+    return form.format(logger=logger, ms=ms, n=n) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([STAGE.format(n=4), times(TIMES, 810), times(TIMES, 90), ENDS.format(n=4)], {4: 900}),
+        ([STAGE.format(n=4), ENDS.format(n=4)], {4: None}),
+        ([STAGE.format(n=4), times(TIMES, 810).replace("Times", "Time"), ENDS.format(n=4)], {4: None}),
+        (
+            [
+                STAGE.format(n=4),
+                STAGE.format(n=5),
+                times(TIMES, 810),
+                ENDS.format(n=4),
+                times(TIMES, 70),
+                ENDS.format(n=5),
+            ],
+            {4: None, 5: None},
+        ),
+        (
+            [
+                STAGE.format(n=4),
+                STAGE.format(n=5),
+                times(NAMED, 810),
+                times(NAMED, 70, 5),
+                ENDS.format(n=4),
+                ENDS.format(n=5),
+            ],
+            {4: 810, 5: 70},
+        ),
+        ([STAGE.format(n=4), times(NAMED, 33, 9), ENDS.format(n=4)], {4: None}),
+        *(
+            ([STAGE.format(n=4), times(NAMED, 33, logger=logger), ENDS.format(n=4)], {4: 33})
+            for logger in (
+                "ArrowEvalPythonEvaluatorFactory$$anon$2",
+                "MapInBatchEvaluatorFactory$MapInBatchEvaluator$$anon$1",
+                "ArrowPythonRunner",
+                "ApplyInPandasWithStatePythonRunner",
+            )
+        ),
+    ],
+)
+@pytest.mark.parametrize("structured", [False, True])
+def test_python_workers_of_local_mode(lines: list[str], told: dict[int, float | None], structured: bool) -> None:
+    text = "".join(lines)
+    if structured:
+        parsed = (re.fullmatch(r"(\S+) (\S+) INFO (\S+): (.*)", line) for line in text.splitlines())
+        text = "".join(
+            f'{{"ts":"2025-10-03T{found[2]}Z","level":"INFO","msg":"{found[4]}","logger":"{found[3]}"}}\n'
+            for found in parsed
+            if found
+        )
+    log = DriverLog("log")
+    log.read(Stretch(text.encode(), 0, 0, True), len(text), "driver.log")
+    attempts = {attempt.stage: attempt.numbers.get("python_ms") for attempt in log._work.attempts}
+    assert attempts == told
+
+
+def test_python_of_both_versions_is_told_by_driver_logs() -> None:
+    for version in ("3.5.9", "4.3.0"):
+        stages = advisor.read_stages(SAMPLES / f"PY001/python-in-driver-log-{version}")
+        assert (stages["python_ms"] > 0.5 * stages["task_ms"]).all()
+
+
 # A session's status store.
 
 JOBS = rb"""

@@ -10,9 +10,11 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from heapq import heapreplace
+from math import nan
 from typing import TYPE_CHECKING
 
 from advisor.redaction import redact
+from advisor.sources.stages import pythonlines
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.layout import Layout
 from advisor.sources.stages.owners import Place, settle
@@ -99,8 +101,13 @@ class _Tasks:
     ends: list[float] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     lost: int = 0
-    python: list[float] = field(default_factory=list)
-    """Of its tasks' Python workers; NaN if a line may be of another stage."""
+    python_ms: float | None = None
+    """Its tasks' Python workers; NaN where lines may be of another stage."""
+
+    @property
+    def running(self) -> bool:
+        """Whether one of its tasks runs."""
+        return self.starts > len(self.lengths) + self.lost
 
 
 class DriverLog:
@@ -124,6 +131,7 @@ class DriverLog:
                 "FileStoreCommitImpl": self._paimon,
                 "KafkaDataConsumer": self._consumer,
                 "CheckpointFileManager": self._compaction,
+                **dict.fromkeys(pythonlines.LOGGERS, self._python),
             },
             {"DAGScheduler": ("Got ", "Fina", "Pare", "Subm", "Resu", "Shuf", "Job ")},
         )
@@ -281,6 +289,8 @@ class DriverLog:
             unseen=tasks.lost,
         )
         self._put_tasks(attempt, tasks)
+        if tasks.python_ms is not None:
+            attempt.numbers["python_ms"] = tasks.python_ms
         self._work.completes(attempt)
         if begun:
             begun.ended += 1
@@ -385,6 +395,18 @@ class DriverLog:
         if polled := _POLLED.match(line, message):
             self._note("kafka_polls", int(polled[1]))
             self._note("kafka_poll_ms", float(polled[2]))
+
+    def _python(self, line: bytes, _: int) -> None:
+        """Of a line that names no stage it is the one that has a task running, if there is no other."""
+        if not (found := pythonlines.told(line)):
+            return
+        ms, stage = found
+        running = self._running_stages() if stage is None else [self._tasks[stage]] if stage in self._tasks else []
+        for tasks in running:
+            tasks.python_ms = (tasks.python_ms or 0.0) + (ms if len(running) == 1 else nan)
+
+    def _running_stages(self) -> list[_Tasks]:
+        return [tasks for tasks in self._tasks.values() if tasks.running] or list(self._tasks.values())
 
     def _compaction(self, line: bytes, message: int) -> None:
         """A file sink writes the list of all its files again, from the first of these lines to the second."""
