@@ -28,6 +28,7 @@ from advisor.errors import fault
 from advisor.facts import Evidence, Facts, Known, Run, computed, settle
 from advisor.metrics import METRICS
 from advisor.metrics.quality import data_problem
+from advisor.progress import AT_BYTE
 from advisor.regime import latest_regime
 from advisor.report.judged import Judged
 from advisor.report.query import RESTARTING, query, state
@@ -204,8 +205,11 @@ class RunJudge:
 
 
 def _started(run: Run) -> tuple[bool, datetime, int, str]:
-    """In order of time, then of place; a run that died before its first event is what happens now."""
-    return run.first is None, run.first or _NEVER, min(run.begins.values(), default=0), run.run_id
+    """In order of time, measurements of one text in order of place; a run that died before its first event is what
+    happens now.
+    """
+    place = min(run.begins.values(), default=0) if AT_BYTE in run.run_id else 0
+    return run.first is None, run.first or _NEVER, place, run.run_id
 
 
 def _told(batches: Batches) -> dict[str, Known]:
