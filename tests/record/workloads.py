@@ -166,7 +166,7 @@ WORKLOADS = (
         by_hand=STATE_BY_HAND,
     ),
     Workload(
-        case("window-results-wait", trigger="1 second", sink={"format": "memory"}, batches=40, seconds=45,
+        case("window_results_wait", trigger="1 second", sink={"format": "memory"}, batches=40, seconds=45,
              source={"format": "rate", "rowsPerSecond": "100", "numPartitions": "2"},
              shape={"name": "counted_in_windows", "keys": 5, "window": "10 seconds", "delay": "1 minute"}),
         "in append mode a window comes out when the watermark has passed it, 70 s: a shorter delay, if rows allow it",
