@@ -163,6 +163,10 @@ class Work:
         else:
             self._tasks.add(self.owner(*key), launch, finish, locality, flags, sums)
 
+    def ended(self, stage: int, attempt: int) -> Attempt | None:
+        """The stage attempt, if it has ended."""
+        return self._ended.get((stage, attempt))
+
     def completes(self, attempt: Attempt) -> None:
         """A stage attempt has ended."""
         attempt.slots = self.slots(attempt.submitted)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import zstandard
 
@@ -95,3 +97,61 @@ def test_in_a_recorded_log_nothing_outlasts_its_trigger(tmp_path: Path) -> None:
     parts = advisor.read_stages(tmp_path / "driver.log", parts=True)
     assert len(parts)
     assert not parts["too_long"].any()
+
+
+STRUCTURED = SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz"
+MILLIS = SAMPLES / "both/join-4.3.0/driver-ms.log.gz"
+EVENTS = SAMPLES / "LG001/event-log-single-file-3.5.9/local-1795256356823.gz"
+
+
+def behind(before: bytes) -> Callable[[bytes], bytes]:
+    return lambda log: b"".join(before + line for line in log.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize("sample", [STRUCTURED, MILLIS], ids=["structured", "text"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda log: log.replace(b"\n", b"\r\n"),
+        behind(b"2026-12-01T03:04:05.678901234Z stdout F "),
+        behind(b"spark-driver-1  | "),
+        behind(b"[pod/orders-driver/spark] "),
+    ],
+    ids=["crlf", "container", "compose", "pod"],
+)
+def test_a_container_s_prefix_and_windows_ends_of_lines_change_no_stage(
+    tmp_path: Path, sample: Path, change: Callable[[bytes], bytes]
+) -> None:
+    (tmp_path / "driver.log").write_bytes(change(gzip.decompress(sample.read_bytes())))
+    found, expected = (advisor.read_stages(path, parts=True) for path in (tmp_path / "driver.log", sample))
+    told = ["batch_id", "jobs", "stages", "tasks", "too_long", "driver_before_ms"]
+    pd.testing.assert_frame_equal(found[told], expected[told])
+
+
+def half_again(log: bytes) -> bytes:
+    half = log.index(b"\n", len(log) // 2) + 1
+    return log[:half] + log[log.index(b"\n", half // 2) + 1 :]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda log: log + log,
+        half_again,
+        lambda log: b"".join(2 * line for line in log.splitlines(keepends=True)),
+    ],
+    ids=["whole", "a part", "each line"],
+)
+def test_an_event_log_that_holds_lines_twice_tells_each_stage_once(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    (tmp_path / "application").write_bytes(change(gzip.decompress(EVENTS.read_bytes())))
+    for parts in (False, True):
+        found, expected = (advisor.read_stages(path, parts=parts) for path in (tmp_path / "application", EVENTS))
+        pd.testing.assert_frame_equal(found.drop(columns="log"), expected.drop(columns="log"))
+
+
+def test_two_appenders_on_one_file_double_no_task() -> None:
+    stages = advisor.read_stages(SAMPLES / "healthy/each-event-twice-4.3.0/driver.log")
+    assert (stages["task_max_ms"] <= stages["wall_ms"]).all()
+    assert (stages["task_ms"] <= stages["tasks"] * stages["task_max_ms"]).all()

@@ -20,7 +20,10 @@ class Clock:
 
     def __init__(self, line: bytes) -> None:
         """`line`: one of the log's lines; the others have the same form."""
-        found = _TIME.search(line[:_HEAD])
+        self._at = 0
+        found = None
+        for found in _TIME.finditer(line[:_HEAD]):  # what a container puts before a line may have a time, too
+            self._at = found.start()
         self.fine = found is not None
         """Whether its lines have milliseconds."""
         self.utc = bool(found and found["utc"])
@@ -28,7 +31,7 @@ class Clock:
 
     def time(self, line: bytes) -> float | None:
         """When the line was written; None where it does not say."""
-        found = _TIME.search(line[:_HEAD])
+        found = _TIME.match(line, self._at) or _TIME.search(line[:_HEAD])
         if found is None:
             return None
         year, month, day, hour, minute, second, ms, _ = found.groups()

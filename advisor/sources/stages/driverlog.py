@@ -139,6 +139,9 @@ class DriverLog:
         self._files: dict[str, int] = {}
         self._place: Place = (0, 0)
         self._start = 0
+        self._line = b""
+        self._doubled = False
+        """Whether the log holds each line twice: two appenders wrote it."""
         self._now = 0.0
         self._open: dict[int, Begun] = {}
         self._last: Begun | None = None
@@ -166,7 +169,10 @@ class DriverLog:
             if not known:
                 self._clock = Clock(self._layout.first)
                 self._work.clock, known = self._clock.fine, True
-            self._start = start
+            if line == self._line and (self._doubled or b"Got job " in line):
+                self._doubled = True
+                continue
+            self._line, self._start = line, start
             self._place = number, window.base + (start if wrapped is None else wrapped.origin(start))
             if self._clock.fine:
                 self._now = self._clock.time(line) or self._now

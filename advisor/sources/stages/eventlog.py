@@ -67,6 +67,8 @@ class EventLog:
     def __init__(self, log: str) -> None:
         self._work = Work(log, "event_log")
         self._jobs: dict[int, Job] = {}
+        self._since: dict[int, int] = {}
+        """When each job began: a file may hold its lines twice."""
         self._results: set[tuple[int, int]] = set()
         self._files: dict[str, int] = {}
         self._kept: set[int] = set()
@@ -84,7 +86,7 @@ class EventLog:
         """Take what has been read of a window; a line that is broken is passed over."""
         self._files.setdefault(file, len(self._files))
         buffer, start, takes = window.buffer, window.begin, self._takes
-        find = buffer.find
+        find, before = buffer.find, b""
         while start < resume:
             stop = find(b"\n", start)
             stop = stop if 0 <= stop < resume else resume
@@ -92,10 +94,12 @@ class EventLog:
             if found := takes.get(buffer[name : name + _WORD]):
                 decode, take, needless = found
                 line = buffer[start:stop]
-                try:  # noqa: SIM105
-                    take(decode(_without(line, *needless) if needless else line))
+                try:
+                    if line != before:
+                        take(decode(_without(line, *needless) if needless else line))
                 except _UNREADABLE:  # contextlib.suppress takes a tenth of all the time
                     pass
+                before = line
             start = stop + 1
 
     def finish(self, batches: pa.Table) -> Work:
@@ -105,6 +109,9 @@ class EventLog:
         return self._work
 
     def _starts(self, event: JobStart) -> None:
+        if self._since.get(event.job) == event.time:
+            return
+        self._since[event.job] = event.time
         properties = event.properties or Properties()
         if _is_number(properties.cpus):
             self._work.cpus = max(1, int(properties.cpus or 1))
@@ -135,6 +142,9 @@ class EventLog:
     def _stage(self, event: StageCompleted) -> None:
         info = event.info
         if info.submitted is None or info.completed is None or info.completed < info.submitted:
+            return
+        ended = self._work.ended(info.stage, info.attempt)
+        if ended and ended.submitted == info.submitted:
             return
         job, last = self._work.job_of(info.stage), (info.stage, info.attempt) in self._results
         names = _operators(info.datasets)

@@ -19,6 +19,7 @@ _LETTERS = 8
 """Letters of a logger's name that are compared: one machine word."""
 _SHORT = 4
 _AT_END = len('"}')
+_OBJECT = b'{"ts":"'
 _MESSAGE = b'"msg":"'
 
 
@@ -35,6 +36,7 @@ class Layout:
         self.first = b""
         """The line by which the layout was told."""
         self._column: int | None = None
+        self._at_end = _AT_END
         self._begins = {_word(f"{name}: "[:_LETTERS]): (read, len(name) + 2) for name, read in readers.items()}
         self._wanted = [
             (_word(f"{name}: "[:_LETTERS]), len(name) + 2, np.array(sorted(map(_word, letters)), np.uint32))
@@ -49,6 +51,8 @@ class Layout:
             return
         for start, stop, (reader, behind) in self._chosen(text):
             line = text[start:stop]
+            if self.structured:
+                line = line[max(0, line.find(_OBJECT)) :]
             message = line.find(_MESSAGE) + len(_MESSAGE) if self._column is None else self._column + behind
             yield begin + start, line, message, reader
 
@@ -57,8 +61,9 @@ class Layout:
         while at >= 0 and not self.first:
             stop = text.find(b"\n", at)
             line = text[text.rfind(b"\n", 0, at) + 1 : stop if stop >= 0 else len(text)]
-            if line.startswith(b'{"ts":"') and line.endswith(b'"logger":"DAGScheduler"}'):
-                self.structured, self.first = True, line
+            if _OBJECT in line and line.endswith((b'"logger":"DAGScheduler"}', b'"logger":"DAGScheduler"}\r')):
+                self.structured, self.first = True, line[line.find(_OBJECT) :]
+                self._at_end = _AT_END + line.endswith(b"\r")
             elif before := _BEFORE.match(line):
                 self._column, self.first = len(before[0]), line
             at = text.find(_KNOWN, at + 1)
@@ -69,7 +74,7 @@ class Layout:
         starts = np.append(0, stops + 1)
         stops = np.append(stops, len(text))
         readers = self._begins if self._column is not None else self._ends
-        places = stops - _AT_END - _LETTERS if self._column is None else starts + self._column
+        places = stops - self._at_end - _LETTERS if self._column is None else starts + self._column
         there = (places >= starts) & (places + _LETTERS <= stops)
         starts, stops, places = starts[there], stops[there], places[there]
         if not len(places):
