@@ -160,10 +160,11 @@ def test_every_metric_has_words_for_a_reader() -> None:
 
 
 def test_a_part_of_add_batch_that_a_rule_found_is_named() -> None:
-    (query,) = [entry for case in CASES if case.parent.name == "PY001" for entry in report(case).typed.queries]
-    loss = query.screen.loss
-    assert loss is not None and (loss.name, loss.rule) == ("Python workers", "PY001")
-    assert "Python workers" in loss.says
+    for case in (case for case in CASES if case.parent.name == "PY001"):
+        (query,) = report(case).typed.queries
+        loss = query.screen.loss
+        assert loss is not None and (loss.name, loss.rule) == ("Python workers", "PY001")
+        assert "Python workers" in loss.says
 
 
 QUICK = {"triggerExecution": 330, "addBatch": 304, "walCommit": 3, "commitOffsets": 3, "numInputRows": 100}
