@@ -19,7 +19,7 @@ from advisor.engine.conditions import ask, ask_all
 from advisor.engine.quiet import why_quiet
 from advisor.facts import Facts, computed, settle
 from advisor.metrics import METRICS, Missing, measure
-from advisor.metrics.state import CACHE_COUNTERS
+from advisor.metrics.operators import CACHE_COUNTERS
 from advisor.metrics.words import in_words
 from advisor.metrics.words import number as in_unit
 from advisor.progress import decode

@@ -23,7 +23,7 @@ from advisor.metrics import METRICS, STATS, Estimate, Metric, Missing, measure, 
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded
 from advisor.metrics.quality import data_problem
-from advisor.metrics.state import least_slots
+from advisor.metrics.slots import least_slots
 from advisor.redaction import REDACTED
 from advisor.regime import latest_regime
 from advisor.report import Asked, assemble, compare_readings

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from advisor.catalogue import load
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
 from advisor.metrics.budget import budget
-from advisor.metrics.flow import keeps_up
 from advisor.metrics.latency import mixture_quantiles
+from advisor.metrics.limits import keeps_up
 from advisor.metrics.words import in_words, number
 from advisor.window import Window, run_window
 from tests.made import events, facts, table, window

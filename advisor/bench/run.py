@@ -19,7 +19,7 @@ from advisor.bench.topics import own_topic
 from advisor.catalogue import Catalogue
 from advisor.errors import UsageError
 from advisor.facts import Facts
-from advisor.metrics.state import per_batch
+from advisor.metrics.operators import per_batch
 from advisor.metrics.words import interval
 from advisor.redaction import redact
 from advisor.report.assemble import judged_runs

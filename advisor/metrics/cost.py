@@ -9,10 +9,11 @@ import numpy as np
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.metrics.latency import record_latency_ms
 from advisor.metrics.numbers import fact_number, known, mean, median, quantile, rank_correlation
+from advisor.metrics.operators import partitions
 from advisor.metrics.phases import offset_log_ms
 from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, remembered, window_metric
 from advisor.metrics.slopes import theil_sen
-from advisor.metrics.state import partitions, slots
+from advisor.metrics.slots import slots
 from advisor.window import Window
 
 FEWEST_FOR_FIT = 30

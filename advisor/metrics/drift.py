@@ -6,10 +6,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from advisor.metrics.flow import SAME_LOAD, trend
+from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.numbers import fixed_interval_ms, known, median
 from advisor.metrics.phases import DISCOVERY, NO_DURATIONS
 from advisor.metrics.registry import Estimate, Metric, Unit, Windowed, WindowMetric, remembered
+from advisor.metrics.slopes import trend
 from advisor.numbers import zero_filled
 from advisor.regime import FEWEST_FOR_HALVES, slope_by_thirds, steady_rise
 from advisor.window import Window

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.metrics.numbers import median
+from advisor.metrics.operators import per_batch
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
-from advisor.metrics.state import per_batch
 from advisor.window import Window
 
 NO_EVENT_TIME = Missing("the query has no event time")

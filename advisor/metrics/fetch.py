@@ -8,12 +8,13 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from advisor.metrics.flow import backlog_rows, reread_factor, rows_taken
+from advisor.metrics.backlog import backlog_rows
+from advisor.metrics.flow import reread_factor, rows_taken
 from advisor.metrics.inside import of_jobs
 from advisor.metrics.numbers import fact_number
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
-from advisor.metrics.state import slots
+from advisor.metrics.slots import slots
 from advisor.numbers import zero_filled
 from advisor.window import Window
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.flow import passed_ms, trend
+from advisor.metrics.flow import passed_ms
 from advisor.metrics.numbers import known
 from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
+from advisor.metrics.slopes import trend
 from advisor.metrics.state import state_rows, state_rows_updated
 from advisor.window import Window
 

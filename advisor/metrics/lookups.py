@@ -6,7 +6,7 @@ import numpy as np
 
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Missing, batch_metric
-from advisor.metrics.state import in_waves
+from advisor.metrics.state_commits import in_waves
 from advisor.window import Window
 
 GET_MS, GETS, PUTS = "custom:rocksdbGetLatency", "custom:rocksdbGetCount", "custom:rocksdbPutCount"

@@ -8,6 +8,7 @@ import numpy as np
 
 from advisor.errors import did_you_mean, fault
 from advisor.metrics import (
+    backlog,
     commits,
     cost,
     drift,
@@ -19,6 +20,7 @@ from advisor.metrics import (
     headroom,
     inside,
     latency,
+    limits,
     lookups,
     parallel,
     phases,
@@ -26,6 +28,8 @@ from advisor.metrics import (
     shuffles,
     spikes,
     state,
+    state_commits,
+    state_waves,
     tasks,
     writes,
 )
@@ -34,9 +38,13 @@ from advisor.metrics.registry import AnyMetric, Batchwise, Estimate, Metric, Mis
 from advisor.window import Window
 
 _MODULES = (
+    state_commits,
+    state_waves,
     state,
     lookups,
     flow,
+    backlog,
+    limits,
     event_time,
     files,
     growth,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.metrics.operators import least_shown
 from advisor.metrics.registry import Estimate, Windowed, window_metric
-from advisor.metrics.state import least_shown
 from advisor.window import Window
 
 FEWEST_OF_A_LOG = 10

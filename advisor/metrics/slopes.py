@@ -9,11 +9,37 @@ from typing import Final
 
 import numpy as np
 
-from advisor.metrics.registry import Estimate
+from advisor.metrics.numbers import rank_correlation
+from advisor.metrics.registry import Estimate, Missing
+from advisor.numbers import middle
 
 MOST_EXACT: Final = 33
 """Up to so many values without ties Kendall's test counts orders, above it takes the normal distribution."""
 _NORMAL_975: Final = NormalDist().inv_cdf(0.975)
+FEWEST_FOR_TREND = 10  # Kendall's test at 1 % then asks for a rank correlation of 0.6
+MAY_BE_TREND = 2.0  # rank correlation in standard errors below which Kendall's test at 1 % sees nothing either
+MOST_POINTS = 200  # a trend is taken over at most this many medians: its cost grows with the square
+
+
+def trend(at: np.ndarray, values: np.ndarray) -> Estimate | Missing:
+    """Change of `values` per unit of `at` with its 95 % interval, over at most 200 medians of neighbours."""
+    told = np.isfinite(at) & np.isfinite(values)
+    at, values = at[told], values[told]
+    if len(at) < FEWEST_FOR_TREND:
+        return Missing(f"a trend needs {FEWEST_FOR_TREND} batches, there are {len(at)}")
+    x, y = _thinned(at), _thinned(values)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Estimate(0.0, 0.0, 0.0)
+    if abs(rank_correlation(x, y)) * math.sqrt(len(x) - 1) < MAY_BE_TREND:
+        return Estimate(0.0, 0.0, 0.0)
+    return theil_sen(y, x) if kendall_p_value(x, y) < 0.01 else Estimate(0.0, 0.0, 0.0)
+
+
+def _thinned(values: np.ndarray) -> np.ndarray:
+    """The values, or the medians of MOST_POINTS groups of neighbours."""
+    if len(values) <= MOST_POINTS:
+        return values
+    return np.array([middle(group) for group in np.array_split(values, MOST_POINTS)])
 
 
 def theil_sen(values: np.ndarray, at: np.ndarray) -> Estimate:

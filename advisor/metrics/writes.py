@@ -8,6 +8,7 @@ import numpy as np
 
 from advisor.metrics.measure import measure
 from advisor.metrics.numbers import fact_number, known
+from advisor.metrics.operators import CACHE_COUNTERS, per_batch
 from advisor.metrics.phases import OFFSET_LOG, commit_offsets_ms, offset_log_ms, share_of
 from advisor.metrics.registry import (
     Batchwise,
@@ -18,7 +19,8 @@ from advisor.metrics.registry import (
     batch_metric,
     window_metric,
 )
-from advisor.metrics.state import CACHE_COUNTERS, per_batch, slots, state_commit_wall_ms
+from advisor.metrics.slots import slots
+from advisor.metrics.state_commits import state_commit_wall_ms
 from advisor.metrics.tasks import per_batch as stages_per_batch
 from advisor.metrics.tasks import spread
 from advisor.stages import LOG_CHECKPOINT

@@ -9,8 +9,9 @@ import numpy as np
 from advisor.contract import Loss
 from advisor.metrics import Estimate, measure, sure
 from advisor.metrics.files import files_waiting
-from advisor.metrics.flow import passed_ms, rows_taken, trend
+from advisor.metrics.flow import passed_ms, rows_taken
 from advisor.metrics.numbers import fixed_interval_ms, known, median
+from advisor.metrics.slopes import trend
 from advisor.metrics.words import milliseconds, number
 from advisor.window import Window
 

@@ -7,9 +7,10 @@ import numpy as np
 from advisor.contract import Changed, Direction, Regime, Since, Trend, Trends
 from advisor.metrics import Estimate, measure, measured
 from advisor.metrics.budget import budget
-from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken, trend
+from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken
 from advisor.metrics.latency import typical_by_batch
 from advisor.metrics.numbers import known, median
+from advisor.metrics.slopes import trend
 from advisor.metrics.words import milliseconds, number
 from advisor.regime import REGIME_RATIO
 from advisor.report.budget import moment

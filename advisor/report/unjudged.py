@@ -14,7 +14,7 @@ from advisor.facts.trigger import LATE_MS
 from advisor.metrics import Estimate, measure
 from advisor.metrics.inside import OWN_CODE
 from advisor.metrics.numbers import any_above_zero, known
-from advisor.metrics.state import shown_by_caches
+from advisor.metrics.operators import shown_by_caches
 from advisor.metrics.words import milliseconds, number
 from advisor.window import PHASES, Window
 

@@ -1,0 +1,178 @@
+"""What waits in the sources: how much, how old, whether it grows, and batches longer than their interval."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from advisor.metrics.files import files_taken, files_waiting
+from advisor.metrics.flow import of_sources, passed_ms, rows_taken
+from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median
+from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
+from advisor.metrics.slopes import trend
+from advisor.numbers import total
+from advisor.window import Window
+
+_BEHIND = "metrics:avgMsBehindLatest"
+_ROWS_BEHIND = "metrics:maxOffsetsBehindLatest"
+_IS_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
+NO_BACKLOG = Missing("the sources do not report how far behind they are")
+
+
+@batch_metric("rows", "count")
+def backlog_rows(window: Window) -> Batchwise:
+    """Rows that waited in the sources after the batch (latestOffset - endOffset), at the trigger's start."""
+    backlog = of_sources(window, "backlog_rows")
+    backlog = np.where(np.isnan(backlog) & _none_behind(window), 0.0, backlog)
+    return NO_BACKLOG if np.isnan(backlog).all() else backlog
+
+
+def _none_behind(window: Window) -> np.ndarray:
+    """Which batches read all that was there, as each of their sources says that counts the rows it is behind."""
+    told = window.sources[_ROWS_BEHIND] if _ROWS_BEHIND in window.sources else [None] * len(window.sources["batch"])
+    none = np.array([text == "0" for text in told], dtype=float)
+    batch = window.sources["batch"]
+    count = np.bincount(batch, minlength=len(window))
+    caught_up: np.ndarray = (count > 0) & (np.bincount(batch, none, len(window)) == count)
+    return caught_up
+
+
+@batch_metric("ms")
+def backlog_ms(window: Window) -> Batchwise:
+    """The backlog over the rows that the query takes per millisecond: the age of the oldest row that waits.
+
+    Of a source that tells no rows, the delay that it tells itself (Kinesis on Databricks), or the files that wait over
+    those that it takes (Delta on Databricks).
+    """
+    backlog = backlog_rows(window)
+    if isinstance(backlog, np.ndarray):
+        return _age(window, backlog, rows_taken(window))
+    behind = _behind_by_the_source(window)
+    if behind is not None:
+        return behind
+    files = files_waiting(window)
+    aged = _age(window, files, files_taken(window)) if isinstance(files, np.ndarray) else backlog
+    return backlog if isinstance(aged, Missing) else aged
+
+
+def _age(window: Window, waiting: np.ndarray, taken: np.ndarray) -> np.ndarray | Missing:
+    """What waits over what the query takes per millisecond."""
+    if not any_above_zero(waiting):
+        return waiting
+    interval = window.batches["interval_ms"]
+    passed = total(interval[~np.isnan(taken)])
+    pace = total(taken) / passed if passed > 0 else 0.0
+    return waiting / pace if pace > 0 else Missing("the pace of the query is not known")
+
+
+def _behind_by_the_source(window: Window) -> np.ndarray | None:
+    """Milliseconds that the sources say they are behind, the mean of their shards, of the furthest source."""
+    if _BEHIND not in window.sources:
+        return None
+    told = [float(text) if text and _IS_NUMBER.fullmatch(text) else np.nan for text in window.sources[_BEHIND]]
+    furthest = np.full(len(window), np.nan)
+    np.fmax.at(furthest, window.sources["batch"], told)
+    return None if np.isnan(furthest).all() else furthest
+
+
+@window_metric("share", "count")
+def over_interval_share(window: Window) -> Windowed:
+    """Share of the batches that took longer than the trigger interval."""
+    interval, trigger = fact_number(window, "trigger_interval_ms"), window.facts.get("trigger")
+    if (trigger is not None and trigger.value != "processing_time") or interval == 0:
+        no = (
+            "no interval is known"
+            if trigger is not None and trigger.origin == "inferred"
+            else "the trigger has no interval"
+        )
+        return Missing(f"{no} to overrun, and the sources do not report a backlog")
+    if interval is None:
+        return Missing("the trigger interval is not known", "trigger_interval_ms")
+    if not len(window):
+        return Missing("there are no steady batches")
+    over = float((window.batches["trigger_execution_ms"] > interval).mean())
+    return Estimate.exactly(over)
+
+
+@window_metric("share", "count")
+def falling_behind_share(window: Window) -> Windowed:
+    """Share of the batches longer than the trigger interval; 1 where the backlog grows by more than a batch waits."""
+    over, slope = over_interval_share(window), backlog_trend_ms_per_minute(window)
+    if not isinstance(slope, Estimate):
+        none_is_over = isinstance(over, Estimate) and not over.value
+        return slope if none_is_over and slope != NO_BACKLOG else over
+    if _grows(window, slope):
+        return Estimate(1.0, 1.0, 1.0)
+    return Estimate(0.0, 0.0, 0.0) if isinstance(over, Missing) else over
+
+
+def _grows(window: Window, slope: Estimate) -> bool:
+    """Whether the backlog's age grew over the window by at least one mean interval."""
+    times = known(window.batches["timestamp"])
+    minutes = (times[-1] - times[0]) / 60_000
+    return bool(slope.low > 0 and slope.safe * minutes >= mean(window.batches["interval_ms"]))
+
+
+@window_metric("ms", time="latency")
+def backlog_wait_ms(window: Window) -> Windowed:
+    """Median age of the backlog: what a record waits for those before it, and would not if the query kept up."""
+    age = backlog_ms(window)
+    if not isinstance(age, np.ndarray):
+        return age if isinstance(age, Missing) else NO_BACKLOG
+    wait = median(age)
+    return Estimate.exactly(wait)
+
+
+@window_metric("ratio", "count")
+def backlog_batches(window: Window) -> Windowed:
+    """The backlog's age over the mean time between two batches: how many of them the query is behind."""
+    wait, interval = backlog_wait_ms(window), mean(window.batches["interval_ms"])
+    if not isinstance(wait, Estimate):
+        return wait
+    if not interval > 0:
+        return Missing("the time between batches is not known")
+    behind = wait.safe / interval
+    return Estimate.exactly(behind)
+
+
+@window_metric("share", "count")
+def left_waiting_share(window: Window) -> Windowed:
+    """Share of the batches after which rows wait on that were there when the batch was made: a limit left them."""
+    backlog = backlog_rows(window)
+    told = known(backlog) if isinstance(backlog, np.ndarray) else np.array([])
+    if not len(told):
+        return NO_BACKLOG
+    left = float((told > 0).mean())
+    return Estimate.exactly(left)
+
+
+@window_metric("ms_per_minute")
+def backlog_trend_ms_per_minute(window: Window) -> Windowed:
+    """Growth of the backlog's age: Theil-Sen slope with its 95 % interval; 0 where Kendall's test sees no trend."""
+    age = backlog_ms(window)
+    if not isinstance(age, np.ndarray):
+        return age if isinstance(age, Missing) else Missing("the backlog is not known")
+    return trend(passed_ms(window) / 60_000, age)
+
+
+@window_metric("ms")
+def catch_up_ms(window: Window) -> Windowed:
+    """How long until the backlog is gone: the age of what waits now over the pace at which this age shrinks."""
+    age, slope = backlog_ms(window), backlog_trend_ms_per_minute(window)
+    if isinstance(age, Missing):
+        return age
+    now = known(age)[-1:] if isinstance(age, np.ndarray) else np.array([])
+    if not any_above_zero(now):
+        return Missing("nothing waits in the sources")
+    if not isinstance(slope, Estimate):
+        return Missing(slope.reason if isinstance(slope, Missing) else "no trend can be told")
+    if not slope.safe < 0:
+        return Missing("the backlog does not shrink")
+    low, value, high = (-60_000 * float(now[0]) / pace if pace < 0 else math.inf for pace in _ends(slope))
+    return Estimate(low, value, high)
+
+
+def _ends(slope: Estimate) -> tuple[float, float, float]:
+    return slope.low, slope.safe, slope.high
