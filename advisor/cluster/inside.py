@@ -16,8 +16,9 @@ from advisor.cluster.session import explained, ship
 from advisor.cluster.workers import sparing
 from advisor.errors import InputError
 from advisor.sources import files
-from advisor.stages import ORIGINS
+from advisor.stages import best_parts, best_stages
 
+_BEST = {"stages": best_stages, "batch_parts": best_parts}
 KEYS = {"stages": ("run_id", "batch_id", "job", "stage", "attempt"), "batch_parts": ("run_id", "batch_id")}
 """The tables, and what makes two rows of one the same stage or batch."""
 _ROWS = 4096
@@ -43,7 +44,7 @@ def read_stages(spark: Any, paths: Paths, table: str) -> Any:
                 for log in batch["paths"].to_pylist():
                     yield from _table(log, table).cast(schema).to_batches(_ROWS)
 
-        return best(frame.mapInArrow(sparing(run), struct(schema)))
+        return best(frame.mapInArrow(sparing(run), struct(schema)), table)
 
 
 def refuse_by_jvm(found: Given) -> None:
@@ -67,7 +68,7 @@ def inside_of(rows: Iterable[Row]) -> Inside | None:
     for row in rows:
         if row.kind in told:
             told[row.kind].append(unpacked(row.payload))
-    parts, stages = (_best_of(pa.concat_tables(told[name])) for name in ("batch_parts", "stages"))
+    parts, stages = (_BEST[name](pa.concat_tables(told[name])) for name in ("batch_parts", "stages"))
     return Inside(parts, stages) if len(parts) or len(stages) else None
 
 
@@ -82,26 +83,12 @@ def _table(log: list[str], table: str) -> pa.Table:
     return _tables(log)[table]
 
 
-def _best_of(table: pa.Table) -> pa.Table:
-    """The rows of each batch that come from the source that tells most, of several logs the first."""
-    ranks = [(ORIGINS.index(origin), log) for origin, log in zip(*_listed(table, "origin", "log"), strict=True)]
-    batches = list(zip(*_listed(table, "run_id", "batch_id"), strict=True))
-    chosen: dict[tuple[Any, ...], tuple[int, str]] = {}
-    for batch, rank in zip(batches, ranks, strict=True):
-        chosen[batch] = min(chosen.get(batch, rank), rank)
-    kept = [chosen[batch] == rank for batch, rank in zip(batches, ranks, strict=True)]
-    return table.filter(pa.array(kept, pa.bool_()))
+def best(frame: Any, table: str) -> Any:
+    """The rows of each batch that come from the source that tells most, with what only lines of another one tell."""
+    schema = for_spark(TABLES[table])
 
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [pa.Table.from_batches([batch]).cast(schema) for batch in batches]
+        yield from _BEST[table](pa.concat_tables([schema.empty_table(), *rows])).to_batches(_ROWS)
 
-def _listed(table: pa.Table, *names: str) -> list[list[Any]]:
-    return [table[name].to_pylist() for name in names]
-
-
-def best(frame: Any) -> Any:
-    """The rows of each batch that come from the source that tells most."""
-    from pyspark.sql import Window, functions  # noqa: PLC0415
-
-    order = functions.array_position(functions.array(*map(functions.lit, ORIGINS)), frame["origin"])
-    ranked = frame.withColumn("order", functions.struct(order, functions.col("log")))
-    best = functions.min("order").over(Window.partitionBy(*_BATCH))
-    return ranked.withColumn("best", best).filter("order = best").drop("order", "best")
+    return frame.select(schema.names).repartition(*_BATCH).mapInArrow(sparing(run), struct(schema))

@@ -96,7 +96,7 @@ class Saved:
         """Save what rows of the tables that open addBatch hold that is not there yet."""
         for name, key in KEYS.items():
             table = table_frame(rows.filter(f"kind = '{name}'"), for_spark(TABLES[name]))
-            self._append(name, best(table), key)
+            self._append(name, best(table, name), key)
 
     def opened(self) -> Any:
         """Rows of both saved tables."""

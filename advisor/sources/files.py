@@ -150,8 +150,9 @@ class _Parts:
 
     def reading(self) -> Reading:
         """All parts together."""
+        events = pa.Table.from_batches(self._chunks.take(), SCHEMA)
         reading = Reading.of(
-            pa.Table.from_batches(self._chunks.take(), SCHEMA),
+            events,
             pa.concat_tables([*self._told, table_of(self._sightings)]),
             broken=self._broken,
             files=self._files,
@@ -160,7 +161,7 @@ class _Parts:
         )
         if self._opened is None:
             return reading
-        inside = self._opened.tables(reading.batches)
+        inside = self._opened.tables(reading.batches, events)
         return replace(reading, inside=inside, broken=(*reading.broken, *self._opened.broken))
 
 

@@ -1,9 +1,10 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
-from advisor.stages.inside import LOG_CHECKPOINT, ORIGINS
+from advisor.stages.inside import LOG_CHECKPOINT
 from advisor.stages.kinds import kind_of, streams
 from advisor.stages.numbers import SUMS, Numbers
+from advisor.stages.origins import best_parts, best_stages
 from advisor.stages.tables import tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
@@ -14,7 +15,6 @@ __all__ = [
     "KILLED",
     "LOCALITIES",
     "LOG_CHECKPOINT",
-    "ORIGINS",
     "PARTS",
     "PART_COLUMNS",
     "SPECULATIVE",
@@ -27,6 +27,8 @@ __all__ = [
     "Note",
     "Numbers",
     "Work",
+    "best_parts",
+    "best_stages",
     "kind_of",
     "streams",
     "tables",

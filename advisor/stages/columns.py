@@ -150,5 +150,19 @@ PART_COLUMNS: tuple[Column, ...] = (
 )
 """One row per micro-batch whose jobs were seen."""
 
+COUNTED_BY_LINES = (
+    "code_generated_ms",
+    "code_too_long",
+    "code_refused",
+    "commit_retries",
+    "files_written",
+    "bytes_written",
+)
+"""What lines of a driver's log tell of each batch: 0 where none does."""
+SELDOM_IN_LINES = ("log_compaction_ms", "kafka_polls", "kafka_poll_ms")
+"""What is not known without such a line: consumers may write to the executors' logs."""
+BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES)
+"""Columns of batch parts that no other origin tells."""
+
 STAGES: pa.Schema = pa.schema([(column.name, column.type) for column in STAGE_COLUMNS])
 BATCH_PARTS: pa.Schema = pa.schema([(column.name, column.type) for column in PART_COLUMNS])

@@ -1,8 +1,8 @@
-"""Batches with what ran in them: jobs, stage attempts and notes, each from the log that tells most."""
+"""Batches with what ran in them: jobs, stage attempts and notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 from advisor.column import longest
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
-ORIGINS = ("event_log", "session", "driver_log")
-"""Of two that tell of the same batch the earlier one counts."""
 _BEFORE = ("latest_offset", "get_offset", "get_end_offset", "set_offset_range", "wal_commit", "get_batch")
 _OBJECTS = "DeserializeToObject"
 LOG_CHECKPOINT = "Delta: log checkpoint"
@@ -64,16 +62,8 @@ def key_of(id: str | None, run_id: str | None, batch_id: int | None) -> tuple[An
     return (run_id, batch_id) if run_id else (None, id, batch_id)
 
 
-def chosen_of(works: Iterable[Work]) -> list[Inside]:
-    """The batches of all logs, in order, each from the origin that tells most."""
-    chosen: dict[tuple[Any, ...], Inside] = {}
-    for work in sorted(works, key=lambda work: ORIGINS.index(work.origin)):
-        for key, inside in _batches_of(work).items():
-            chosen.setdefault(key, inside)
-    return list(chosen.values())
-
-
-def _batches_of(work: Work) -> dict[tuple[Any, ...], Inside]:
+def batches_of(work: Work) -> list[Inside]:
+    """The batches of a log, in order."""
     found: dict[tuple[Any, ...], Inside] = {}
     for job in work.jobs:
         if job.batch:
@@ -87,11 +77,14 @@ def _batches_of(work: Work) -> dict[tuple[Any, ...], Inside]:
     for note in work.notes:
         if note.batch and (inside := found.get(key_of(*note.batch))):
             inside.notes.append(note)
-    return found
+    return list(found.values())
 
 
 def settle_kinds(chosen: Sequence[Inside]) -> None:
-    """A scan of files is the source where the query has no other; else it is of a static side."""
+    """A scan of files is the source where the query has no other; else it is of a static side.
+
+    `chosen`: batches of one origin, since each names stages in its own way.
+    """
     attempts = [(inside.batch.id, attempt) for inside in chosen for attempt in inside.attempts]
     streams = {query for query, attempt in attempts if attempt.kind == "source_read"}
     for query, attempt in attempts:

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from advisor.stages.addbatch import clock_of, gather, homes_of, move
-from advisor.stages.columns import BATCH_PARTS, STAGES
-from advisor.stages.inside import Inside, Row, chosen_of, key_of, rows_of, settle_kinds, too_long_of
+from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, STAGES
+from advisor.stages.inside import Inside, Row, batches_of, key_of, rows_of, settle_kinds, too_long_of
 from advisor.stages.numbers import NUMBERS, column, matrix
+from advisor.stages.origins import ORIGINS, best_parts, best_stages
 from advisor.stages.parts import NAMES, PLACE, divide
 from advisor.stages.told import tells_wait, together, told
 from advisor.stages.waits import Slots, SlotsOf, put_waits
@@ -21,10 +22,6 @@ from advisor.stages.work import Attempt, Batch, Work
 
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
-_NOTED = ("code_generated_ms", "code_too_long", "code_refused", "commit_retries", "files_written", "bytes_written")
-"""What a driver's log tells of each batch: 0 without a line."""
-_SELDOM = ("log_compaction_ms", "kafka_polls", "kafka_poll_ms")
-"""What is not known without a line: consumers may write to the executors' logs."""
 _KEYS = ("id", "run_id", "batch_id", "timestamp", "add_batch_ms")
 _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for")
 
@@ -32,14 +29,13 @@ _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_fo
 def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table]:
     """(the table of stages, the table of batch parts) of these logs; `batches` tell how long addBatch took, and when.
 
-    A batch of which two origins tell stands there once: the event log's counts most.
+    A batch of which two origins tell stands there once: the event log's counts most, with what only lines tell.
     """
     works = list(works)
     for work in works:
         work.fold()
         work.strangers.sort(key=attrgetter("start"))
-    chosen = chosen_of(works)
-    settle_kinds(chosen)
+    chosen = [inside for origin in ORIGINS for inside in _settled(works, origin)]
     rows = rows_of(batches)
     names = {row.id: row.name for row in rows.values() if row.id and row.name}
     slots_of: SlotsOf = cache(lambda spans: Slots(spans, names))
@@ -52,7 +48,14 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
         of_parts.append(_parts_table([pair for pair in timed if id(pair[0]) not in wrong], names, slots_of))
         of_parts.append(_untold(odd))
         of_stages.append(_stages_table([inside for inside in some if id(inside) not in wrong]))
-    return pa.concat_tables(of_stages), pa.concat_tables(of_parts)
+    return best_stages(pa.concat_tables(of_stages)), best_parts(pa.concat_tables(of_parts))
+
+
+def _settled(works: Sequence[Work], origin: str) -> list[Inside]:
+    """The batches of all logs of this origin, each stage with its kind."""
+    found = [inside for work in works if work.origin == origin for inside in batches_of(work)]
+    settle_kinds(found)
+    return found
 
 
 def _untold(odd: Sequence[tuple[Inside, Row, int]]) -> pa.Table:
@@ -81,7 +84,7 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], 
     columns: dict[str, Any] = {name: [getattr(row, name) for _, row in timed] for name in _KEYS}
     columns.update(zip(NAMES, told(insides, parts).T, strict=True))
     noted = [_noted(inside) for inside in insides]
-    columns |= {name: [of_batch.get(name) for of_batch in noted] for name in (*_NOTED, *_SELDOM)}
+    columns |= {name: [of_batch.get(name) for of_batch in noted] for name in BY_LINES}
     columns |= {
         "together": [together(inside) for inside in insides],
         "waited_for": list(map(sorted, waited_for)),
@@ -98,7 +101,7 @@ def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], 
 
 def _noted(inside: Inside) -> Mapping[str, float]:
     """What lines told of the batch, each by its column."""
-    found = dict.fromkeys(_NOTED, 0.0) if inside.work.origin == "driver_log" else {}
+    found = dict.fromkeys(COUNTED_BY_LINES, 0.0) if inside.work.origin == "driver_log" else {}
     for note in inside.notes:
         found[note.name] = found.get(note.name, 0.0) + note.value
     return found

@@ -33,19 +33,22 @@ class Opened:
                 self._logs[key] = None
                 self._lose(file, window.base, error)
 
-    def tables(self, batches: pa.Table) -> dict[str, pa.Table]:
-        """The tables of stages and of batch parts."""
-        works = [work for key in self._logs if (work := self._finished(key, batches)) is not None]
+    def tables(self, batches: pa.Table, events: pa.Table) -> dict[str, pa.Table]:
+        """The tables of stages and of batch parts.
+
+        `events`: the batches with those that another log tells of, too, since in each log they say whose its jobs are.
+        """
+        works = [work for key in self._logs if (work := self._finished(key, events)) is not None]
         try:
             stages, parts = tables(works, batches)
         except Exception:
             stages, parts = tables([work for work in works if self._can_be_told(work, batches)], batches)
         return {"stages": stages, "batch_parts": parts}
 
-    def _finished(self, key: tuple[str, str], batches: pa.Table) -> Work | None:
+    def _finished(self, key: tuple[str, str], events: pa.Table) -> Work | None:
         reader = self._logs[key]
         try:
-            return None if reader is None else reader.finish(batches)
+            return None if reader is None else reader.finish(events)
         except Exception as error:
             self._lose(key[1], 0, error)
             return None
