@@ -502,14 +502,14 @@ def test_a_set_of_keys_that_fills_up_does_not_grow_for_ever() -> None:
 
 
 def test_a_watermark_that_stands_still_removes_nothing() -> None:
-    def grows(moves: bool) -> Estimate | Missing:
+    def grows(moves: bool, year: int = 2026) -> Estimate | Missing:
         rows = [
             {
                 "triggerExecution": 500,
                 "addBatch": 400,
                 "eventTime": {
-                    "watermark": f"2026-03-01T02:{n if moves else 0:02}:00.000Z",
-                    "max": f"2026-03-01T03:{n:02}:00.000Z",
+                    "watermark": f"{year}-01-01T00:{n if moves else 0:02}:00.000Z",
+                    "max": f"{year}-01-01T03:{n:02}:00.000Z",
                 },
                 "operators": [
                     {"operatorName": "stateStoreSave", "numRowsTotal": 1000 + 100 * n, "numRowsUpdated": 150}
@@ -524,6 +524,8 @@ def test_a_watermark_that_stands_still_removes_nothing() -> None:
     assert isinstance(grows(moves=True), Missing)
     still = grows(moves=False)
     assert isinstance(still, Estimate) and still.low > 0
+    made_up = grows(moves=False, year=1970)  # a watermark before 1970 is told as 1970: it has not rested
+    assert isinstance(made_up, Missing)
 
 
 def test_a_source_that_tells_its_delay_and_no_rows_has_a_backlog() -> None:

@@ -106,7 +106,7 @@ def test_a_query_that_does_not_keep_up_is_told_what_is_gravest_of_its_batches() 
     seen = reported(load(None), events(rows, interval_ms=30_000), asked=trigger)
     (query,) = seen.typed.queries
     assert query.screen.loss is not None and query.screen.loss.kind == "falling_behind"
-    assert any("84,000,000 rows of state" in words for words in query.screen.troubles)
+    assert any("84 million rows of state" in words for words in query.screen.troubles)
     (commit,) = (part for part in query.screen.within_add_batch if part.name == "state commit")
     assert (commit.share, commit.share_at_most) == (0.07, 0.846)
     assert "state commit 7 to 85 %" in " ".join(report_as_text(seen.typed, width=120).split())

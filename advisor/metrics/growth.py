@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.metrics.event_time import watermark_stands_still_ms
 from advisor.metrics.flow import passed_ms
 from advisor.metrics.numbers import known
 from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
@@ -37,7 +38,7 @@ def state_growth_per_day(window: Window) -> Windowed:
     watermarked = window.facts.value("watermarked")
     if watermarked is None:
         return Missing("whether there is a watermark is not known", "watermarked")
-    if watermarked and not (_stands_still(window) or _kept_in_spite_of_the_watermark(window, rows)):
+    if watermarked and not (_never_comes(window) or _kept_in_spite_of_the_watermark(window, rows)):
         return MAY_REMOVE
     return SLOWS_DOWN if _slows_down(passed_ms(window), rows) else trend(passed_ms(window) / DAY_MS, rows)
 
@@ -53,10 +54,10 @@ def _slows_down(when: np.ndarray, rows: np.ndarray) -> bool:
     return bool(late < STILL_GROWS * early)
 
 
-def _stands_still(window: Window) -> bool:
-    """Whether the watermark stays where it is while event times move on: it never comes to remove a row."""
-    watermark, newest = known(window.batches["watermark"]), known(window.batches["event_time_max"])
-    return len(watermark) > 1 and len(newest) > 1 and bool(np.ptp(watermark) == 0 and newest[-1] > newest[0])
+def _never_comes(window: Window) -> bool:
+    """Whether the watermark rests while event times move on: it never comes to remove a row."""
+    rests = watermark_stands_still_ms(window)
+    return isinstance(rests, Estimate) and rests.value > 0
 
 
 def _kept_in_spite_of_the_watermark(window: Window, rows: np.ndarray) -> bool:
