@@ -85,7 +85,14 @@ def _with_what_is_left(loss: Loss | None, window: Window) -> Loss | None:
     if slowest.safe > NEARLY_FULL * interval:
         return loss
     left = f"{milliseconds(interval - batch)} of the trigger's {milliseconds(interval)} are left"
-    return msgspec.structs.replace(loss, says=f"{loss.says} {_keeps_up(window).format(left=left)}")
+    says = f"{loss.says} {_keeps_up(window).format(left=left)}{_mean_wait(interval, batch)}"
+    return msgspec.structs.replace(loss, says=says)
+
+
+def _mean_wait(interval: float, batch: float) -> str:
+    """What a record waits for its trigger, where that is more than its batch takes."""
+    wait = interval / 2
+    return f" On average a record waits {milliseconds(wait)} for the trigger, longer than for its batch." * (wait > batch)
 
 
 def _keeps_up(window: Window) -> str:
