@@ -92,11 +92,13 @@ def _may_follow(window: Window) -> bool:
 def _shorter(before: Mixture, ms: float, saves: Saves, window: Window, *, follows: bool) -> Mixture:
     """The latencies with batches that are shorter by `ms`: seen earlier, waited for less, and without a backlog where
     batches that a limit fills then take what comes.
+
+    Rows of the first of several waves are seen early already; what they cannot gain is gained by those behind them.
     """
     start = before.start - _seen(ms, saves, window, before)
+    width = before.width - (ms if follows else 0.0) + np.minimum(start, 0.0)
     if follows and keeps_up(window, ms):
         start = start - before.waited
-    width = before.width - (ms if follows else 0.0)
     return before._replace(start=np.maximum(start, 0.0), width=np.maximum(width, 0.0))
 
 
