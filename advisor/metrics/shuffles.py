@@ -13,8 +13,8 @@ from advisor.window import Window
 
 MOST_FILES, MANY_FILES = 200.0, 20.0
 """Of a task: spark.shuffle.sort.bypassMergeThreshold, above which it writes one file for all; files worth a look."""
-SLOW_WRITE_MS, SLOW_WRITE, SMALL_WRITE = 5.0, 0.02, 10e6
-"""Of a task: the time to write to a shuffle from which it is slow, its share of the task, and bytes that are few."""
+SLOW_WRITE_MS, SLOW_WRITE, BYTES_PER_MS = 5.0, 0.02, 100_000.0
+"""Of a task: the time to write to a shuffle from which it is slow, beyond what its bytes take; its share of the task."""
 LONGER = 12.0
 """Times what its tasks say that they wrote for, by which files were seen to make a stage longer: 4 to 12 times."""
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
@@ -36,8 +36,8 @@ def shuffle_waves_ms(window: Window) -> Batchwise:
 def shuffle_files_ms(window: Window) -> Batchwise:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
-    Where the log tells what writing took, these are stages that write few bytes slowly, and no more than 12 times that:
-    opening and deleting files counts as no writing. Else they are those of which the next stage has many tasks, as long
+    Where the log tells what writing took, these are stages that write more slowly than a disk does, and no more than 12
+    times that: opening and deleting files counts as no writing. Else they are those of which the next stage has many tasks, as long
     as they are. Fewer tasks there prove nothing: adaptive execution joins partitions after they are written.
     """
     if not len(window.stages):
@@ -47,8 +47,8 @@ def shuffle_files_ms(window: Window) -> Batchwise:
     told, feeds = ~np.isnan(writes), readers > 0
     if feeds.any() and not told[feeds].any() and not (readers[feeds] >= MANY_FILES).any() and not _keeps_state(window):
         return JOINED
-    slow = (writes >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
-    by_time = slow & (bytes_written <= SMALL_WRITE * of.tasks)
+    beyond = writes - bytes_written / BYTES_PER_MS
+    by_time = (beyond >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
     by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)
     longer = np.fmin(stages["wall_ms"], LONGER * writes / at_once(of))
     return per_batch(window, longer, feeds & np.where(told, by_time, by_count))

@@ -110,7 +110,7 @@ WORKLOADS = (
     Workload(
         case("two-queries", shape={"name": "work_on_rows", "rounds": 1}, batches=40,
              beside={"source": {**RATE, "rowsPerBatch": "40000", "numPartitions": "2"},
-                     "shape": {"name": "skewed_shuffle", "rounds": 8, "spread": True}}),
+                     "shape": {"name": "skewed_shuffle", "rounds": 40, "spread": True}}),
         "waits for the slots that the other query holds: a fair scheduler, or more slots",
     ),
     Workload(
