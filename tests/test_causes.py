@@ -120,6 +120,7 @@ SLOW = EVEN | {"tasks": 4, "wall_ms": 430.0, "task_ms": 466.0, "task_max_ms": 41
         (EVEN | {"tasks": 1, "task_ms": 100.0, "kind": "state"}, "too_few_readers_ms", 0),
         (EVEN | {"gc_ms": 80.0}, "gc_ms", 40),
         (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0}, "shuffle_waves_ms", 300),
+        (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0, "task_max_ms": 380.0}, "shuffle_waves_ms", 20),
     ],
 )
 def test_a_stage_in_milliseconds_of_its_batch(stage: dict[str, Any], metric: str, expected: float) -> None:

@@ -22,14 +22,18 @@ JOINED = Missing("the partitions of the shuffle were joined before a stage showe
 
 @batch_metric("ms", phases=("add_batch_ms",))
 def shuffle_waves_ms(window: Window) -> Batchwise:
-    """What stages that read a shuffle, without state, take beyond one wave of their tasks."""
+    """What stages that read a shuffle, without state, take beyond one wave of their tasks.
+
+    No stage ends before its longest task does: what a skewed key takes is no matter of waves.
+    """
     if not len(window.stages):
         return NOT_SEEN
     of, stages = spread(window), window.stages
     if np.isnan(of.rounds).any():
         return NO_SLOTS
     read = of_kind(window, "shuffle", "result") & (of.rounds > 1)
-    return per_batch(window, of.wall * (1 - 1 / of.rounds), read & ~np.isnan(stages["tasks"]))
+    beyond = np.fmin(of.wall * (1 - 1 / of.rounds), of.wall - of.longest)
+    return per_batch(window, beyond, read & ~np.isnan(stages["tasks"]))
 
 
 @batch_metric("ms", phases=("add_batch_ms",))
