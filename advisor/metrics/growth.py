@@ -57,7 +57,7 @@ def _slows_down(when: np.ndarray, rows: np.ndarray) -> bool:
 def _never_comes(window: Window) -> bool:
     """Whether the watermark rests while event times move on: it never comes to remove a row."""
     rests = watermark_stands_still_ms(window)
-    return isinstance(rests, Estimate) and rests.value > 0
+    return isinstance(rests, Estimate) and rests.safe > 0
 
 
 def _kept_in_spite_of_the_watermark(window: Window, rows: np.ndarray) -> bool:

@@ -14,7 +14,7 @@ from advisor.window import Window
 MOST_FILES, MANY_FILES = 200.0, 20.0
 """Of a task: spark.shuffle.sort.bypassMergeThreshold, above which it writes one file for all; files worth a look."""
 SLOW_WRITE_MS, SLOW_WRITE, BYTES_PER_MS = 5.0, 0.02, 100_000.0
-"""Of a task: the time to write to a shuffle from which it is slow, beyond what its bytes take; its share of the task."""
+"""Of a task: the time to write to a shuffle, beyond what its bytes take, from which it is slow; as a share."""
 LONGER = 12.0
 """Times what its tasks say that they wrote for, by which files were seen to make a stage longer: 4 to 12 times."""
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
@@ -41,8 +41,9 @@ def shuffle_files_ms(window: Window) -> Batchwise:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
     Where the log tells what writing took, these are stages that write more slowly than a disk does, and no more than 12
-    times that: opening and deleting files counts as no writing. Else they are those of which the next stage has many tasks, as long
-    as they are. Fewer tasks there prove nothing: adaptive execution joins partitions after they are written.
+    times that: opening and deleting files counts as no writing. Else they are those of which the next stage has many
+    tasks, as long as they are. Fewer tasks there prove nothing: adaptive execution joins partitions after they are
+    written.
     """
     if not len(window.stages):
         return NOT_SEEN

@@ -107,7 +107,7 @@ def line(pair: Pair, lab: Lab) -> str:
     both, told_of = sides(pair), []
     for turn in order(TURNS):
         with tempfile.TemporaryDirectory() as out:
-            told_of.append((turn, *told(pair, play(both[turn], pair.spark, lab, Path(out)))))
+            told_of.append((turn, told(pair, play(both[turn], pair.spark, lab, Path(out)))))
     return f"| {pair.name}, `{pair.step}` | {' | '.join(outcome(told_of).cells())} |"
 
 
@@ -125,6 +125,14 @@ def play(case: Case, spark: str, lab: Lab, out: Path) -> Path:
     return out / f"{case.name}-{spark}"
 
 
+class Told(NamedTuple):
+    """What one run says: how long what the step shortens took (ms), the promise, and the metric that it is taken of."""
+
+    level: float
+    promise: Promise | None
+    metric: Estimate | None
+
+
 class Tried(NamedTuple):
     """What a step saved (ms): the level of each run without it and with it, and what was promised."""
 
@@ -133,6 +141,7 @@ class Tried(NamedTuple):
     saved: Estimate
     promise: Promise | None
     verdict: str
+    metric: Estimate | None
 
     def cells(self) -> list[str]:
         """As a table's row shows it."""
@@ -142,18 +151,21 @@ class Tried(NamedTuple):
         return [*levels, saved, promised, self.verdict]
 
 
-def outcome(told_of: list[tuple[Arm, float, Promise | None]]) -> Tried:
+def outcome(told_of: list[tuple[Arm, Told]]) -> Tried:
     """What the runs say together; what is promised is the mean of the runs without the step."""
-    effect = interleaved([(turn, level) for turn, level, _ in told_of]).effect
+    effect = interleaved([(turn, run.level) for turn, run in told_of]).effect
     saved = Estimate(-effect.difference.high, -(effect.difference.value or 0.0), -effect.difference.low)
-    promises = [promise for turn, _, promise in told_of if turn == "A" and promise]
+    without = [run for turn, run in told_of if turn == "A"]
+    promises = [run.promise for run in without if run.promise]
     promise = mean(promises) if promises else None
     judged = verdict(promise, saved, effect.before) if promise else "promises nothing"
-    levels = {side: [level for turn, level, _ in told_of if turn == side] for side in "AB"}
-    return Tried(levels["A"], levels["B"], saved, promise, judged)
+    levels = {side: [run.level for turn, run in told_of if turn == side] for side in "AB"}
+    metrics = [run.metric for run in without if run.metric]
+    ends = [float(np.mean([getattr(one, end) for one in metrics])) for end in ("low", "safe", "high") if metrics]
+    return Tried(levels["A"], levels["B"], saved, promise, judged, Estimate(*ends) if ends else None)
 
 
-def told(pair: Pair, kept: Path) -> tuple[float, Promise | None]:
+def told(pair: Pair, kept: Path) -> Told:
     """What of one run the step shortens, by the statistic that its promise takes, and what it promises of it."""
     saves = CATALOGUE.steps[pair.step].saves
     logs = sorted(kept.glob("driver.log*" if "text" in pair.case.keep else "eventlog*"))
@@ -161,8 +173,10 @@ def told(pair: Pair, kept: Path) -> tuple[float, Promise | None]:
     window = next(one.window for one in judged_runs(files.read(logs, stages=True), CATALOGUE) if one.run.name == name)
     level, promise = measure(window, *level_of(pair.step)), promised(saves, window) if saves else None
     assert isinstance(level, Estimate), level
+    metric = measure(window, saves.metric, saves.stat) if saves else None
     # Where the step has nothing to save, the rule's metric may be missing: it promises nothing then.
-    return level.safe, Promise(0.0, None, 0.0) if isinstance(promise, Missing) else promise
+    given = Promise(0.0, None, 0.0) if isinstance(promise, Missing) else promise
+    return Told(level.safe, given, metric if isinstance(metric, Estimate) else None)
 
 
 def level_of(step: str) -> tuple[str, str]:

@@ -15,7 +15,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import run
@@ -26,6 +28,7 @@ from lab import Lab
 import advisor
 from advisor.comparison.interleaved import Arm, order
 from advisor.errors import AdvisorError
+from tests.promises.calibrate import MEASURED
 
 FEWEST, MOST = 4, 8
 """Runs of a workload whose step is tried."""
@@ -177,6 +180,9 @@ WORKLOADS = (
 def main() -> None:
     """Run the workloads whose row is missing, then print the table."""
     arguments = parser().parse_args()
+    if arguments.join:
+        join(json.loads(arguments.out.read_text()))
+        return
     rows = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
     known = {work.name: work for work in WORKLOADS}
     chosen = [known[name] for name in arguments.name or known]
@@ -203,6 +209,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("name", nargs="*", help="workloads, such as session-windows; without any, all")
     made.add_argument("--minutes", type=float, default=40.0, help="for all of them (default: %(default)g)")
     made.add_argument("--dry", action="store_true", help="few batches, each side once: only whether all of it works")
+    made.add_argument("--join", action="store_true", help="add the rows that are there to tests/promises, and end")
     made.add_argument("--logs", type=Path, help="a folder that keeps the logs of each first run")
     made.add_argument("--out", type=Path, default=run.HERE / "workloads.json", help="the rows (default: %(default)s)")
     return made
@@ -226,16 +233,52 @@ def measured(work: Workload, lab: Lab, seconds: float, *, dry: bool, logs: Path 
         if change is None:
             return row
         pair = savings.Pair(work.name, base, change, row["step"], MAIN, base.runs)
-        told: list[tuple[Arm, float, Any]] = [("A", *savings.told(pair, kept))]
+        told: list[tuple[Arm, savings.Told]] = [("A", savings.told(pair, kept))]
     both = savings.sides(pair)
     for turn in turns(began + seconds, dry=dry):
         side = shortened(both[turn], turn) if dry else both[turn]
         with tempfile.TemporaryDirectory() as out:
-            told.append((turn, *savings.told(pair, savings.play(side, MAIN, lab, Path(out)))))
+            told.append((turn, savings.told(pair, savings.play(side, MAIN, lab, Path(out)))))
     if dry:
-        return row | {"dry": [[turn, round(level)] for turn, level, _ in told]}
+        return row | {"dry": [[turn, round(run.level)] for turn, run in told]}
     tried = savings.outcome(told)
-    return row | {"measured": tried.cells(), "of": savings.level_of(pair.step)[0]}
+    return row | {
+        "measured": tried.cells(),
+        "of": savings.level_of(pair.step)[0],
+        "case": as_case(work.name, pair.step, tried),
+    }
+
+
+def as_case(name: str, step: str, tried: savings.Tried) -> Made:
+    """What was measured, as tests/promises keeps its cases."""
+    saves, before = savings.CATALOGUE.steps[step].saves, fmean(tried.before)
+    ends = {"low": tried.saved.low, "high": tried.saved.high}
+    metric = tried.metric and {
+        "name": saves.metric if saves else "",
+        **{
+            end: round(getattr(tried.metric, of), 2)
+            for end, of in (("low", "low"), ("value", "safe"), ("high", "high"))
+        },
+    }
+    return {
+        "case": {"workload": name.replace("-", " ").replace("_", " "), "settings": "as it came", "step": step},
+        "spark": MAIN,
+        "before_ms": round(before, 2),
+        "after_ms": round(before - tried.saved.safe, 2),
+        "saved_ms": round(tried.saved.safe, 2),
+        "saved_between_ms": [round(ms, 2) for ms in ends.values()],
+        "promised_ms": tried.promise and {end: round(getattr(tried.promise, end), 2) for end in ("low", "high")},
+        "runs": len(tried.before) + len(tried.after),
+        "metric_ms": metric,
+        "on": date.today().isoformat(),
+    }
+
+
+def join(rows: Mapping[str, Made]) -> None:
+    """Add what was measured to the cases that promises are calibrated on."""
+    known = json.loads(MEASURED.read_text())
+    known |= {f"workload/{name}": row["case"] for name, row in rows.items() if "case" in row}
+    MEASURED.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def turns(end: float, *, dry: bool) -> Iterator[Arm]:
