@@ -35,7 +35,7 @@ def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep
 def _against(loss: Loss | None, offers: Sequence[tuple[Finding, Advice]]) -> list[tuple[Finding, Advice]]:
     """Where nothing is expected to save a worthwhile part of the loss: what may, though nobody measured it.
 
-    Where nothing even may, what its own rule offers.
+    Where nothing unmeasured may, what its own rule offers.
     """
     if loss is None or loss.ms is None or loss.rule is None:
         return []
@@ -44,9 +44,8 @@ def _against(loss: Loss | None, offers: Sequence[tuple[Finding, Advice]]) -> lis
     worthwhile = LITTLE * min(loss.ms, max(at_most, default=loss.ms))
     if any(_worth(step, promise) >= worthwhile for (_, step), promise in promised):
         return []
-    large = [(offer, promise) for offer, promise in promised if promise.high >= worthwhile]
-    may = [offer for offer, promise in large if promise.expected is None]
-    return may if large else [offer for offer in offers if offer[0].rule == loss.rule]
+    may = [offer for offer, promise in promised if promise.expected is None and promise.high >= worthwhile]
+    return may or [offer for offer in offers if offer[0].rule == loss.rule]
 
 
 def _may_be_first(step: Advice) -> bool:
