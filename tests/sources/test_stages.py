@@ -109,7 +109,7 @@ def test_a_clock_of_another_zone(tmp_path: Path) -> None:
 def test_a_file_source_tells_the_files_of_each_batch() -> None:
     parts = parts_of(SAMPLES / "SR009/60-files-per-batch-4.3.0/driver.log.gz")
     assert len(parts) > 30
-    assert set(parts["files_read"]) == {60}
+    assert parts["files_read"].value_counts().to_dict() == {60: len(parts) - 1, 37: 1}  # where a listing ended
     assert parts_of(SAMPLES / "SK003/delta-sink-4.0.0/driver.log.gz")["files_read"].isna().all()
 
 
