@@ -16,7 +16,8 @@ from advisor.window import Window
 SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
 UNEVEN = 2.0  # a partition is large from so many times the rows of the others
 MUCH_SLOWER, LEAST_UNTOLD_MS = 3.0, 100.0  # a task whose rows are not told, to be told as a large partition
-FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE = 10, 0.9  # stages of one kind, and how many have their longest task there
+FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE = 5, 0.9  # stages of one kind, and how many have their longest task there
+CHANCE = 0.001  # that the longest tasks of a stage without skew are at one place
 
 
 @remembered
@@ -59,17 +60,15 @@ def skewed(window: Window) -> np.ndarray:
     for tasks in np.unique(of.tasks[much]):
         alike = behind & ~told & (of.tasks == tasks)
         batches = len(np.unique(stages["batch"][alike]))
-        found |= much & alike & _at_one_place(stages["longest_task"], much & alike, batches)
+        fewest = max(FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE * batches, 1 - np.log(CHANCE) / np.log(tasks))
+        found |= much & alike & _at_one_place(stages["longest_task"], much & alike, fewest)
     return found
 
 
-def _at_one_place(place: np.ndarray, slow: np.ndarray, batches: int) -> np.ndarray:
-    """Which stages have their longest task where nearly all slow ones have it; none where it moves.
-
-    `batches`: those that have such a stage, slow or not.
-    """
+def _at_one_place(place: np.ndarray, slow: np.ndarray, fewest: float) -> np.ndarray:
+    """Which stages have their longest task where nearly all slow ones have it; none where it moves, or they are few."""
     places = place[slow & ~np.isnan(place)]
-    if len(places) < max(FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE * batches):
+    if len(places) < fewest:
         return np.zeros(len(place), dtype=bool)
     values, counts = np.unique(places, return_counts=True)
     there: np.ndarray = (place == values[counts.argmax()]) & bool(counts.max() >= MOST_AT_ONE_PLACE * len(places))

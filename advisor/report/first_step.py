@@ -9,7 +9,7 @@ from advisor.report.loss import GRAVE
 
 _OF_DEATH = ("ER001", "LG005")
 """Rules that speak of what a query died of: that comes before whatever its batches take."""
-LITTLE = 0.25
+LITTLE = 1 / 3
 """Of the largest loss: a step that saves less per batch does not stand before a look at the loss itself."""
 WEAKER = 0.8
 """What a saving counts for that has a price in what the query guarantees: one nearly as large without comes first."""
@@ -35,7 +35,7 @@ def best_step(findings: Sequence[Finding], loss: Loss | None = None) -> BestStep
 def _against(loss: Loss | None, offers: Sequence[tuple[Finding, Advice]]) -> list[tuple[Finding, Advice]]:
     """Where nothing is expected to save a worthwhile part of the loss: what may, though nobody measured it.
 
-    Where nothing unmeasured may, what its own rule offers.
+    Where nothing unmeasured may, what its own rule offers without a new checkpoint.
     """
     if loss is None or loss.ms is None or loss.rule is None:
         return []
@@ -45,7 +45,8 @@ def _against(loss: Loss | None, offers: Sequence[tuple[Finding, Advice]]) -> lis
     if any(_worth(step, promise) >= worthwhile for (_, step), promise in promised):
         return []
     may = [offer for offer, promise in promised if promise.expected is None and promise.high >= worthwhile]
-    return may or [offer for offer in offers if offer[0].rule == loss.rule]
+    own = [offer for offer in offers if offer[0].rule == loss.rule and offer[1].takes != "new_checkpoint"]
+    return may or own
 
 
 def _may_be_first(step: Advice) -> bool:

@@ -474,7 +474,6 @@ CAUSES = (
     Case(
         "SR012/12-files-per-batch",
         "each batch takes 12 files, all that it may, while hundreds wait",
-        sparks=(MAIN, THREE),
         source={
             "format": "files",
             "maxFilesPerTrigger": "12",
@@ -490,7 +489,7 @@ CAUSES = (
         shape={"name": "skewed_shuffle", "rounds": 16},
         expect=("SH005",),
         keep=("millis",),
-        runs=until(20),
+        runs=until(36),
     ),
     Case(
         "SH005/nine-of-ten-rows-by-events",
@@ -499,7 +498,7 @@ CAUSES = (
         shape={"name": "skewed_shuffle", "rounds": 16},
         expect=("SH005",),
         keep=EVENTS,
-        runs=until(12),
+        runs=until(20),
     ),
     Case(
         "SK007/delta-in-foreachbatch",
