@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from advisor.contract import Advice, Finding, Loss, Promise
+from advisor.contract import Advice, Finding, Loss, Part, Promise
 from advisor.report.first_step import best_step
 from tests.test_together import finding, step
 
@@ -23,8 +23,8 @@ FEWER = step("fewer", Promise(100, 200, 300), "waves_ms", ("addBatch",), legal="
 AT_MOST = step("python", Promise(0, None, 250), "python_ms", ("addBatch",))
 
 
-def first(*findings: Finding, loss: Loss = INSIDE) -> str | None:
-    found = best_step(findings, loss)
+def first(*findings: Finding, loss: Loss = INSIDE, within: tuple[Part, ...] = ()) -> str | None:
+    found = best_step(findings, loss, within)
     return found.step if found else None
 
 
@@ -39,6 +39,13 @@ def test_that_it_might_save_more_than_is_expected_makes_no_difference() -> None:
 
 def test_a_saving_that_is_no_trifle_stays_first() -> None:
     assert first(logs(150, 180), finding("CL003", LOOK)) == "async-progress"
+
+
+def test_of_a_loss_of_all_add_batch_what_its_rule_names_counts() -> None:
+    whole = replace(INSIDE, kind="add_batch", ms=600.0, name=None)
+    waves = Part("within_add_batch", 260.0, 0.4, name="extra waves", rule="CL003")
+    assert first(logs(150, 180), finding("CL003", LOOK), loss=whole) == "open-add-batch"
+    assert first(logs(150, 180), finding("CL003", LOOK), loss=whole, within=(waves,)) == "async-progress"
 
 
 def test_what_may_save_most_of_the_loss_stands_before_a_look_at_it() -> None:

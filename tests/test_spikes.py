@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from advisor.metrics import Estimate, Missing, measure
+from advisor.metrics import Estimate, Missing, Quantiles, measure, measured
+from advisor.metrics.latency import latency_with_spikes
 from advisor.window import Window
 from tests.made import window
 
@@ -68,6 +69,18 @@ def test_slow_batches_by_chance_hardly_ever_look_like_a_rhythm(batches: int) -> 
         durations = np.where(slow, 1500.0, 300.0) * chance.normal(1, 0.05, batches)
         found.append(not isinstance(measure(of([float(ms) for ms in durations]), "spike_every"), Missing))
     assert sum(found) <= 6
+
+
+def test_the_latency_with_fewer_spikes_lies_between_all_and_none_of_them() -> None:
+    run = of([1500.0 if n % 10 == 9 else 300.0 for n in range(60)])
+    now, none = (latency_with_spikes(run, left) for left in (1.0, 0.0))
+    assert isinstance(now, Quantiles) and isinstance(none, Quantiles)
+    assert now == measured(run, "record_latency_ms")
+    assert none == measured(run, "record_latency_without_spikes_ms")
+    seldom = [latency_with_spikes(run, left) for left in (0.5, 0.1, 0.01)]
+    p99 = [now.p99, *(found.p99 for found in seldom if isinstance(found, Quantiles)), none.p99]
+    assert p99 == sorted(p99, reverse=True)
+    assert len(set(p99)) == 5
 
 
 def test_two_slow_batches_are_no_rhythm() -> None:

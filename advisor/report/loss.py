@@ -92,7 +92,9 @@ def _with_what_is_left(loss: Loss | None, window: Window) -> Loss | None:
 def _mean_wait(interval: float, batch: float) -> str:
     """What a record waits for its trigger, where that is more than its batch takes."""
     wait = interval / 2
-    return f" On average a record waits {milliseconds(wait)} for the trigger, longer than for its batch." * (wait > batch)
+    return f" On average a record waits {milliseconds(wait)} for the trigger, longer than for its batch." * (
+        wait > batch
+    )
 
 
 def _keeps_up(window: Window) -> str:

@@ -26,7 +26,8 @@ def gain(query: QueryEntry, step: Advice) -> str:
     """What the step promises, in one line; of the query's best step that ends spikes also the p99 after it."""
     after, p99 = query.screen.after, query.metrics.get("record_latency_ms", _NONE).p99
     if after is not None and after.without_spikes and p99 is not None:
-        return f"p99 of the record latency {text.ms(p99)} → {then_p99(after)}"
+        often = f"{found}; " if (found := gain_in_short(step).removesuffix(", not measured yet")) else ""
+        return f"{often}p99 of the record latency {text.ms(p99)} → {then_p99(after)}"
     said = (promised(step.saves_latency_ms, "record"), promised(step.saves_ms, "batch"))
     return next(filter(None, said), "no number is promised") + _waits_for_two(query, step)
 
@@ -34,7 +35,7 @@ def gain(query: QueryEntry, step: Advice) -> str:
 def then_p99(after: After) -> str:
     """The p99 after the step: at best where nothing is expected yet, else between its ends."""
     if after.at_best or after.p99_high is None:
-        return f"at best {text.ms(after.p99)}, not measured yet"
+        return f"at best {text.ms(after.p99)}"
     return f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
 
 
