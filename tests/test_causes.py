@@ -104,6 +104,9 @@ def test_names_of_those_that_held_the_slots_become_a_fact() -> None:
 SLOW = EVEN | {"tasks": 4, "wall_ms": 430.0, "task_ms": 466.0, "task_max_ms": 417.0, "rows_max": 25.0}
 
 
+KEYED = {"kind": "state", "input_rows": 0, "shuffle_read_rows": 100, "rows_max": 90.0}
+
+
 @pytest.mark.parametrize(
     ("stage", "metric", "expected"),
     [
@@ -112,6 +115,11 @@ SLOW = EVEN | {"tasks": 4, "wall_ms": 430.0, "task_ms": 466.0, "task_max_ms": 41
         (SLOW | {"rows_max": 90.0}, "straggler_ms", 0),  # its rows explain it
         (SLOW | {"rows_max": 90.0}, "skew_ms", 420 - 466 / 2),  # its work spread evenly over two slots
         (SLOW | {"rows_max": 90.0, "kind": "shuffle"}, "skew_ms", 0),
+        (SLOW | KEYED, "shuffle_skew_ms", 420 - 466 / 2),
+        (SLOW | KEYED, "straggler_ms", 0),
+        (SLOW | KEYED | {"rows_max": 25.0}, "shuffle_skew_ms", 0),  # a slow task with no more rows
+        (SLOW | KEYED | {"shuffle_read_rows": 0}, "shuffle_skew_ms", 0),  # it reads no shuffle
+        (SLOW | KEYED | {"kind": "source_read"}, "shuffle_skew_ms", 0),
         (EVEN, "waves_ms", 0),
         (SLOW, "waves_ms", 3),
         (EVEN | {"tasks": 8, "wall_ms": 410.0, "task_max_ms": 100.0, "task_ms": 790.0}, "waves_ms", 300),
@@ -125,6 +133,33 @@ SLOW = EVEN | {"tasks": 4, "wall_ms": 430.0, "task_ms": 466.0, "task_max_ms": 41
 )
 def test_a_stage_in_milliseconds_of_its_batch(stage: dict[str, Any], metric: str, expected: float) -> None:
     assert ms(opened([BATCH] * 3, {n: [stage] for n in range(3)}), metric) == pytest.approx(expected)
+
+
+UNTOLD = SLOW | {"kind": "state", "rows_max": None, "input_rows": None, "shuffle_read_rows": None}
+
+
+@pytest.mark.parametrize(
+    ("places", "skewed"),
+    [
+        ([2] * 12, True),
+        ([2] * 11 + [0], True),
+        ([0, 1, 2, 3] * 3, False),  # now here, now there: no key
+        ([2] * 6, True),
+        ([2] * 5, False),  # may be chance
+        ([None] * 12, False),
+    ],
+)
+def test_without_rows_a_key_is_told_by_its_partition(places: list[int | None], skewed: bool) -> None:
+    stages = {n: [UNTOLD | {"longest_task": place}] for n, place in enumerate(places)}
+    window = opened([BATCH] * len(places), stages)
+    assert (ms(window, "shuffle_skew_ms") > 0) == skewed
+    assert (ms(window, "straggler_ms") > 100) != skewed
+
+
+def test_a_partition_that_is_slow_now_and_then_is_no_key() -> None:
+    even = UNTOLD | {"wall_ms": 260.0, "task_max_ms": 120.0}
+    stages = {n: [(UNTOLD if n % 3 else even) | {"longest_task": 2}] for n in range(30)}
+    assert ms(opened([BATCH] * 30, stages), "shuffle_skew_ms") == 0
 
 
 MAP = EVEN | {"last": False, "shuffle_write_bytes": 30_000}

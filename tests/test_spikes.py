@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from advisor.metrics import Estimate, Missing, measure
+from advisor.metrics import Estimate, Missing, Quantiles, measure, measured
+from advisor.metrics.latency import latency_with_spikes
 from advisor.window import Window
 from tests.made import window
 
@@ -31,6 +32,19 @@ def test_the_rhythm_is_found_and_its_numbers_are_those_of_its_batches(every: int
     assert number(measure(run, "spike_time_share")) == pytest.approx(1500 * slow / sum(durations), rel=0.05)
 
 
+@pytest.mark.parametrize("every", [7, 8, 9, 11, 12, 13, 14, 17, 37, 64, 96, 99])
+def test_any_interval_up_to_a_hundred_is_found(every: int) -> None:
+    chance = np.random.default_rng(every)
+    spikes = np.arange(max(4 * every, 40)) % every == every // 2
+    durations = np.where(spikes, 900.0, 300.0) * chance.normal(1, 0.08, len(spikes))
+    assert number(measure(of([float(ms) for ms in durations]), "spike_every")) == every
+
+
+def test_a_slow_batch_in_every_eighth_is_found_beside_some_that_are_slow_by_chance() -> None:
+    durations = [900.0 if n % 8 == 3 or n in (10, 41, 60) else 300.0 for n in range(72)]
+    assert number(measure(of(durations), "spike_every")) == 8
+
+
 def test_a_run_that_warms_up_has_its_spikes_all_the_same() -> None:
     durations = [(2.5 if n % 10 == 0 else 1.0) * (1500 + 3000 * np.exp(-n / 10)) for n in range(46)]
     assert number(measure(of(list(durations)), "spike_every")) == 10
@@ -43,6 +57,30 @@ def test_slow_batches_without_a_rhythm_are_none(seed: int) -> None:
     run = of([float(ms) for ms in durations])
     assert isinstance(measure(run, "spike_every"), Missing)
     assert number(measure(run, "spike_excess_share")) == 0
+
+
+@pytest.mark.parametrize("batches", [40, 120, 400])
+def test_slow_batches_by_chance_hardly_ever_look_like_a_rhythm(batches: int) -> None:
+    """Of some hundred runs with few, some or many slow batches at random places, at most one in fifty."""
+    chance = np.random.default_rng(batches)
+    found = []
+    for run in range(300):
+        slow = chance.random(batches) < (0.01, 0.03, 0.06, 0.1)[run % 4]
+        durations = np.where(slow, 1500.0, 300.0) * chance.normal(1, 0.05, batches)
+        found.append(not isinstance(measure(of([float(ms) for ms in durations]), "spike_every"), Missing))
+    assert sum(found) <= 6
+
+
+def test_the_latency_with_fewer_spikes_lies_between_all_and_none_of_them() -> None:
+    run = of([1500.0 if n % 10 == 9 else 300.0 for n in range(60)])
+    now, none = (latency_with_spikes(run, left) for left in (1.0, 0.0))
+    assert isinstance(now, Quantiles) and isinstance(none, Quantiles)
+    assert now == measured(run, "record_latency_ms")
+    assert none == measured(run, "record_latency_without_spikes_ms")
+    seldom = [latency_with_spikes(run, left) for left in (0.5, 0.1, 0.01)]
+    p99 = [now.p99, *(found.p99 for found in seldom if isinstance(found, Quantiles)), none.p99]
+    assert p99 == sorted(p99, reverse=True)
+    assert len(set(p99)) == 5
 
 
 def test_two_slow_batches_are_no_rhythm() -> None:

@@ -47,11 +47,13 @@ class Part(Entry, frozen=True):
 class After(Entry, frozen=True):
     """Record latency (ms) that is expected after the best step, or at best where nothing is expected yet (`at_best`).
 
-    `without_spikes`: it is that of the batches that are not slow in a rhythm.
+    `without_spikes`: it is that with as few batches slow in a rhythm as the step leaves at best; p99 then lies between
+    `p99` and `p99_high`.
     """
 
     p50: float
     p99: float | None = None
+    p99_high: float | None = None
     at_best: bool = False
     without_spikes: bool = False
 

@@ -138,6 +138,15 @@ _QUERY = (
         minimum=1,
     ),
     Fact(
+        "max_files_per_trigger",
+        "int",
+        "maxFilesPerTrigger of the source",
+        "printed options",
+        _ASKED,
+        unit="files",
+        minimum=1,
+    ),
+    Fact(
         "kafka_fetch_max_wait_ms",
         "int",
         "kafka.fetch.max.wait.ms of the Kafka source; Kafka's own default is 500",

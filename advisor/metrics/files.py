@@ -1,4 +1,4 @@
-"""Files that a source has not taken yet, as Databricks' Delta source and Auto Loader tell it."""
+"""Files that a batch takes, and those that wait: as logs of file sources, Delta on Databricks and Auto Loader tell."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import json
 
 import numpy as np
 
-from advisor.metrics.registry import Batchwise, Missing, batch_metric
+from advisor.metrics.inside import of_jobs
+from advisor.metrics.numbers import fact_number, fixed_interval_ms, median
+from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.window import Window
 
 _WAIT = "metrics:numFilesOutstanding"
 _UNTOLD = Missing("the sources do not tell of files that wait")
+_UNCOUNTED = Missing("how many files a batch takes stands in the driver's log only, in lines of FileStreamSource")
+_AT_ONCE_MS, _AT_ONCE = 60.0, 0.15
+"""The longest pause between batches that start at once: milliseconds, or its share of the batch before."""
 
 
 @batch_metric("count", "count")
@@ -24,6 +29,45 @@ def files_waiting(window: Window) -> Batchwise:
     count[batch[known]] = 0.0
     np.add.at(count, batch[known], told[known])
     return _UNTOLD if np.isnan(count).all() else count
+
+
+@batch_metric("count", "count")
+def files_read(window: Window) -> Batchwise:
+    """Files that the batch takes from a file source, as its log tells; one where a batch may take no more."""
+    told = of_jobs(window, "files_read")
+    if isinstance(told, np.ndarray):
+        return told
+    if fact_number(window, "max_files_per_trigger") == 1:
+        return np.where(window.batches["input_rows"] > 0, 1.0, np.nan)
+    return _UNCOUNTED
+
+
+@window_metric("count", "count")
+def doubled_files_per_batch(window: Window) -> Windowed:
+    """Twice the files that a batch takes (median)."""
+    files = files_read(window)
+    taken = median(files) if isinstance(files, np.ndarray) else np.nan
+    return Estimate.exactly(2 * taken) if taken > 0 else _UNCOUNTED
+
+
+@window_metric("share", "count")
+def full_of_files_share(window: Window) -> Windowed:
+    """Share of the batches that take as many files as maxFilesPerTrigger allows, and start as soon as they may.
+
+    Where triggers without a file lie before a batch, nothing waited.
+    """
+    limit, files = fact_number(window, "max_files_per_trigger"), files_read(window)
+    if not limit:
+        return Missing("no limit of files per batch is known", "max_files_per_trigger")
+    if not isinstance(files, np.ndarray):
+        return _UNCOUNTED
+    pause, before = window.batches["between_batches_ms"], np.roll(window.batches["trigger_execution_ms"], 1)
+    interval = fixed_interval_ms(window) or 0.0
+    at_once = pause <= np.maximum(interval - before, _AT_ONCE * before) + _AT_ONCE_MS
+    known = ~np.isnan(files[1:])
+    if not known.any():
+        return Missing("one batch does not tell whether it waited")
+    return Estimate.exactly(float(((files == limit) & at_once)[1:][known].mean()))
 
 
 def files_taken(window: Window) -> np.ndarray:

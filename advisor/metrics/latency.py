@@ -71,6 +71,14 @@ def latency_quantiles(window: Window, at: tuple[float, ...]) -> Quantiles | Miss
 @window_metric("ms", time="latency")
 def record_latency_without_spikes_ms(window: Window) -> Windowed:
     """Record latency without the periodic slow batches and those right after them, p50 and p99."""
+    return latency_with_spikes(window, 0.0)
+
+
+def latency_with_spikes(window: Window, left: float) -> Quantiles | Missing:
+    """Record latency where only that share of the periodic slow batches is left, p50 and p99.
+
+    They count as much less, as do those right after them, whose records waited for them.
+    """
     found, mixed = rhythm(window), mixture(window)
     if isinstance(found, Missing):
         return found
@@ -82,7 +90,8 @@ def record_latency_without_spikes_ms(window: Window) -> Windowed:
     calm = ~(found.slow | follows)[mixed.known]
     if not calm.any():
         return Missing("every batch is slow, or follows one that is")
-    return Quantiles(*mixture_quantiles(mixed.start[calm], mixed.width[calm], mixed.rows[calm], (0.50, 0.99)))
+    rows = mixed.rows * np.where(calm, 1.0, left)
+    return Quantiles(*mixture_quantiles(mixed.start, mixed.width, rows, (0.50, 0.99)))
 
 
 class Mixture(NamedTuple):

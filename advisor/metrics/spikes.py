@@ -11,11 +11,11 @@ from advisor.metrics.numbers import median, quantile
 from advisor.metrics.registry import Estimate, Missing, Windowed, remembered, window_metric
 from advisor.window import PHASES, Window
 
-RHYTHMS = (10, 5, 20, 25, 50, 100, 2, 3, 4, 6, 8, 15, 30, 40)
-"""Intervals that are looked for, Spark's and Delta's default first."""
-_EVERY = np.array(RHYTHMS)[:, np.newaxis]
-_FIRST_PLACE = np.cumsum(_EVERY, axis=0) - _EVERY
-"""Where the places of each interval begin, those of all put in one row."""
+LONGEST = 100
+"""Batches of the longest interval that is looked for."""
+_USUAL = (10, 5, 20, 25, 50, 100)
+RHYTHMS = (*_USUAL, *(every for every in range(2, LONGEST + 1) if every not in _USUAL))
+"""Intervals that are looked for, Spark's and Delta's default first: the later one is tried, the surer it has to be."""
 FEWEST_SPIKES = 3
 SPIKE_FACTOR = 1.5  # a spike takes at least this many times the median of the other batches
 MOST_MISSED = 0.2  # of the batches in the rhythm that are no spikes
@@ -55,7 +55,7 @@ def _found(window: Window) -> tuple[int, float] | None:
     ids, times = run["batch_id"][told], _beside_neighbours(run["trigger_execution_ms"][told])
     possible = _may_be(ids, times)
     for tried, every in enumerate(RHYTHMS, 1):
-        if len(ids) < FEWEST_SPIKES * every or every not in possible:
+        if every not in possible:
             continue
         places = ids % every
         offset = _slowest(places, times)
@@ -70,15 +70,17 @@ def _may_be(ids: np.ndarray, times: np.ndarray) -> set[int]:
 
     A spike takes a factor of the median of the others. These are at least half of all, their median no less than p25.
     """
-    if len(times) < FEWEST_SPIKES:
+    every = np.array([every for every in RHYTHMS if len(times) >= FEWEST_SPIKES * every], dtype=np.intp)[:, np.newaxis]
+    if not len(every):
         return set()
     slow = times >= SPIKE_FACTOR * np.sort(times)[(len(times) - 1) // 4]
     if slow.sum() < FEWEST_SPIKES:
         return set()
-    places = _FIRST_PLACE + (ids % _EVERY).astype(np.intp)
-    count, spikes = (np.bincount(some.ravel(), minlength=sum(RHYTHMS)) for some in (places, places[:, slow]))
+    first = np.cumsum(every, axis=0) - every  # the places of each interval, those of all put in one row
+    places = first + ids.astype(np.intp) % every
+    count, spikes = (np.bincount(some.ravel(), minlength=int(every.sum())) for some in (places, places[:, slow]))
     enough = (count >= FEWEST_SPIKES) & (spikes >= (1 - MOST_MISSED) * count)
-    return set(_EVERY[np.logical_or.reduceat(enough, _FIRST_PLACE.ravel())].ravel().tolist())
+    return set(every[np.logical_or.reduceat(enough, first.ravel())].ravel().tolist())
 
 
 def _slowest(places: np.ndarray, times: np.ndarray) -> float:

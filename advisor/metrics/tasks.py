@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.flow import reread_factor
 from advisor.metrics.inside import NOT_SEEN, NOT_TOLD
 from advisor.metrics.numbers import fact_number, mean, median
@@ -15,9 +14,7 @@ from advisor.metrics.spikes import rhythm
 from advisor.numbers import zero_filled
 from advisor.window import Window
 
-SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
-UNEVEN = 2.0  # a partition is large from so many times the rows of the others
-LEAST_MS = 20.0  # by which a task is longer than the others, or it is noise
+LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
 NO_SLOTS = Missing("the number of task slots is not known", "task_slots")
 
 
@@ -84,46 +81,6 @@ def of_kind(window: Window, *kinds: str) -> np.ndarray:
     return np.isin(window.stages["kind"].astype(str), kinds)
 
 
-@remembered
-def _uneven_rows(window: Window) -> np.ndarray:
-    """Which stages read far more rows in one task than in the others: as tasks tell, else by Kafka's offsets."""
-    stages, largest = window.stages, window.stages["rows_max"]
-    rows = zero_filled(stages["input_rows"]) + zero_filled(stages["shuffle_read_rows"])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(stages["tasks"] > 1, largest / ((rows - largest) / (stages["tasks"] - 1)), np.nan)
-    unknown = np.isnan(largest)
-    if unknown.any():
-        by_offsets = rows_per_partition(window)[stages["batch"]]
-        ratio = np.where(unknown & of_kind(window, "source_read"), by_offsets, ratio)
-    uneven: np.ndarray = ratio >= UNEVEN
-    return uneven
-
-
-@batch_metric("ms", phases=("add_batch_ms",))
-def straggler_ms(window: Window) -> Batchwise:
-    """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
-    if not len(window.stages):
-        return NOT_SEEN
-    of = spread(window)
-    slow = (of.longest >= SLOWER * of.others) & (of.longest - of.others >= LEAST_MS)
-    alone = np.maximum(of.rounds, 1) * of.others
-    return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow & ~_uneven_rows(window))
-
-
-@batch_metric("ms", phases=("add_batch_ms",))
-def skew_ms(window: Window) -> Batchwise:
-    """What reading the source waits for a partition with at least twice the rows of the others.
-
-    The time of the tasks less what it would be if their work were spread evenly.
-    """
-    if not len(window.stages):
-        return NOT_SEEN
-    of = spread(window)
-    even = np.maximum(of.rounds, 1) * of.total / of.tasks
-    large = _uneven_rows(window) & of_kind(window, "source_read")
-    return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
-
-
 @batch_metric("ms", phases=("add_batch_ms",))
 def waves_ms(window: Window) -> Batchwise:
     """What stages with more tasks than slots take beyond their longest task: the most that more slots could save."""
@@ -179,16 +136,6 @@ def advised_source_tasks(window: Window) -> Windowed:
     tasks = median(reads)
     advised = slots.safe if not tasks >= slots.safe else 2 * tasks
     return Estimate.exactly(advised)
-
-
-@batch_metric("ms", phases=("add_batch_ms",))
-def splittable_read_ms(window: Window) -> Batchwise:
-    """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
-    few, large = too_few_readers_ms(window), skew_ms(window)
-    if not isinstance(few, np.ndarray) or not isinstance(large, np.ndarray):
-        return few if not isinstance(few, np.ndarray) else large
-    more: np.ndarray = np.where(few > 0, few, large)
-    return more
 
 
 @batch_metric("count", "count")
@@ -311,8 +258,6 @@ def table_log_spike_share(window: Window) -> Windowed:
     return Estimate.exactly(share)
 
 
-straggler_share = share_of(straggler_ms, "straggler_share", "waiting for one slow task of a stage / triggerExecution")
-skew_share = share_of(skew_ms, "skew_share", "waiting for a large partition of the source / triggerExecution")
 waves_share = share_of(waves_ms, "waves_share", "waves of tasks beyond the longest task / triggerExecution")
 too_few_readers_share = share_of(
     too_few_readers_ms, "too_few_readers_share", "reading the source in too few tasks / triggerExecution"

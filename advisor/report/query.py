@@ -31,6 +31,7 @@ from advisor.report.first_step import best_step
 from advisor.report.inside import inside
 from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
+from advisor.report.parts import within_add_batch
 from advisor.report.screen import screen
 from advisor.report.together import together
 from advisor.report.troubles import harmless, troubles
@@ -51,7 +52,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
     apart = AT_BYTE in judged.run.run_id
     changed = change(judged.before, window, judged.since, apart=apart) if judged.before is not None else None
     loss = largest_loss(window, findings, changed)
-    best, parts = best_step(findings, loss), budget(window)
+    best, parts = best_step(findings, loss, within_add_batch(window, findings)), budget(window)
     others, trend = troubles(judged, changed, loss), trends(window)
     quiet = calm(judged, loss, others, changed, trend)
     return QueryEntry(

@@ -16,6 +16,7 @@ from advisor.contract import (
     Calm,
     Finding,
     Loss,
+    Promise,
     Question,
     Refused,
     Screen,
@@ -23,7 +24,8 @@ from advisor.contract import (
     StepName,
 )
 from advisor.facts import FACTS
-from advisor.metrics import Estimate, Quantiles, measure, measured
+from advisor.metrics import Estimate, Quantiles, measure, measured, sure
+from advisor.metrics.latency import latency_with_spikes
 from advisor.report.behind import files_left
 from advisor.report.first_step import felt
 from advisor.report.judged import Judged
@@ -37,6 +39,7 @@ from advisor.window import Window
 MOST_ALSO, MOST_REFUSED = 3, 2
 UNOPENED_MS = 500.0  # of addBatch: it is worth opening
 LEAST_GAIN = 1.0  # ms: a step that may save less is no help
+LEAST_OF_P99 = 0.05  # by which p99 gets shorter, or it is not told
 LEAST_LEFT = 0.05  # of the latency: less would be more than a model can say
 _ASKED_FIRST = {"trigger_interval_ms": "trigger"}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
@@ -77,8 +80,7 @@ def _backlog_untold(window: Window, loss: Loss | None) -> bool:
     """Whether rows wait, since the query falls behind or files are left over, and nothing tells how long."""
     if isinstance(measure(window, "backlog_ms"), Estimate):
         return False
-    met = measure(window, "met_limit_share")
-    limited = isinstance(met, Estimate) and met.safe >= MOST
+    limited = max(sure(window, "met_limit_share"), sure(window, "full_of_files_share")) >= MOST
     return limited or files_left(window) > 0 or (loss is not None and loss.kind == "falling_behind")
 
 
@@ -103,14 +105,34 @@ def _after(window: Window, best: BestStep) -> After | None:
     now, promise = measured(window, "record_latency_ms"), best.advice.saves_latency_ms
     if not isinstance(now, Quantiles):
         return None
-    calm = measured(window, "record_latency_without_spikes_ms")
-    if best.advice.ends_slow_batches and best.advice.saves_ms is not None and isinstance(calm, Quantiles):
-        return After(p50=round(calm.p50, 1), p99=round(calm.p99, 1), without_spikes=True)
+    if best.advice.ends_slow_batches and best.advice.saves_ms is not None:
+        return _with_fewer_spikes(window, now, best.advice.saves_ms)
     if promise is None or promise.high < LEAST_GAIN:
         return None
     saved = promise.high if promise.expected is None else promise.expected
     left = now.p50 - saved
     return After(p50=round(left, 1), at_best=promise.expected is None) if left >= LEAST_LEFT * now.p50 else None
+
+
+def _with_fewer_spikes(window: Window, now: Quantiles, promise: Promise) -> After | None:
+    """The latency with as few slow batches as the promise leaves; None where that does not show in p99.
+
+    A step that makes them ten times as seldom leaves a tenth, and one batch in a hundred may still make the p99.
+    """
+    excess = sure(window, "spike_excess_ms")
+    ends = [latency_with_spikes(window, max(0.0, 1 - ms / excess)) for ms in (promise.high, promise.low) if excess]
+    if not ends or not all(isinstance(end, Quantiles) for end in ends):
+        return None
+    most, least = (end for end in ends if isinstance(end, Quantiles))
+    if most.p99 > (1 - LEAST_OF_P99) * now.p99:
+        return None
+    return After(
+        p50=round(most.p50, 1),
+        p99=round(most.p99, 1),
+        p99_high=round(least.p99, 1),
+        at_best=promise.expected is None,
+        without_spikes=True,
+    )
 
 
 def _brief(step: Advice) -> Brief:

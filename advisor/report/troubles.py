@@ -27,8 +27,8 @@ LONG_MS, MOST = 1000.0, 0.5  # an addBatch that is worth a word, and most of the
 OUTPACED = 1.1  # times as fast as they are processed: rows of a batch that leaves more to the next one
 _TOLD_IN_SHORT = ("TR007",)
 """Rules whose findings have a shorter sentence here."""
-_LIMITED = "TR012"
-"""The rule by which rows likely wait that nobody counted."""
+_LIMITED = ("TR012", "SR012")
+"""The rules by which rows or files likely wait that nobody counted."""
 _GENERAL: dict[LossKind, str] = {"discovery": "SR001"}
 """Rules that say of a phase that it is long; one that explains it names the cause."""
 FEW_EMPTY, NO_ROWS = 0.2, 0.9  # of the batches; rows of the offsets: what is less is worth a word
@@ -46,7 +46,7 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
         return told[window.facts.value("terminated_error") is not None :]  # the verdict has the error and the gravest
     own = [finding for finding in findings if finding.explained_by is None and not (loss and finding.rule == loss.rule)]
     seen = [finding.says for finding in own if finding.measure is None or not finding.steps]
-    grave = [finding.says for finding in own if finding.rule in (*GRAVE, _LIMITED) and finding.level != "low"]
+    grave = [finding.says for finding in own if finding.rule in (*GRAVE, *_LIMITED) and finding.level != "low"]
     grave += [finding.says for finding in own if finding.rule.startswith("CF")]  # what somebody counts on does nothing
     seen += [finding.says for finding in own if finding.rule in (*GRAVE, *GROWTH)]
     causes = [*_what_explains(findings, loss), *_in_general_words(findings, loss)]

@@ -68,6 +68,7 @@ STAGE_COLUMNS: tuple[Column, ...] = (
     _ms("task_median_ms", "the median task, from launch to finish", "task"),
     _ms("task_p95_ms", "95 % of the tasks are not longer", "task"),
     _ms("task_max_ms", "the longest task", "task"),
+    _count("longest_task", "the place of the longest task in its stage, from 0: behind a shuffle, its partition"),
     _task_ms("scheduler_delay_ms", "launch to finish less all that the executor tells"),
     _task_ms("deserialize_ms", "deserialising the task"),
     _task_ms("run_ms", "running in the executor"),
@@ -143,6 +144,7 @@ PART_COLUMNS: tuple[Column, ...] = (
     _count("commit_retries", "commits of the sink that were tried again"),
     _count("files_written", "files that the sink wrote, as it says"),
     Column("bytes_written", _INT, "bytes", "what the sink wrote, as it says", "bytes"),
+    _count("files_read", "files of the batch, as a file source says"),
     _ms("log_compaction_ms", "a file sink writing the list of all its files again, as far as the clock tells", "wall"),
     _count("kafka_polls", "polls of Kafka's consumers"),
     _ms("kafka_poll_ms", "Kafka's consumers polling, summed over tasks", "task"),
@@ -159,8 +161,8 @@ COUNTED_BY_LINES = (
     "bytes_written",
 )
 """What lines of a driver's log tell of each batch: 0 where none does."""
-SELDOM_IN_LINES = ("log_compaction_ms", "kafka_polls", "kafka_poll_ms")
-"""What is not known without such a line: consumers may write to the executors' logs."""
+SELDOM_IN_LINES = ("files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")
+"""What is not known without such a line: consumers may write to the executors' logs, and few sources read files."""
 BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES)
 """Columns of batch parts that no other origin tells."""
 

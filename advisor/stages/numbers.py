@@ -33,6 +33,7 @@ LENGTHS = ("task_ms", "task_max_ms", "task_median_ms", "task_p95_ms")
 LOCAL = ("process_local", "node_local", "rack_local", "no_pref", "any_local")
 NUMBERS = (
     *(*COUNTED, *LENGTHS, *LOCAL, *SUMS, "scheduler_delay_ms", "rows_max", "rows_median", "first_task_ms"),
+    "longest_task",
     *("slots_wait_ms", "state_load_ms", "state_update_ms", "state_commit_ms", "python_ms"),
 )
 """The columns of a row, as the table of stages names them."""

@@ -32,6 +32,11 @@ NO_MEMORY = "java.lang.OutOfMemoryError: Java heap space"
         "[KAFKA_DATA_LOSS.TOPIC_PARTITION_OFFSETS] Some data may have been lost because they are not available",
         "AnalysisException: [STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE] Invalid streaming output mode: update.",
         "io.delta.exceptions.ConcurrentAppendException: Files were added to the root of the table",
+        f"java.lang.IllegalArgumentException: {REFUSED}\n\nThis happens when I start it. What does the error mean?",
+        f"## Error\n\njava.lang.IllegalArgumentException: {REFUSED}\n",
+        f"# fails with IllegalArgumentException: {REFUSED}\nquery = df.writeStream.foreachBatch(f).start()",
+        f"## {REFUSED}\n\n```\njava.lang.IllegalArgumentException: {REFUSED}\n\tat x.y(z.scala:1)\n```",
+        f"26/03/01 09:00:01 ERROR Main: {NO_MEMORY} in writeStream\n\nCause: the state. Solution: RocksDB.",
     ],
 )
 def test_an_error_as_it_is_printed_is_what_ended_the_query(text: str) -> None:
@@ -52,6 +57,16 @@ def test_an_error_as_it_is_printed_is_what_ended_the_query(text: str) -> None:
         "On `KAFKA_DATA_LOSS`, `[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE]` and the like call the owner.",
         "| OffsetOutOfRangeException | retention too short |",
         "2.4.0: retries on ConcurrentAppendException",
+        f"## IllegalArgumentException: {REFUSED}\nThe sink cannot have it.",
+        f"# java.lang.IllegalArgumentException: {REFUSED}\n\nThe sink cannot have it.",
+        f"IllegalArgumentException: {REFUSED}\n-----------\nTake the option out.",
+        f"{REFUSED}\n\nThis happens when you set the option for a sink other than Kafka.",
+        f"java.lang.IllegalArgumentException: {REFUSED}\n\n**Cause:** the option.\n**Solution:** take it out.",
+        "### [KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED] Some data may have been lost because they are not available",
+        "Q3: What is [STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE] Invalid output mode?\nA: The sink appends only.",
+        f"| error | what to do |\n|---|---|\n| IllegalArgumentException: {REFUSED} | take the option out |",
+        "- [PROJ-812] Handle io.delta.exceptions.ConcurrentAppendException: Files were added",
+        f"Runbook\n\n1. java.lang.IllegalArgumentException: {REFUSED}\n   Meaning: the sink cannot have it.",
     ],
 )
 def test_an_error_that_a_text_names_ended_nothing(tmp_path: Path, text: str) -> None:
@@ -75,6 +90,23 @@ def test_a_note_about_an_error_beside_a_record_ends_no_query(tmp_path: Path) -> 
         query = told(tmp_path, f"Last quarter we tried it and got '{REFUSED}'.\n{text}")
         assert query["state"] != "dead"
         assert query["window"]["batches"] == 1
+
+
+@pytest.mark.parametrize("mark", ["## ", "### 4. ", "| "])
+def test_a_failed_run_that_heads_a_chapter_is_only_named(tmp_path: Path, mark: str) -> None:
+    ids = "[id = 6d8b2f1e-0000-4000-8000-000000000001, runId = 0b3c9a77-0000-4000-8000-000000000002]"
+    line = f"{mark}[STREAM_FAILED] Query {ids} terminated with exception: {REFUSED} | no | yes |\n"
+    path = tmp_path / "faq.md"
+    path.write_text(f"{line}\nTake the option out.\n", encoding="utf-8")
+    with pytest.raises(InputError):
+        advisor.analyze(path)
+    path.write_text(line.removeprefix(mark), encoding="utf-8")
+    (query,) = advisor.analyze(path).typed.queries
+    assert query.state == "dead"
+
+
+def test_a_missing_batch_that_heads_a_chapter_is_only_named() -> None:
+    assert missing_batch("## java.lang.IllegalStateException: batch 7 doesn't exist\nCopy the log's file.") is None
 
 
 def test_a_missing_batch_counts_where_it_is_shown() -> None:

@@ -386,6 +386,11 @@ class TestPlan:
         )
         assert told(line) == {"max_offsets_per_trigger": 500}
 
+    def test_a_limit_of_a_file_source(self) -> None:
+        options = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
+        line = f"{AT} X: Using Source [FileStreamSource[file:/data/incoming]] from V1 named 'F' [DataSource({options}]"
+        assert told(line) == {"max_files_per_trigger": 60}
+
 
 def stage(number: int, tasks: int, burst: int, prefix: str = "", executor: str = "driver") -> list[str]:
     """The lines of a stage of which `burst` tasks run at once; the next task starts before the driver sees an end."""

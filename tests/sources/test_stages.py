@@ -106,6 +106,13 @@ def test_a_clock_of_another_zone(tmp_path: Path) -> None:
     assert found["driver_before_ms"].to_numpy() == pytest.approx(expected["driver_before_ms"].to_numpy())
 
 
+def test_a_file_source_tells_the_files_of_each_batch() -> None:
+    parts = parts_of(SAMPLES / "SR009/60-files-per-batch-4.3.0/driver.log.gz")
+    assert len(parts) > 30
+    assert parts["files_read"].value_counts().to_dict() == {60: len(parts) - 1, 37: 1}  # where a listing ended
+    assert parts_of(SAMPLES / "SK003/delta-sink-4.0.0/driver.log.gz")["files_read"].isna().all()
+
+
 def test_a_table_that_keeps_its_log_with_spark() -> None:
     log = SAMPLES / "SK003/delta-sink-4.0.0/driver.log.gz"
     stages, parts = advisor.read_stages(log), parts_of(log)

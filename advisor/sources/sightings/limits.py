@@ -1,4 +1,4 @@
-"""The limit of rows per batch that people name: in words, as an option, a key, an argument or a variable."""
+"""The limit of rows or files per batch that people name: in words, as an option, a key, an argument or a variable."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from advisor.sources.sightings.query import Told
+from advisor.sources.sightings.query import LIMITS, Told
 from advisor.sources.sightings.words import held, of_now
 
 _NUMBER: Final = r"(?P<number>\d{1,3}(?:[,_]\d{3}){1,4}|\d{1,18})(?P<thousand>[kK])?(?![\w.,%]*\d)(?!\w)"
-_NAME: Final = r"(?:^|[\s\"'`*(\[{.,;:=\-])(?P<end>max|min)[_-]?offsets[_-]?per[_-]?trigger(?:[\"'`*]{0,3})"
+_NAME: Final = (
+    r"(?:^|[\s\"'`*(\[{.,;:=\-])(?P<option>m(?:ax|in)[_-]?offsets|max[_-]?files)[_-]?per[_-]?trigger(?:[\"'`*]{0,3})"
+)
 _NAMED: Final = re.compile(
     rf"(?i){_NAME}"
     r"(?:[ \t]?(?:->|[=:,(|]|\bwith\b|\b(?:an?|the|its)\b|\bvalue\b|\bis\b|\bwas\b|\bof\b|\bat\b|\bto\b|\bset\b|\bnow\b"
@@ -26,7 +28,9 @@ _CHANGE: Final = (
     r"(?:[ ](?:it|this|that|the[ ](?:limit|value)))?(?:[ ](?:up|down))?[ ](?:from[ ][\d,_kK]{1,14}[ ])?to|->|→|=>"
     r"|\bfrom[ ][\d,_kK]{1,14}[ ]to|\bnow(?:[,:]|[ ](?:it(?:'s|[ ]is)?|is|at|set[ ]to))*)"
 )
-_OF_ANOTHER: Final = r"offsets[_-]?per|partition|core|executor|worker|node|slot|interval|batch|memory|latenc|takes"
+_OF_ANOTHER: Final = (
+    r"(?:offsets|files|bytes)[_-]?per|partition|core|executor|worker|node|slot|interval|batch|memory|latenc|takes"
+)
 _CHANGED: Final = re.compile(
     rf"(?i){_NAME}(?:(?!{_OF_ANOTHER})[^?]){{0,60}}?{_CHANGE}[ ]?[\"'`]?{_NUMBER}"
     r"(?![\"'`]?[ ]?(?:[mµ]?s|sec\w*|min\w*|hours?|rows?|records?|events?|[KMG]i?B|partitions?|cores?|%)\b)"
@@ -38,27 +42,28 @@ _WAS: Final = re.compile(
 _BACK: Final = re.compile(
     r"(?i)\b(?:went|go|changed|set|put|switched|rolled) (?:it )?back\b|\brevert|\bundid\b|\bback to \d"
 )
-_TAKEN_OUT: Final = re.compile(r"(?im)^-(?!-)[^\n]*offsets_?per_?trigger[^\n]*\n(?=\+)")
+_TAKEN_OUT: Final = re.compile(r"(?im)^-(?!-)[^\n]*(?:offsets|files)_?per_?trigger[^\n]*\n(?=\+)")
 """The old line of a difference of two files."""
 
 
 def read_limits(text: str) -> Iterator[Told]:
-    """`max_offsets_per_trigger` and `min_offsets_per_trigger` by what the text says of now: of `was 100, now 5000` the
-    second; nothing of a limit that was changed and changed back.
+    """The facts of LIMITS by what the text says of now: of `was 100, now 5000` the second; nothing of a limit that was
+    changed and changed back.
     """
     text = _TAKEN_OUT.sub("", text)
     certain = "".join(held(text, instead="?"))
     changes = [found for pattern in (_CHANGED, _WAS) for found in pattern.finditer(certain)]
     if changes and _BACK.search(text):
         return
-    changed = {match["end"].lower() for match in changes}
+    changed = {_option(match) for match in changes}
     named = [
         match for sentence in of_now(text) for pattern in (_NAMED, _IN_WORDS) for match in pattern.finditer(sentence)
     ]
-    for match in changes + [match for match in named if _end(match) not in changed]:
+    for match in changes + [match for match in named if _option(match) not in changed]:
         if rows := int(re.sub("[,_]", "", match["number"])) * (1000 if match["thousand"] else 1):
-            yield Told(f"{_end(match)}_offsets_per_trigger", rows)
+            yield Told(LIMITS[_option(match)], rows)
 
 
-def _end(match: re.Match[str]) -> str:
-    return (match.groupdict().get("end") or "max").lower()
+def _option(match: re.Match[str]) -> str:
+    named = match.groupdict().get("option") or "maxoffsets"
+    return named.lower().replace("_", "").replace("-", "")

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from advisor.facts import LATE_BATCH, REAL_ASYNC_CONF, from_conf, ignored_option, in_order
 from advisor.sources.sightings.errors import KnownError, known_error
 from advisor.sources.sightings.line import Line
+from advisor.sources.sightings.quotes import only_names
 
 
 class Told(NamedTuple):
@@ -57,7 +58,13 @@ _CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):
 _LISTED: Final = re.compile(r"in parallel under ?(\d{1,9}) paths")
 _LISTING: Final = "BatchIds found from listing: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
-_LIMIT: Final = re.compile(r"\b(max|min)offsetspertrigger\s*(?:->|=|:)\s*(\d{1,18})\b", re.IGNORECASE)
+_LIMIT: Final = re.compile(r"\b(maxoffsets|minoffsets|maxfiles)pertrigger\s*(?:->|=|:)\s*(\d{1,18})\b", re.IGNORECASE)
+LIMITS: Final = {
+    "maxoffsets": "max_offsets_per_trigger",
+    "minoffsets": "min_offsets_per_trigger",
+    "maxfiles": "max_files_per_trigger",
+}
+"""The facts of options that limit a batch, by how the options begin."""
 _MODES: Final[dict[str, list[tuple[str, Any]]]] = {
     "MicroBatchExecution": [("async_progress", False)],
     "AsyncProgressTrackingMicroBatchExecution": [("async_progress", True)],
@@ -176,7 +183,9 @@ def read_async_write(line: Line) -> list[Told]:
 def read_termination(line: Line) -> list[Told]:
     """Of `Query NAME [id = …, runId = …] terminated with error` and the first line of the error below it."""
     first = line.after.strip().partition("\n")[0]
-    if not line.run_id or _STOPPED in first:  # stopping a query before 4.0 interrupts its asynchronous writes
+    if (
+        not line.run_id or _STOPPED in first or only_names(line.text, line.after)
+    ):  # stopping a query before 4.0 interrupts its asynchronous writes
         return []
     return [*execution(line), *error(line.after)]
 
@@ -184,7 +193,8 @@ def read_termination(line: Line) -> list[Told]:
 def read_failure(line: Line) -> list[Told]:
     """Of `[STREAM_FAILED] Query [id = …, runId = …] terminated with exception: WHY`, as Spark's exceptions have it."""
     why = line.text.partition(" terminated with exception: ")[2]
-    return error(f"{why}\n{line.after}") if line.run_id and _STOPPED not in why else []
+    ended = line.run_id and _STOPPED not in why and not only_names(line.text, line.after)
+    return error(f"{why}\n{line.after}") if ended else []
 
 
 def read_exception(line: Line) -> list[Told]:
@@ -263,7 +273,7 @@ def misspelled(text: str) -> list[Told]:
 
 
 def read_source(line: Line) -> list[Told]:
-    """The limit of rows per batch where a source's options are printed."""
+    """The limit of rows or files per batch where a source's options are printed."""
     return limits(line.text)
 
 
@@ -285,9 +295,9 @@ def read_delta_commit(_: Line) -> list[Told]:
 
 
 def limits(text: str) -> list[Told]:
-    """`maxOffsetsPerTrigger` and `minOffsetsPerTrigger` in printed options, each only where one source has one."""
+    """`maxOffsetsPerTrigger` and its kin in printed options, each only where one source has one."""
     found: dict[str, set[int]] = {}
-    for end, value in _LIMIT.findall(text):
-        found.setdefault(end.lower(), set()).add(int(value))
-    alone = [(end, *values) for end, values in found.items() if len(values) == 1]
-    return [Told(f"{end}_offsets_per_trigger", value) for end, value in alone if value]
+    for option, value in _LIMIT.findall(text):
+        found.setdefault(option.lower(), set()).add(int(value))
+    alone = ((option, value) for option, values in found.items() if len(values) == 1 for value in values)
+    return [Told(LIMITS[option], value) for option, value in alone if value]

@@ -34,6 +34,25 @@ _ELSEWHERE: Final = re.compile(
     r"years? ago|months? ago|weeks? ago|means?)\b"
 )
 """Words before an error that tell of another time, place or query, or of none."""
+_HEADING: Final = re.compile(r"\s{0,3}(?:#{2,6}|={2,6}|Q\d{0,3}[.:)]|\*\*Q\d{0,3}[.:)])\s*(?!.*===\s*$)\S")
+_TITLE: Final = re.compile(r"#\s+\S")
+"""A title, or a comment in code."""
+_UNDERLINED: Final = re.compile(r"\s{0,3}(?:={3,}|-{3,})\s*$")
+_IN_A_TABLE: Final = re.compile(r"\s*\|.*\|.*\|")
+_OF_A_LOG: Final = re.compile(r"\b(?:ERROR|FATAL|SEVERE)\b")
+_CHANGED: Final = re.compile(
+    r"(?i)\W*(?:\[?[A-Z]{2,12}-\d{1,9}\]?:?\s*)?(?:\[[A-Za-z ]{1,30}\]\s*)*"
+    r"(?:fix(?:e[sd])?|handle[sd]?|prevent(?:s|ed)?|remove[sd]?|document(?:s|ed)?|retr(?:y|ies|ied)|no more)\b"
+)
+"""How an entry of a list of changes begins."""
+_FIRST_PERSON: Final = re.compile(r"\b(?:I|I'm|I've|my|My|we|We|we're|our|Our|me)\b")
+_EXPLAINED: Final = re.compile(
+    r"(?im)^\W{0,9}(?:causes?|solutions?|resolution|fix|action|answer|a|workaround|remedy|mitigation|explanation|meaning"
+    r"|what (?:it means|this means|to do)|why (?:it|this) happens)[ *_]{0,4}(?::|$)"
+    r"|\b(?:this|the|that|it)(?: (?:error|message|exception|failure))? (?:means|(?:happens|occurs|appears|comes"
+    r"|is (?:thrown|raised|shown|seen|reported)) (?:when|if|where|because) (?:you|your|an?|the|no|two|several|Spark))\b"
+)
+"""How a text explains an error to anybody who meets it."""
 _OPENS: Final = (":", "```")
 """How the line above an error's bare words ends, where they are quoted as printed."""
 _MARKS: Final = " \t\"'`>"
@@ -56,7 +75,11 @@ def told_error(text: str) -> tuple[KnownError, str] | None:
         return None
     quotes = _quotes(pattern_of(known), text)
     return next(
-        ((known, each.line.strip()) for each in quotes if _is_printed(each) and not _explains(each.line.strip(), text)),
+        (
+            (known, each.line.strip())
+            for each in quotes
+            if _is_shown(each, text) and not _explains(each.line.strip(), text)
+        ),
         None,
     )
 
@@ -76,8 +99,16 @@ def named_error(text: str) -> str | None:
 
 def missing_batch(text: str) -> str | None:
     """The words of `batch N doesn't exist` that a text shows as an error; None where it shows none."""
-    shown = (found for each in _quotes(_MISSING, text) if _is_printed(each) and (found := _MISSING.search(each.line)))
+    shown = (
+        found for each in _quotes(_MISSING, text) if _is_shown(each, text) and (found := _MISSING.search(each.line))
+    )
     return next((found[0] for found in shown), None)
+
+
+def only_names(line: str, after: str) -> bool:
+    """Whether a line is a heading or a row of a table, with no stack below: no program printed it."""
+    below = after.lstrip("\n").partition("\n")[0]
+    return bool(_HEADING.match(line) or _TITLE.match(line) or _IN_A_TABLE.match(line)) and not _STACK.match(below)
 
 
 def _of_a_stream(text: str) -> KnownError | None:
@@ -87,6 +118,26 @@ def _of_a_stream(text: str) -> KnownError | None:
 
 def _warned(text: str, at: int) -> bool:
     return _WARNS.search(text, text.rfind("\n", 0, at) + 1, at) is not None
+
+
+def _is_shown(quote: _Quote, text: str) -> bool:
+    """Whether the line was printed, and heads no chapter, row or entry of a text that explains errors to anybody."""
+    if not _is_printed(quote):
+        return False
+    if _OF_A_LOG.search(quote.line) or _STACK.match(quote.below):
+        return True
+    return not (_heads(quote) or _IN_A_TABLE.match(quote.line) or _CHANGED.match(quote.line) or _is_general(text))
+
+
+def _heads(quote: _Quote) -> bool:
+    """Whether the line is a heading; a comment of code is none."""
+    opens = bool(_TITLE.match(quote.line)) and not quote.above and not quote.below.strip()
+    return bool(opens or _HEADING.match(quote.line) or _UNDERLINED.match(quote.below))
+
+
+def _is_general(text: str) -> bool:
+    """Whether a text explains an error, and nobody tells in it of their own."""
+    return _EXPLAINED.search(text) is not None and not _FIRST_PERSON.search(text)
 
 
 def _is_printed(quote: _Quote) -> bool:

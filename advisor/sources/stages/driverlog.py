@@ -36,7 +36,7 @@ _STAGE_ENDS = re.compile(
 _JOB_ENDS = re.compile(rb"Job (\d{1,15}) (?:finished|failed): .*, took (\d{1,12}(?:[.,]\d{1,12})?) (m?s)")
 _TASK = re.compile(
     rb"(?:\[queryId = (\w+)\] \[batchId = (\d{1,15})\] )?"
-    rb"(?:Finished task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) in (\d{1,15}) ms"
+    rb"(?:Finished task (\d{1,9})[\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) in (\d{1,15}) ms"
     rb"|Starting task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) .*? ([A-Z]{3,}(?:_[A-Z]+)?), \d+ bytes"
     rb"|Lost task [\d.]+ in stage (\d{1,15})\.)"
 )
@@ -55,6 +55,7 @@ _HUDI_COMMITS = re.compile(rb"Committing \d{1,20} action")
 _HUDI_DONE = re.compile(rb"Micro batch id=\d{1,15} (?:succeeded|failed)")
 _POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
+_READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
 _CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d{1,15})","(?i:query_id)":"([^"]+)"')
 _PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
@@ -101,6 +102,8 @@ class _Tasks:
     ends: list[float] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     lost: int = 0
+    longest: tuple[float, int] = (-1.0, 0)
+    """(the length of its longest task, its place in the stage)."""
     python_ms: float | None = None
     """Its tasks' Python workers; NaN where lines may be of another stage."""
 
@@ -130,6 +133,7 @@ class DriverLog:
                 "HoodieStreamingSink": self._hudi,
                 "FileStoreCommitImpl": self._paimon,
                 "KafkaDataConsumer": self._consumer,
+                "FileStreamSource": self._source,
                 "CheckpointFileManager": self._compaction,
                 **dict.fromkeys(pythonlines.LOGGERS, self._python),
             },
@@ -238,7 +242,7 @@ class DriverLog:
         found = _TASK.match(line, message)
         if found is None:
             return
-        query, batch, finished, ms, started, locality, lost = found.groups()
+        query, batch, place, finished, ms, started, locality, lost = found.groups()
         stage = int(finished or started or lost)
         tasks = self._tasks.get(stage)
         if tasks is None:
@@ -254,7 +258,9 @@ class DriverLog:
             self._running += 1
             self._ran[self._running] += 1
         elif finished:
-            tasks.lengths.append(float(ms))
+            length = float(ms)
+            tasks.lengths.append(length)
+            tasks.longest = max(tasks.longest, (length, int(place)))
             tasks.ends.append(self._now)
             if len(self._tasks) > 1 and tasks.begun:
                 self._ended_beside(stage, tasks.begun.number)
@@ -295,6 +301,8 @@ class DriverLog:
             unseen=tasks.lost,
         )
         self._put_tasks(attempt, tasks)
+        if tasks.lengths:
+            attempt.numbers["longest_task"] = tasks.longest[1]
         if tasks.python_ms is not None:
             attempt.numbers["python_ms"] = tasks.python_ms
         self._work.completes(attempt)
@@ -401,6 +409,10 @@ class DriverLog:
         if polled := _POLLED.match(line, message):
             self._note("kafka_polls", int(polled[1]))
             self._note("kafka_poll_ms", float(polled[2]))
+
+    def _source(self, line: bytes, message: int) -> None:
+        if reads := _READS.match(line, message):
+            self._note("files_read", int(reads[1]))
 
     def _python(self, line: bytes, _: int) -> None:
         """Of a line that names no stage it is the one that has a task running, if there is no other."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from advisor.contract import Advice, Loss, LossKind, Metric, Promise, QueryEntry
+from advisor.contract import Advice, After, Loss, LossKind, Metric, Promise, QueryEntry
 from advisor.views import text
 from advisor.views.in_short.losses import LOSSES
 
@@ -26,9 +26,17 @@ def gain(query: QueryEntry, step: Advice) -> str:
     """What the step promises, in one line; of the query's best step that ends spikes also the p99 after it."""
     after, p99 = query.screen.after, query.metrics.get("record_latency_ms", _NONE).p99
     if after is not None and after.without_spikes and p99 is not None:
-        return f"p99 of the record latency {text.ms(p99)} → about {text.ms(after.p99)}"
+        often = f"{found}; " if (found := gain_in_short(step).removesuffix(", not measured yet")) else ""
+        return f"{often}p99 of the record latency {text.ms(p99)} → {then_p99(after)}"
     said = (promised(step.saves_latency_ms, "record"), promised(step.saves_ms, "batch"))
     return next(filter(None, said), "no number is promised") + _waits_for_two(query, step)
+
+
+def then_p99(after: After) -> str:
+    """The p99 after the step: at best where nothing is expected yet, else between its ends."""
+    if after.at_best or after.p99_high is None:
+        return f"at best {text.ms(after.p99)}"
+    return f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
 
 
 _IN_GENERAL = ("SK002", "TR001")

@@ -39,7 +39,7 @@ def latency_then(query: QueryEntry) -> str:
     if after is None or found.p50 is None:
         return ""
     if after.without_spikes:
-        return f"without the spikes about {text.ms(after.p50)} / {text.ms(after.p99)}"
+        return f"at best {text.ms(after.p50)} / {text.ms(after.p99)} with fewer spikes"
     if text.ms(after.p50) == text.ms(found.p50):
         return ""
     return f"{'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"

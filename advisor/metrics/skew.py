@@ -1,0 +1,140 @@
+"""One task of a stage that takes far longer than the others: its partition is large, or its machine slow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advisor.metrics.fetch import rows_per_partition
+from advisor.metrics.inside import NOT_SEEN
+from advisor.metrics.numbers import median
+from advisor.metrics.phases import share_of
+from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, remembered, window_metric
+from advisor.metrics.tasks import LEAST_MS, of_kind, per_batch, spread, too_few_readers_ms
+from advisor.numbers import zero_filled
+from advisor.window import Window
+
+SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
+UNEVEN = 2.0  # a partition is large from so many times the rows of the others
+MUCH_SLOWER, LEAST_UNTOLD_MS = 3.0, 100.0  # a task whose rows are not told, to be told as a large partition
+FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE = 5, 0.9  # stages of one kind, and how many have their longest task there
+CHANCE = 0.001  # that the longest tasks of a stage without skew are at one place
+
+
+@remembered
+def _uneven_rows(window: Window) -> np.ndarray:
+    """Which stages read far more rows in one task than in the others: as tasks tell, else by Kafka's offsets."""
+    stages, largest = window.stages, window.stages["rows_max"]
+    rows = zero_filled(stages["input_rows"]) + zero_filled(stages["shuffle_read_rows"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(stages["tasks"] > 1, largest / ((rows - largest) / (stages["tasks"] - 1)), np.nan)
+    unknown = np.isnan(largest)
+    if unknown.any():
+        by_offsets = rows_per_partition(window)[stages["batch"]]
+        ratio = np.where(unknown & of_kind(window, "source_read"), by_offsets, ratio)
+    uneven: np.ndarray = ratio >= UNEVEN
+    return uneven
+
+
+def slow_task(window: Window) -> np.ndarray:
+    """Which stages have one task that takes at least twice as long as the others."""
+    of = spread(window)
+    slow: np.ndarray = (of.longest >= SLOWER * of.others) & (of.longest - of.others >= LEAST_MS)
+    return slow
+
+
+@remembered
+def skewed(window: Window) -> np.ndarray:
+    """Which stages behind a shuffle wait for one partition that has most of the work.
+
+    Its task reads at least twice the rows of the others. Where rows are not told, it is the same partition in nearly
+    all batches: a slow machine or a pause is now here, now there. Then it has to be slow by more, since the first tasks
+    of a stage may always be a little slower.
+    """
+    stages, of = window.stages, spread(window)
+    read = stages["shuffle_read_rows"]
+    behind = of_kind(window, "state", "shuffle", "result") & (np.isnan(read) | (read > 0))
+    slow = slow_task(window) & behind
+    told = ~np.isnan(stages["rows_max"])
+    much = slow & ~told & (of.longest >= MUCH_SLOWER * of.others) & (of.longest - of.others >= LEAST_UNTOLD_MS)
+    found: np.ndarray = slow & told & _uneven_rows(window)
+    for tasks in np.unique(of.tasks[much]):
+        alike = behind & ~told & (of.tasks == tasks)
+        batches = len(np.unique(stages["batch"][alike]))
+        fewest = max(FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE * batches, 1 - np.log(CHANCE) / np.log(tasks))
+        found |= much & alike & _at_one_place(stages["longest_task"], much & alike, fewest)
+    return found
+
+
+def _at_one_place(place: np.ndarray, slow: np.ndarray, fewest: float) -> np.ndarray:
+    """Which stages have their longest task where nearly all slow ones have it; none where it moves, or they are few."""
+    places = place[slow & ~np.isnan(place)]
+    if len(places) < fewest:
+        return np.zeros(len(place), dtype=bool)
+    values, counts = np.unique(places, return_counts=True)
+    there: np.ndarray = (place == values[counts.argmax()]) & bool(counts.max() >= MOST_AT_ONE_PLACE * len(places))
+    return there
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def shuffle_skew_ms(window: Window) -> Batchwise:
+    """What stages behind a shuffle wait for one partition that has most of the rows or of the work.
+
+    The time of the tasks less what it would be if their work were spread evenly.
+    """
+    if not len(window.stages):
+        return NOT_SEEN
+    of = spread(window)
+    even = np.maximum(of.rounds, 1) * of.total / of.tasks
+    return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), skewed(window))
+
+
+@window_metric("ratio", "count")
+def shuffle_skew_factor(window: Window) -> Windowed:
+    """How many times as long as the others the longest task behind a shuffle takes, where one partition is large."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of, found = spread(window), skewed(window)
+    if not found.any():
+        return Missing("no partition behind a shuffle is large")
+    return Estimate.exactly(median((of.longest / np.maximum(of.others, 1.0))[found]))
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def straggler_ms(window: Window) -> Batchwise:
+    """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of, slow = spread(window), slow_task(window) & ~_uneven_rows(window) & ~skewed(window)
+    alone = np.maximum(of.rounds, 1) * of.others
+    return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow)
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def skew_ms(window: Window) -> Batchwise:
+    """What reading the source waits for a partition with at least twice the rows of the others.
+
+    The time of the tasks less what it would be if their work were spread evenly.
+    """
+    if not len(window.stages):
+        return NOT_SEEN
+    of = spread(window)
+    even = np.maximum(of.rounds, 1) * of.total / of.tasks
+    large = _uneven_rows(window) & of_kind(window, "source_read")
+    return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
+
+
+@batch_metric("ms", phases=("add_batch_ms",))
+def splittable_read_ms(window: Window) -> Batchwise:
+    """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
+    few, large = too_few_readers_ms(window), skew_ms(window)
+    if not isinstance(few, np.ndarray) or not isinstance(large, np.ndarray):
+        return few if not isinstance(few, np.ndarray) else large
+    more: np.ndarray = np.where(few > 0, few, large)
+    return more
+
+
+shuffle_skew_share = share_of(
+    shuffle_skew_ms, "shuffle_skew_share", "waiting for a large partition behind a shuffle / triggerExecution"
+)
+straggler_share = share_of(straggler_ms, "straggler_share", "waiting for one slow task of a stage / triggerExecution")
+skew_share = share_of(skew_ms, "skew_share", "waiting for a large partition of the source / triggerExecution")

@@ -1,0 +1,63 @@
+"""The step that stands first: by what it saves, unless that is little beside the loss that another rule names."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from advisor.contract import Advice, Finding, Loss, Part, Promise
+from advisor.report.first_step import best_step
+from tests.test_together import finding, step
+
+LOGS = ("walCommit", "commitOffsets")
+INSIDE = Loss(kind="within_add_batch", says="", ms=300.0, share=0.6, name="one slow task", rule="CL003")
+
+
+def logs(expected: float, most: float) -> Finding:
+    """Asynchronous tracking, with what it is expected to save and what it saves at most."""
+    saves = Promise(0.8 * expected, expected, most)
+    return finding("LG001", step("async-progress", saves, "logs_ms", LOGS, semantics="at_least_once"))
+
+
+LOOK = step("open-add-batch", None, "", ())
+FEWER = step("fewer", Promise(100, 200, 300), "waves_ms", ("addBatch",), legal="if", takes="new_checkpoint")
+AT_MOST = step("python", Promise(0, None, 250), "python_ms", ("addBatch",))
+
+
+def first(*findings: Finding, loss: Loss = INSIDE, within: tuple[Part, ...] = ()) -> str | None:
+    found = best_step(findings, loss, within)
+    return found.step if found else None
+
+
+def test_logs_of_a_fifth_stand_behind_a_cause_of_three_fifths() -> None:
+    assert first(logs(100, 120), finding("CL003", LOOK)) == "open-add-batch"
+
+
+def test_that_it_might_save_more_than_is_expected_makes_no_difference() -> None:
+    """The most that is possible is no reason to leave the loss as it is."""
+    assert first(logs(60, 120), finding("CL003", LOOK)) == "open-add-batch"
+
+
+def test_a_saving_that_is_no_trifle_stays_first() -> None:
+    assert first(logs(150, 180), finding("CL003", LOOK)) == "async-progress"
+
+
+def test_of_a_loss_of_all_add_batch_what_its_rule_names_counts() -> None:
+    whole = replace(INSIDE, kind="add_batch", ms=600.0, name=None)
+    waves = Part("within_add_batch", 260.0, 0.4, name="extra waves", rule="CL003")
+    assert first(logs(150, 180), finding("CL003", LOOK), loss=whole) == "open-add-batch"
+    assert first(logs(150, 180), finding("CL003", LOOK), loss=whole, within=(waves,)) == "async-progress"
+
+
+def test_what_may_save_most_of_the_loss_stands_before_a_look_at_it() -> None:
+    assert first(logs(60, 120), finding("CL003", LOOK), finding("PY001", AT_MOST)) == "python"
+
+
+def test_a_loss_without_a_step_leaves_the_best_saving_first() -> None:
+    assert first(logs(60, 120)) == "async-progress"
+    assert first(logs(60, 120), loss=replace(INSIDE, rule=None)) == "async-progress"
+
+
+def test_a_new_checkpoint_does_not_come_first_for_the_loss_alone() -> None:
+    restart: Advice = step("changelog", Promise(20, 40, 120), "state_ms", ("addBatch",))
+    loss = replace(INSIDE, rule="ST005", ms=600.0)
+    assert first(finding("ST001", restart), finding("ST005", FEWER), loss=loss) == "changelog"
