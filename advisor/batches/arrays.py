@@ -62,7 +62,11 @@ class Columns:
 
     def where(self, keep: np.ndarray) -> Columns:
         """The rows for which `keep` is true."""
-        return self if keep.all() else self.at(np.flatnonzero(keep))
+        at = np.flatnonzero(keep)
+        if len(at) == self.length:
+            return self
+        together = len(at) > 0 and at[-1] - at[0] + 1 == len(at)  # as without the cold ones: no copy of each column
+        return self.part(int(at[0]), int(at[-1]) + 1) if together else self.at(at)
 
     def part(self, start: int, end: int) -> Columns:
         """The rows from `start` to `end`, without a copy."""
