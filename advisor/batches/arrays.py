@@ -39,6 +39,7 @@ class Columns:
         """`make` gives a column of that name, or raises KeyError; `made` are there already."""
         self.length, self._make = length, make
         self._made = dict(made or {})
+        self._lacking: set[str] = set()
 
     def __len__(self) -> int:
         return self.length
@@ -50,9 +51,12 @@ class Columns:
         return column
 
     def __contains__(self, name: str) -> bool:
+        if name in self._made or name in self._lacking:
+            return name in self._made
         try:
             self[name]
         except KeyError:
+            self._lacking.add(name)  # asked for by one metric after the other
             return False
         return True
 

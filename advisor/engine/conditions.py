@@ -21,7 +21,7 @@ VERSIONS: Final = ("spark_version", "databricks_runtime")
 """Facts that are known by their bounds, too."""
 
 
-class Answer(Struct, frozen=True):
+class Answer(Struct, frozen=True, gc=False):
     """What a condition says of a window: `holds` is None when it is not known, `because` says why it is not yes.
 
     `facts`: the facts it was asked of. `unknown`: those whose value would settle it. `inferred`: it holds, but only by
@@ -38,7 +38,7 @@ class Answer(Struct, frozen=True):
 YES = Answer(True)
 
 
-class Verdict(Struct, frozen=True):
+class Verdict(Struct, frozen=True, gc=False):
     """Conditions together: no as soon as one is no, yes when all are."""
 
     answers: tuple[Answer, ...] = ()

@@ -10,7 +10,7 @@ import numpy as np
 from advisor.batches import instant
 from advisor.contract import Advice, WorstBatch
 from advisor.metrics import measured
-from advisor.metrics.numbers import median
+from advisor.metrics.measure import quantiles
 from advisor.report.inside import slow_inside
 from advisor.window import PHASES, Window
 
@@ -39,7 +39,7 @@ def worst(window: Window) -> tuple[WorstBatch, ...]:
     rest = measured(window, "unaccounted_ms")
     if isinstance(rest, np.ndarray):
         phases["unaccounted"] = rest
-    usual = {name: median(values) for name, values in phases.items()}
+    usual = {name: ends["p50"] for name, ends in quantiles(phases).items()}
     return tuple(_told(window, at, phases, usual) for at in longest if not np.isnan(duration[at]))
 
 

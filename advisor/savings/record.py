@@ -98,9 +98,7 @@ def _may_follow(window: Window) -> bool:
     return _waits_follow(window)[1] or (isinstance(over, Estimate) and over.high > 0)
 
 
-def _shorter(
-    before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window
-) -> tuple[np.ndarray, np.ndarray]:
+def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> tuple[np.ndarray, np.ndarray]:
     """Start and width of the latencies, one row for each cut: seen earlier, waited for less, and without a backlog
     where batches that a limit fills then take what comes.
 
