@@ -33,6 +33,8 @@ def worst(window: Window) -> tuple[WorstBatch, ...]:
 
     Where none was above it, as in a run of few batches, that is the phase that took longest.
     """
+    if not len(window):
+        return ()
     duration = window.batches["trigger_execution_ms"]
     longest = np.argsort(-duration, kind="stable")[:WORST]  # NaN comes last
     phases = {name: window.batches[column] for column, name in PHASES.items()}
