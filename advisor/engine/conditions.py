@@ -165,10 +165,11 @@ def _ask_fact(line: Condition, window: Window) -> Answer:
         return _ask_known(line, known is not None, Missing(f"{name} is not known", name))
     if name in VERSIONS and line.operator in ("at_least", "below"):
         return _ask_version(line, window)
-    left = window.facts.value(f"{name}_one_of")
-    left = left if isinstance(left, list | tuple) else ()  # a person may set anything
-    if (known is None or known.origin == "inferred") and len({_compare(line, value) for value in left}) == 1:
-        return _answered(line, name, left)
+    if known is None or known.origin == "inferred":
+        left = window.facts.value(f"{name}_one_of")
+        left = left if isinstance(left, list | tuple) else ()  # a person may set anything
+        if len({_compare(line, value) for value in left}) == 1:
+            return _answered(line, name, left)
     if known is None:
         return Answer(None, _not_known(name), (name,), (name,))
     answer = _answered(line, name, (known.value,))

@@ -80,7 +80,7 @@ def _of_batches(window: Window, metric: BatchMetric | None) -> np.ndarray:
 
 
 def _over(window: Window, part: np.ndarray, whole: np.ndarray, stat: str) -> float | None:
-    told = ~np.isnan(part) & ~np.isnan(whole)
+    told = ~np.isnan(part + whole)
     if stat == "typical":
         told &= window.middle
     total = float(whole[told].sum())

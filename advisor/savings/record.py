@@ -32,50 +32,57 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
         return None
     if named(saves.metric).time == "latency":
         return promised(saves, window)
-    estimated = estimated_per_record(saves, window)
-    if isinstance(estimated, Missing):
-        return estimated
-    now, most, before = record_latency_ms(window), promised(saves, window), mixture(window)
-    assert isinstance(now, Quantiles)
-    assert isinstance(most, Promise)
-    assert isinstance(before, Mixture)
-    follows = _may_follow(window)
-    start, width = _shorter(before, [Cut(most.high, follows)], saves, window)
-    left = mixture_medians(start, 0 * width if follows else width, before.rows)[0]
-    return promise(OF_RECORDS, estimated, max(0.0, now.p50 - left))
+    gains = _estimated(saves, window)
+    return gains if isinstance(gains, Missing) else promise(OF_RECORDS, gains.estimated, gains.most)
+
+
+class Gains(NamedTuple):
+    """What the median record gains by the model, and the most that it can, in ms."""
+
+    estimated: Estimate
+    most: float
 
 
 class Cut(NamedTuple):
-    """Batches that are shorter by `ms`; `follows`: whether the time between triggers shrinks with them."""
+    """Batches that are shorter by `ms`.
+
+    `follows`: whether the time between triggers shrinks with them. `at_once`: records are taken to wait for no trigger.
+    """
 
     ms: float
     follows: bool
+    at_once: bool = False
 
 
 def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:
     """The model's p50 now less its p50 with batches that are shorter by what the step promises, in ms."""
+    gains = _estimated(saves, window)
+    return gains if isinstance(gains, Missing) else gains.estimated
+
+
+def _estimated(saves: Saves, window: Window) -> Gains | Missing:
     saved, now, before = promised(saves, window), record_latency_ms(window), mixture(window)
     if isinstance(saved, Missing):
         return saved
     if isinstance(before, Missing):
         return before
     assert isinstance(now, Quantiles)
-    surely, possibly = _waits_follow(window)
-    cuts = [Cut(saved.low, surely), Cut(saved.high, possibly)]
+    (surely, possibly), follows = _waits_follow(window), _may_follow(window)
+    cuts = [Cut(saved.high, follows, at_once=follows), Cut(saved.low, surely), Cut(saved.high, possibly)]
     if saved.expected is not None:
         cuts += [Cut(saved.expected, surely), Cut(saved.expected, possibly)]
-    low, high, *likely = _gains(now.p50, before, cuts, saves, window)
-    return Estimate(low, sum(likely) / 2 if likely else None, high)
+    most, low, high, *likely = _gained(now.p50, before, cuts, saves, window)
+    return Gains(Estimate(low, sum(likely) / 2 if likely else None, high), most)
 
 
 def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:
     """What the median record feels of batches that are shorter by `ms` by such a step; its wait follows, or may."""
     now = mixture_medians(before.start, before.width, before.rows)[0]
-    least, most = _gains(now, before, [Cut(ms, follows) for follows in _waits_follow(window)], saves, window)
+    least, most = _gained(now, before, [Cut(ms, follows) for follows in _waits_follow(window)], saves, window)
     return Estimate(least, (least + most) / 2, most)
 
 
-def _gains(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> list[float]:
+def _gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> list[float]:
     """By how much each cut lowers the median, which is `now` without any."""
     left = mixture_medians(*_shorter(before, cuts, saves, window), before.rows)
     return [max(0.0, now - median) for median in left]
@@ -104,13 +111,13 @@ def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window)
 
     Rows of the first of several waves are seen early already; what they cannot gain is gained by those behind them.
     """
-    ms, follows = (np.array(column)[:, np.newaxis] for column in zip(*cuts, strict=True))
+    ms, follows, at_once = (np.array(column)[:, np.newaxis] for column in zip(*cuts, strict=True))
     start = before.start - _seen(ms, saves, window, before)
     width = before.width - ms * follows + np.minimum(start, 0.0)
     caught_up = [cut.follows and keeps_up(window, cut.ms) for cut in cuts]
     if any(caught_up):
         start = start - before.waited * np.array(caught_up)[:, np.newaxis]
-    return np.maximum(start, 0.0), np.maximum(width, 0.0)
+    return np.maximum(start, 0.0), np.where(at_once, 0.0, np.maximum(width, 0.0))
 
 
 def _seen(ms: np.ndarray, saves: Saves, window: Window, before: Mixture) -> np.ndarray:
