@@ -39,6 +39,7 @@ class Columns:
         """`make` gives a column of that name, or raises KeyError; `made` are there already."""
         self.length, self._make = length, make
         self._made = dict(made or {})
+        self._lacking: set[str] = set()
 
     def __len__(self) -> int:
         return self.length
@@ -50,9 +51,12 @@ class Columns:
         return column
 
     def __contains__(self, name: str) -> bool:
+        if name in self._made or name in self._lacking:
+            return name in self._made
         try:
             self[name]
         except KeyError:
+            self._lacking.add(name)  # asked for by one metric after the other
             return False
         return True
 
@@ -62,7 +66,11 @@ class Columns:
 
     def where(self, keep: np.ndarray) -> Columns:
         """The rows for which `keep` is true."""
-        return self if keep.all() else self.at(np.flatnonzero(keep))
+        at = np.flatnonzero(keep)
+        if len(at) == self.length:
+            return self
+        together = len(at) > 0 and at[-1] - at[0] + 1 == len(at)  # as without the cold ones: no copy of each column
+        return self.part(int(at[0]), int(at[-1]) + 1) if together else self.at(at)
 
     def part(self, start: int, end: int) -> Columns:
         """The rows from `start` to `end`, without a copy."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A part of a report. A field that has a default is left out of the JSON while it has it."""
 
 

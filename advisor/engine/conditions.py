@@ -21,7 +21,7 @@ VERSIONS: Final = ("spark_version", "databricks_runtime")
 """Facts that are known by their bounds, too."""
 
 
-class Answer(Struct, frozen=True):
+class Answer(Struct, frozen=True, gc=False):
     """What a condition says of a window: `holds` is None when it is not known, `because` says why it is not yes.
 
     `facts`: the facts it was asked of. `unknown`: those whose value would settle it. `inferred`: it holds, but only by
@@ -38,7 +38,7 @@ class Answer(Struct, frozen=True):
 YES = Answer(True)
 
 
-class Verdict(Struct, frozen=True):
+class Verdict(Struct, frozen=True, gc=False):
     """Conditions together: no as soon as one is no, yes when all are."""
 
     answers: tuple[Answer, ...] = ()
@@ -165,10 +165,11 @@ def _ask_fact(line: Condition, window: Window) -> Answer:
         return _ask_known(line, known is not None, Missing(f"{name} is not known", name))
     if name in VERSIONS and line.operator in ("at_least", "below"):
         return _ask_version(line, window)
-    left = window.facts.value(f"{name}_one_of")
-    left = left if isinstance(left, list | tuple) else ()  # a person may set anything
-    if (known is None or known.origin == "inferred") and len({_compare(line, value) for value in left}) == 1:
-        return _answered(line, name, left)
+    if known is None or known.origin == "inferred":
+        left = window.facts.value(f"{name}_one_of")
+        left = left if isinstance(left, list | tuple) else ()  # a person may set anything
+        if len({_compare(line, value) for value in left}) == 1:
+            return _answered(line, name, left)
     if known is None:
         return Answer(None, _not_known(name), (name,), (name,))
     answer = _answered(line, name, (known.value,))

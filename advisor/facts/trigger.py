@@ -168,7 +168,9 @@ def _by_batches(executed: Columns) -> list[int]:
 def _by_one_start(executed: Columns) -> list[int]:
     steps, starts, _ = _since_the_trigger_before(executed)
     off = starts % _GRID_MS >= LATE_MS
-    return [max(2 * _GRID_MS, int(_SOONER * step)) for step in steps[off]] if not whole_seconds(starts) else []
+    if not off.any() or whole_seconds(starts):
+        return []
+    return [max(2 * _GRID_MS, int(_SOONER * steps[off].min()))]
 
 
 def _interval_by_steps(executed: Columns) -> int | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 _NUMBERS = re.compile(r"\s*v?(\d+(?:\.(?:\d+|x\b))*)")
 _RELEASE = re.compile(r"\d+\.\d+\.\d+(?:-(?:SNAPSHOT|preview\d*|rc\d+))?")
 
 
+@lru_cache(maxsize=1024)  # of every run the same few are asked, a rule and a fact after the other
 def version_numbers(version: str) -> tuple[int, ...]:
     """The leading numbers: "3.5.1-amzn-0" is (3, 5, 1), "13.3.x-scala2.12" is (13, 3); empty when there are none."""
     match = _NUMBERS.match(str(version))

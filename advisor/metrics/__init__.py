@@ -1,7 +1,8 @@
 """Every number that a rule or a view reads, by name, with its unit and what it is a part of."""
 
-from advisor.metrics.named import METRICS, measure, measured, named, statistics, sure
+from advisor.metrics.named import METRICS, measure, measured, named, sure
 from advisor.metrics.registry import STATS, AnyMetric, Bounds, Estimate, Metric, Missing, Quantiles
+from advisor.metrics.told import statistics
 
 __all__ = [
     "METRICS",

@@ -148,18 +148,32 @@ def typical_by_batch(window: Window) -> np.ndarray | None:
 def mixture_quantiles(
     start: np.ndarray, width: np.ndarray, weight: np.ndarray, at: tuple[float, ...]
 ) -> tuple[float, ...]:
-    """Quantiles of a mixture of uniform distributions over [start, start + width].
+    """Quantiles of a mixture of uniform distributions over [start, start + width]."""
+    ends, share = _distribution(start, width, weight)
+    return tuple(np.interp(np.array(at) * share[-1], share, ends).tolist())
 
-    Its distribution function is straight between the ends of these intervals: each adds its density where it begins and
+
+def mixture_medians(start: np.ndarray, width: np.ndarray, weight: np.ndarray) -> list[float]:
+    """The medians of several such mixtures, a row of `start` and `width` each, of the same weights; of one too."""
+    ends, share = _distribution(np.atleast_2d(start), np.atleast_2d(width), weight)
+    return [float(np.interp(0.5 * shares[-1], shares, places)) for places, shares in zip(ends, share, strict=True)]
+
+
+def _distribution(start: np.ndarray, width: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(places in order, the weight up to each of them), row by row.
+
+    The distribution function is straight between the ends of the intervals: each adds its density where it begins and
     takes it back where it ends.
     """
     width = np.maximum(width, NARROWEST_MS)
-    ends = np.concatenate([start, start + width])
-    order = ends.argsort()
-    ends, density = ends[order], weight / width
-    density = np.concatenate([density, -density])[order].cumsum()
-    share = np.concatenate([[0.0], (np.maximum(density[:-1], 0.0) * (ends[1:] - ends[:-1])).cumsum()])
-    return tuple(np.interp(np.array(at) * share[-1], share, ends).tolist())
+    ends, density = np.concatenate([start, start + width], axis=-1), weight / width
+    order = ends.argsort(axis=-1)
+    ends = np.take_along_axis(ends, order, axis=-1)
+    density = np.take_along_axis(np.concatenate([density, -density], axis=-1), order, axis=-1).cumsum(axis=-1)
+    share = np.zeros(ends.shape)
+    between = np.maximum(density[..., :-1], 0.0) * (ends[..., 1:] - ends[..., :-1])
+    between.cumsum(axis=-1, out=share[..., 1:])
+    return ends, share
 
 
 def _not_waited(window: Window) -> np.ndarray:

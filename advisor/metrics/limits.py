@@ -90,7 +90,10 @@ def _arriving(window: Window) -> float | None:
 
 def keeps_up(window: Window, ms: float) -> bool:
     """Whether batches that a limit fills would take all that arrives if each started `ms` sooner."""
-    full, arriving, interval = full_batches_share(window), _arriving(window), mean(window.batches["interval_ms"])
-    if not isinstance(full, Estimate) or full.safe < MOST_BATCHES or arriving is None or interval <= ms:
+    full = full_batches_share(window)
+    if not isinstance(full, Estimate) or full.safe < MOST_BATCHES:
+        return False
+    arriving, interval = _arriving(window), mean(window.batches["interval_ms"])
+    if arriving is None or interval <= ms:
         return False
     return bool(arriving / interval < mean(rows_taken(window)) / (interval - ms))

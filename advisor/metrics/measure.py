@@ -56,26 +56,6 @@ def quantiles(values: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:
     return {metric: {name: ends[name][row] for name in _ENDS} for row, metric in enumerate(values)}
 
 
-def summary(
-    value: Batchwise | Windowed, typical: Estimate | Missing, ends: Mapping[str, float] | None, unit: str
-) -> dict[str, object]:
-    """A metric as the report shows it: p50, p95, p99, typical and unit, or an interval, or why it is missing."""
-    if isinstance(value, Missing):
-        return {"missing": value.reason}
-    if isinstance(value, Quantiles):
-        return {"p50": _round(value.p50), "p99": _round(value.p99), "unit": unit}
-    if isinstance(typical, Missing):
-        return {"missing": typical.reason}
-    if ends is not None:
-        return {**{name: _round(end) for name, end in ends.items()}, "typical": _round(typical.safe), "unit": unit}
-    return {
-        "low": _round(typical.low),
-        "value": None if typical.value is None else _round(typical.value),
-        "high": _round(typical.high),
-        "unit": unit,
-    }
-
-
 def _is_ratio(metric: AnyMetric, stat: str) -> bool:
     return metric.part is not None and stat in ("typical", "total")
 
@@ -100,7 +80,7 @@ def _of_batches(window: Window, metric: BatchMetric | None) -> np.ndarray:
 
 
 def _over(window: Window, part: np.ndarray, whole: np.ndarray, stat: str) -> float | None:
-    told = ~np.isnan(part) & ~np.isnan(whole)
+    told = ~np.isnan(part + whole)
     if stat == "typical":
         told &= window.middle
     total = float(whole[told].sum())
@@ -111,8 +91,3 @@ def _interval(low: float | None, high: float | None, fact: str | None = None) ->
     if low is None or high is None:
         return Missing("no batch reports it")
     return Estimate(low, low if low == high else None, high, fact)
-
-
-def _round(number: float) -> float:
-    """Six significant figures: more would be noise in a report."""
-    return float(f"{number:.6g}")

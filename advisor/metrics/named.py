@@ -1,8 +1,8 @@
-"""All metrics by name, and one number, or a summary, of each by its name."""
+"""All metrics by name, and one number of each by its name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -107,13 +107,3 @@ def sure(window: Window, name: str) -> float:
 def measured(window: Window, name: str) -> Batchwise | Windowed:
     """The metric's plain values: an array, Bounds, Estimate, Quantiles or Missing."""
     return measuring.computed(window, named(name))
-
-
-def statistics(window: Window, names: Iterable[str]) -> dict[str, dict[str, object]]:
-    """Each of these metrics as the report shows it."""
-    values = {name: measured(window, name) for name in names}
-    ends = measuring.quantiles({name: value for name, value in values.items() if isinstance(value, np.ndarray)})
-    return {
-        name: measuring.summary(value, measure(window, name), ends.get(name), METRICS[name].unit)
-        for name, value in values.items()
-    }

@@ -16,6 +16,7 @@ from advisor.metrics.registry import (
     Missing,
     Windowed,
     batch_metric,
+    remembered,
     window_metric,
 )
 from advisor.numbers import middle, zero_filled
@@ -35,10 +36,16 @@ _MEANING = {column.name: column.meaning for column in COLUMNS}
 
 def summed(window: Window, columns: tuple[str, ...]) -> np.ndarray:
     """The sum of these phases per batch; one that Spark did not name is 0; NaN where only the length is known."""
-    total = np.where(window.batches["undivided"], np.nan, 0.0)
-    for column in columns:
-        total += zero_filled(window.batches[column])
-    return total
+    filled = _filled(window)
+    return sum((filled[column] for column in columns[1:]), start=filled[columns[0]])
+
+
+@remembered
+def _filled(window: Window) -> dict[str, np.ndarray]:
+    """Each phase by its column, filled as `summed` has it."""
+    filled = zero_filled(np.array([window.batches[column] for column in PHASES]))
+    filled[:, window.batches["undivided"]] = np.nan
+    return dict(zip(PHASES, filled, strict=True))
 
 
 def _phase(column: str) -> BatchMetric:

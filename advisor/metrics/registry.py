@@ -19,14 +19,14 @@ T = TypeVar("T")
 STATS = ("typical", "total", "mean", "p50", "p95", "p99", "max")
 
 
-class Missing(msgspec.Struct, frozen=True):
+class Missing(msgspec.Struct, frozen=True, gc=False):
     """A number that cannot be had: the reason in words, and the fact that would give it, if one would."""
 
     reason: str
     fact: str | None = None
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class Estimate(msgspec.Struct, frozen=True, gc=False):
     """One number with the interval in which it lies. `value` is None where only the interval is known.
 
     `fact`: the fact that would narrow the interval, if one would.
@@ -57,7 +57,7 @@ class Bounds:
     fact: str | None = None
 
 
-class Quantiles(msgspec.Struct, frozen=True):
+class Quantiles(msgspec.Struct, frozen=True, gc=False):
     """A window metric that has its own p50 and p99 (a latency)."""
 
     p50: float

@@ -10,7 +10,7 @@ import numpy as np
 from advisor.batches import instant
 from advisor.contract import Advice, WorstBatch
 from advisor.metrics import measured
-from advisor.metrics.numbers import median
+from advisor.metrics.measure import quantiles
 from advisor.report.inside import slow_inside
 from advisor.window import PHASES, Window
 
@@ -33,33 +33,39 @@ def worst(window: Window) -> tuple[WorstBatch, ...]:
 
     Where none was above it, as in a run of few batches, that is the phase that took longest.
     """
+    if not len(window):
+        return ()
     duration = window.batches["trigger_execution_ms"]
     longest = np.argsort(-duration, kind="stable")[:WORST]  # NaN comes last
+    longest = longest[~np.isnan(duration[longest])]
     phases = {name: window.batches[column] for column, name in PHASES.items()}
     rest = measured(window, "unaccounted_ms")
     if isinstance(rest, np.ndarray):
         phases["unaccounted"] = rest
-    usual = {name: median(values) for name, values in phases.items()}
-    return tuple(_told(window, at, phases, usual) for at in longest if not np.isnan(duration[at]))
+    took = np.array([values[longest] for values in phases.values()])
+    usual = np.array([[ends["p50"]] for ends in quantiles(phases).values()])
+    took, above = (np.where(np.isnan(took), -np.inf, ms) for ms in (took, took - usual))
+    most = np.where(above.max(axis=0) < LEAST_EXCESS * duration[longest], took.argmax(axis=0), above.argmax(axis=0))
+    named = [*phases]
+    return tuple(
+        _told(window, at, named[phase], float(took[phase, nth]))
+        for nth, (at, phase) in enumerate(zip(longest, most, strict=True))
+    )
 
 
-def _told(window: Window, at: int, phases: Mapping[str, np.ndarray], usual: Mapping[str, float]) -> WorstBatch:
+def _told(window: Window, at: int, phase: str, ms: float) -> WorstBatch:
     number, when, rows, duration = (
         float(window.batches[name][at]) for name in ("batch_id", "timestamp", "input_rows", "trigger_execution_ms")
     )
-    here = {name: float(values[at]) for name, values in phases.items() if not np.isnan(values[at])}
-    above = {name: ms - usual[name] for name, ms in here.items()}
-    phase = max(above, key=lambda name: above[name], default=None)
-    if phase is not None and above[phase] < LEAST_EXCESS * duration:
-        phase = max(here, key=lambda name: here[name])
+    known = np.isfinite(ms)
     return WorstBatch(
         batch_id=None if np.isnan(number) else int(number),
         timestamp=moment(instant(when)),
         trigger_execution_ms=duration,
         input_rows=None if np.isnan(rows) else int(rows),
-        phase=phase or "triggerExecution",
-        phase_ms=here[phase] if phase else duration,
-        inside=slow_inside(window, at) if phase == "addBatch" else (),
+        phase=phase if known else "triggerExecution",
+        phase_ms=ms if known else duration,
+        inside=slow_inside(window, at) if known and phase == "addBatch" else (),
     )
 
 

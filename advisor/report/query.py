@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -13,7 +10,6 @@ from advisor.contract import (
     BestStep,
     Conflict,
     FactEntry,
-    Metric,
     QueryEntry,
     State,
     Terminated,
@@ -73,7 +69,7 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         trend=trend,
         facts=facts_told(facts),
         conflicts=msgspec.convert(facts.conflicts, tuple[Conflict, ...]),
-        metrics={name: _metric(told) for name, told in statistics(window, metrics).items()},
+        metrics=statistics(window, metrics),
         budget=parts,
         saved=saved(parts, best.advice) if best else {},
         findings=tuple(finding.rounded() for finding in findings),
@@ -121,18 +117,6 @@ def facts_told(facts: Facts) -> dict[str, FactEntry]:
         known = facts.get(name)
         told[name] = FactEntry(value=known.value, origin=known.origin) if known else _UNKNOWN
     return told
-
-
-def _metric(told: dict[str, Any]) -> Metric:
-    """A metric without infinity, which JSON has not."""
-    if "missing" in told:
-        return _missing(told["missing"])
-    return Metric(**{k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in told.items()})
-
-
-@lru_cache(maxsize=4096)  # most runs lack the same for the same reasons: in a fleet a third of the memory
-def _missing(reason: str) -> Metric:
-    return Metric(missing=reason)
 
 
 def _rounded(best: BestStep) -> BestStep:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from advisor.catalogue import Saves
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing, Quantiles, measure, named
-from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms
+from advisor.metrics.latency import Mixture, mixture, mixture_medians, record_latency_ms
 from advisor.metrics.limits import keeps_up
 from advisor.metrics.phases import summed
 from advisor.savings.batch import of_slow_batches, promised
@@ -31,45 +32,60 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
         return None
     if named(saves.metric).time == "latency":
         return promised(saves, window)
-    estimated = estimated_per_record(saves, window)
-    if isinstance(estimated, Missing):
-        return estimated
-    now, most, before = record_latency_ms(window), promised(saves, window), mixture(window)
-    assert isinstance(now, Quantiles)
-    assert isinstance(most, Promise)
-    assert isinstance(before, Mixture)
-    follows = _may_follow(window)
-    own = _shorter(before, most.high, saves, window, follows=follows)
-    left = mixture_quantiles(own.start, own.start * 0 if follows else own.width, own.rows, (0.5,))[0]
-    return promise(OF_RECORDS, estimated, max(0.0, now.p50 - left))
+    gains = _estimated(saves, window)
+    return gains if isinstance(gains, Missing) else promise(OF_RECORDS, gains.estimated, gains.most)
+
+
+class Gains(NamedTuple):
+    """What the median record gains by the model, and the most that it can, in ms."""
+
+    estimated: Estimate
+    most: float
+
+
+class Cut(NamedTuple):
+    """Batches that are shorter by `ms`.
+
+    `follows`: whether the time between triggers shrinks with them. `at_once`: records are taken to wait for no trigger.
+    """
+
+    ms: float
+    follows: bool
+    at_once: bool = False
 
 
 def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:
     """The model's p50 now less its p50 with batches that are shorter by what the step promises, in ms."""
+    gains = _estimated(saves, window)
+    return gains if isinstance(gains, Missing) else gains.estimated
+
+
+def _estimated(saves: Saves, window: Window) -> Gains | Missing:
     saved, now, before = promised(saves, window), record_latency_ms(window), mixture(window)
     if isinstance(saved, Missing):
         return saved
     if isinstance(before, Missing):
         return before
     assert isinstance(now, Quantiles)
-    likely = None if saved.expected is None else felt(saved.expected, saves, window, before, now.p50).value
-    low = felt(saved.low, saves, window, before, now.p50).low
-    return Estimate(low, likely, felt(saved.high, saves, window, before, now.p50).high)
+    (surely, possibly), follows = _waits_follow(window), _may_follow(window)
+    cuts = [Cut(saved.high, follows, at_once=follows), Cut(saved.low, surely), Cut(saved.high, possibly)]
+    if saved.expected is not None:
+        cuts += [Cut(saved.expected, surely), Cut(saved.expected, possibly)]
+    most, low, high, *likely = _gained(now.p50, before, cuts, saves, window)
+    return Gains(Estimate(low, sum(likely) / 2 if likely else None, high), most)
 
 
-def felt(ms: float, saves: Saves, window: Window, before: Mixture, now: float | None = None) -> Estimate:
-    """What the median record feels of batches that are shorter by `ms` by such a step; its wait follows, or may.
-
-    `now`: the median of `before`, where it is known already.
-    """
-    median = _p50(before) if now is None else now
-    left = {follows: _p50(_shorter(before, ms, saves, window, follows=follows)) for follows in {*_waits_follow(window)}}
-    least, most = (max(0.0, median - left[follows]) for follows in _waits_follow(window))
+def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:
+    """What the median record feels of batches that are shorter by `ms` by such a step; its wait follows, or may."""
+    now = mixture_medians(before.start, before.width, before.rows)[0]
+    least, most = _gained(now, before, [Cut(ms, follows) for follows in _waits_follow(window)], saves, window)
     return Estimate(least, (least + most) / 2, most)
 
 
-def _p50(of: Mixture) -> float:
-    return mixture_quantiles(of.start, of.width, of.rows, (0.5,))[0]
+def _gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> list[float]:
+    """By how much each cut lowers the median, which is `now` without any."""
+    left = mixture_medians(*_shorter(before, cuts, saves, window), before.rows)
+    return [max(0.0, now - median) for median in left]
 
 
 def _waits_follow(window: Window) -> tuple[bool, bool]:
@@ -89,24 +105,26 @@ def _may_follow(window: Window) -> bool:
     return _waits_follow(window)[1] or (isinstance(over, Estimate) and over.high > 0)
 
 
-def _shorter(before: Mixture, ms: float, saves: Saves, window: Window, *, follows: bool) -> Mixture:
-    """The latencies with batches that are shorter by `ms`: seen earlier, waited for less, and without a backlog where
-    batches that a limit fills then take what comes.
+def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """Start and width of the latencies, one row for each cut: seen earlier, waited for less, and without a backlog
+    where batches that a limit fills then take what comes.
 
     Rows of the first of several waves are seen early already; what they cannot gain is gained by those behind them.
     """
+    ms, follows, at_once = (np.array(column)[:, np.newaxis] for column in zip(*cuts, strict=True))
     start = before.start - _seen(ms, saves, window, before)
-    width = before.width - (ms if follows else 0.0) + np.minimum(start, 0.0)
-    if follows and keeps_up(window, ms):
-        start = start - before.waited
-    return before._replace(start=np.maximum(start, 0.0), width=np.maximum(width, 0.0))
+    width = before.width - ms * follows + np.minimum(start, 0.0)
+    caught_up = [cut.follows and keeps_up(window, cut.ms) for cut in cuts]
+    if any(caught_up):
+        start = start - before.waited * np.array(caught_up)[:, np.newaxis]
+    return np.maximum(start, 0.0), np.where(at_once, 0.0, np.maximum(width, 0.0))
 
 
-def _seen(ms: float, saves: Saves, window: Window, before: Mixture) -> np.ndarray:
+def _seen(ms: np.ndarray, saves: Saves, window: Window, before: Mixture) -> np.ndarray:
     """How much earlier results are visible: what is saved of the commit log comes after them."""
     phases = named(saves.metric).phases
     if AFTER_SINK not in phases or set(phases) == set(PHASES):
-        return np.full(len(before.start), ms)
+        return ms
     after, whole = (summed(window, columns)[before.known] for columns in ((AFTER_SINK,), phases))
     earlier = np.clip(whole - after, 0.0, None)
     seen: np.ndarray = np.minimum(ms * earlier / np.maximum(whole, 1e-9), earlier)
