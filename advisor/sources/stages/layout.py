@@ -49,7 +49,7 @@ class Layout(Generic[_Key]):
         self._ends = {_word(f'"{name}'[-_LETTERS:]): (key, 0) for name, key in loggers.items()}
 
     def lines(self, buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes, int, _Key]]:
-        """(where it begins, the line, where its message does, by what it is told) of each line of them in [begin, end)."""
+        """(where it begins, the line, where its message does, by what it is told) of each line in [begin, end)."""
         text = bytes(buffer[begin:end])
         if not self.first and not self._learns(text):
             return
