@@ -44,11 +44,16 @@ class Chunks:
 
     def take(self) -> list[pa.RecordBatch]:
         """The chunks of all events so far; in each the rows of a run stand together."""
+        self.so_far()
+        taken, self._done = self._done, []
+        return taken
+
+    def so_far(self) -> pa.Table:
+        """The rows of all events so far, which stay here, in the order in which they will be taken."""
         if self._starts:
             self._take_apart()
             self._end_chunk()
-        taken, self._done = self._done, []
-        return taken
+        return pa.Table.from_batches(self._done, SCHEMA)
 
     def _take_apart(self) -> None:
         if self._fresh:

@@ -193,6 +193,11 @@ class Harvest:
         records = [*whole, *(record for record, _ in self._partial)]
         return tell_apart(bytes(self._window.buffer[0 : len(self._window.buffer)]), records)
 
+    def so_far(self) -> pa.Table:
+        """The rows of all events of this file and those before it."""
+        self.flush()
+        return self.chunks.so_far()
+
     def flush(self) -> None:
         """Hand over the events so far; those whose timestamp is none are broken."""
         if self._fresh:

@@ -70,7 +70,7 @@ class Scan:
                 self._look.measured = self.harvest.tell_apart()
             self._look.at(window, resume, self._format.tells)
         if self._opened:
-            self._opened.read(self._format, self._log, self.harvest.file, window, resume)
+            self._opened.read(self._format, self._log, self.harvest, window, resume)
         if window.final:
             self._finish(window)
         return resume

@@ -1,11 +1,11 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
-from advisor.stages.inside import LOG_CHECKPOINT
+from advisor.stages.inside import LOG_CHECKPOINT, key_of, rows_of
 from advisor.stages.kinds import kind_of, streams
 from advisor.stages.numbers import SUMS, Numbers
 from advisor.stages.origins import best_parts, best_stages
-from advisor.stages.tables import tables
+from advisor.stages.tables import Rows, tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
@@ -26,10 +26,13 @@ __all__ = [
     "Job",
     "Note",
     "Numbers",
+    "Rows",
     "Work",
     "best_parts",
     "best_stages",
+    "key_of",
     "kind_of",
+    "rows_of",
     "streams",
     "tables",
 ]

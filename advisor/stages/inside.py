@@ -80,23 +80,30 @@ def batches_of(work: Work) -> list[Inside]:
     return list(found.values())
 
 
-def settle_kinds(chosen: Sequence[Inside]) -> None:
-    """A scan of files is the source where the query has no other; else it is of a static side.
+class Kinds:
+    """What stages are for, where other batches of their query tell it; of one origin, as each names stages in its way."""
 
-    `chosen`: batches of one origin, since each names stages in its own way.
-    """
-    attempts = [(inside.batch.id, attempt) for inside in chosen for attempt in inside.attempts]
-    streams = {query for query, attempt in attempts if attempt.kind == "source_read"}
-    for query, attempt in attempts:
-        if attempt.kind == "scan":
-            attempt.kind = "other" if query in streams else "source_read"
-    snapshots: dict[str | None, int] = {}
-    for query, attempt in attempts:
-        if attempt.kind == "table_log":
-            snapshots[query] = max(snapshots.get(query, 0), attempt.tasks or 0)
-    for inside in chosen:
-        if inside.batch.id in snapshots:
-            _settle_checkpoints(inside.attempts, snapshots[inside.batch.id])
+    def __init__(self) -> None:
+        self._streams: set[str | None] = set()
+        self._snapshots: dict[str | None, int] = {}
+
+    def settle(self, chosen: Sequence[Inside]) -> None:
+        """A scan of files is the source where the query has no other; else it is of a static side.
+
+        Batches that were settled before count, too.
+        """
+        attempts = [(inside.batch.id, attempt) for inside in chosen for attempt in inside.attempts]
+        self._streams |= {query for query, attempt in attempts if attempt.kind == "source_read"}
+        for query, attempt in attempts:
+            if attempt.kind == "scan":
+                attempt.kind = "other" if query in self._streams else "source_read"
+        snapshots = self._snapshots
+        for query, attempt in attempts:
+            if attempt.kind == "table_log":
+                snapshots[query] = max(snapshots.get(query, 0), attempt.tasks or 0)
+        for inside in chosen:
+            if inside.batch.id in snapshots:
+                _settle_checkpoints(inside.attempts, snapshots[inside.batch.id])
 
 
 def _settle_checkpoints(attempts: Sequence[Attempt], tasks: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
@@ -9,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from advisor.stages.addbatch import clock_of, gather, homes_of, move
 from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, STAGES
-from advisor.stages.inside import Inside, Row, batches_of, key_of, rows_of, settle_kinds, too_long_of
+from advisor.stages.inside import Inside, Kinds, Row, batches_of, key_of, rows_of, too_long_of
 from advisor.stages.numbers import NUMBERS, column, matrix
 from advisor.stages.origins import ORIGINS, best_parts, best_stages
 from advisor.stages.parts import NAMES, PLACE, divide
@@ -31,31 +33,77 @@ def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table
 
     A batch of which two origins tell stands there once: the event log's counts most, with what only lines tell.
     """
-    works = list(works)
-    for work in works:
-        work.fold()
-        work.strangers.sort(key=attrgetter("start"))
-    chosen = [inside for origin in ORIGINS for inside in _settled(works, origin)]
-    rows = rows_of(batches)
-    names = {row.id: row.name for row in rows.values() if row.id and row.name}
-    slots_of: SlotsOf = cache(lambda spans: Slots(spans, names))
-    of_stages, of_parts = [STAGES.empty_table()], [BATCH_PARTS.empty_table()]
-    for at in range(0, len(chosen), _TOGETHER):
-        some = chosen[at : at + _TOGETHER]
-        timed = [(inside, row) for inside in some if (row := rows.get(key_of(*inside.batch)))]
-        odd = [(inside, row, too_long) for inside, row in timed if (too_long := too_long_of(inside, row))]
-        wrong = {id(inside) for inside, *_ in odd}
-        of_parts.append(_parts_table([pair for pair in timed if id(pair[0]) not in wrong], names, slots_of))
-        of_parts.append(_untold(odd))
-        of_stages.append(_stages_table([inside for inside in some if id(inside) not in wrong]))
-    return best_stages(pa.concat_tables(of_stages)), best_parts(pa.concat_tables(of_parts))
+    rows = Rows()
+    rows.add(works, batches)
+    return rows.tables()
 
 
-def _settled(works: Sequence[Work], origin: str) -> list[Inside]:
-    """The batches of all logs of this origin, each stage with its kind."""
-    found = [inside for work in works if work.origin == origin for inside in batches_of(work)]
-    settle_kinds(found)
-    return found
+class Rows:
+    """Both tables, piece by piece: what is over becomes rows, and all else of it can be forgotten."""
+
+    def __init__(self) -> None:
+        self._stages, self._parts = [STAGES.empty_table()], [BATCH_PARTS.empty_table()]
+        self._begun = array("q"), array("q")
+        """Of each row of both how many jobs of the log began before its batch."""
+        self._pieces = 0
+        self._kinds = {origin: Kinds() for origin in ORIGINS}
+        self._names: dict[str, str] = {}
+
+    def add(self, works: Iterable[Work], batches: pa.Table) -> None:
+        """Rows of all of these works, or where it raises of none; `batches` tell how long addBatch took, and when."""
+        works = list(works)
+        for work in works:
+            work.fold()
+            work.strangers.sort(key=attrgetter("start"))
+        chosen = [inside for origin in ORIGINS for inside in self._settled(works, origin)]
+        rows = rows_of(batches)
+        self._names |= {row.id: row.name for row in rows.values() if row.id and row.name}
+        slots_of: SlotsOf = cache(lambda spans: Slots(spans, self._names))
+        made = [
+            _made(chosen[at : at + _TOGETHER], rows, self._names, slots_of) for at in range(0, len(chosen), _TOGETHER)
+        ]
+        for stages, parts, of_stages, of_parts in made:
+            self._stages.append(stages)
+            self._parts.append(parts)
+            self._begun[0].extend(of_stages)
+            self._begun[1].extend(of_parts)
+        self._pieces += 1
+
+    def tables(self, logs: Sequence[str] = ()) -> tuple[pa.Table, pa.Table]:
+        """(the table of stages, the table of batch parts); `logs`: in which order they are told, where in pieces."""
+        stages, parts = pa.concat_tables(self._stages), pa.concat_tables(self._parts)
+        if self._pieces > 1:
+            stages, parts = _in_order(stages, self._begun[0], logs), _in_order(parts, self._begun[1], logs)
+        return best_stages(stages), best_parts(parts)
+
+    def _settled(self, works: Sequence[Work], origin: str) -> list[Inside]:
+        """The batches of all logs of this origin, each stage with its kind."""
+        found = [inside for work in works if work.origin == origin for inside in batches_of(work)]
+        self._kinds[origin].settle(found)
+        return found
+
+
+def _in_order(table: pa.Table, begun: array[int], logs: Sequence[str]) -> pa.Table:
+    """The rows by origin, log, and how many jobs of it began before."""
+    ranks = [pc.index_in(table[name], pa.array(all, pa.string())) for name, all in (("log", logs), ("origin", ORIGINS))]
+    order = np.lexsort([np.frombuffer(begun, np.int64), *(np.asarray(pc.fill_null(rank, 0)) for rank in ranks)])
+    return table if (np.diff(order) == 1).all() else table.take(order)
+
+
+def _made(
+    some: Sequence[Inside], rows: Mapping[tuple[Any, ...], Row], names: Mapping[str, str], slots_of: SlotsOf
+) -> tuple[pa.Table, pa.Table, list[int], list[int]]:
+    """(stages and parts of these batches, of each row of both how many jobs of its log began before its batch)."""
+    timed = [(inside, row) for inside in some if (row := rows.get(key_of(*inside.batch)))]
+    odd = [(inside, row, too_long) for inside, row in timed if (too_long := too_long_of(inside, row))]
+    wrong = {id(inside) for inside, *_ in odd}
+    right = [pair for pair in timed if id(pair[0]) not in wrong]
+    told = [inside for inside in some if id(inside) not in wrong]
+    parts = pa.concat_tables([_parts_table(right, names, slots_of), _untold(odd)])
+    stages = _stages_table(told)  # behind the parts, which note in stages how long they waited
+    timely = [inside for inside, _ in right] + [inside for inside, *_ in odd]
+    of_stages = [inside.jobs[0].nth for inside in told for _ in inside.attempts]
+    return stages, parts, of_stages, [inside.jobs[0].nth for inside in timely]
 
 
 def _untold(odd: Sequence[tuple[Inside, Row, int]]) -> pa.Table:

@@ -104,10 +104,9 @@ def _of_whole(times: np.ndarray, sums: np.ndarray, owners: np.ndarray) -> dict[s
 
 
 def _localities(places: np.ndarray, starts: np.ndarray) -> dict[str, np.ndarray]:
-    """How many tasks ran how near to their data; nothing where that is not told of each."""
-    if (places < 0).any():
-        return {}
-    return {name: np.add.reduceat(places == place, starts).astype(float) for place, name in enumerate(LOCAL)}
+    """How many tasks of each owner ran how near to their data; nothing where that is not told of all of its."""
+    told = np.minimum.reduceat(places, starts) >= 0
+    return {name: np.where(told, np.add.reduceat(places == place, starts), np.nan) for place, name in enumerate(LOCAL)}
 
 
 def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -145,6 +144,15 @@ class Spans:
         self._launch.frombytes(np.ascontiguousarray(launch, float).tobytes())
         self._finish.frombytes(np.ascontiguousarray(finish, float).tobytes())
         self._of.frombytes(np.repeat(np.array(of, np.int64), counts).tobytes())
+
+    def since(self, time: float) -> Spans:
+        """Those that were not over then."""
+        kept, finish = Spans(), np.frombuffer(self._finish)
+        there = finish > time
+        of = np.frombuffer(self._of, np.int64)[there]
+        jobs = [self._jobs[place] for place in of.tolist()]
+        kept.add(jobs, np.ones(len(jobs), np.int64), np.frombuffer(self._launch)[there], finish[there])
+        return kept
 
     def move(self, ms: float) -> None:
         """Move all of them."""

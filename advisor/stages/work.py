@@ -46,6 +46,8 @@ class Job:
     description: str = ""
     streams: bool = False
     """Whether one of its stages reads a stream or holds its state."""
+    nth: int = 0
+    """How many jobs of the log began before it."""
 
 
 @dataclass(slots=True)
@@ -176,6 +178,20 @@ class Work:
         self._owners.pop(key)
         if len(self._tasks) >= _MANY:
             self.fold()
+
+    def take(self, over: list[Job], left: list[Job], since: float) -> Work:
+        """The jobs that are over as a work of its own; here stay those that are left, and the tasks since a time."""
+        self.fold()
+        taken = Work(self.log, self.origin, clock=self.clock)
+        taken.cpus, taken.spans = self.cpus, self.spans
+        of_over, of_left = {id(job) for job in over}, {id(job) for job in left}
+        taken.jobs, self.jobs = over, left
+        taken.attempts = [attempt for attempt in self.attempts if id(attempt.job) in of_over]
+        self.attempts = [attempt for attempt in self.attempts if id(attempt.job) in of_left]
+        self._ended = {key: attempt for key, attempt in self._ended.items() if id(attempt.job) in of_left}
+        self._of_stage = {stage: job for stage, job in self._of_stage.items() if id(job) in of_left}
+        self.spans = self.spans.since(since)
+        return taken
 
     def move(self, ms: float) -> None:
         """Move all times: the log's clock was that of another zone."""

@@ -26,10 +26,10 @@ class FaultyIn:
 
     def finish(self, batches: object) -> object:
         self._fail("finish")
-        work = self._inner.finish(batches)
-        if self._faulty and self._place == "tables":
+        works = self._inner.finish(batches)
+        for work in works if self._faulty and self._place == "tables" else ():
             work.jobs = None  # type: ignore[assignment]
-        return work
+        return works
 
     def _fail(self, place: str) -> None:
         if self._faulty and self._place == place:

@@ -16,8 +16,9 @@ import advisor
 from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages.clock import Clock
-from advisor.sources.stages.driverlog import DriverLog, _packed
+from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.layout import Layout
+from advisor.sources.stages.packed import packed
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import PARTS
 
@@ -397,7 +398,10 @@ file:/t/_spark_metadata/9.compact
 def test_a_file_sink_compacts_its_log_between_two_lines() -> None:
     log = DriverLog("log")
     log.read(Stretch(COMPACTION, 0, 0, True), len(COMPACTION), "driver.log")
-    assert [(note.name, note.value) for _, note in log._notes] == [("log_compaction_ms", 350.0)]
+    moment = datetime(2026, 11, 22, 22, 2, 1, tzinfo=timezone.utc)
+    event = {"id": "q", "run_id": "r", "batch_id": 9, "timestamp": moment, "add_batch_ms": 900.0, "offset": 2000}
+    (work,) = log.finish(pa.Table.from_pylist([event | {"file": "driver.log"}], SCHEMA))
+    assert [(note.name, note.value) for note in work.notes] == [("log_compaction_ms", 350.0)]
 
 
 def test_code_that_spark_gave_up_is_counted_by_its_plan() -> None:
@@ -410,15 +414,15 @@ def test_a_clock_of_seconds_tells_nothing() -> None:
 
 
 def test_tasks_one_behind_the_other() -> None:
-    assert _packed([10, 20, 30], 2, 100, 500) == [(60, 70), (60, 80), (70, 100)]
-    assert _packed([], 2, 100, 500) == []
-    assert _packed([10], 1, 100, 5) == [(95, 100)]
+    assert packed([10, 20, 30], 2, 100, 500) == [(60, 70), (60, 80), (70, 100)]
+    assert packed([], 2, 100, 500) == []
+    assert packed([10], 1, 100, 5) == [(95, 100)]
 
 
 def test_tasks_that_do_not_fit_one_behind_the_other_ran_on_more_slots() -> None:
-    assert _packed([30, 20, 10], 1, 1000, 40) == [(970, 1000), (970, 990), (990, 1000)]
-    assert _packed([30, 30, 30], 1, 1000, 30) == [(970, 1000)] * 3
-    assert _packed([30, 30], 1, 1000, 0) == [(1000, 1000)] * 2
+    assert packed([30, 20, 10], 1, 1000, 40) == [(970, 1000), (970, 990), (990, 1000)]
+    assert packed([30, 30, 30], 1, 1000, 30) == [(970, 1000)] * 3
+    assert packed([30, 30], 1, 1000, 0) == [(1000, 1000)] * 2
 
 
 def test_a_task_that_failed_is_no_scheduling(tmp_path: Path) -> None:

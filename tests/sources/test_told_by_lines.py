@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import advisor
+from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.rounds import most_at_once
@@ -133,7 +134,8 @@ def test_python_workers_of_local_mode(lines: list[str], told: dict[int, float | 
         )
     log = DriverLog("log")
     log.read(Stretch(text.encode(), 0, 0, True), len(text), "driver.log")
-    attempts = {attempt.stage: attempt.numbers.get("python_ms") for attempt in log._work.attempts}
+    (work,) = log.finish(SCHEMA.empty_table())
+    attempts = {attempt.stage: attempt.numbers.get("python_ms") for attempt in work.attempts}
     assert attempts == told
 
 

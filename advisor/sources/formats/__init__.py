@@ -26,11 +26,21 @@ Tells = Callable[[Buffer, int, int], Iterator[tuple[int, bytes, bytes]]]
 class OfStages(Protocol):
     """Reads the jobs, stages and tasks of one log, file by file."""
 
+    @property
+    def held(self) -> int:
+        """Jobs and stages that are held."""
+
     def read(self, window: Stretch, resume: int, file: str) -> None:
         """Take what has been read of a window of a file, from its `begin` to `resume`."""
 
-    def finish(self, batches: pa.Table) -> Work:
-        """What the log told; `batches` are those of all logs."""
+    def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
+        """(what no later line tells more of, as far as these events tell; the events that all the rest needs).
+
+        The former is forgotten here.
+        """
+
+    def finish(self, batches: pa.Table) -> list[Work]:
+        """What is left of what the log told; `batches` are the events."""
 
 
 class Format(NamedTuple):

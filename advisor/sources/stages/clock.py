@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 _TIME = re.compile(
@@ -13,6 +14,20 @@ _EPOCH = date(1970, 1, 1)
 _DAY_MS = 86_400_000
 _HEAD = 80
 """Bytes of a line in which its time stands."""
+
+
+@dataclass(slots=True)
+class Moment:
+    """Where a log is read."""
+
+    place: tuple[int, int] = (0, 0)
+    """The file's number in its log, and the byte of it at which the line begins."""
+    start: int = 0
+    """Where the line begins in what is read."""
+    now: float = 0.0
+    """The line's time; where the log's clock knows only seconds, a sum of what lines tell."""
+    fine: bool = False
+    """Whether the log's clock knows milliseconds."""
 
 
 class Clock:

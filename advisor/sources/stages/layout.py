@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -23,11 +24,14 @@ _OBJECT = b'{"ts":"'
 _MESSAGE = b'"msg":"'
 
 
-class Layout:
+_Key = TypeVar("_Key")
+
+
+class Layout(Generic[_Key]):
     """Where the loggers stand in the lines of one log; unknown until one of its first lines was seen."""
 
-    def __init__(self, readers: Mapping[str, Reader], beginnings: Mapping[str, Sequence[str]] | None = None) -> None:
-        """`readers`: what reads a line, by the short name of the class that wrote it.
+    def __init__(self, loggers: Mapping[str, _Key], beginnings: Mapping[str, Sequence[str]] | None = None) -> None:
+        """`loggers`: what a line is told by, by the short name of the class that wrote it.
 
         `beginnings`: of some loggers, the first four letters of the messages that are wanted; in a log of one line per
         object all come.
@@ -37,24 +41,24 @@ class Layout:
         """The line by which the layout was told."""
         self._column: int | None = None
         self._at_end = _AT_END
-        self._begins = {_word(f"{name}: "[:_LETTERS]): (read, len(name) + 2) for name, read in readers.items()}
+        self._begins = {_word(f"{name}: "[:_LETTERS]): (key, len(name) + 2) for name, key in loggers.items()}
         self._wanted = [
             (_word(f"{name}: "[:_LETTERS]), len(name) + 2, np.array(sorted(map(_word, letters)), np.uint32))
             for name, letters in (beginnings or {}).items()
         ]
-        self._ends = {_word(f'"{name}'[-_LETTERS:]): (read, 0) for name, read in readers.items()}
+        self._ends = {_word(f'"{name}'[-_LETTERS:]): (key, 0) for name, key in loggers.items()}
 
-    def lines(self, buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes, int, Reader]]:
-        """(where it begins, the line, where its message does, what reads it) of each line of them in [begin, end)."""
+    def lines(self, buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes, int, _Key]]:
+        """(where it begins, the line, where its message does, by what it is told) of each line in [begin, end)."""
         text = bytes(buffer[begin:end])
         if not self.first and not self._learns(text):
             return
-        for start, stop, (reader, behind) in self._chosen(text):
+        for start, stop, (key, behind) in self._chosen(text):
             line = text[start:stop]
             if self.structured:
                 line = line[max(0, line.find(_OBJECT)) :]
             message = line.find(_MESSAGE) + len(_MESSAGE) if self._column is None else self._column + behind
-            yield begin + start, line, message, reader
+            yield begin + start, line, message, key
 
     def _learns(self, text: bytes) -> bool:
         at = text.find(_KNOWN)
@@ -69,11 +73,11 @@ class Layout:
             at = text.find(_KNOWN, at + 1)
         return bool(self.first)
 
-    def _chosen(self, text: bytes) -> Iterator[tuple[int, int, tuple[Reader, int]]]:
+    def _chosen(self, text: bytes) -> Iterator[tuple[int, int, tuple[_Key, int]]]:
         stops = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
         starts = np.append(0, stops + 1)
         stops = np.append(stops, len(text))
-        readers = self._begins if self._column is not None else self._ends
+        loggers = self._begins if self._column is not None else self._ends
         places = stops - self._at_end - _LETTERS if self._column is None else starts + self._column
         there = (places >= starts) & (places + _LETTERS <= stops)
         starts, stops, places = starts[there], stops[there], places[there]
@@ -82,12 +86,12 @@ class Layout:
         # the bytes at every place as a number, without a copy
         words: np.ndarray = np.ndarray((len(text) - _LETTERS + 1,), "<u8", text, strides=(1,))
         words = words[places]
-        chosen = np.isin(words, np.array(list(readers), np.uint64))
+        chosen = np.isin(words, np.array(list(loggers), np.uint64))
         if self._column is not None:
             for word, behind, wanted in self._wanted:
                 chosen &= (words != word) | self._begins_so(text, places + behind, stops, wanted)
         found = zip(starts[chosen].tolist(), stops[chosen].tolist(), words[chosen].tolist(), strict=True)
-        return ((start, stop, readers[word]) for start, stop, word in found)
+        return ((start, stop, loggers[word]) for start, stop, word in found)
 
     def _begins_so(self, text: bytes, places: np.ndarray, stops: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Whether one of these words stands at each place."""

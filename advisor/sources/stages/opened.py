@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from dataclasses import dataclass
 
-from advisor.batches import Broken
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.batches import Broken, deduplicate
 from advisor.errors import fault
 from advisor.redaction import redact
 from advisor.sources.formats import Format, OfStages
-from advisor.sources.harvest import Stretch
-from advisor.stages import Work, tables
+from advisor.sources.harvest import Harvest, Stretch
+from advisor.stages import Rows, Work
+
+_PIECE = 2048
+"""Jobs and stages of a log that are held before it is looked which of them are over."""
+
+
+@dataclass
+class _Log:
+    """One log, and what of its events is still needed."""
+
+    name: str
+    reader: OfStages
+    enough: int
+    """So many jobs and stages are held when it is looked again which are over."""
+    left: pa.Table | None = None
+    """Those of the events that were seen; None where no rows were made yet."""
+    seen: int = 0
+    """Events of all logs that were there when rows were made."""
+
+    def events(self, all: pa.Table) -> pa.Table:
+        """Its events that are needed, of those of all logs so far."""
+        fresh = all.slice(self.seen)
+        fresh = fresh.filter(pc.equal(fresh["log"], self.name))
+        return fresh if self.left is None else pa.concat_tables([self.left, fresh])
 
 
 class Opened:
@@ -18,48 +44,68 @@ class Opened:
     def __init__(self) -> None:
         self.broken: list[Broken] = []
         """The logs that could not be opened, and why."""
-        self._logs: dict[tuple[str, str], OfStages | None] = {}
+        self._logs: dict[tuple[str, str], _Log] = {}
+        self._lost: set[str] = set()
+        self._rows = Rows()
 
-    def read(self, format: Format, log: str, file: str, window: Stretch, resume: int) -> None:
-        """Take what has been read of a window of a file."""
+    def read(self, format: Format, log: str, harvest: Harvest, window: Stretch, resume: int) -> None:
+        """Take what has been read of a window of a file; `harvest` holds its events. What is over becomes rows."""
         key = format.name, log
         if key not in self._logs:
-            self._logs[key] = format.stages(log)
-        reader = self._logs[key]
-        if reader is not None:
+            self._logs[key] = _Log(log, format.stages(log), _PIECE)
+        one = self._logs[key]
+        if log not in self._lost:
             try:
-                reader.read(window, resume, file)
+                one.reader.read(window, resume, harvest.file)
+                if one.reader.held >= one.enough:
+                    self._put(one, harvest.so_far())
             except Exception as error:
-                self._logs[key] = None
-                self._lose(file, window.base, error)
+                self._lose(log, harvest.file, window.base, error)
+
+    def _put(self, one: _Log, all: pa.Table) -> None:
+        events = one.events(all)
+        works, one.left = one.reader.over(events)
+        self._rows.add(works, deduplicate(events)[0])
+        one.seen, one.enough = len(all), one.reader.held + _PIECE
 
     def tables(self, batches: pa.Table, events: pa.Table) -> dict[str, pa.Table]:
         """The tables of stages and of batch parts.
 
         `events`: the batches with those that another log tells of, too, since in each log they say whose its jobs are.
         """
-        works = [work for key in self._logs if (work := self._finished(key, events)) is not None]
+        left = [one for one in self._logs.values() if one.name not in self._lost]
+        works = [work for one in left for work in self._finished(one, events)]
+        if left and all(one.left is not None for one in left):
+            batches = deduplicate(pa.concat_tables([one.events(events) for one in left]))[0]
         try:
-            stages, parts = tables(works, batches)
+            self._rows.add(works, batches)
         except Exception:
-            stages, parts = tables([work for work in works if self._can_be_told(work, batches)], batches)
-        return {"stages": stages, "batch_parts": parts}
+            for work in works:
+                self._add(work, batches)
+        stages, parts = self._rows.tables([one.name for one in self._logs.values()])
+        return {"stages": self._without_lost(stages), "batch_parts": self._without_lost(parts)}
 
-    def _finished(self, key: tuple[str, str], events: pa.Table) -> Work | None:
-        reader = self._logs[key]
+    def _finished(self, one: _Log, events: pa.Table) -> list[Work]:
         try:
-            return None if reader is None else reader.finish(events)
+            return one.reader.finish(events if one.left is None else one.events(events))
         except Exception as error:
-            self._lose(key[1], 0, error)
-            return None
+            self._lose(one.name, one.name, 0, error)
+            return []
 
-    def _can_be_told(self, work: Work, batches: pa.Table) -> bool:
+    def _add(self, work: Work, batches: pa.Table) -> None:
         try:
-            tables([work], batches)
+            self._rows.add([work], batches)
         except Exception as error:
-            self._lose(work.log, 0, error)
-            return False
-        return True
+            self._lose(work.log, work.log, 0, error)
 
-    def _lose(self, file: str, offset: int, error: Exception) -> None:
-        self.broken.append(Broken(file, offset, 0, f"its jobs, stages and tasks are left out: {redact(fault(error))}"))
+    def _without_lost(self, table: pa.Table) -> pa.Table:
+        """The rows of logs that could be opened to their ends."""
+        if not self._lost:
+            return table
+        return table.filter(pc.invert(pc.is_in(table["log"], pa.array(sorted(self._lost), pa.string()))))
+
+    def _lose(self, log: str, file: str, offset: int, error: Exception) -> None:
+        if log not in self._lost:
+            self._lost.add(log)
+            reason = f"its jobs, stages and tasks are left out: {redact(fault(error))}"
+            self.broken.append(Broken(file, offset, 0, reason))

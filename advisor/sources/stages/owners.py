@@ -5,21 +5,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from advisor.sources.stages.events import Event, Events, Place
 from advisor.stages import Attempt, Batch, Job, Note, Work
 
 if TYPE_CHECKING:
-    from advisor.sources.stages.driverlog import Begun, Named
-
-Place = tuple[int, int]
-"""(the file's number in its log, the byte in it)."""
+    from advisor.sources.stages.scheduler import Begun
 
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
@@ -27,62 +23,13 @@ _CLOCKS_MS = 1_000
 """By so much a line may stand before what it tells of; a job that ended earlier than its batch began is none of it."""
 _CLOSE_MS, _CLOSE = 20.0, 0.1
 """How far apart two bounds of a wait may be that is told: milliseconds, or its share."""
-_LOAD = "rocksdbLoadLatencyMs"
-
-
-@dataclass
-class _Event:
-    """A batch's event: it stands behind the lines of the batch's jobs."""
-
-    place: Place
-    batch: Batch
-    begin: float
-    end: float
-    partitions: frozenset[int]
-    sums: dict[str, float]
-    reads: int | None
-
-
-class _Events:
-    """The events of one log in order, and which of them a place belongs to."""
-
-    def __init__(self, events: Sequence[_Event]) -> None:
-        self._events = sorted(events, key=lambda event: event.place)
-        self._places = [event.place for event in self._events]
-        self._named: dict[int, list[_Event]] = defaultdict(list)
-        self._reach: dict[str | None, tuple[Place, Place]] = {}
-        for event in self._events:
-            self._named[event.batch.batch_id].append(event)
-            first, _ = self._reach.get(event.batch.run_id, (event.place, event.place))
-            self._reach[event.batch.run_id] = first, event.place
-        self._alone = len(self._reach) < 2
-
-    def of(self, place: Place, named: Named | None) -> _Event | None:
-        """The event of the batch that a line at this place belongs to; None where that cannot be told.
-
-        A line may name the batch; else it belongs to the next event, if no other query runs beside it.
-        """
-        if named:
-            fitting = [event for event in self._named[named[1]] if (event.batch.id or "").startswith(named[0])]
-            behind = [event for event in fitting if event.place > place]
-            return behind[0] if behind else None
-        at = bisect_right(self._places, place)
-        if at == len(self._events):
-            return None
-        coming = self._events[at]
-        return coming if self._alone or self._only(coming, place) else None
-
-    def _only(self, coming: _Event, place: Place) -> bool:
-        running = {run for run, (first, last) in self._reach.items() if first < place < last}
-        return running <= {coming.batch.run_id}
 
 
 def settle(
     work: Work,
     jobs: Sequence[Begun],
     notes: Iterable[tuple[Place, Note]],
-    files: Mapping[str, int],
-    batches: pa.Table,
+    events: Events,
     *,
     shift: bool,
 ) -> None:
@@ -90,8 +37,7 @@ def settle(
 
     With `shift` the log's clock may be that of another zone than UTC.
     """
-    events = _Events(list(_events(batches, files)))
-    by_batch: dict[Batch, tuple[_Event, list[Begun]]] = {}
+    by_batch: dict[Batch, tuple[Event, list[Begun]]] = {}
     for begun in jobs:
         event = events.of(begun.place, begun.named)
         begun.job.description = begun.what
@@ -122,8 +68,8 @@ def name_batches(jobs: Iterable[Job], files: Mapping[str, int], batches: pa.Tabl
     nothing; its job belongs to the batch that ran, if it reads a stream and no other batch ran then.
     """
     lacking = [job for job in jobs if (job.streams if job.batch is None else job.batch.run_id is None)]
-    runs: dict[str | None, list[_Event]] = defaultdict(list)
-    for event in _events(batches, files) if lacking else ():
+    runs: dict[str | None, list[Event]] = defaultdict(list)
+    for event in Events(batches, files).all if lacking else ():
         runs[event.batch.run_id].append(event)
     for events in runs.values():
         events.sort(key=attrgetter("begin"))
@@ -143,73 +89,7 @@ def _same(said: Batch | None, batch: Batch) -> bool:
     return said is None or (said.id, said.batch_id) == (batch.id, batch.batch_id)
 
 
-def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterable[_Event]:
-    columns = ["id", "run_id", "batch_id", "timestamp", "trigger_execution_ms", "file", "offset"]
-    rows = batches.select([*columns, "operators", "sources"]).filter(
-        pc.and_(pc.is_valid(batches["add_batch_ms"]), pc.is_in(batches["file"], pa.array(list(files), pa.string())))
-    )
-    states, reads = _states(rows), _reads(rows)
-    for at, row in enumerate(rows.select(columns).to_pylist()):
-        if row["batch_id"] is None or row["timestamp"] is None:
-            continue
-        begin = row["timestamp"].timestamp() * 1000
-        end = begin + (row["trigger_execution_ms"] or 0)
-        partitions, sums = states.get(at, (frozenset(), {}))
-        place = files[row["file"]], row["offset"] or 0
-        batch = Batch(row["id"], row["run_id"], row["batch_id"])
-        yield _Event(place, batch, begin, end, partitions, sums, reads.get(at))
-
-
-def _states(rows: pa.Table) -> dict[int, tuple[frozenset[int], dict[str, float]]]:
-    """(partitions of the state, its sums over tasks) of each row with state operators."""
-    found: dict[int, tuple[frozenset[int], dict[str, float]]] = {}
-    for at, members in _members(rows, "operators"):
-        partitions = frozenset(members["shuffle_partitions"])
-        sums = {
-            "state_commit_ms": sum(members["commit_ms"]),
-            "state_update_ms": sum(members["all_updates_ms"]) + sum(members["all_removals_ms"]),
-        }
-        if members["load"]:
-            sums["state_load_ms"] = sum(members["load"])
-        found[at] = partitions, {name: float(ms) for name, ms in sums.items()}
-    return found
-
-
-def _reads(rows: pa.Table) -> dict[int, int]:
-    """How often the source was read, in part at least: rows over those between its offsets, of one that counts rows."""
-    return {
-        at: max(1, -(-members["input_rows"][0] // members["offset_rows"][0]))
-        for at, members in _members(rows, "sources")
-        if len(members["offset_rows"]) == len(members["input_rows"]) == 1 and members["offset_rows"][0]
-    }
-
-
-_WANTED = {
-    "operators": ("shuffle_partitions", "commit_ms", "all_updates_ms", "all_removals_ms"),
-    "sources": ("input_rows", "offset_rows"),
-}
-
-
-def _members(rows: pa.Table, column: str) -> Iterable[tuple[int, dict[str, list[Any]]]]:
-    """(row, its operators' or sources' numbers that are known, by name) of each row that has some."""
-    lists = rows[column].combine_chunks()
-    lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
-    members = lists.flatten()
-    values = {name: pc.struct_field(members, name).to_pylist() for name in _WANTED[column]}
-    if column == "operators":
-        custom = pc.struct_field(members, "custom")
-        values["load"] = pc.map_lookup(custom.cast(pa.map_(pa.string(), pa.float64())), _LOAD, "first").to_pylist()
-    parents = np.asarray(pc.list_parent_indices(lists)).tolist()
-    found: dict[int, dict[str, list[Any]]] = {}
-    for at, parent in enumerate(parents):
-        held = found.setdefault(parent, {name: [] for name in values})
-        for name, each in values.items():
-            if each[at] is not None:
-                held[name].append(each[at])
-    return found.items()
-
-
-def _settle_batch(event: _Event, jobs: Sequence[Begun]) -> None:
+def _settle_batch(event: Event, jobs: Sequence[Begun]) -> None:
     """Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of
     several may read something else, and which of them does not stand in the log.
     """
@@ -231,7 +111,7 @@ def _kind(attempt: Attempt, begun: Begun) -> str:
     return "result" if attempt.last else "shuffle"
 
 
-def _settle_state(event: _Event, attempts: Sequence[Attempt], leaves: set[int]) -> None:
+def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -> None:
     """Stages with as many tasks as there are partitions of the state hold it; its sums go by their tasks' time."""
     if not event.partitions:
         return
@@ -265,7 +145,7 @@ def _settle_waits(begun: Begun, names: Mapping[int, Batch], slots: int) -> None:
             attempt.waited_for = sorted({names[job].id or "" for job in others} - {""})
 
 
-def _zone(batches: Iterable[tuple[_Event, list[Begun]]]) -> float:
+def _zone(batches: Iterable[tuple[Event, list[Begun]]]) -> float:
     """What turns the log's clock into UTC, ms: jobs end before their batch's trigger does."""
     off = [event.end - max(map(_ended, jobs)) for event, jobs in batches]
     return float(round(np.median(off) / _QUARTER_MS) * _QUARTER_MS) if off else 0.0

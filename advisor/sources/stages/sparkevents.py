@@ -10,6 +10,16 @@ Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 """A number that the tables can hold; a line with a larger one is passed over."""
 
 
+class ApplicationStart(msgspec.Struct, tag_field="Event", tag="SparkListenerApplicationStart", rename={
+    "id": "App ID",
+    "time": "Timestamp",
+}):  # fmt: skip
+    """An application begins."""
+
+    id: str | None = None
+    time: Whole = 0
+
+
 class Properties(msgspec.Struct, rename={
     "query": "sql.streaming.queryId",
     "batch": "streaming.sql.batchId",
@@ -115,6 +125,14 @@ class StageCompleted(msgspec.Struct, tag_field="Event", tag="SparkListenerStageC
     """A stage ends, or an attempt at it."""
 
     info: Stage
+
+
+class Unpersisted(msgspec.Struct, tag_field="Event", tag="SparkListenerUnpersistRDD", rename={
+    "dataset": "RDD ID",
+}):  # fmt: skip
+    """A data set leaves the cache."""
+
+    dataset: Whole
 
 
 class Task(msgspec.Struct, rename={

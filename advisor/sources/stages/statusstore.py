@@ -15,9 +15,10 @@ import msgspec
 import pyarrow as pa
 
 from advisor.redaction import redact
-from advisor.sources.stages.driverlog import Begun
-from advisor.sources.stages.eventlog import described
+from advisor.sources.stages.described import described
+from advisor.sources.stages.events import Events
 from advisor.sources.stages.owners import settle
+from advisor.sources.stages.scheduler import Begun
 from advisor.stages import Attempt, Job, Work
 
 _BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d{1,18})\b")
@@ -101,7 +102,7 @@ def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | Non
     known = {one.job.job for one, _ in begun}
     work.jobs += [one.job for one, _ in begun]
     work.strangers += [job for each in told if each.job_id not in known for job in _stranger(each)]
-    settle(work, [one for one, _ in begun], [], {file: 0}, batches, shift=False)
+    settle(work, [one for one, _ in begun], [], Events(batches, {file: 0}), shift=False)
     return work
 
 

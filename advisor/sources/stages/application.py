@@ -1,0 +1,194 @@
+"""What one application's events in an event log tell: jobs, stages and tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+import pyarrow as pa
+
+from advisor.redaction import redact
+from advisor.sources.stages.described import batch_of, described, is_number, meant, operators, sql_sums
+from advisor.sources.stages.horizon import Horizon
+from advisor.sources.stages.owners import name_batches
+from advisor.sources.stages.sparkevents import (
+    ExecutorAdded,
+    ExecutorRemoved,
+    JobEnd,
+    JobStart,
+    Metrics,
+    Properties,
+    Stage,
+    StageCompleted,
+    Task,
+    TaskEnd,
+    Unpersisted,
+)
+from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Job, Work, key_of, rows_of, streams
+
+_PLACES = {name: place for place, name in enumerate(LOCALITIES)}
+
+
+class Application:
+    """Takes the events of one application, in order."""
+
+    def __init__(self, log: str, nth: int = 0) -> None:
+        """`nth`: how many jobs of the log began before."""
+        self.nth = nth
+        self._work = Work(log, "event_log")
+        self._horizon = Horizon()
+        self._known = -inf
+        """What began before that is over; what says otherwise was told before."""
+        self._jobs: dict[int, Job] = {}
+        self._since: dict[int, float] = {}
+        """When each job began: a file may hold its lines twice."""
+        self._results: set[tuple[int, int]] = set()
+        self._kept: set[int] = set()
+        """Data sets that were computed whole and stay in a cache."""
+
+    @property
+    def held(self) -> int:
+        """Jobs and stages that are held."""
+        return len(self._work.jobs) + len(self._work.attempts)
+
+    def over(self, batches: pa.Table, files: Mapping[str, int]) -> tuple[Work, float]:
+        """(what no later line tells more of, when the last of its triggers ended); `batches`: the events so far."""
+        jobs = self._work.jobs
+        until = self._horizon.known(jobs, batches)
+        name_batches([job for job in jobs if job.start < until], files, batches)
+        rows = rows_of(batches)
+        ended = {key: row.timestamp + (row.trigger_execution_ms or 0.0) for key, row in rows.items()}
+        begun = min((row.timestamp for key, row in rows.items() if ended[key] > until), default=until)
+        over, left = [], []
+        for job in jobs:
+            if job.batch and self._is_over(job, ended.get(key_of(*job.batch)), until):
+                over.append(job)
+            elif job.batch or job.end is None or job.start >= min(begun, until):
+                left.append(job)
+        strangers = [job for job in jobs if job.batch is None]
+        work = self._work.take(over, left, min([until, *(job.start for job in left)]))
+        work.strangers = strangers
+        self._since = {job.job: job.start for job in left}
+        self._known = max(self._known, until)
+        return work, until
+
+    def finish(self, batches: pa.Table, files: Mapping[str, int]) -> Work:
+        """All of it; `batches`: the events."""
+        name_batches(self._work.jobs, files, batches)
+        self._work.strangers = [job for job in self._work.jobs if job.batch is None]
+        return self._work
+
+    def _is_over(self, job: Job, ended: float | None, until: float) -> bool:
+        """Whether the trigger of a job's batch, which ended then, is over, or will never be told."""
+        if ended is None:
+            return job.start < until and not self._horizon.waits(job)
+        return ended <= until
+
+    def starts(self, event: JobStart) -> None:
+        """A job starts."""
+        if self._since.get(event.job) == event.time or event.time < self._known:
+            return
+        self._since[event.job] = event.time
+        properties = event.properties or Properties()
+        if is_number(properties.cpus):
+            self._work.cpus = max(1, int(properties.cpus or 1))
+        name, description = described(properties.description or "")
+        job = self._jobs[event.job] = Job(
+            event.job, batch_of(properties), event.time, None, name, description, nth=self.nth
+        )
+        self.nth += 1
+        self._work.starts(job, event.stages)
+
+    def ends(self, event: JobEnd) -> None:
+        """A job ends."""
+        job = self._jobs.pop(event.job, None)
+        if job:
+            job.end = event.time
+
+    def task(self, event: TaskEnd) -> None:
+        """A task ends."""
+        task = event.task
+        if task.launch < self._known and not self._work.ended(event.stage, event.attempt):
+            return
+        flags = FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative
+        if event.kind == "ResultTask":
+            self._results.add((event.stage, event.attempt))
+        self._work.task(
+            event.stage,
+            event.attempt,
+            task.launch,
+            task.finish,
+            _PLACES.get(task.locality, -1),
+            flags,
+            _sums(event.metrics or Metrics(), task),
+        )
+
+    def stage(self, event: StageCompleted) -> None:
+        """A stage ends, or an attempt at it."""
+        info = event.info
+        if info.submitted is None or info.completed is None or info.completed < info.submitted:
+            return
+        ended = self._work.ended(info.stage, info.attempt)
+        if info.submitted < self._known if ended is None else info.submitted == ended.submitted:
+            return
+        job, last = self._work.job_of(info.stage), (info.stage, info.attempt) in self._results
+        names = operators(info.datasets)
+        if job and job.batch is None and streams(names):
+            job.streams = True
+        kind, what = meant(names, job.description if job else "", last, self._from_cache(info))
+        attempt = Attempt(
+            job,
+            info.stage,
+            info.attempt,
+            info.submitted,
+            info.completed,
+            kind,
+            what or redact(info.name),
+            last,
+            info.tasks,
+        )
+        attempt.numbers.update(sql_sums(info.sums))
+        self._results.discard((info.stage, info.attempt))
+        self._work.completes(attempt)
+
+    def _from_cache(self, stage: Stage) -> bool:
+        """Whether it reads what an earlier stage computed and left in a cache; `stage`: its data sets in order."""
+        kept = {each.number for each in stage.datasets if each.kept}
+        found = not self._kept.isdisjoint(kept)
+        if stage.failure is None and kept and stage.tasks >= stage.datasets[0].partitions:
+            self._kept |= kept
+        return found
+
+    def unpersists(self, event: Unpersisted) -> None:
+        """A data set leaves the cache."""
+        self._kept.discard(event.dataset)
+
+    def executor(self, event: ExecutorAdded | ExecutorRemoved) -> None:
+        """An executor comes or goes."""
+        cores = event.info.cores if isinstance(event, ExecutorAdded) else 0
+        self._work.has(event.time, event.executor, cores)
+
+
+def _sums(metrics: Metrics, task: Task) -> tuple[int, ...]:
+    """In the order of SUMS."""
+    read, write = metrics.read, metrics.write
+    getting = task.finish - task.getting if task.getting else 0
+    return (
+        metrics.run,
+        metrics.cpu_ns,
+        metrics.deserialize,
+        metrics.result + getting,
+        metrics.gc,
+        read.remote + read.local,
+        read.rows,
+        read.wait,
+        write.bytes,
+        write.rows,
+        write.ns,
+        metrics.memory_spilled,
+        metrics.disk_spilled,
+        metrics.input.rows,
+        metrics.input.bytes,
+        metrics.output.rows,
+        metrics.output.bytes,
+    )

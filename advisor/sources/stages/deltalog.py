@@ -1,0 +1,42 @@
+"""Which jobs a Delta table runs for its own log: lines name its snapshot's, by which its checkpoint's are told."""
+
+from __future__ import annotations
+
+import re
+
+from advisor.redaction import redact
+from advisor.stages import LOG_CHECKPOINT
+
+_DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
+
+
+class DeltaLog:
+    """What a driver's log tells of the logs of Delta tables."""
+
+    def __init__(self) -> None:
+        self.job = ""
+        """What jobs that begin now are for; nothing where no line says so."""
+        self._tasks = 0
+        self._committed = False
+
+    def snapshot(self, line: bytes, message: int) -> None:
+        """A line of a table's snapshot."""
+        if b"DELTA: " in line and (said := _DELTA.search(line, message)):
+            text = said[1].decode("utf-8", "replace").strip()
+            self.job = "" if text == "Done" else redact(f"Delta: {text}")
+
+    def commits(self) -> None:
+        """A transaction is in the table's log."""
+        self._committed = True
+
+    def wrote(self) -> None:
+        """The batch is in the table."""
+        self._committed = False
+
+    def submits(self, what: str, ended: int, tasks: int) -> str:
+        """What a job is for that submits a stage of so many tasks; `what` as it was known, so many stages ended."""
+        if self.job:
+            self._tasks = max(self._tasks if ended else 0, tasks)
+        elif self._committed and not what and not ended and tasks == self._tasks > 1:
+            return LOG_CHECKPOINT
+        return what

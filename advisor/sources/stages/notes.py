@@ -1,0 +1,144 @@
+"""What else the lines of a driver's log tell of a batch: code, commits of sinks, table formats, sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from advisor.sources.stages.clock import Moment
+from advisor.sources.stages.deltalog import DeltaLog
+from advisor.sources.stages.events import Place
+from advisor.sources.stages.layout import Reader
+from advisor.sources.stages.scheduler import Scheduler
+from advisor.stages import Note
+
+_GENERATED = re.compile(rb"Code generated in (\d{1,12}(?:[.,]\d{1,12})?) ms")
+_REFUSED = re.compile(rb"Whole-stage codegen disabled for plan|Found too long generated codes")
+_WROTE = re.compile(rb"Wrote (\d{1,15}) files, with total size (\d{1,15})")
+_COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d{1,15}) ms")
+_CONFLICT = re.compile(rb"\[attempt (\d{1,15})\] Checking for conflicts")
+_ICEBERG = re.compile(
+    rb"CommitReport\{.*? attempts=\w+\{unit=COUNT, value=(\d{1,15})\}"
+    rb"(?:, addedDataFiles=\w+\{unit=COUNT, value=(\d{1,15})\})?"
+    rb"(?:.*? addedFilesSizeInBytes=\w+\{unit=BYTES, value=(\d{1,15})\})?"
+)
+_HUDI_COMMITS = re.compile(rb"Committing \d{1,20} action")
+_HUDI_DONE = re.compile(rb"Micro batch id=\d{1,15} (?:succeeded|failed)")
+_POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
+_COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
+_READS = re.compile(rb"Processing (\d{1,15}) files from \d")
+
+
+class Notes:
+    """Reads lines of the code generator, of sinks and of sources; each may become a note."""
+
+    def __init__(self, scheduler: Scheduler, moment: Moment, delta: DeltaLog) -> None:
+        """`scheduler` knows the jobs, `moment` where the log is read."""
+        self.readers: Mapping[str, Reader] = {
+            "CodeGenerator": self._code,
+            "WholeStageCodegenExec": self._code_refused,
+            "Snapshot": delta.snapshot,
+            "OptimisticTransaction": self._transaction,
+            "DeltaSink": self._sink,
+            "SparkWrite": self._sink,
+            "LoggingMetricsReporter": self._iceberg,
+            "BaseHoodieWriteClient": self._hudi,
+            "HoodieStreamingSink": self._hudi,
+            "FileStoreCommitImpl": self._paimon,
+            "KafkaDataConsumer": self._consumer,
+            "FileStreamSource": self._source,
+            "CheckpointFileManager": self._compaction,
+        }
+        """What reads a line, by the short name of the class that wrote it."""
+        self.notes: list[tuple[Place, Note]] = []
+        self._scheduler, self._moment, self._delta = scheduler, moment, delta
+        self._compacting: float | None = None
+        self._hudi_since: float | None = None
+
+    def take(self, until: Place) -> list[tuple[Place, Note]]:
+        """The notes of the lines before this place; they are forgotten here."""
+        taken = [note for note in self.notes if note[0] < until]
+        self.notes = self.notes[len(taken) :]
+        return taken
+
+    def _code(self, line: bytes, message: int) -> None:
+        if generated := _GENERATED.match(line, message):
+            ms = float(generated[1].replace(b",", b"."))
+            self._note("code_generated_ms", ms)
+            if self._scheduler.idle:
+                self._note("planning_ms", ms)
+        elif b"too long to be JIT compiled" in line and b"object_doConsume" not in line:  # of Delta's own snapshot
+            self._note("code_too_long", 1)
+
+    def _code_refused(self, line: bytes, message: int) -> None:
+        if _REFUSED.match(line, message):
+            self._note("code_refused", 1)
+
+    def _transaction(self, line: bytes, message: int) -> None:
+        if b"Committed delta #" in line:
+            self._delta.commits()
+        elif b"conflicts" in line and (conflict := _CONFLICT.search(line, message)) and int(conflict[1]) > 0:
+            self._note("commit_retries", 1)
+
+    def _sink(self, line: bytes, message: int) -> None:
+        if wrote := _WROTE.match(line, message):
+            self._note("files_written", int(wrote[1]))
+            self._note("bytes_written", int(wrote[2]))
+            self._scheduler.mark()
+            self._delta.wrote()
+        elif line.startswith(b"Committing epoch", message):  # of Iceberg, behind the jobs that write
+            self._scheduler.mark()
+        elif committed := _COMMITTED.match(line, message):
+            self._commits(float(committed[1]))
+
+    def _commits(self, ms: float) -> None:
+        """A sink's commit that took so long, without the jobs in it."""
+        self._note("sink_commit_ms", max(0.0, ms - self._scheduler.since_mark()))
+        self._scheduler.mark()
+        self._delta.wrote()
+
+    def _hudi(self, line: bytes, message: int) -> None:
+        """From its first line of the commit to the end of the micro-batch: cleaning and its own tables count, too."""
+        moment = self._moment
+        if line.startswith(b"Retrying the failed micro batch", message):
+            self._note("commit_retries", 1)
+        elif not moment.fine:
+            return
+        elif _HUDI_COMMITS.match(line, message) and self._hudi_since is None:
+            self._hudi_since = moment.now
+            self._scheduler.mark()
+        elif self._hudi_since is not None and _HUDI_DONE.match(line, message):
+            self._commits(moment.now - self._hudi_since)
+            self._hudi_since = None
+
+    def _iceberg(self, line: bytes, message: int) -> None:
+        if report := _ICEBERG.search(line, message):
+            for name, number in zip(("commit_retries", "files_written", "bytes_written"), report.groups(), strict=True):
+                self._note(name, int(number or 0) - (name == "commit_retries"))
+
+    def _paimon(self, line: bytes, message: int) -> None:
+        if line.startswith((b"Atomic commit failed for snapshot", b"Retry commit for exception"), message):
+            self._note("commit_retries", 1)
+
+    def _consumer(self, line: bytes, message: int) -> None:
+        if polled := _POLLED.match(line, message):
+            self._note("kafka_polls", int(polled[1]))
+            self._note("kafka_poll_ms", float(polled[2]))
+
+    def _source(self, line: bytes, message: int) -> None:
+        if reads := _READS.match(line, message):
+            self._note("files_read", int(reads[1]))
+
+    def _compaction(self, line: bytes, message: int) -> None:
+        """A file sink writes the list of all its files again, from the first of these lines to the second."""
+        moment = self._moment
+        if not moment.fine or b".compact" not in line or not (compacted := _COMPACTED.match(line, message)):
+            return
+        if compacted[1]:
+            self._compacting = moment.now
+        elif self._compacting is not None:
+            self._note("log_compaction_ms", moment.now - self._compacting)
+            self._compacting = None
+
+    def _note(self, name: str, value: float) -> None:
+        self.notes.append((self._moment.place, Note(None, name, value, self._moment.now)))
