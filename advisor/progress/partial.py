@@ -76,9 +76,12 @@ def _by_its_rate(thing: dict[str, Any]) -> int | None:
 
 
 def _with_its_length(thing: dict[str, Any]) -> dict[str, Any]:
-    """The record with the whole trigger in durations that lack it, where its rate tells it and no phase is longer."""
+    """The record with the whole trigger in durations that lack it, where its rate tells it and no phase is longer.
+
+    Durations that were cut behind all others keep to these: their sum is the length then.
+    """
     durations, took = thing.get("durationMs"), _by_its_rate(thing)
-    if not isinstance(durations, dict) or "triggerExecution" in durations or took is None:
+    if not isinstance(durations, dict) or {"triggerExecution", "walCommit"} & durations.keys() or took is None:
         return thing
     told = [ms for ms in durations.values() if isinstance(ms, int)]
     fits = isinstance(durations.get("addBatch"), int) and max(told) <= took
