@@ -288,4 +288,5 @@ def _is_start(executed: Columns) -> bool:
     number, rows, rate = (executed[name][0] for name in ("batch_id", "input_rows", "input_rows_per_second"))
     nameless = np.isnan(number) and np.isnan(executed["timestamp"][0])  # figures alone: their rate may be left out
     whole = executed["partial"][0] is None  # what a partial record lacks is not absent
-    return bool(number == 0 or (rows != 0 and not nameless and (rate == 0 or (np.isnan(rate) and whole))))
+    untold = np.isnan(rate) and whole  # also of no rows: later on theirs is a rate of 0
+    return bool(number == 0 or (not nameless and (untold or (rows != 0 and rate == 0))))

@@ -577,6 +577,19 @@ def test_what_a_collector_wrapped_is_not_broken_as_well(tmp_path: Path) -> None:
     assert (found["events"], found["broken"]) == (4, [])
 
 
+@pytest.mark.parametrize(("add_batch", "verdict"), [(900, "900 ms of a 2.0 s batch"), (2600, None)])
+def test_the_rate_tells_the_length_of_a_batch_whose_durations_lack_it(
+    tmp_path: Path, add_batch: int, verdict: str | None
+) -> None:
+    """A phase that is longer than the whole contradicts it, and nothing is judged."""
+    durations = f"'durationMs': {{'addBatch': {add_batch}, 'getBatch': 4, ...}}"
+    text = f"# {{'batchId': 12, 'numInputRows': 300, 'processedRowsPerSecond': 150.0,\n#  {durations}}}\n"
+    found = told(tmp_path, text)
+    assert len(found["input"]["partial"]) == 1
+    assert [query["verdict"].startswith(verdict) for query in found["queries"] if verdict] == [True] * bool(verdict)
+    assert len(found["queries"]) == bool(verdict)
+
+
 def test_what_a_partial_record_lacks_makes_no_first_batch(tmp_path: Path) -> None:
     text = '"batchId" : 12,\n"numInputRows" : 20,\n"durationMs" : {"addBatch" : 400, "triggerExecution" : 540}\n'
     assert only(told(tmp_path, text))["verdict"].startswith("400 ms of a 540 ms batch (74 %) is addBatch")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import advisor
 from advisor.regime import change_point, latest_regime
 from advisor.window import cold, run_window
-from tests.made import events, facts, table, window
+from tests.made import event, events, facts, table, window
 
 BATCH = {"triggerExecution": 100, "addBatch": 60, "walCommit": 10, "commitOffsets": 10}
 
@@ -18,6 +22,20 @@ def test_the_first_batch_of_a_run_is_cold() -> None:
     made = window([BATCH | {"triggerExecution": 2000}, *[BATCH] * 20], first=0)
     assert len(made) == 20
     assert made.executed["cold"].tolist() == [True] + [False] * 20
+
+
+@pytest.mark.parametrize(("rate", "cold_one"), [(None, True), (0.0, False)])
+def test_a_first_batch_without_rows_has_no_rate_and_later_ones_a_rate_of_none(
+    tmp_path: Path, rate: float | None, cold_one: bool
+) -> None:
+    """Before Spark 2.3 no number of the batch tells it either."""
+    made = event(5, 0, 1000, BATCH | {"numInputRows": 0})
+    del made["batchId"]
+    made = {key: each for key, each in made.items() if key != "inputRowsPerSecond"}
+    made |= {} if rate is None else {"inputRowsPerSecond": rate}
+    (tmp_path / "event.json").write_text(json.dumps(made), encoding="utf-8")
+    (query,) = advisor.analyze(tmp_path / "event.json").typed.queries
+    assert query.verdict.startswith("First batch after a start") is cold_one
 
 
 def test_warm_up_lasts_until_batches_stay_fast() -> None:

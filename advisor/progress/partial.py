@@ -61,6 +61,7 @@ def of_fragment(fragment: Fragment) -> Partial | None:
         return None
     if not any(_OF_DURATIONS.search(key) for key in thing) and (took := _by_its_rate(thing)) is not None:
         return Partial(_event({**thing, "durationMs": {"triggerExecution": took}}, lacks), lacks, says)
+    thing = _with_its_length(thing)
     judged = "durationMs" not in lacks or _has_durations(thing)
     return Partial(_event(thing, lacks) if judged else None, lacks, says)
 
@@ -72,6 +73,19 @@ def _by_its_rate(thing: dict[str, Any]) -> int | None:
         return None
     took = told if _above_zero(told) else rows / rate * 1000 if _above_zero(rate) else _LONGEST_MS
     return round(took) if took < _LONGEST_MS else None
+
+
+def _with_its_length(thing: dict[str, Any]) -> dict[str, Any]:
+    """The record with the whole trigger in durations that lack it, where its rate tells it and no phase is longer.
+
+    Durations that were cut behind all others keep to these: their sum is the length then.
+    """
+    durations, took = thing.get("durationMs"), _by_its_rate(thing)
+    if not isinstance(durations, dict) or {"triggerExecution", "walCommit"} & durations.keys() or took is None:
+        return thing
+    told = [ms for ms in durations.values() if isinstance(ms, int)]
+    fits = isinstance(durations.get("addBatch"), int) and max(told) <= took
+    return {**thing, "durationMs": {**durations, "triggerExecution": took}} if fits else thing
 
 
 def _rows_by_rate(thing: dict[str, Any]) -> int | None:

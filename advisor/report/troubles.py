@@ -13,9 +13,9 @@ from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.numbers import fact_number, fixed_interval_ms, median
 from advisor.metrics.words import milliseconds, number
-from advisor.progress import INPUT_RATE
+from advisor.progress import AT_BYTE, INPUT_RATE
 from advisor.report.behind import BY_BATCH
-from advisor.report.change import slower
+from advisor.report.change import hardly_longer, slower
 from advisor.report.judged import Judged
 from advisor.report.loss import GRAVE, GROWTH, NEARLY_FULL, NO_CAUSE, long_watermark_wait_ms
 from advisor.report.unjudged import untold_partitions
@@ -58,6 +58,8 @@ def troubles(judged: Judged, changed: Changed | None, loss: Loss | None) -> list
         [] if causes else [*_largest_partition(window), *_readers(window), *_untold_partitions(window)]
     )  # few readers are a guess beside a cause that was found
     told = [words for kinds, words in _troubles(window, changed) if said not in kinds]
+    if changed is not None and AT_BYTE in judged.run.run_id:
+        told += hardly_longer(changed)
     return list(dict.fromkeys([*grave, *_perhaps_first(window), *told, *readers, *seen]))
 
 

@@ -49,9 +49,10 @@ def first_batch(window: Window) -> str:
     others = f" (and {count - 1:,} more cold ones)" if count > 1 else ""
     long = first["add_batch_ms"][0] >= _LONG_FIRST_MS
     partitions = untold_partitions(window, window.cold or window, rows) if long else ""
+    goes_on = window.facts.value("scheduled_runs") is None and window.facts.value("trigger") != "once"
     return (
         f"First batch after a start{others}: {milliseconds(whole)}{of_rows}{': ' if parts else ''}{parts}. "
-        f"It is cold{': judge later ones' * (window.facts.value('scheduled_runs') is None)}."
+        f"It is cold{': judge later ones' * goes_on}."
         f"{f' {partitions}.' if partitions else ''}{_commits(window.cold or window, whole)}{_too_old(window)}"
     )
 

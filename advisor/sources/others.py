@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from advisor.metrics.words import milliseconds, number
+from advisor.sources.formats.gauges import of_the_last_trigger
 from advisor.sources.paced import overdue
 from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
@@ -36,9 +37,6 @@ _WAITING: Final[dict[str, Callable[[int], str]]] = {
 }
 _OUTSTANDING: Final = re.compile(r"""["']?\b(num(?:Files|Bytes)Outstanding)\b["']?\s*[:=]\s*["']?(\d{1,18})\b""")
 _KINDS: Final = {
-    r"(?:inputRate|processingRate)[-_.]total\b": (
-        "these are gauges of Spark's metrics, which tell how long the last trigger took, not where the time went"
-    ),
     r"org\.apache\.flink\b": "this is a log of Apache Flink, and the advisor reads Spark's Structured Streaming",
     r"org\.apache\.kafka\.streams\b": (
         "this is a log of Kafka Streams, and the advisor reads Spark's Structured Streaming"
@@ -74,6 +72,7 @@ def kind(text: str) -> str | None:
         or what_status_says(text)
         or named_error(text)
         or _idle(text)
+        or of_the_last_trigger(text)
         or state_figures(text)
         or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
     )

@@ -36,6 +36,12 @@ _MORE: Final = re.compile(
     rf"(?i)^[ ]?[,;/][ ]?(?:and[ ])?(?:p50|p95|p99|median|avg|average|mean|max)\b{_ABOUT}{_LENGTH}"
 )
 _RANGE: Final = re.compile(r"(?i)(\d[\d.]*)[ ]?([a-z]*?)[ ]?(?:-|–|to|and)[ ]?(\d[\d.]*[ -]?[a-z]+)$")
+_LITERALS: Final = re.compile(r"""(?<!\\)(["'])[ \t]*\+?[ \t]*\n[ \t]*\+?[ \t]*(?:[frb]{1,2})?\1""")
+"""Where a text in a program's lines goes on from one string to the next."""
+_SEEN: Final = re.compile(r"(?i)\b(?:was|were|has been|have been)[ ](?=(?:observed|measured|seen)\b)")
+"""Of what was measured, which is told in the past, the rest counts for now."""
+_ASIDE: Final = re.compile(r"[ ](?:--|—)[ ]")
+"""What an author thinks of it stands behind a dash, and supposes what the figures before it do not."""
 _ISSUE: Final = re.compile(r"\(#\d+\)")
 """A line of a changelog tells of a fault that is gone."""
 _HARDLY: Final = 1.005
@@ -65,6 +71,7 @@ def overdue(text: str) -> str | None:
 
 def read_pace(text: str) -> Pace | None:
     """How long batches take and their interval, by the words for what is so now; None where one is not told, or two."""
+    text = _ASIDE.sub(". ", _SEEN.sub("", _LITERALS.sub("", text).replace("`", "")))
     intervals = {told.value for told in (*read_words(text), *read_keys(text)) if told.fact == "trigger_interval_ms"}
     lengths = [ms for sentence in of_now(text) if not _ISSUE.search(sentence) for ms in _lengths(sentence)]
     if len(intervals) != 1 or not lengths or min(lengths) <= 0:

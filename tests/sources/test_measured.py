@@ -112,3 +112,17 @@ def test_what_is_no_heading(line: str) -> None:
 def test_a_heading_is_shown_without_credentials(tmp_path: Path) -> None:
     text = ("Before:", record(12, 1_000, 2900), "with kafka.sasl.password=Xq7hunter2Zz and 4 workers:")
     assert "hunter2" not in str(told(tmp_path, *text, record(31, 90_000, 900)))
+
+
+@pytest.mark.parametrize(("rows", "ms", "said"), [(7200, 4300, True), (7200, 6900, False), (900, 4300, False)])
+def test_many_times_the_rows_in_the_same_time_are_told(tmp_path: Path, rows: int, ms: int, said: bool) -> None:
+    small = record(12, 1_000, 4200, numInputRows=300)
+    text = (
+        "with maxOffsetsPerTrigger 300:",
+        small,
+        "with maxOffsetsPerTrigger 8000:",
+        record(31, 90_000, ms, numInputRows=rows),
+    )
+    troubles = [words for query in told(tmp_path, *text)["queries"] for words in query["screen"].get("troubles", ())]
+    words = "A batch of 7,200 rows takes 4.3 s, one of 300 rows 4.2 s: by these two most of a batch does not follow"
+    assert any(trouble.startswith(words) for trouble in troubles) is said

@@ -25,6 +25,13 @@ from advisor.sources.rates import busy
         ("batches are taking 900 ms to 1.5 s; processingTime='1 second'; trigger 1 second", (900, 1_500, 1_000)),
         ("| trigger interval | 10 s |\n| batch duration | 32 s |", (32_000, 32_000, 10_000)),
         ("With a 5 s trigger each batch takes 1 min 50 s.", (110_000, 110_000, 5_000)),
+        ("| p95 batch duration | `~14s` against a 4s trigger |", (14_000, 14_000, 4_000)),
+        (
+            'note(\n    "Batches were observed taking about 12-25 "\n    "seconds against a 20-second trigger -- "'
+            '\n    "a matter of the laptop rather than of the code."\n)',
+            (12_000, 25_000, 20_000),
+        ),
+        ("text = 'each batch takes 9 s ' +\n  'with a 5 s trigger'", (9_000, 9_000, 5_000)),
     ],
 )
 def test_the_length_of_batches_and_their_interval(text: str, pace: tuple[float, float, float]) -> None:
@@ -43,6 +50,8 @@ def test_the_length_of_batches_and_their_interval(text: str, pace: tuple[float, 
         "Batches take 40 s; one query has a 10-second trigger, another a 20-second trigger.",
         "Batches take 45-20 s with a 10-second trigger.",
         "a batch every 40 seconds",
+        "Batches were slow: they took 40 s, and the trigger was 10 s.",
+        'a = "batches take 40"\nb = "s with a 10-second trigger"',
     ],
 )
 def test_other_lengths_are_no_pace(text: str) -> None:

@@ -78,6 +78,21 @@ def test_an_error_that_a_text_names_ended_nothing(tmp_path: Path, text: str) -> 
         advisor.analyze(path)
 
 
+def test_an_error_without_the_query_s_ids_is_told_by_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(
+        "[3] a second start\n    exit 1: pyspark.errors.StreamingQueryException: [STREAM_FAILED]\n"
+        "    Query [id = 7c1d-..., runId = 02be-...] terminated with exception: Multiple\n"
+        "    streaming queries are concurrently using file:/ck/orders/commits.\n[4] one start alone\n",
+        encoding="utf-8",
+    )
+    (query,) = advisor.analyze(path).typed.queries
+    words = "Multiple streaming queries are concurrently using file:/ck/orders/commits."
+    assert query.verdict.startswith(f"The query stopped with an error: {words}")
+    assert query.best_step is not None
+    assert query.best_step.rule == "ER001"
+
+
 def test_a_warning_or_another_job_s_error_is_not_even_named() -> None:
     lost = "Some data may have been lost because they are not available in Kafka any more"
     assert named_error(f"26/03/01 09:00:01 WARN KafkaMicroBatchStream: {lost}") is None

@@ -47,6 +47,14 @@ PRINTED = {
     "file:/c/state/0/0/1.delta does not exist": "Restore the file",
     "TypeError: DataStreamWriter.trigger() got an unexpected keyword argument 'realTime'": "or upgrade to Spark 4.2",
     "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)": "see in the executor's log",
+    "org.apache.spark.SparkException: Job 4 cancelled because SparkContext was shut down": "Stop the query before",
+    "Multiple streaming queries are concurrently using file:/c/commits": "Stop the other query",
+    "java.lang.IllegalStateException: file:/c/sources/0/12 doesn't exist": "Restore the file",
+    # as people quote them
+    "A schema mismatch detected when writing to the Delta table (Table ID: 7f0e).": "Write the columns",
+    "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host": "Make the topic",
+    "java.lang.UnsatisfiedLinkError: 'boolean org.apache.hadoop.io.nativeio.NativeIO$Windows.access0(": "Run it on",
+    "org.apache.spark.SparkException: Task not serializable": "See whose class it is",
     # by Spark 4.3.0
     "[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming output mode: append. This output mode is not "
     "supported for streaming aggregations without watermark on streaming DataFrames/DataSets.": "Set a watermark",
@@ -231,6 +239,15 @@ def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> No
             "INFO DAGScheduler: Job 1 finished: start at x.py:0, took 3.2 s\nINFO x: Committed delta #4 to",
             "1 commit to",
         ),
+        (
+            'INFO MicroBatchExecution: Resuming at batch 37 with committed offsets {"orders":{"0":5120}}',
+            "goes on at batch 37, by its checkpoint",
+        ),
+        (
+            "DEBUG StreamExecution: getOffset took 4 ms\nDEBUG StreamExecution: triggerExecution took 7 ms\n"
+            "DEBUG StreamExecution: triggerExecution took 9 ms",
+            "2 triggers without a batch took 7 ms to 9 ms",
+        ),
         ("-----\nBatch: 4\n------\n+---+\n|key|\n", "console sink"),
         ("== Physical Plan ==\nWriteToDataSourceV2", "a plan"),
         ('df.writeStream.format("kafka").start()  # why is it slow?', "code of a query"),
@@ -238,6 +255,11 @@ def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> No
         ("Name\tAvg Input /sec\tAvg Process /sec\tLatest Batch\npay\t850.5\t1,200.5\t41\n", "takes 71 % of the time"),
         ("the process rate of 400 rows/s, is that a question about Spark streaming?", "question in words"),
         ('inputRate_total{q="a"} 1200\ninputRate_total{q="b"} 830', "not where the time went"),
+        (
+            "app.driver.spark.streaming.pay.inputRate-total\n   value = NaN\napp.driver.spark.streaming.pay.latency\n"
+            "   value = 21450\napp.driver.spark.streaming.pay.processingRate-total\n   value = 0.14",
+            "the last trigger took 21.4 s and that no rate of input was known, as in the first batch",
+        ),
     ],
 )
 def test_what_a_text_without_progress_is_instead(text: str, said: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+from advisor.metrics.words import milliseconds
 from advisor.sources.formats.cells import DURATIONS, Column, record
 from advisor.sources.formats.fragments import Piece
 from advisor.sources.harvest import Buffer
@@ -18,6 +19,11 @@ _GAUGE: Final = re.compile(
     r"(latency|inputRate[-_.]total|processingRate[-_.]total)(?:_Value)?\b(\{[^}\n]{0,300}\})?"
     r"[\"\s=:,{]{1,40}(?:value\"?[\s=:]{1,9})?(\d{1,15}(?:\.\d{1,20})?(?:[eE]\+?\d{1,3})?)(?![\d.-]*\d)"
 )
+_LAST: Final = re.compile(
+    r"\blatency(?:_Value)?\b(?:\{[^}\n]{0,300}\})?[\"\s=:,{]{1,40}(?:value\"?[\s=:]{1,9})?(\d{1,15})\b(?![.\d])"
+)
+_NO_RATE: Final = re.compile(r"inputRate[-_.]total(?:_Value)?\b[\"\s=:,{]{1,40}(?:value\"?[\s=:]{1,9})?NaN\b")
+_HOW_LONG: Final = "how long the last trigger took"
 _BEFORE: Final = re.compile(r"[\w./-]{0,200}$")
 _TYPE: Final = re.compile(r",?\btype=\"[^\"]*\"")
 _NAME: Final = re.compile(r"(?:query|name)=\"([^\"]+)\"|streaming[._/-](\w[\w-]*?)[._/-]?(?:\{|$)")
@@ -26,6 +32,20 @@ _GAUGES: Final = {
     "inputRate": Column(("inputRowsPerSecond",)),
     "processingRate": Column(("processedRowsPerSecond",)),
 }
+
+
+def of_the_last_trigger(text: str) -> str | None:
+    """What gauges tell that are no sample of a batch, in one line; None where they are of no streaming query."""
+    if "inputRate" not in text and "processingRate" not in text:
+        return None
+    lengths = [*{float(ms) for ms in _LAST.findall(text)} - {0.0}]
+    took = f"that the last trigger took {milliseconds(*lengths)}" if len(lengths) == 1 else _HOW_LONG
+    first = (
+        " and that no rate of input was known, as in the first batch after a start, which is cold"
+        if _NO_RATE.search(text)
+        else ""
+    )
+    return f"these are gauges of Spark's metrics, which tell {took}{first}; not where the time went"
 
 
 class _Gauge(NamedTuple):

@@ -188,6 +188,7 @@ ERRORS: Final = (
     ),
     KnownError(
         r"CONCURRENT_STREAM_LOG_UPDATE|Multiple streaming jobs detected for"
+        r"|Multiple\s+streaming\s+queries\s+are\s+concurrently\s+using"
         r"|as another query with same id is already active|\[CONCURRENT_QUERY\]",
         "Two queries use one checkpoint at the same time.",
         "Stop the other query, and give each query a checkpoint of its own",
@@ -213,7 +214,7 @@ ERRORS: Final = (
         "# a clean-up rule on the storage? two queries on one checkpoint? Without the file: a new checkpoint",
     ),
     KnownError(
-        r"BATCH_METADATA_NOT_FOUND",
+        r"BATCH_METADATA_NOT_FOUND|\S{0,300}/sources/\d{1,9}/\d{1,18} doesn'?t exist",
         "A file of the sink's or source's own log of batches is missing: it was deleted, or its batch was used up by a "
         "state repartition.",
         "Restore the file that the error names, and find out what deleted it",
@@ -267,6 +268,33 @@ ERRORS: Final = (
         "# DESCRIBE HISTORY <table>  -- who writes?  ConcurrentTransaction: two queries share one checkpoint",
     ),
     KnownError(
+        r"UnknownTopicOrPartitionException",
+        "Kafka has no such topic: it was not made yet, was deleted, or has another name.",
+        "Make the topic before the query starts, and compare its name with the option subscribe",
+        "# kafka-topics.sh --bootstrap-server <broker> --list",
+    ),
+    KnownError(
+        r"A schema mismatch detected when writing to the Delta table",
+        "The rows have other columns or types than the Delta table that is written.",
+        "Write the columns of the table, in their types; or let the table take columns that are new",
+        '.option("mergeSchema", "true")  # on the writer: takes new columns; another type stays refused',
+    ),
+    KnownError(
+        r"cancelled because SparkContext was shut down",
+        "The application was shut down while a batch ran: the query itself did not fail. Its next start runs that "
+        "batch again.",
+        "Stop the query before the application",
+        "query.stop()  # and then spark.stop()",
+    ),
+    KnownError(
+        r"NativeIO\$Windows",
+        "Hadoop's native library for Windows is missing or is one of another version, so Spark cannot write a "
+        "checkpoint there.",
+        "Run it on Linux (a container, or WSL), or install winutils.exe and hadoop.dll of the version of Spark's "
+        "Hadoop",
+        "# HADOOP_HOME names their directory, and its bin stands in PATH",
+    ),
+    KnownError(
         r"FOREACH_BATCH_USER_FUNCTION_ERROR|An exception was raised by the Python Proxy",
         "The function that was given to foreachBatch raised an error; the error's reason is its own.",
         "Mend the function in foreachBatch",
@@ -296,6 +324,13 @@ OF_ANY_JOB: Final = (
         "First end the crash: more memory beside the heap, or fewer rows per batch",
         "# spark.executor.memoryOverhead (spark.driver.memoryOverhead for the driver); "
         'Kafka: .option("maxOffsetsPerTrigger", ...)',
+    ),
+    KnownError(
+        r"\bTask not serializable\b",
+        "An object that a task needs cannot be sent to the executors; the error names its class.",
+        "See whose class it is: an object of your own is made inside the function; one of Spark's own is a fault of "
+        "this version",
+        "# NotSerializableException: <the class>",
     ),
     KnownError(
         r"Python worker exited unexpectedly",

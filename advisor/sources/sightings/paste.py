@@ -39,10 +39,14 @@ _STORES: Final = (
     "redshift|postgresql|postgres|mysql|redis|hbase|clickhouse"
 )
 _PLACES: Final = f"{_STORES}|files?|socket|rate|console|memory|noop|foreachBatch|foreach"
+_PLACE: Final = rf"(?<![\w.])({_PLACES})(?![.:]?\w)"
+"""The word by itself: in `kafka.bootstrap.servers -> kafka:9092` it is part of a name."""
 _ARROW: Final = re.compile(
-    rf"(?i)\b({_PLACES})\b"
-    rf"(?:[^\n]{{0,40}}?(?:->|→|=>)(?! name:)[^\n]{{0,40}}?|[ -](?:in)?to[ -](?:an?[ ]|the[ ])?)\b({_PLACES})\b"
+    rf"(?i){_PLACE}"
+    rf"(?:[^\n]{{0,40}}?(?:->|→|=>)(?! name:)[^\n]{{0,40}}?|[ -](?:in)?to[ -](?:an?[ ]|the[ ])?){_PLACE}"
 )
+_MAP: Final = re.compile(r"\bMap\([^()\n]{0,4000}\)")
+"""Options as Scala prints them, with arrows of their own."""
 _WRITTEN_TO: Final = re.compile(
     r"(?i)\b(?:write|writes|writing|save|saves|saving|sink|index|indexing|insert|inserting|upsert|upserting|gravo|grava|"
     rf"gravamos|escribo|escribe|escribimos)\b[^\n.]{{0,30}}?\b(?:to|into|no|na|en|em)\b[^\n.]{{0,20}}?\b({_STORES})\b"
@@ -62,7 +66,7 @@ _ONE_SHOT: Final = re.compile(r"\btrigger\(\s*(?:Trigger\.)?(availableNow|Availa
 _OPTION: Final = re.compile(r"""\.option\(\s*["']([\w.]+)["']\s*,\s*["']?([^"'()\s]+)["']?\s*\)""")
 _VERSION: Final = re.compile(
     r"(?<!since )(?<!needs )(?<!before )(?<!until )(?<!from )(?<!in )"
-    r"\bSpark(?: version)? v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d+]|\.\d)"
+    r"\bSpark(?: version:?)? v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d+]|\.\d)"
 )
 _RELEASE: Final = r"(\d\.\d{1,2}\.\d{1,2})"
 _INSTALLED: Final = re.compile(
@@ -112,7 +116,7 @@ def _ends(text: str, code: str) -> Iterator[Told]:
     """What the query reads and writes: by its code, else by a word for it."""
     sinks = [_sink(name) for name in _written(code)]
     sources = [_source(name) for name in _READS_FROM.findall(code)]
-    arrows = _ARROW.findall(text)
+    arrows = _ARROW.findall(_MAP.sub("", text))
     sinks = sinks or ["other"] * bool(_WRITES_A_TABLE.search(code))
     sinks = sinks or [_sink(name) for name in _SINK_IN_WORDS.findall(text)] or [_sink(end) for _, end in arrows]
     sources = (

@@ -57,6 +57,7 @@ _ROUNDED: Final = re.compile(r'RowsPerSecond" : (\d{2,}\.[1-9])\b')
 _CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ ")
 _LISTED: Final = re.compile(r"in parallel under ?(\d{1,9}) paths")
 _LISTING: Final = "BatchIds found from listing: "
+_FAILED: Final = " terminated with exception: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
 _LIMIT: Final = re.compile(r"\b(maxoffsets|minoffsets|maxfiles)pertrigger\s*(?:->|=|:)\s*(\d{1,18})\b", re.IGNORECASE)
 LIMITS: Final = {
@@ -192,9 +193,15 @@ def read_termination(line: Line) -> list[Told]:
 
 def read_failure(line: Line) -> list[Told]:
     """Of `[STREAM_FAILED] Query [id = …, runId = …] terminated with exception: WHY`, as Spark's exceptions have it."""
-    why = line.text.partition(" terminated with exception: ")[2]
+    why = line.text.partition(_FAILED)[2]
     ended = line.run_id and _STOPPED not in why and not only_names(line.text, line.after)
     return error(f"{why}\n{line.after}") if ended else []
+
+
+def reason(line: str) -> str:
+    """What follows `terminated with exception: `, on one line; the line itself where that is not in it."""
+    before, mark, why = line.partition(_FAILED)
+    return " ".join(why.split()) if mark else before
 
 
 def read_exception(line: Line) -> list[Told]:

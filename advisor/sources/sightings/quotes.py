@@ -23,6 +23,7 @@ _PRINTED: Final = re.compile(
     r"\b(?:ERROR|FATAL|SEVERE)\b"  # a line of a log
     rf"|(?<![\w.`]){_CLASS}:(?=\s|$)|^\W{{0,9}}(?:Caused by: )?{_CLASS}\s*$"
     r"|(?<![\w`])\[[A-Z][A-Z0-9_]{4,80}(?:\.[A-Z0-9_]{3,80})?\] [A-Z'\"(]"  # an error's class, then its sentence
+    r"|\bQuery \[id = [^\n]{1,120}\] terminated with (?:error|exception)\b"
     r"|\b(?:Reason|Status|State|[Ee]xit ?[Cc]ode)[\"']?\s{0,12}[:=]"  # of a container
     r"|^\S{1,200}\s{1,80}\d{1,3}/\d{1,3}\s"  # of a pod, in a table
 )
@@ -165,7 +166,7 @@ def _explains(line: str, text: str) -> bool:
 def _quotes(pattern: re.Pattern[str], text: str) -> Iterator[_Quote]:
     """The lines in which the pattern begins."""
     for found in pattern.finditer(text):
-        start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.start())
+        start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())  # words may be broken
         end = end if end >= 0 else len(text)
         above = text[max(0, start - 4096) : start].rstrip().rpartition("\n")[2].strip()
         below = text[end + 1 : end + 200].partition("\n")[0]

@@ -95,7 +95,7 @@ def _told_error(text: str) -> tuple[int, list[Told]]:
     """Where an error stands that a stream ended with, and what it says."""
     found = told_error(text)
     if found:
-        told = [Told("terminated_error", query.said(found[1])), *query.known(found[0])]
+        told = [Told("terminated_error", query.said(query.reason(found[1]))), *query.known(found[0])]
         return len(text[: max(0, text.find(found[1]))].encode()), told
     quoted = missing_batch(text)
     return 0, query.error(quoted) if quoted else []
