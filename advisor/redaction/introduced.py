@@ -72,6 +72,10 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("with key", rf"((?i:\bwith\skey)\s{{1,3}}[\"']?){_DRAWN}"),
     rule("echo", rf"((?i:\becho)\s{{1,3}}[\"']?){NOT_YET}[^\s|\"']{{1,200}}"
                  r"(?=[\"']?\s?\|\s?(?:kinit|sudo -S|docker login))"),
+    # a session's key, and no object of Java's or id by which its events are found
+    rule("session", rf"((?<![\w.])(?i:session(?:_?id)?)[\"']?\s?[=:]\s?[\"']?)(?=[\w+/~-]{{8,200}}={{0,2}}(?![\w.@$+/=~-])){_DRAWN}"),
+    # the numbers of a JSON web key that are secret
+    rule("kty", rf"(\\{{0,7}}[\"'](?:d|dp|dq|k|p|q|qi)\\{{0,7}}[\"']\s?:\s?\\{{0,7}}[\"']){NOT_YET}[\w+/=-]{{8,}}"),
     rule("hook", rf"((?i:/web-?hooks?/)){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
 )  # fmt: skip

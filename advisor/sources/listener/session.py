@@ -135,8 +135,16 @@ class Connect:
         return bool(self._spark.is_stopped)
 
     def add(self, listener: Any) -> None:
-        """Register a listener."""
-        self._spark.streams.addListener(listener)
+        """Register a listener; after a dead thread of events, those again that it leaves without any."""
+        bus = self._spark.streams._sqlb
+        left: list[Any] = []
+        if _is_dead(bus):
+            with bus._lock:
+                left, bus._listener_bus[:] = [one for one in bus._listener_bus if one is not listener], []
+                bus._execution_thread = None
+            self._tell_server()
+        for one in (*left, listener):
+            self._spark.streams.addListener(one)
 
     def remove(self, listener: Any) -> None:
         """Take it away again.
@@ -152,20 +160,25 @@ class Connect:
         if there and events is not None:
             self._end(bus, events)
 
-    def _end(self, bus: Any, events: Any) -> None:
+    def _tell_server(self) -> None:
+        """Ask the server to send no more events."""
         from pyspark.sql.connect import proto  # noqa: PLC0415 - needs gRPC
 
         command = proto.Command()
         command.streaming_query_listener_bus_command.remove_listener_bus_listener = True
         self._spark.client.execute_command(command)
+
+    def _end(self, bus: Any, events: Any) -> None:
+        self._tell_server()
         events.join(LEAVING_SECONDS)
         with bus._lock:
             if bus._execution_thread is events:
                 bus._execution_thread = None
 
     def lost(self, listener: Any) -> bool:
-        """Whether a broken stream of events has cost the client its listeners."""
-        return listener not in self._spark.streams._sqlb._listener_bus
+        """Whether a broken stream of events has cost the client its listeners, or sys.exit() in one of them all events."""
+        bus = self._spark.streams._sqlb
+        return listener not in bus._listener_bus or _is_dead(bus)
 
     def active(self) -> list[tuple[str, str, str | None]]:
         """(id, run id, name) of each query of this session."""
@@ -187,6 +200,11 @@ class Connect:
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
         """Nothing: a client does not see what the checkpoint pins."""
         return []
+
+
+def _is_dead(bus: Any) -> bool:
+    """Whether the thread that brings events to a client's listeners has ended, and left them where they are."""
+    return bool(bus._listener_bus) and bus._execution_thread is not None and not bus._execution_thread.is_alive()
 
 
 def is_connect(spark: Any) -> bool:
