@@ -135,7 +135,10 @@ class Connect:
         return bool(self._spark.is_stopped)
 
     def add(self, listener: Any) -> None:
-        """Register a listener; after a dead thread of events, those again that it leaves without any."""
+        """Register a listener; after a dead thread of events, those again that it leaves without any.
+
+        This one first: what kills the thread in another one does so behind it.
+        """
         bus = self._spark.streams._sqlb
         left: list[Any] = []
         if _is_dead(bus):
@@ -143,7 +146,7 @@ class Connect:
                 left, bus._listener_bus[:] = [one for one in bus._listener_bus if one is not listener], []
                 bus._execution_thread = None
             self._tell_server()
-        for one in (*left, listener):
+        for one in (listener, *left):
             self._spark.streams.addListener(one)
 
     def remove(self, listener: Any) -> None:
