@@ -158,6 +158,22 @@ def test_a_cut_compressed_file_gives_what_it_can(tmp_path: Path, pack: object) -
     assert torn
 
 
+def test_plain_text_behind_gzip_data_is_told(tmp_path: Path) -> None:
+    found = reading(tmp_path, gzip.compress(log()) + VARIANTS["17 Python print"], "driver.log.gz")
+    assert found.events == 3
+    assert [one.reason for one in found.broken] == ["what follows its gzip data is not packed so: not read further"]
+
+
+def test_a_member_of_gzip_may_begin_at_the_last_byte_of_a_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halves = [gzip.compress(part) for part in (log()[:900], log()[900:])]
+    for more in (0, 1, 2):
+        monkeypatch.setattr(codecs, "BLOCK", len(halves[0]) + more)
+        found = reading(tmp_path, b"".join(halves), "driver.log.gz")
+        assert (found.events, found.broken) == (3, ())
+
+
 def test_a_cut_gzip_still_gives_its_events(tmp_path: Path) -> None:
     raw = log() + random.Random(7).randbytes(50_000).hex().encode()
     packed = gzip.compress(raw)
