@@ -500,7 +500,10 @@ def test_what_was_asked_wrongly_starts_no_spark(words: tuple[str, ...], found: s
     [
         (("analyze", LOG, "--output", "no/such/page"), "--output no/such/page: there is no such directory; create it"),
         (("compare", LOG, LOG, "--output", "."), "--output .: is a directory; name a file in it"),
-        (("trial", "mod:one", "--step", "async-progress", "--output", "no/x"), "--output no/x: there is no such directory"),
+        (
+            ("trial", "mod:one", "--step", "async-progress", "--output", "no/x"),
+            "--output no/x: there is no such directory",
+        ),
         (("bench", "offsets", "--save-runs", "no/runs.json"), "--save-runs no/runs.json: there is no such directory"),
         (("bench", "offsets", "--chart", "no/x.svg"), "--chart no/x.svg: there is no such directory"),
         (("bench", "offsets", "--output", "no/x"), "--output no/x: there is no such directory"),
@@ -526,7 +529,10 @@ def test_a_new_rule_takes_the_place_of_none(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("def (:", "broken:build: cannot be imported: SyntaxError: "),
-        ("raise RuntimeError('password:\\n  Zq7xPw91Lk')", "cannot be imported: RuntimeError: password: *********(redacted)"),
+        (
+            "raise RuntimeError('password:\\n  Zq7xPw91Lk')",
+            "cannot be imported: RuntimeError: password: *********(redacted)",
+        ),
     ],
 )
 def test_a_module_that_cannot_be_imported_is_told_in_a_line(

@@ -181,7 +181,9 @@ class Maps:
 
     def column(self) -> pa.Array:
         """The array of maps."""
-        distinct = pa.array(map(redact, self._numbers), pa.string()).dictionary_encode()  # two names may read alike then
+        distinct = pa.array(
+            map(redact, self._numbers), pa.string()
+        ).dictionary_encode()  # two names may read alike then
         names, codes = distinct.dictionary, distinct.indices.take(pa.array(np.concatenate(self._codes)))
         coded = pa.types.is_dictionary(self._kind.key_type)
         keys = pa.DictionaryArray.from_arrays(codes, names) if coded else names.take(codes)

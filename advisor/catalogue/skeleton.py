@@ -21,7 +21,9 @@ def write_new(id: str, slug: str, directory: Path, known: Catalogue) -> Path:
     """
     _refuse(id, known)
     if not _SLUG.fullmatch(slug):
-        raise UsageError(f"--slug {slug}", "is no short name", "write lower-case words with hyphens, such as small-files")
+        raise UsageError(
+            f"--slug {slug}", "is no short name", "write lower-case words with hyphens, such as small-files"
+        )
     if not directory.is_dir():
         raise UsageError(
             f"--rules {directory}", "there is no such directory", "create it, or give the directory of your rules"

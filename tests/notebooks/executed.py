@@ -19,7 +19,9 @@ def executed(path: Path, changes: Mapping[str, str] = MappingProxyType({}), time
     for cell in notebook.cells:
         for old, new in changes.items():
             cell.source = cell.source.replace(old, new)
-    patience = dict.fromkeys(("timeout", "startup_timeout", "iopub_timeout"), timeout)  # their own end on a busy machine
+    patience = dict.fromkeys(
+        ("timeout", "startup_timeout", "iopub_timeout"), timeout
+    )  # their own end on a busy machine
     nbclient.NotebookClient(notebook, **patience, resources={"metadata": {"path": str(ROOT)}}).execute()
     return notebook
 

@@ -196,7 +196,9 @@ def test_long_text_is_cut() -> None:
 
 def test_lines_stay_lines() -> None:
     assert hide_lines("a: x\ntoken=x\nb") == f"a: x\ntoken={REDACTED}\nb"
-    assert hide_lines("password of the store is wrong: see\nb: c\n\nd") == "password of the store is wrong: see\nb: c\n\nd"
+    assert (
+        hide_lines("password of the store is wrong: see\nb: c\n\nd") == "password of the store is wrong: see\nb: c\n\nd"
+    )
 
 
 @pytest.mark.parametrize(
@@ -290,6 +292,8 @@ def test_the_time_grows_as_the_length_of_a_text_does(pieces: list[str]) -> None:
     assert [piece for piece in pieces if not grows_linearly(hide.__wrapped__, piece)] == []
 
 
-@pytest.mark.parametrize("piece", ["a:\n", "a: ", "\n", ": \"", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ", "- ", "=>\n  "])
+@pytest.mark.parametrize(
+    "piece", ["a:\n", "a: ", "\n", ': "', "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ", "- ", "=>\n  "]
+)
 def test_the_time_grows_as_the_number_of_lines_does(piece: str) -> None:
     assert grows_linearly(hide_lines, piece)

@@ -20,11 +20,13 @@ from advisor.redaction import REDACTED
 from advisor.report import assemble
 from advisor.sources import files
 from advisor.sources.listener import recorder as recorder_module
+from advisor.sources.listener import session as session_module
 from advisor.sources.listener import worker as worker_module
 from advisor.sources.listener.events import OfJava, recent
 from advisor.sources.listener.execution import exchanges, of_start, separated, trigger
 from advisor.sources.listener.history import History
 from advisor.sources.listener.java import JavaListener
+from advisor.sources.listener.session import Connect, answered
 from advisor.sources.listener.store import CHUNK, RUNS_KEPT
 from advisor.sources.listener.worker import Worker
 from tests.sources.sessions import QUERY, RUN, Made, batch, ended, idle, recorder, started, tell
@@ -524,3 +526,33 @@ def test_the_limit_of_kafkas_source_is_read_from_the_plan_and_nothing_else_of_it
     ]  # fmt: skip
     other = row.format("rate-micro-batch", "", 500)
     assert "max_offsets_per_trigger" not in {told[0] for told in of_start(execution(other))}
+
+
+def test_a_connect_server_that_does_not_answer_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "ANSWER_SECONDS", 0.01)
+    comes, lock = threading.Event(), threading.Lock()
+
+    class Streams:
+        _sqlb = SimpleNamespace(_lock=lock, _listener_bus=[], _execution_thread=None)
+
+        @property
+        def active(self) -> list[Any]:
+            assert comes.wait(SECONDS)
+            return []
+
+    session = Connect(SimpleNamespace(session_id="made", streams=Streams()))
+    with lock, pytest.raises(TimeoutError, match="does not answer within 0 s"):
+        session.remove(object())
+    with pytest.raises(TimeoutError):
+        session.active()
+    comes.set()
+    monkeypatch.setattr(session_module, "ANSWER_SECONDS", SECONDS)
+    assert session.active() == []
+
+
+def test_what_goes_wrong_while_a_server_is_asked_reaches_who_asks() -> None:
+    def ask() -> None:
+        raise ConnectionError("gone")
+
+    with pytest.raises(ConnectionError, match="gone"):
+        answered(ask)

@@ -49,7 +49,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine under load is slow: what comes in the end is waited for."""
     pytest.importorskip("pyspark")
     for name in ("sources.listener.recorder.FLUSH_SECONDS", "sources.listener.session.LEAVING_SECONDS",
-                 "session.live.STOP_SECONDS"):  # fmt: skip
+                 "sources.listener.session.ANSWER_SECONDS",                  "session.live.STOP_SECONDS"):  # fmt: skip
         monkeypatch.setattr(f"advisor.{name}", SECONDS)
 
 

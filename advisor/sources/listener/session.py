@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from queue import Empty, Queue
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from advisor.errors import UsageError
 from advisor.facts import from_confs
@@ -12,8 +14,11 @@ from advisor.sources.listener.events import recent
 from advisor.sources.listener.execution import of_batch, of_start, separated, slots
 
 LEAVING_SECONDS: Final = 30.0
+ANSWER_SECONDS: Final = 60.0
+"""How long a server of Spark Connect is waited for: of one that is gone PySpark asks again for ten minutes."""
 
 Told = tuple[str, Any, str]
+_T = TypeVar("_T")
 
 
 class Session(Protocol):
@@ -135,10 +140,11 @@ class Connect:
         return bool(self._spark.is_stopped)
 
     def add(self, listener: Any) -> None:
-        """Register a listener; after a dead thread of events, those again that it leaves without any.
+        """Register a listener; after a dead thread of events, those again that it leaves without any."""
+        answered(lambda: self._add(listener))
 
-        This one first: what kills the thread in another one does so behind it.
-        """
+    def _add(self, listener: Any) -> None:
+        """This one first: what kills the thread in another one does so behind it."""
         bus = self._spark.streams._sqlb
         left: list[Any] = []
         if _is_dead(bus):
@@ -155,6 +161,9 @@ class Connect:
         Not by PySpark's removeListener: for the last listener that waits, with a lock in hand, for the thread of events
         to end, which waits for the same lock as soon as one more event comes (4.0 to 4.3).
         """
+        answered(lambda: self._remove(listener))
+
+    def _remove(self, listener: Any) -> None:
         bus = self._spark.streams._sqlb
         with bus._lock:
             there = listener in bus._listener_bus
@@ -185,7 +194,8 @@ class Connect:
 
     def active(self) -> list[tuple[str, str, str | None]]:
         """(id, run id, name) of each query of this session."""
-        return [(str(query.id), str(query.runId), query.name) for query in self._spark.streams.active]
+        running = answered(lambda: list(self._spark.streams.active))
+        return [(str(query.id), str(query.runId), query.name) for query in running]
 
     def recent(self, run_id: str) -> list[bytes]:
         """Its recent progress."""
@@ -203,6 +213,26 @@ class Connect:
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
         """Nothing: a client does not see what the checkpoint pins."""
         return []
+
+
+def answered(ask: Callable[[], _T]) -> _T:
+    """What `ask` gives; TimeoutError after ANSWER_SECONDS: it goes on then, on a thread that holds up nobody."""
+    told: Queue[tuple[bool, Any]] = Queue()
+
+    def run() -> None:
+        try:
+            told.put((True, ask()))
+        except BaseException as error:  # it belongs to who asks
+            told.put((False, error))
+
+    threading.Thread(target=run, name="latency-advisor-asks", daemon=True).start()
+    try:
+        given, found = told.get(timeout=ANSWER_SECONDS)
+    except Empty:
+        raise TimeoutError(f"the server of Spark Connect does not answer within {ANSWER_SECONDS:.0f} s") from None
+    if not given:
+        raise found
+    return cast(_T, found)
 
 
 def _is_dead(bus: Any) -> bool:
