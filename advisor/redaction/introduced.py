@@ -73,7 +73,8 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("echo", rf"((?i:\becho)\s{{1,3}}[\"']?){NOT_YET}[^\s|\"']{{1,200}}"
                  r"(?=[\"']?\s?\|\s?(?:kinit|sudo -S|docker login))"),
     # a session's key, and no object of Java's or id by which its events are found
-    rule("session", rf"((?<![a-zA-Z0-9.])(?i:session(?:_?id)?)[\"']?\s?[=:]\s?[\"']?)(?=[\w+/~-]{{8,200}}={{0,2}}(?![\w.@$+/=~-])){_DRAWN}"),
+    rule("session", r"((?<![a-zA-Z0-9.])(?i:session(?:_?id)?)[\"']?\s?[=:]\s?[\"']?)"
+         rf"(?=[\w+/~-]{{8,200}}={{0,2}}(?![\w.@$+/=~-])){_DRAWN}"),
     # the numbers of a JSON web key that are secret
     rule("kty", rf"(\\{{0,7}}[\"'](?:d|dp|dq|k|p|q|qi)\\{{0,7}}[\"']\s?:\s?\\{{0,7}}[\"']){NOT_YET}[\w+/=-]{{8,}}"),
     rule("hook", rf"((?i:/web-?hooks?/)){_DRAWN}"),

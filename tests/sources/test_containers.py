@@ -9,7 +9,6 @@ import pickle
 import random
 import tarfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest

@@ -188,7 +188,7 @@ class Connect:
                 bus._execution_thread = None
 
     def lost(self, listener: Any) -> bool:
-        """Whether a broken stream of events has cost the client its listeners, or sys.exit() in one of them all events."""
+        """Whether a broken stream has cost the client its listeners, or sys.exit() in one of them all events."""
         bus = self._spark.streams._sqlb
         return listener not in bus._listener_bus or _is_dead(bus)
 
