@@ -50,15 +50,19 @@ def _code(call: Callable[[], Any]) -> int:
         return PIPE_CLOSED
     except click.exceptions.Exit as ended:
         return ended.exit_code
-    except _HELP_INSTEAD as page:
-        page.show()
-        return WRONG
     except (click.ClickException, AdvisorError, OSError) as error:
-        return _wrong(_line(error), hidden=isinstance(error, AdvisorError))
+        return _refused(error)
     except Exception as error:
         said = " ".join(str(error).split())
         return _wrong(f"unexpected {type(error).__name__}: {said} ({TRACEBACK}=1 shows where)")
     return code if isinstance(code, int) else 0
+
+
+def _refused(error: Exception) -> int:
+    if isinstance(error, _HELP_INSTEAD):
+        error.show()
+        return WRONG
+    return _wrong(_line(error), hidden=isinstance(error, AdvisorError))
 
 
 def _wrong(line: str, *, hidden: bool = False) -> int:
