@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from advisor.batches import Reading
-from advisor.progress import Broken, Durations, Progress, decode
+from advisor.progress import Broken, Progress, decode
 from advisor.redaction import hide, redact, redact_json
 from advisor.sources.listener.events import Ended, Form, Idle, Started
 from advisor.sources.listener.history import History
@@ -225,7 +225,12 @@ class Recorder:
 
     def _idle(self, heard: _Heard) -> None:
         idle: Idle = heard.form.idle(heard.event)
-        event = Progress(id=idle.id, run_id=idle.run_id, timestamp=idle.at, duration_ms=Durations())
+        told = {"id": idle.id, "runId": idle.run_id, "timestamp": idle.at, "durationMs": {}}
+        try:
+            event = decode(msgspec.json.encode(told))
+        except Broken as broken:
+            self.store.bad(broken.reason)
+            return
         self._meet(event)
         self.store.add(event, 0)
 
