@@ -81,7 +81,7 @@ def batches_of(work: Work) -> list[Inside]:
 
 
 class Kinds:
-    """What stages are for, where other batches of their query tell it; of one origin: each names them in its own way."""
+    """What stages are for, where other batches of their query tell it; of one origin: each has its own names."""
 
     def __init__(self) -> None:
         self._streams: set[str | None] = set()
