@@ -21,6 +21,7 @@ from advisor.batches import (
     SIGHTINGS,
     Batches,
     Broken,
+    Columns,
     Place,
     Reading,
     build,
@@ -334,3 +335,23 @@ def test_places() -> None:
     assert found["file"].to_pylist() == ["a.log", "b.log", "b.log"]
     assert found["offset"].to_pylist() == [5, 7, 9]
     assert found["log"].to_pylist() == ["a", "b", "b"]
+
+
+def test_columns_know_which_names_they_lack() -> None:
+    asked: list[str] = []
+
+    def make(name: str) -> np.ndarray:
+        asked.append(name)
+        return {"rows": np.arange(3.0)}[name]
+
+    columns = Columns(3, make)
+    assert ["rows" in columns, "jobs" in columns] * 2 == [True, False] * 2
+    assert "jobs" not in columns
+    assert asked == ["rows", "jobs"]
+
+
+@pytest.mark.parametrize("kept", [[], [0, 1, 2, 3], [1, 2, 3], [1], [0, 2]])
+def test_the_rows_that_are_kept_come_in_order_wherever_they_lie(kept: list[int]) -> None:
+    columns = Columns(4, {"rows": np.arange(4.0)}.__getitem__)
+    found = columns.where(np.isin(np.arange(4), kept))
+    assert (len(found), found["rows"].tolist()) == (len(kept), [float(at) for at in kept])

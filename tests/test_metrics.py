@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from advisor.catalogue import load
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
 from advisor.metrics.budget import budget
-from advisor.metrics.latency import mixture_quantiles
+from advisor.metrics.latency import mixture_medians, mixture_quantiles
 from advisor.metrics.limits import keeps_up
 from advisor.metrics.words import in_words, number
 from advisor.window import Window, run_window
@@ -393,6 +393,13 @@ def test_mixture_quantiles_lie_in_order_and_within(parts: list[tuple[float, floa
     assert start.min() - 0.1 <= low <= high <= (start + width).max() + 0.1
 
 
+def test_the_medians_of_several_mixtures_are_those_of_each() -> None:
+    start, width, weight = np.array([[0.0, 40.0, 10.0], [5.0, 5.0, 90.0]]), np.full((2, 3), 20.0), np.array([1.0, 2, 3])
+    each = [mixture_quantiles(begin, long, weight, (0.5,))[0] for begin, long in zip(start, width, strict=True)]
+    assert mixture_medians(start, width, weight) == each
+    assert mixture_medians(start[0], width[0], weight) == each[:1]
+
+
 ONE_AFTER_THE_OTHER = [
     ((28, 30), 102, 73),
     ((29, 34), 118, 87),
@@ -445,7 +452,7 @@ def test_missing_batches_are_counted() -> None:
 def test_every_metric_gives_a_number_or_a_reason_for_any_window() -> None:
     for made in (window([VENDOR]), window([_counting(4)] * 40, task_slots=2), window([])):
         for name, shown in statistics(made, METRICS).items():
-            assert shown.get("missing") or "unit" in shown, name
+            assert shown.missing or shown.unit, name
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.name)
