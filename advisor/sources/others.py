@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from advisor.metrics.words import milliseconds, number
+from advisor.redaction import redact
 from advisor.sources.formats.gauges import of_the_last_trigger
 from advisor.sources.paced import overdue
 from advisor.sources.pieces import at_work
@@ -31,6 +32,12 @@ _REAL_TIME: Final = re.compile(r"""["']?(e2eLatencyMs|processingLatencyMs)["']?\
 _PERCENTILE: Final = re.compile(r"""["']?P(50|99)["']?\s*[:=]\s*(\d{1,9}(?:\.\d{1,3})?)""")
 _IDLE: Final = re.compile(r"Streaming query has been idle and waiting for new data more than (\d{1,15}) ms")
 _DIED: Final = "terminated with error"
+_FRAME: Final = re.compile(r"\n[ \t]+at org\.apache\.spark\.sql\.execution\.streaming\.\w{0,60}Execution\b")
+_OF_A_TRACE: Final = re.compile(r"[ \t]*(?:at |\.\.\. )|[ \t]*$")
+_ERROR: Final = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.){1,12}[\w$]+(?:Exception|Error)\b")
+_SHOWN: Final = 200
+_FRAMES: Final = 16 << 10
+"""Bytes of a trace above the frame of the query."""
 _WAITING: Final[dict[str, Callable[[int], str]]] = {
     "numFilesOutstanding": lambda count: f"{count:,} file{'s' * (count != 1)}",
     "numBytesOutstanding": lambda size: number(size, "bytes"),
@@ -72,6 +79,7 @@ def kind(text: str) -> str | None:
         or what_status_says(text)
         or named_error(text)
         or _idle(text)
+        or _trace(text)
         or of_the_last_trigger(text)
         or state_figures(text)
         or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
@@ -88,6 +96,17 @@ def _idle(text: str) -> str | None:
         f"{lines} that the query is idle: for more than {milliseconds(max(waits))} no new data came, and no batch ran; "
         "that is no slow query, and nothing is told of its batches"
     )
+
+
+def _trace(text: str) -> str | None:
+    """The error above the frames of a streaming query that stand in a trace by themselves."""
+    frame = _FRAME.search(text)
+    lines = text[max(0, frame.start() - _FRAMES) : frame.start()].splitlines() if frame else []
+    error = next((line.strip() for line in reversed(lines) if not _OF_A_TRACE.match(line)), "")
+    if not _ERROR.match(error):
+        return None
+    words = redact(error[:_SHOWN]).rstrip(": ")
+    return f"this is an error that a streaming query met, none that the advisor knows: {words}"
 
 
 def _waiting(text: str) -> str | None:

@@ -54,7 +54,7 @@ def version(run: QueryEntry | ComparedRun) -> str:
     if isinstance(run, ComparedRun):
         return f"Spark {run.spark_between or 'version unknown'}"
     bounds = version_in_words(run.value("spark_version_at_least"), run.value("spark_version_below"))
-    on = " (Databricks)" if bounds and run.value("platform") == "databricks" else ""
+    on = " (Databricks)" if run.value("platform") == "databricks" else ""
     return f"Spark {bounds or 'version unknown'}{on}"
 
 

@@ -308,3 +308,10 @@ def test_rates_of_sparks_page_tell_the_rows() -> None:
 def test_rates_of_two_records_are_nobodys() -> None:
     rows = scanned((PAGE + PAGE).encode()).table.to_pylist()
     assert [(row["input_rows"], row["input_rows_per_second"]) for row in rows] == [(None, None)] * 2
+
+
+@pytest.mark.parametrize(("opens", "closes"), [('String text = "', '";'), ('let text = r#"', '"#;'), ("text = '", "'")])
+def test_a_record_in_one_string_of_a_program_is_read(opens: str, closes: str) -> None:
+    escaped = TEXT.replace('"', '\\"').replace("\n", "\\n")
+    found = scanned(f"{opens}{escaped}{closes}\n".encode())
+    assert found.table["batch_id"].to_pylist() == [11]

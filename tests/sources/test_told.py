@@ -248,6 +248,12 @@ def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> No
             "DEBUG StreamExecution: triggerExecution took 9 ms",
             "2 triggers without a batch took 7 ms to 9 ms",
         ),
+        (
+            "com.shop.LedgerException: gave up after 4 tries: \n\tat com.shop.Ledger.get(Ledger.scala:61)\n"
+            "\tat scala.Option.getOrElse(Option.scala:121)\n"
+            "\tat org.apache.spark.sql.execution.streaming.MicroBatchExecution.run(MicroBatchExecution.scala:345)\n",
+            "an error that a streaming query met, none that the advisor knows: com.shop.LedgerException: gave up",
+        ),
         ("-----\nBatch: 4\n------\n+---+\n|key|\n", "console sink"),
         ("== Physical Plan ==\nWriteToDataSourceV2", "a plan"),
         ('df.writeStream.format("kafka").start()  # why is it slow?', "code of a query"),

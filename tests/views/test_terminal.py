@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import copy
+import json
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 import pytest
 from rich.cells import cell_len
 
+import advisor
 from advisor import contract
 from advisor import vocabulary as words
 from advisor.views.terminal import report_as_text
+from tests.made import event
 from tests.views.reports import dead, healthy, plain_report, report, slow
 
 Golden = Callable[[str, str], None]
@@ -151,3 +155,10 @@ def test_what_the_report_does_not_know_is_not_an_error() -> None:
     query |= dict.fromkeys(("changed", "name", "spark_version", "best_step")) | {"findings": []}
     page = report_as_text(report(query))
     assert "Spark version unknown" in page and "query 77e0a8ac" in page
+
+
+def test_databricks_is_named_where_no_version_is_known(tmp_path: Path) -> None:
+    idle = event(4, 10_000, 10_000, {"triggerExecution": 3, "latestOffset": 2})
+    idle |= {"numInputRows": 0, "sources": [{"description": "CloudFilesSource[abfss://a@b/in]"}]}
+    (tmp_path / "idle.json").write_text(json.dumps(idle), encoding="utf-8")
+    assert "Spark version unknown (Databricks)" in report_as_text(advisor.analyze(tmp_path / "idle.json").typed)

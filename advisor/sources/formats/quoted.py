@@ -8,7 +8,7 @@ from typing import NamedTuple
 from advisor.sources.harvest import Buffer
 
 _QUOTED = re.compile(
-    rb"""^(?:[^"\n]{0,80}?"(?P<double>(?:[^"\\]|\\.)*)"|[^'"\n]{0,80}?'(?P<single>(?:[^'\\]|\\.)*)')[\s+;,)\\]*$"""
+    rb"""^(?:[^"\n]{0,80}?"(?P<double>(?:[^"\\]|\\.)*)"|[^'"\n]{0,80}?'(?P<single>(?:[^'\\]|\\.)*)')[\s+;,)\\#]*$"""
 )
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _MEANT = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}

@@ -188,7 +188,7 @@ ERRORS: Final = (
     ),
     KnownError(
         r"CONCURRENT_STREAM_LOG_UPDATE|Multiple streaming jobs detected for"
-        r"|Multiple\s+streaming\s+queries\s+are\s+concurrently\s+using"
+        r"|Multiple\s+streaming\s+queries\s+are\s+concurrently\s+using(?:\s+\S+)?"
         r"|as another query with same id is already active|\[CONCURRENT_QUERY\]",
         "Two queries use one checkpoint at the same time.",
         "Stop the other query, and give each query a checkpoint of its own",
