@@ -36,7 +36,7 @@ _MORE: Final = re.compile(
     rf"(?i)^[ ]?[,;/][ ]?(?:and[ ])?(?:p50|p95|p99|median|avg|average|mean|max)\b{_ABOUT}{_LENGTH}"
 )
 _RANGE: Final = re.compile(r"(?i)(\d[\d.]*)[ ]?([a-z]*?)[ ]?(?:-|–|to|and)[ ]?(\d[\d.]*[ -]?[a-z]+)$")
-_LITERALS: Final = re.compile(r"""(?<!\\)(["'])[ \t]*\+?[ \t]*\n[ \t]*\+?[ \t]*(?:[frb]{1,2})?\1""")
+_LITERALS: Final = re.compile(r"""(?<!\\)(["'])[ \t]{0,9}\+?[ \t]{0,9}\n[ \t]{0,80}\+?[ \t]{0,9}(?:[frb]{1,2})?\1""")
 """Where a text in a program's lines goes on from one string to the next."""
 _SEEN: Final = re.compile(r"(?i)\b(?:was|were|has been|have been)[ ](?=(?:observed|measured|seen)\b)")
 """Of what was measured, which is told in the past, the rest counts for now."""

@@ -214,7 +214,7 @@ ERRORS: Final = (
         "# a clean-up rule on the storage? two queries on one checkpoint? Without the file: a new checkpoint",
     ),
     KnownError(
-        r"BATCH_METADATA_NOT_FOUND|\S{0,300}/sources/\d{1,9}/\d{1,18} doesn'?t exist",
+        r"BATCH_METADATA_NOT_FOUND|(?<!\S)\S{0,300}/sources/\d{1,9}/\d{1,18} doesn'?t exist",
         "A file of the sink's or source's own log of batches is missing: it was deleted, or its batch was used up by a "
         "state repartition.",
         "Restore the file that the error names, and find out what deleted it",
