@@ -17,6 +17,7 @@ from advisor.cluster.inside import refuse_by_jvm
 from advisor.cluster.jobs import SETTINGS, Jobs, Progressed, families
 from advisor.cluster.judging import Shape, T
 from advisor.cluster.jvm import read_by_jvm
+from advisor.cluster.looking import kinds
 from advisor.cluster.planning import outcome, planned
 from advisor.cluster.rows import Row
 from advisor.cluster.saving import Saved, Table, changed, seen
@@ -27,6 +28,7 @@ from advisor.errors import InputError
 from advisor.metrics import METRICS
 from advisor.report import Asked
 from advisor.report.absent import Span, whole
+from advisor.sources.containers import all_of
 from advisor.sources.files import nothing_found
 from advisor.sources.paths import Input
 
@@ -172,7 +174,8 @@ class _Hearing:
         reading = _counts(rows, self._given.inputs, summaries)
         named = any(_names_a_run(note) for _, note in told)
         if not (reading.events or reading.broken or reading.overruns or named):
-            raise InputError(*nothing_found(self._paths, reading))
+            they_are = all_of(kinds([one.path for one in self._given.inputs]))
+            raise InputError(*nothing_found(self._paths, reading, *they_are))
         by_jvm = sum(len(log.files) for log in self._given.by_jvm)
         if not summaries and not told:
             return Judged(reading, [], by_jvm)

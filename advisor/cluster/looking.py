@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from advisor.cluster.units import Look
 from advisor.errors import InputError
+from advisor.sources import containers
 from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
 from advisor.sources.formats import HEAD, driverlog, format_of, loose
 from advisor.sources.places import Place, opened
 
 _STEP = 4 << 20
 _OVERLAP = 4096
+_FEW = 50
+"""Files whose beginnings the driver reads by itself."""
 
 
 def look(path: str, start: int, end: int) -> Look:
@@ -25,13 +30,30 @@ def look(path: str, start: int, end: int) -> Look:
         return Look(unreadable=True)
 
 
+def kinds(paths: Sequence[str]) -> list[str | None]:
+    """What files are that can be no logs, None for one that may be one; of many files nothing is asked."""
+    return [_container(path) for path in paths] if len(paths) <= _FEW else []
+
+
+def _container(path: str) -> str | None:
+    try:
+        with opened(path) as place:
+            return containers.container(_first(place)[: containers.HEAD])
+    except (OSError, InputError):
+        return None
+
+
 def _packed(place: Place) -> Look:
     """A compressed event log is known by its first decompressed bytes."""
+    return Look(format_of(_first(place)[:HEAD]).name, packed=True)
+
+
+def _first(place: Place) -> bytes:
+    """The first decompressed bytes."""
     try:
-        first = next(blocks(Source(_InOrder(place))), b"")
+        return next(blocks(Source(_InOrder(place))), b"")
     except Torn:
-        first = b""
-    return Look(format_of(first[:HEAD]).name, packed=True)
+        return b""
 
 
 class _InOrder:

@@ -20,6 +20,7 @@ from advisor.facts.sighting import Sighting
 from advisor.progress import UNNAMED
 from advisor.report.falling import PROGRESS_NEEDS_INFO
 from advisor.sources.codecs import Torn
+from advisor.sources.containers import all_of
 from advisor.sources.harvest import Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.others import CONTINUOUS, OF_CONTINUOUS
@@ -64,7 +65,7 @@ def read(
                 memories.pop(one.log, None)
         reading = with_told(parts.reading(), parts.told)
     if not (reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings)):
-        raise InputError(*nothing_found(paths, reading, parts.kind))
+        raise InputError(*nothing_found(paths, reading, *parts.instead()))
     return reading
 
 
@@ -105,7 +106,8 @@ class _Parts:
         self._broken: list[Broken] = []
         self._overruns: list[Overrun] = []
         self.told: list[Sighting] = []
-        self.kind: str | None = None
+        self._kind: str | None = None
+        self._containers: list[str | None] = []
         self._files = 0
         self._bytes = 0
 
@@ -128,7 +130,8 @@ class _Parts:
         self._tell(scan.sightings)
         self._overruns += scan.harvest.overruns
         self.told += scan.told
-        self.kind = self.kind or scan.kind
+        self._kind = self._kind or scan.kind
+        self._containers.append(scan.container)
 
     def _tell(self, sightings: Iterable[Sighting]) -> None:
         """Take what a file told; as a table it needs a third of the memory."""
@@ -147,6 +150,11 @@ class _Parts:
             return resume
 
         return feed
+
+    def instead(self) -> tuple[str | None, str | None]:
+        """(what the files seem to be that hold nothing, what to give instead), as far as something shows it."""
+        says, give = all_of(self._containers)
+        return (says, give) if says else (self._kind, OF_CONTINUOUS if self._kind == CONTINUOUS else None)
 
     def reading(self) -> Reading:
         """All parts together."""
@@ -212,13 +220,16 @@ def _names_a_run(sightings: pa.Table) -> bool:
 
 
 def nothing_found(
-    paths: Sequence[str | os.PathLike[str]], reading: Reading, kind: str | None = None
+    paths: Sequence[str | os.PathLike[str]], reading: Reading, says: str | None = None, give: str | None = None
 ) -> tuple[str, str, str]:
-    """Place, finding and remedy of the error for paths that hold nothing; `kind`: what they seem to be instead."""
+    """Place, finding and remedy of the error for paths that hold nothing.
+
+    `says`: what they seem to be; `give`: what to give instead, where it is not as always.
+    """
     where = ", ".join(os.fspath(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
     files = "1 file" if reading.files == 1 else f"{reading.files} files"
-    found = f"no streaming progress in {files} ({reading.bytes:,} bytes){f': {kind}' if kind else ''}"
-    if kind == CONTINUOUS:
-        return where, found, OF_CONTINUOUS
+    found = f"no streaming progress in {files} ({reading.bytes:,} bytes){f': {says}' if says else ''}"
+    if give:
+        return where, found, give
     give = "give a driver log, an event log, or lines of progress JSON (query.lastProgress, not query.status)"
     return where, found, f"{give}. {PROGRESS_NEEDS_INFO}"

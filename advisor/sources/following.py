@@ -14,6 +14,7 @@ import pyarrow as pa
 from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading
 from advisor.errors import InputError, UsageError
 from advisor.facts.sighting import Sighting
+from advisor.sources import containers
 from advisor.sources.codecs import is_packed
 from advisor.sources.files import read, table_of
 from advisor.sources.formats import HEAD
@@ -105,9 +106,13 @@ class Following:
 def _followed(one: Input) -> _Plain | _Packed:
     try:
         with Path(one.path).open("rb") as file:
-            return _Packed(one) if is_packed(file.read(16)) else _Plain(one)
+            head = file.read(containers.HEAD)
     except OSError as error:
         raise InputError(one.path, error.strerror or type(error).__name__, "give files that can be read") from None
+    says, give = containers.all_of([containers.container(head)])
+    if says and give and one.named and not head.isascii():  # a log may begin with any letters
+        raise InputError(shown(one.path), says, give)
+    return _Packed(one) if is_packed(head[:16]) else _Plain(one)
 
 
 class _Plain:

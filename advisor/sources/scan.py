@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from advisor.batches import Chunks
 from advisor.facts.sighting import Sighting
+from advisor.sources import containers
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.formats.durations import alone
 from advisor.sources.formats.gauges import gauges
@@ -39,6 +40,8 @@ class Scan:
         self._log = log
         self._format: Format | None = None
         self.position = 0
+        self.container: str | None = None
+        """What the file is that can be no log, once its beginning was read."""
 
     @property
     def sightings(self) -> list[Sighting]:
@@ -62,6 +65,7 @@ class Scan:
         self.harvest.move(window)
         self.position = window.base + len(window.buffer)
         if self._format is None:
+            self.container = containers.container(bytes(window.buffer[: containers.HEAD]))
             self._format = format_of(bytes(window.buffer[:HEAD]))
             self._reader = self._format.reader()
         resume = self._reader(window, self.harvest)

@@ -1,0 +1,112 @@
+"""Files that can be no logs: what is said of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import pickle
+import random
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import advisor
+from advisor.cli import main
+from advisor.errors import InputError
+from advisor.sources import files
+from advisor.sources.following import Following
+from tests.sources.variants import log
+
+NOISE = random.Random(7).randbytes(3000)
+
+
+def zipped(**members: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in members.items():
+            archive.writestr(name, raw)
+    return made.getvalue()
+
+
+def tarred(raw: bytes) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        member = tarfile.TarInfo("driver.log.gz")
+        member.size = len(raw)
+        archive.addfile(member, io.BytesIO(raw))
+    return made.getvalue()
+
+
+KINDS = {
+    "zip": (zipped(**{"driver.log": log()}), "this is a zip archive; unpack it, and give the log in it"),
+    "tar": (tarred(gzip.compress(log())), "this is a tar archive; unpack it, and give the log in it"),
+    "tgz": (gzip.compress(tarred(gzip.compress(log()))), "this is a tar archive; unpack it, and give the log in it"),
+    "7z": (b"7z\xbc\xaf\x27\x1c" + NOISE, "this is a 7z archive; unpack it, and give the log in it"),
+    "xz": (lzma.compress(log()), "this is an xz file; unpack it, and give the log in it"),
+    "snappy": (b"\x82SNAPPY\0" + NOISE, "write event logs with spark.eventLog.compression.codec=zstd"),
+    "xlsx": (zipped(**{"[Content_Types].xml": b"<x/>", "xl/a.xml": b""}), "save it as text or as CSV, and give that"),
+    "pdf": (b"%PDF-1.7\n" + NOISE, "this is a PDF file; copy its text into a file, and give that"),
+    "png": (b"\x89PNG\r\n\x1a\n" + NOISE, "this is an image; copy the text from where the image was taken"),
+    "parquet": (b"PAR1" + NOISE, "this is a Parquet file; tables are not read: give the logs that they were made of"),
+    "sqlite": (b"SQLite format 3\0" + NOISE, "this is an SQLite database; tables are not read"),
+    "pickle": (pickle.dumps({"id": 1}), "this is a pickle; write what it holds as JSON lines, and give that"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_can_be_no_log_is_told_with_what_to_do(name: str, tmp_path: Path) -> None:
+    raw, says = KINDS[name]
+    (tmp_path / "made").write_bytes(raw)
+    for sightings in (True, False):
+        with pytest.raises(InputError) as said:
+            files.read([tmp_path / "made"], sightings=sightings)
+        assert says in str(said.value)
+        assert "query.lastProgress" not in str(said.value)
+
+
+def test_of_several_files_the_first_is_told(tmp_path: Path) -> None:
+    for name in ("a.parquet", "b.parquet"):
+        (tmp_path / name).write_bytes(KINDS["parquet"][0])
+    with pytest.raises(InputError, match=r"in 2 files \([\d,]+ bytes\): the first of them is a Parquet file"):
+        files.read([tmp_path])
+    (tmp_path / "driver.log").write_text("nothing\n")
+    with pytest.raises(InputError, match=r"in 3 files \([\d,]+ bytes\); give a driver log"):
+        files.read([tmp_path])
+
+
+def test_a_log_that_lies_as_it_is_in_an_archive_is_read(tmp_path: Path) -> None:
+    (tmp_path / "logs.tar").write_bytes(tarred(log()))
+    assert files.read([tmp_path / "logs.tar"]).events == 3
+
+
+@pytest.mark.parametrize("begins", [b"ORC reader begins\n", b"MZ: ", b"GIF89\n", b"%PDF-is no mark here\n"])
+def test_a_log_may_begin_with_any_letters(begins: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "driver.log"
+    path.write_bytes(begins + log())
+    assert files.read([path]).events == 3
+    following = Following([str(path)])
+    assert following.poll()
+    following.close()
+
+
+@pytest.mark.parametrize("command", ["analyze", "compare", "watch"])
+def test_each_command_says_it_in_a_line(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "logs.zip"
+    path.write_bytes(KINDS["zip"][0])
+    result = CliRunner().invoke(main, [command, str(path)])
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert "this is a zip archive; unpack it, and give the log in it" in result.stderr
+
+
+def test_an_archive_among_logs_that_are_watched_disturbs_nobody(tmp_path: Path) -> None:
+    (tmp_path / "logs.zip").write_bytes(KINDS["zip"][0])
+    (tmp_path / "driver.log").write_bytes(log())
+    following = Following([str(tmp_path)])
+    assert following.poll()
+    assert following.reading().events == 3
+    following.close()
+    assert advisor.analyze(tmp_path).typed.input.events == 3
