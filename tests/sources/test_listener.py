@@ -12,16 +12,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
+from advisor.catalogue import load
 from advisor.redaction import REDACTED
+from advisor.report import assemble
 from advisor.sources import files
 from advisor.sources.listener import recorder as recorder_module
+from advisor.sources.listener import session as session_module
 from advisor.sources.listener import worker as worker_module
 from advisor.sources.listener.events import OfJava, recent
 from advisor.sources.listener.execution import exchanges, of_start, separated, trigger
 from advisor.sources.listener.history import History
 from advisor.sources.listener.java import JavaListener
+from advisor.sources.listener.session import Connect, answered
 from advisor.sources.listener.store import CHUNK, RUNS_KEPT
 from advisor.sources.listener.worker import Worker
 from tests.sources.sessions import QUERY, RUN, Made, batch, ended, idle, recorder, started, tell
@@ -270,6 +275,18 @@ def test_an_event_that_is_none_is_a_broken_record() -> None:
     assert len(reading.broken) == 1
 
 
+@pytest.mark.parametrize("odd", [None, 7, {}, "yesterday", ["x"], float("nan"), 10**30])
+def test_an_odd_start_or_wait_costs_no_batch(odd: Any) -> None:
+    listening = recorder()
+    start, wait = started(), idle()
+    start.timestamp = start.name = wait.timestamp = odd
+    tell(listening, ("started", start), ("progress", batch(0)), ("idle", wait), ("progress", batch(1)))
+    reading = listening.reading()
+    assert reading.batches.filter(pc.invert(reading.batches["idle"]))["batch_id"].to_pylist() == [0, 1]
+    assert assemble(reading, load()).typed.queries[0].batches == 2
+    assert not listening.problems
+
+
 def test_how_a_run_ended_is_a_fact_without_credentials() -> None:
     listening = recorder()
     error = (
@@ -326,6 +343,11 @@ def test_of_a_crash_at_most_the_last_line_is_lost(tmp_path: Path) -> None:
     whole = history.path.read_bytes()
     history.path.write_bytes(whole[:-40])
     assert files.read([str(tmp_path)]).batches["batch_id"].to_pylist() == [0, 1, 2, 3]
+    for left in (40, 300):  # with its durations, and before them
+        history.path.write_bytes(b"\n".join(whole.split(b"\n")[:4]) + b"\n" + whole.split(b"\n")[4][:-left])
+        reading = files.read([str(tmp_path)])
+        assert reading.batches["batch_id"].to_pylist()[:4] == [0, 1, 2, 3]
+        assert [one.line for one in reading.broken] == [5], "what is lost is told"
 
 
 def test_a_history_that_cannot_be_written_disturbs_nothing(tmp_path: Path) -> None:
@@ -504,3 +526,48 @@ def test_the_limit_of_kafkas_source_is_read_from_the_plan_and_nothing_else_of_it
     ]  # fmt: skip
     other = row.format("rate-micro-batch", "", 500)
     assert "max_offsets_per_trigger" not in {told[0] for told in of_start(execution(other))}
+
+
+def test_a_connect_server_that_does_not_answer_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "ANSWER_SECONDS", 0.01)
+    comes, lock = threading.Event(), threading.Lock()
+
+    class Streams:
+        _sqlb = SimpleNamespace(_lock=lock, _listener_bus=[], _execution_thread=None)
+
+        @property
+        def active(self) -> list[Any]:
+            assert comes.wait(SECONDS)
+            return []
+
+    session = Connect(SimpleNamespace(session_id="made", streams=Streams()))
+    with lock, pytest.raises(TimeoutError, match="does not answer within 0 s"):
+        session.remove(object())
+    with pytest.raises(TimeoutError):
+        session.active()
+    comes.set()
+    monkeypatch.setattr(session_module, "ANSWER_SECONDS", SECONDS)
+    assert session.active() == []
+
+
+def test_what_goes_wrong_while_a_server_is_asked_reaches_who_asks() -> None:
+    def ask() -> None:
+        raise ConnectionError("gone")
+
+    with pytest.raises(ConnectionError, match="gone"):
+        answered(ask)
+
+
+def test_a_damaged_id_of_a_run_is_no_run_that_goes_on() -> None:
+    listening = recorder(Made(running={RUN: []}))
+    other = "33333333-2222-2222-2222-222222222222"
+    tell(listening, ("started", started()), ("progress", batch(0)), ("progress", batch(1, other)))
+    assert len(listening.reading().batches) == 2
+    assert set(listening.store.live()) == {RUN}
+    tell(listening, ("progress", batch(2, other)))
+    listening.reading()
+    assert set(listening.store.live()) == {RUN, other}, "a run of another session, whose start was not heard"
+    for run_id in (RUN, other):
+        tell(listening, ("ended", ended(run_id=run_id)))
+    listening.stop(SECONDS)
+    assert not listening.store.live()

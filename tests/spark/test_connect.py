@@ -111,3 +111,36 @@ def test_a_listener_that_a_broken_stream_of_events_lost_comes_back(remote: Any, 
         problems = advisor.overhead()["problems"]
         query.stop()
     assert [each["problem"] for each in problems] == ["the stream of events broke, the listener was added again"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_another_listener_that_exits_costs_this_one_no_events(remote: Any, tmp_path: Path) -> None:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    class Exits(StreamingQueryListener):
+        def __init__(self) -> None:
+            self.heard = threading.Event()
+            self.tired = True
+
+        def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+            if self.tired:
+                self.tired = False
+                raise SystemExit(2)
+            self.heard.set()
+
+        def onQueryStarted(self, event: Any) -> None: ...  # noqa: N802
+        def onQueryIdle(self, event: Any) -> None: ...  # noqa: N802
+        def onQueryTerminated(self, event: Any) -> None: ...  # noqa: N802
+
+    exits = Exits()
+    with attach(remote) as advisor:
+        query = writer(rows(remote), "exits", tmp_path).start()
+        heard = Heard(advisor)
+        heard.batches(query, 1)
+        remote.streams.addListener(exits)
+        assert exits.heard.wait(SECONDS), "the other one, too, is there again"
+        heard.batches(query, len(advisor.progress()) + 1)
+        problems = [each["problem"] for each in advisor.overhead()["problems"]]
+        query.stop()
+        remote.streams.removeListener(exits)
+    assert problems == ["the stream of events broke, the listener was added again"]

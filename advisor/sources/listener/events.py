@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Started(NamedTuple):
-    """A run began; `at` is ISO 8601."""
+    """A run began; `at` is ISO 8601, nothing where no text came."""
 
     id: str
     run_id: str
@@ -16,11 +16,11 @@ class Started(NamedTuple):
 
 
 class Idle(NamedTuple):
-    """A query waits for data; `at` is ISO 8601."""
+    """A query waits for data; `at` should be ISO 8601, and is whatever came."""
 
     id: str
     run_id: str
-    at: str
+    at: Any
 
 
 class Ended(NamedTuple):
@@ -48,7 +48,7 @@ class OfJava:
 
     def started(self, event: Any) -> Started:
         """The query, its run, its name or None, and when it started."""
-        return Started(*_ids_of_java(event), event.name(), event.timestamp())
+        return Started(*_ids_of_java(event), _text(event.name()), _text(event.timestamp()) or "")
 
     def progress(self, event: Any) -> bytes:
         """The event as JSON, two round trips."""
@@ -70,7 +70,7 @@ class OfPython:
 
     def started(self, event: Any) -> Started:
         """The query, its run, its name or None, and when it started."""
-        return Started(str(event.id), str(event.runId), event.name, event.timestamp)
+        return Started(str(event.id), str(event.runId), _text(event.name), _text(event.timestamp) or "")
 
     def progress(self, event: Any) -> bytes:
         """The event as JSON."""
@@ -90,6 +90,11 @@ def recent(progress: Any) -> bytes:
     """One entry of `recentProgress` as JSON: a plain dict before 4.0, an object that knows its JSON since."""
     text: str = json.dumps(progress) if type(progress) is dict else progress.json
     return text.encode()
+
+
+def _text(thing: Any) -> str | None:
+    """A text as it is; of anything else nothing, which a client may be sent, too."""
+    return thing if isinstance(thing, str) else None
 
 
 def _ids_of_java(event: Any) -> tuple[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from queue import Empty, Queue
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from advisor.errors import UsageError
 from advisor.facts import from_confs
@@ -12,8 +14,11 @@ from advisor.sources.listener.events import recent
 from advisor.sources.listener.execution import of_batch, of_start, separated, slots
 
 LEAVING_SECONDS: Final = 30.0
+ANSWER_SECONDS: Final = 60.0
+"""How long a server of Spark Connect is waited for: of one that is gone PySpark asks again for ten minutes."""
 
 Told = tuple[str, Any, str]
+_T = TypeVar("_T")
 
 
 class Session(Protocol):
@@ -135,8 +140,20 @@ class Connect:
         return bool(self._spark.is_stopped)
 
     def add(self, listener: Any) -> None:
-        """Register a listener."""
-        self._spark.streams.addListener(listener)
+        """Register a listener; after a dead thread of events, those again that it leaves without any."""
+        answered(lambda: self._add(listener))
+
+    def _add(self, listener: Any) -> None:
+        """This one first: what kills the thread in another one does so behind it."""
+        bus = self._spark.streams._sqlb
+        left: list[Any] = []
+        if _is_dead(bus):
+            with bus._lock:
+                left, bus._listener_bus[:] = [one for one in bus._listener_bus if one is not listener], []
+                bus._execution_thread = None
+            self._tell_server()
+        for one in (listener, *left):
+            self._spark.streams.addListener(one)
 
     def remove(self, listener: Any) -> None:
         """Take it away again.
@@ -144,6 +161,9 @@ class Connect:
         Not by PySpark's removeListener: for the last listener that waits, with a lock in hand, for the thread of events
         to end, which waits for the same lock as soon as one more event comes (4.0 to 4.3).
         """
+        answered(lambda: self._remove(listener))
+
+    def _remove(self, listener: Any) -> None:
         bus = self._spark.streams._sqlb
         with bus._lock:
             there = listener in bus._listener_bus
@@ -152,24 +172,30 @@ class Connect:
         if there and events is not None:
             self._end(bus, events)
 
-    def _end(self, bus: Any, events: Any) -> None:
+    def _tell_server(self) -> None:
+        """Ask the server to send no more events."""
         from pyspark.sql.connect import proto  # noqa: PLC0415 - needs gRPC
 
         command = proto.Command()
         command.streaming_query_listener_bus_command.remove_listener_bus_listener = True
         self._spark.client.execute_command(command)
+
+    def _end(self, bus: Any, events: Any) -> None:
+        self._tell_server()
         events.join(LEAVING_SECONDS)
         with bus._lock:
             if bus._execution_thread is events:
                 bus._execution_thread = None
 
     def lost(self, listener: Any) -> bool:
-        """Whether a broken stream of events has cost the client its listeners."""
-        return listener not in self._spark.streams._sqlb._listener_bus
+        """Whether a broken stream has cost the client its listeners, or sys.exit() in one of them all events."""
+        bus = self._spark.streams._sqlb
+        return listener not in bus._listener_bus or _is_dead(bus)
 
     def active(self) -> list[tuple[str, str, str | None]]:
         """(id, run id, name) of each query of this session."""
-        return [(str(query.id), str(query.runId), query.name) for query in self._spark.streams.active]
+        running = answered(lambda: list(self._spark.streams.active))
+        return [(str(query.id), str(query.runId), query.name) for query in running]
 
     def recent(self, run_id: str) -> list[bytes]:
         """Its recent progress."""
@@ -187,6 +213,31 @@ class Connect:
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
         """Nothing: a client does not see what the checkpoint pins."""
         return []
+
+
+def answered(ask: Callable[[], _T]) -> _T:
+    """What `ask` gives; TimeoutError after ANSWER_SECONDS: it goes on then, on a thread that holds up nobody."""
+    told: Queue[tuple[bool, Any]] = Queue()
+
+    def run() -> None:
+        try:
+            told.put((True, ask()))
+        except BaseException as error:  # it belongs to who asks
+            told.put((False, error))
+
+    threading.Thread(target=run, name="latency-advisor-asks", daemon=True).start()
+    try:
+        given, found = told.get(timeout=ANSWER_SECONDS)
+    except Empty:
+        raise TimeoutError(f"the server of Spark Connect does not answer within {ANSWER_SECONDS:.0f} s") from None
+    if not given:
+        raise found
+    return cast(_T, found)
+
+
+def _is_dead(bus: Any) -> bool:
+    """Whether the thread that brings events to a client's listeners has ended, and left them where they are."""
+    return bool(bus._listener_bus) and bus._execution_thread is not None and not bus._execution_thread.is_alive()
 
 
 def is_connect(spark: Any) -> bool:
