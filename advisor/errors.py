@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -12,6 +13,8 @@ TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
 
 
 _LONGEST_NAME = 100
+_FILE = re.compile(r"/|\.(?:gz|html|jsonl?|log|md|txt|ya?ml|zip|zst)$")
+"""What shows that a place is a file."""
 _FEW = 3
 
 
@@ -26,12 +29,13 @@ class AdvisorError(Exception):
 
     def __str__(self) -> str:
         """One line, or several where several things are wrong: `place: found; would_do`, without credentials."""
-        from advisor.redaction import hide  # noqa: PLC0415 - a tenth of a second that --help does not pay
+        from advisor.redaction import hide_lines  # noqa: PLC0415 - a tenth of a second that --help does not pay
 
         said = f"{self.found}; {self.would_do}" if self.would_do else self.found
-        if "/" in self.place:  # by itself: the name of a file may read like that of a credential, and swallow the words
-            return "\n".join(map(hide, f"{self.place}\n{said}".split("\n"))).replace("\n", ": ", 1)
-        return "\n".join(map(hide, (f"{self.place}: {said}" if self.place else said).split("\n")))
+        place = " ".join(self.place.split("\n"))
+        if place.startswith("--") or _FILE.search(place):  # by itself: it may read like the name of a credential
+            return f"{hide_lines(place)}: {hide_lines(said)}"
+        return hide_lines(f"{place}: {said}" if place else said)
 
 
 class InputError(AdvisorError):

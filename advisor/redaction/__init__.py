@@ -23,11 +23,11 @@ __all__ = [
     "REDACTED",
     "clean",
     "hide",
+    "hide_lines",
     "is_secret_name",
     "redact",
     "redact_data",
     "redact_json",
-    "redact_lines",
     "redact_setting",
 ]
 
@@ -41,6 +41,11 @@ _INVISIBLE: Final = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e0fff]+|(?<=[^\\W_])[\ufe00-\ufe0f]+"
 )
 _FULL_WIDTH: Final = {0xFF01 + at: 0x21 + at for at in range(94) if chr(0x21 + at).isalnum()}
+_OPEN_END: Final = r"(?:[:=→：＝]|[-=]>)[ \t]*(?:[|>][-+]?[ \t]*|\\{0,7}[\"'({\[][ \t]*)?\r?"
+"""The end of a line whose value stands on the next one."""
+_KEY_OF_LINES: Final = r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?:[^-]|-(?!-{3,4} ?END))*(?:-{4,5} ?END [^\n]*)?"
+_LINES: Final = re.compile(rf"(?:[^\n]*{_OPEN_END}\n)*(?:[^\n]*{_KEY_OF_LINES}|[^\n]+)")
+"""Lines of a text that are looked at together."""
 _ESCAPE: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]"
 )
@@ -69,9 +74,12 @@ def _hidden(text: str) -> str:
     return text
 
 
-def redact_lines(text: str) -> str:
-    """Each line of `text` as `redact` gives it."""
-    return "\n".join(map(redact, text.splitlines()))
+def hide_lines(text: str) -> str:
+    """Each line of `text` by itself as `hide` gives it: what one holds swallows no other.
+
+    A credential may stand below the line that names it, as in YAML, and a private key is of many lines.
+    """
+    return _LINES.sub(lambda stretch: hide(stretch[0]), text)
 
 
 def redact_setting(name: str, value: str) -> str:
@@ -95,10 +103,16 @@ def _option(argument: Any) -> str:
     return argument.lstrip("-") if isinstance(argument, str) and argument.startswith("--") else ""
 
 
+_OF_WEB_KEY: Final = frozenset(("d", "dp", "dq", "k", "p", "q", "qi"))
+"""What is secret of a JSON web key, which has a `kty`."""
+
+
 def _over(outer: str, key: str, thing: dict[str, Any]) -> str:
     """The name that counts for what stands under `key`: that of the whole, or what a `name` beside a `value` says."""
     if is_secret_name(outer):
         return outer
+    if "kty" in thing and key in _OF_WEB_KEY:
+        return "private key"
     told = thing.get("name", thing.get("key")) if key == "value" else None
     return told if isinstance(told, str) else key
 

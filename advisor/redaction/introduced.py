@@ -13,16 +13,16 @@ _DRAWN: Final = (
     rf"(?=(?:(?![A-Z]){_CHARACTER}){{0,100}}[A-Z])(?!/){_CHARACTER}{{8,}}"
 )
 _SECRET: Final = (
-    r"pass(?:w(?:or)?[dt]|phrase)|\bpwd?|secret(?:[ ._-]?key)?|token|(?:a(?:pi|ccess|ccount)|encryption)[ ._-]?key"
+    r"pass(?:w(?:or)?[dt]|\s?phrase)|\bpwd?|secret(?:[ ._-]?key)?|token|(?:a(?:pi|ccess|ccount)|encryption)[ ._-]?key"
 )
 # What may stand between such a word and its credential: " for me is ", " ~ ", "', '".
 _BETWEEN: Final = (
-    r"(?:(?:\s(?:for|of)(?:\suser)?\s[^\s:]{1,60}(?=\sis\b|\swas\b|:))?(?:\s(?:is|was|provided))?:?\s{1,9}"
+    r"(?:(?:\s(?:for|of)(?:\s(?:key|user))?\s[^\s:]{1,60}(?=\sis\b|\swas\b|:))?(?:\s(?:is|was|provided))?:?\s{1,9}"
     r"|\s{0,9}(?:~>?|>>|<-|[|;])\s{0,9}|\\{0,7}[\"'],\s?(?=\\{0,7}[\"']))"
 )
 # Calls that take a credential as a later argument: new PasswordAuthentication("me", "...").
 _CALL: Final = (
-    r"Creds?|Credentials?|Password\w{0,20}Auth|BasicAuth|Plain(?:Text)?Auth|SaslPlain|AuthTokens|(?:get|create)Connection|\blogin"
+    r"Creds?|Credentials?|Password(?:\w{0,20}Auth|Token)|BasicAuth|Plain(?:Text)?Auth|SaslPlain|AuthTokens|(?:get|create)Connection|\blogin"
     r"|\bauthenticate|\bsecrets\.put"
 )
 _TEXT: Final = r"(?:\"(?:[^\"\\]|\\.){0,300}\"|'(?:[^'\\]|\\.){0,300}')"
@@ -55,11 +55,11 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("identified", r"((?:IDENTIFIED|(?i:(?:(?:create|alter)\s{1,3}user|\bto)\s{1,3}\S{1,100}\s{1,3}identified))"
                        r"(?:\s{1,3}(?i:with)\s{1,3}\w{1,60})?\s{1,3}(?i:by)(?:\s{1,3}(?i:password|values))?\s{1,3})"
                        rf"{NOT_YET}(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s;,]+)"),
-    rule(("cred", "auth", "saslplain", "connection(", "login", "secrets.put"),
+    rule(("cred", "auth", "passwordtoken", "saslplain", "connection(", "login", "secrets.put"),
          rf"((?i:{_CALL})\w{{0,30}}(?:\.\w{{1,30}})?\(\s?(?:{_ARGUMENT},\s?){{1,4}}?)"
          rf"(?:{_TEXT}(?:,\s?{_ARGUMENT})*|{_DRAWN})"),
     # netrc, spark-defaults.conf, a sentence, a list
-    rule(("passw", "passphrase", "secret", "token", "key", "pw"),
+    rule(("passw", "phrase", "secret", "token", "key", "pw"),
          rf"((?i:{_SECRET}){_BETWEEN}\\{{0,7}}[\"'\[(]?){_DRAWN}"),
     # a path in which the credential is the last part, an account and its password, a key of a database
     rule(("secret/", "password/", "token/"), rf"((?<![\w.-])(?i:secret|password|token)/){_DRAWN}"),
@@ -72,6 +72,11 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("with key", rf"((?i:\bwith\skey)\s{{1,3}}[\"']?){_DRAWN}"),
     rule("echo", rf"((?i:\becho)\s{{1,3}}[\"']?){NOT_YET}[^\s|\"']{{1,200}}"
                  r"(?=[\"']?\s?\|\s?(?:kinit|sudo -S|docker login))"),
+    # a session's key, and no object of Java's or id by which its events are found
+    rule("session", r"((?<![a-zA-Z0-9.])(?i:session(?:_?id)?)[\"']?\s?[=:]\s?[\"']?)"
+         rf"(?=[\w+/~-]{{8,200}}={{0,2}}(?![\w.@$+/=~-])){_DRAWN}"),
+    # the numbers of a JSON web key that are secret
+    rule("kty", rf"(\\{{0,7}}[\"'](?:d|dp|dq|k|p|q|qi)\\{{0,7}}[\"']\s?:\s?\\{{0,7}}[\"']){NOT_YET}[\w+/=-]{{8,}}"),
     rule("hook", rf"((?i:/web-?hooks?/)){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
 )  # fmt: skip

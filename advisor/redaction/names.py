@@ -11,7 +11,7 @@ from advisor.redaction.disguise import undisguised
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN: Final = re.compile(r"[\s_\-]+")
 _KEYS: Final = (
-    "access|account|api|auth|encryption|fernet|functions?|hmac|license|master|pass|private|session|shared|signing|ssh|storage"
+    "access|account|api|app|auth|cipher|encryption|fernet|functions?|hmac|license|master|pass|private|pvt|session|shared|signing|ssh|storage"
     "|subscription|symmetric"
 )
 # Spark's own pattern (spark.redaction.regex: secret, password, token, access key), and what it misses.
@@ -21,9 +21,10 @@ _WORDS: Final = re.compile(
     r"|samlresponse|connect\.sid|sasl\.?jaas|connection\.?string|signature|authorization|identified\.by"
     r"|auth\.user\.?info|webhook|jsessionid|phpsessid|requirepass|masterauth|userpwd"
     r"|kennwort|mot\.de\.passe|motdepasse|contrase[ñn]a|wachtwoord|lösenord|jelszó|пароль|密码|パスワード|비밀번호"
+    r"|adgangskode|lozinka|passord|salasana|κωδικός|סיסמה|密钥|口令"
 )
 _SEGMENTS: Final = re.compile(
-    r"(?:^|\.)(?:pass|pwd|psw|pw|otp|sas|sig|creds?|jwt|mdp|senha|parola|hasło|heslo|şifre)\d?(?:\.|$)"
+    r"(?:^|\.)(?:pass|pwd|psw|pw|otp|sas|sig|creds?|jwt|mdp|clave|senha|parola|hasło|heslo|şifre)\d?(?:\.|$)"
     r"|(?:^|\.)(?:auth|cookie|bearer|psk|[cx]srf|cv[cv]2?)$|(?:^|\.)(?:pin(?:code)?|puk)(?:\.?value)?$"
 )
 """Words that are too short to count inside a longer one or in a path."""
@@ -32,6 +33,7 @@ _STEMS: Final = (
     "jaas", "connect", "identified", "webhook", "sessid", "sessionid", "dockerconfig", "pin", "puk", "psk", "cvv",
     "cvc", "csrf", "xsrf", "assertion", "verifier", "saml", "kennwort", "mdp", "contrase", "senha", "parola",
     "wachtwoord", "lösenord", "jelszó", "hasło", "heslo", "şifre", "пароль", "密码", "パスワード", "비밀번호",
+    "adgangskode", "clave", "lozinka", "salasana", "κωδικός", "סיסמה", "密钥", "口令",
 )  # fmt: skip
 """In every name of a credential stands one of these."""
 _SPEAKS_OF_ONE: Final = re.compile(

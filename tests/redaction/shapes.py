@@ -152,6 +152,18 @@ NAMED: dict[str, str] = {
     "chinese": "密码：{}",
     "japanese": "パスワード: {}",
     "korean": "비밀번호: {}",
+    "spanish, other": "clave={}",
+    "finnish": "salasana: {}",
+    "norwegian": "passord={}",
+    "danish": "adgangskode: {}",
+    "croatian": "lozinka={}",
+    "greek": "κωδικός: {}",
+    "hebrew": "סיסמה: {}",
+    "chinese key": "密钥: {}",
+    "chinese word": "口令：{}",
+    "key of an application": "appKey={}",
+    "cipher key": "cipherKey: {}",
+    "bigquery": "jdbc:bigquery://h;OAuthPvtKey={}",
     "percent in the name": "https://h/x?pass%77ord={}&a=b",
     "percent, every letter": "%70%61%73%73%77%64={}",
     "percent twice in the name": "to%256Ben={}",
@@ -289,6 +301,8 @@ PLACED: dict[str, str] = {
     "putty": "PuTTY-User-Key-File-3: ssh-ed25519 Public-Lines: 1 AAAA Private-Lines: 1 AAAA{} Private-MAC: 12",
     "putty, its end": "Private-Lines: 2 {}aa bb",
     "ssh2": "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ---- P2/{} ---- END SSH2 ENCRYPTED PRIVATE KEY ----",
+    "web key": '{{"kty":"RSA","n":"0vx7","e":"AQAB","d":"{}"}}',
+    "web key, symmetric": r'{{\"kty\": \"oct\", \"k\": \"{}\"}}',
     "telegram bot": "https://api.telegram.org/bot1234567890:{}/sendMessage",
 }  # fmt: skip
 """Forms in which a credential is known by what stands around it."""
@@ -335,6 +349,13 @@ DRAWN: dict[str, str] = {
     "pwd": "pwd {}",
     "call": "options.withPassword({})",
     "call by key": "new Client().apiKey({})",
+    "session": "GET /orders?session={} failed",
+    "session in json": '{{"session": "{}"}}',
+    "session id": "sessionId={}",
+    "session of asp": "ASP.NET_SessionId={}",
+    "pass phrase": "pass phrase: {}",
+    "pass phrase of a key": "Passphrase for key server.pem: {}",
+    "token of a call": "UsernamePasswordToken(me, {})",
 }
 """Forms that also stand in prose: a credential is hidden where it looks drawn by chance, with digits and both cases."""
 
@@ -607,5 +628,9 @@ HARMLESS: list[str] = [
     "first pass result: 5 rows, pass 2: done",
     "cvc5 solver, pskip=5, csrf protection is on",
     "① ② ™ ½ ﬁle=5",
+    "enclave=5, mapKey=x, app keys are rotated",
+    "session=org.apache.spark.sql.SparkSession@4f2a9c31",
+    "session: 8c39b2f0-1d2e-4a5b-9c8d-7e6f5a4b3c2d, session=SparkSession, session = orders-2026",
+    '{"d":"Zq7xPw91Lk","k":"orders12Ab","p":"partition12A"}',
 ]  # fmt: skip
 """Texts that stay as they are."""

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from advisor.errors import InputError
 from advisor.redaction import (
     REDACTED,
     clean,
     hide,
+    hide_lines,
     is_secret_name,
     redact,
     redact_data,
     redact_json,
-    redact_lines,
     redact_setting,
 )
 from tests.redaction.shapes import DRAWN, HARMLESS, HOLDS_ODD, NAMED, ODD, OVER_LINES, PLACED, SECRET, TOKENS
@@ -194,7 +195,29 @@ def test_long_text_is_cut() -> None:
 
 
 def test_lines_stay_lines() -> None:
-    assert redact_lines("a: x\ntoken=x\nb") == f"a: x\ntoken={REDACTED}\nb"
+    assert hide_lines("a: x\ntoken=x\nb") == f"a: x\ntoken={REDACTED}\nb"
+    assert (
+        hide_lines("password of the store is wrong: see\nb: c\n\nd") == "password of the store is wrong: see\nb: c\n\nd"
+    )
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "refused:\npassword:\n  {}\nhost: h",
+        "password =\n{}",
+        "password: |\n    {}\nhost: h",
+        'token: "\n{}"\nhost: h',
+        "user=me, api_key =>\r\n  {}\r\nhost: h",
+        "key: -----BEGIN PRIVATE KEY-----\nMIIEvQ\n{}\n-----END PRIVATE KEY-----\nhost: h",
+        "-----BEGIN EC PRIVATE KEY-----\nMIIEvQ\n{}",
+    ],
+)
+def test_a_credential_on_the_line_below_its_name_is_hidden(form: str) -> None:
+    said = hide_lines(form.format(SECRET))
+    assert SECRET not in said
+    assert ("host: h" in said) is ("host: h" in form)
+    assert SECRET not in str(InputError("made.log", form.format(SECRET)))
 
 
 def test_json_keeps_its_shape_and_its_bytes_where_it_hides_nothing() -> None:
@@ -215,6 +238,11 @@ def test_what_a_secret_name_holds_is_hidden_at_any_depth() -> None:
     thing = {"credentials": {"user": "me", "value": ["x"]}, "offsets": {"password": {"0": 5}}}
     safe = {"credentials": {"user": REDACTED, "value": [REDACTED]}, "offsets": {"password": {"0": 5}}}
     assert redact_data(thing) == safe
+
+
+def test_the_secret_numbers_of_a_web_key_are_hidden_in_parsed_json() -> None:
+    key = {"kty": "EC", "crv": "P-256", "x": "f83O", "d": SECRET}
+    assert redact_data({"keys": [key], "d": SECRET}) == {"keys": [key | {"d": REDACTED}], "d": SECRET}
 
 
 def test_hiding_keeps_blanks_and_line_breaks() -> None:
@@ -243,7 +271,7 @@ REPEATED = {
                   "https://a:b c ", "https://a:b'c", "Private-Lines: 1 ", 'name="a",b="c",', "%", "\\", "&#"],
     "accounts": ["a:5432:b:c:", "MII", "$1$", "$2a$10$", "login a/", "sqlplus -s ", "user a/", ".logon a/b,",
                  "AKIAIOSFODNN7EXAMPLE:" + "a" * 40, '--password",', "password {value:", "eyJaaaaaaaaa.a.a.a",
-                 "Creds(a,"],
+                 "Creds(a,", "session=", "session:a", '"kty":"d":"', "kty'd':'a"],
 }  # fmt: skip
 
 
@@ -262,3 +290,10 @@ def _seconds(work: Callable[[str], object], piece: str, size: int) -> float:
 @pytest.mark.parametrize("pieces", REPEATED.values(), ids=REPEATED)
 def test_the_time_grows_as_the_length_of_a_text_does(pieces: list[str]) -> None:
     assert [piece for piece in pieces if not grows_linearly(hide.__wrapped__, piece)] == []
+
+
+@pytest.mark.parametrize(
+    "piece", ["a:\n", "a: ", "\n", ': "', "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ", "- ", "=>\n  "]
+)
+def test_the_time_grows_as_the_number_of_lines_does(piece: str) -> None:
+    assert grows_linearly(hide_lines, piece)
