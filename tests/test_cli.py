@@ -17,6 +17,7 @@ import advisor.api
 from advisor.cli import completing, main
 from advisor.cli.analyze import fails
 from advisor.cli.spark import require
+from advisor.cluster.session import refuse_master
 from advisor.demo import sample
 from advisor.errors import UsageError
 from advisor.metrics import METRICS
@@ -55,6 +56,13 @@ def test_help_teaches_and_loads_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
     assert "latency-advisor analyze driver.log" in done.stdout
     assert "Exit codes:" in done.stdout and "LATENCY_ADVISOR_TRACEBACK" in done.stdout
+
+
+@pytest.mark.parametrize("words", [(), ("rules",)])
+def test_without_a_command_it_shows_its_help(words: tuple[str, ...]) -> None:
+    result = run(*words)
+    assert result.exit_code in (0, 2)  # before click 8.2 it was no mistake
+    assert result.output.startswith("Usage: ")
 
 
 def test_version() -> None:
@@ -290,7 +298,7 @@ def test_an_error_that_nobody_expected_is_one_line_too(monkeypatch: pytest.Monke
 
 
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    assert "No such file or directory" in one_line(run("analyze", LOG, "--output", str(tmp_path / "no" / "file")))
+    assert "there is no such directory" in one_line(run("analyze", LOG, "--output", str(tmp_path / "no" / "file")))
 
 
 def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,6 +451,34 @@ def test_the_demonstration_without_spark() -> None:
 
 
 @pytest.mark.parametrize(
+    "master",
+    ["x", "LOCAL", "local[0]", "local[x]", "spark:h:7", "spark://h", "yarn-client", "mesos://h:1", "http://h:7077"],
+)
+def test_what_is_no_master_starts_no_java(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    trial = ("trial", "advisor.bench.workloads:rate_to_noop", "--step", "async-progress")
+    for words in (("analyze", LOG, "--master", master), (*trial, "--spark", f"spark.master={master}")):
+        said = one_line(run(*words))
+        assert f"{master} is no master; give spark://host:7077, yarn, k8s://… or local[8]" in said
+
+
+def test_a_connect_server_is_no_master() -> None:
+    said = one_line(run("analyze", LOG, "--master", "sc://host:15002"))
+    assert "sc://host:15002 is a server of Spark Connect, which is no master; from Python, give a session" in said
+
+
+@pytest.mark.parametrize(
+    "master",
+    ["local", "local[2]", "local[*]", "local[*,3]", "local-cluster[2,1,1024]", "spark://a:7077,b:7077", "yarn",
+     "k8s://https://h:6443", "spark://[::1]:7077"],
+)  # fmt: skip
+def test_what_spark_takes_is_a_master(master: str) -> None:
+    refuse_master("--master", master)
+    refuse_master("--master", None)
+
+
+@pytest.mark.parametrize(
     ("words", "found"),
     [
         (("no-such.log",), "no-such.log: no such file or directory"),
@@ -457,3 +493,62 @@ def test_what_was_asked_wrongly_starts_no_spark(words: tuple[str, ...], found: s
     done = program("analyze", *words, "--master", "spark://nowhere.invalid:1", JAVA_HOME="/nowhere")
     assert (done.returncode, done.stdout) == (2, "")
     assert found in done.stderr and "Spark" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("analyze", LOG, "--output", "no/such/page"), "--output no/such/page: there is no such directory; create it"),
+        (("compare", LOG, LOG, "--output", "."), "--output .: is a directory; name a file in it"),
+        (
+            ("trial", "mod:one", "--step", "async-progress", "--output", "no/x"),
+            "--output no/x: there is no such directory",
+        ),
+        (("bench", "offsets", "--save-runs", "no/runs.json"), "--save-runs no/runs.json: there is no such directory"),
+        (("bench", "offsets", "--chart", "no/x.svg"), "--chart no/x.svg: there is no such directory"),
+        (("bench", "offsets", "--output", "no/x"), "--output no/x: there is no such directory"),
+        (("compare", LOG, LOG, "--fail-if-slower", "5%"), "'5%' is not a valid number"),
+        (("rules", "new", "ZZ001", "--slug", "Small Files"), "--slug Small Files: is no short name; write lower-case"),
+    ],
+)
+def test_what_would_be_lost_at_the_end_is_told_at_the_beginning(words: tuple[str, ...], said: str) -> None:
+    assert said in one_line(run(*words))
+
+
+def test_a_new_rule_takes_the_place_of_none(tmp_path: Path) -> None:
+    assert run("rules", "new", "ZZ001", "--rules", str(tmp_path)).exit_code == 0
+    (mine,) = tmp_path.iterdir()
+    mine.write_text("mine")
+    for slug in ("my-rule", "another"):
+        said = one_line(run("rules", "new", "zz001", "--slug", slug, "--rules", str(tmp_path)))
+        assert f"ZZ001 is taken: {mine}; give another id, or change that file" in said
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def (:", "broken:build: cannot be imported: SyntaxError: "),
+        (
+            "raise RuntimeError('password:\\n  Zq7xPw91Lk')",
+            "cannot be imported: RuntimeError: password: *********(redacted)",
+        ),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_told_in_a_line(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert said in one_line(run("trial", "broken:build", "--step", "async-progress"))
+    sys.modules.pop("broken", None)
+
+
+@pytest.mark.parametrize("name", ["secret.log", "token.jsonl", "credentials.json"])
+def test_the_name_of_a_file_hides_no_words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("nothing")
+    assert f"{name}: no streaming progress in 1 file (7 bytes); give a driver log" in one_line(run("analyze", name))
+    assert f"--output {name}: is one of the files that are read" in one_line(run("analyze", name, "--output", name))
+    assert "Zq7x" not in one_line(run("analyze", LOG, "--set", "password=Zq7x"))

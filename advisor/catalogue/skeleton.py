@@ -11,20 +11,27 @@ from advisor.catalogue.load import Catalogue
 from advisor.errors import UsageError
 
 _ID = re.compile(r"[A-Z]{2}\d{3}")
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def write_new(id: str, slug: str, directory: Path, known: Catalogue) -> Path:
     """Write the file of a new rule below `directory`, in its family's folder where that is there, and return its path.
 
-    UsageError where the id is none, or is taken.
+    UsageError where the id or the slug is none, or the id is taken, there too.
     """
     _refuse(id, known)
+    if not _SLUG.fullmatch(slug):
+        raise UsageError(
+            f"--slug {slug}", "is no short name", "write lower-case words with hyphens, such as small-files"
+        )
     if not directory.is_dir():
         raise UsageError(
             f"--rules {directory}", "there is no such directory", "create it, or give the directory of your rules"
         )
     folder = directory / FAMILIES.get(id[:2], "")
     place = (folder if folder.is_dir() else directory) / f"{id}-{slug}.yaml"
+    if there := next(directory.rglob(f"{id}-*.yaml"), None):
+        raise UsageError("rules new", f"{id} is taken: {there}", "give another id, or change that file")
     place.write_text(skeleton(id, slug), encoding="utf-8")
     return place
 

@@ -14,6 +14,8 @@ import click
 from advisor.errors import TRACEBACK, AdvisorError
 
 _NO_VALUE = re.compile(r"--[\w-]+=\s*")
+_HELP_INSTEAD: type[click.ClickException] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""A group without a command; before click 8.2 it shows its help by itself."""
 FAILED_ON, WRONG, STOPPED, PIPE_CLOSED = 1, 2, 130, 141
 
 
@@ -49,11 +51,18 @@ def _code(call: Callable[[], Any]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except (click.ClickException, AdvisorError, OSError) as error:
-        return _wrong(_line(error), hidden=isinstance(error, AdvisorError))
+        return _refused(error)
     except Exception as error:
         said = " ".join(str(error).split())
         return _wrong(f"unexpected {type(error).__name__}: {said} ({TRACEBACK}=1 shows where)")
     return code if isinstance(code, int) else 0
+
+
+def _refused(error: Exception) -> int:
+    if isinstance(error, _HELP_INSTEAD):
+        error.show()
+        return WRONG
+    return _wrong(_line(error), hidden=isinstance(error, AdvisorError))
 
 
 def _wrong(line: str, *, hidden: bool = False) -> int:
@@ -73,11 +82,11 @@ def _line(error: Exception) -> str:
 
 
 def _safe(words: str, *, hidden: bool = False) -> str:
-    from advisor.redaction import hide
+    from advisor.redaction import hide_lines
     from advisor.views.clean import clean
 
-    lines = words.splitlines() if hidden else map(hide, words.splitlines())
-    return "\n".join(_indent(line) + clean(line) for line in lines) or "failed without a word"
+    safe = words if hidden else hide_lines(words)
+    return "\n".join(_indent(line) + clean(line) for line in safe.splitlines()) or "failed without a word"
 
 
 def _indent(line: str) -> str:

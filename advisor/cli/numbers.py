@@ -11,6 +11,8 @@ import click
 class Finite(click.FloatRange):
     """A number of a range that is neither infinite nor NaN."""
 
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number; click.BadParameter for anything else."""
         number = float(super().convert(value, param, ctx))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from advisor.cli.numbers import SECONDS
-from advisor.cli.output import output_options, put, terminal
+from advisor.cli.output import check_page, check_place, output_options, put, terminal
 from advisor.cli.spark import pairs, require, session
 
 _HELP = """Measure here what asynchronous log purge and asynchronous progress tracking save.
@@ -68,7 +68,11 @@ def offsets(**options: Any) -> None:
     from advisor.bench.offsets.result import as_json, read, result, write
     from advisor.views.offsets import offsets_as_text
 
+    check_page(options)
+    if options["save_runs"]:
+        check_place("--save-runs", options["save_runs"])
     if options["chart"]:
+        check_place("--chart", options["chart"])
         chart.check(options["chart"])
         require("bench", "spark,bench", ("altair", "vl_convert"))
     runs = [run for path in options["runs_from"] for run in read(path)]

@@ -26,11 +26,24 @@ def output_options(*forms: str) -> Callable[[Command], Command]:
 
 
 def check_page(options: Mapping[str, Any]) -> None:
-    """UsageError, before anything is read or run, where a page is wanted and the library that draws it is missing."""
+    """UsageError, before anything is read or run, for output that has no place.
+
+    Also where a page is wanted and the library that draws it is missing.
+    """
     if options["form"] == "html":
         from advisor.views.charts import library
 
         library()
+    if to_file(options):
+        check_place("--output", Path(options["output"]))
+
+
+def check_place(option: str, path: Path) -> None:
+    """UsageError where no file of this name can be written."""
+    if path.is_dir():
+        raise UsageError(f"{option} {path}", "is a directory", "name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{option} {path}", "there is no such directory", "create it, or name another file")
 
 
 def check_output(paths: Iterable[str], options: Mapping[str, Any]) -> None:

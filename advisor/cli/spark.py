@@ -43,15 +43,16 @@ def session(command: str, extras: str, settings: Mapping[str, str]) -> Iterator[
     except ImportError:
         would_do = f"pip install 'streaming-latency-advisor[{extras}]'"
         raise UsageError(command, "PySpark is not installed", would_do) from None
-    from advisor.cluster.session import java
+    from advisor.cluster.session import begun, java, refuse_master
 
+    refuse_master("--spark", settings.get("spark.master"))
     java()
     end_in_order()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"latency-advisor-{command}").config("spark.ui.enabled", "false")
     for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
         builder = builder.config(key, value)
-    started = builder.getOrCreate()
+    started = begun(command, builder)
     started.sparkContext.setLogLevel("OFF")
     try:
         yield started

@@ -15,7 +15,7 @@ from advisor.cli.completing import steps as complete_steps
 from advisor.cli.numbers import SECONDS
 from advisor.cli.output import check_page, output_options
 from advisor.cli.spark import pairs, session
-from advisor.errors import UsageError
+from advisor.errors import UsageError, fault
 
 _HELP = """Run the query that MODULE:FUNCTION builds,
 with and without a change, in turns, on throw-away checkpoints, and
@@ -136,6 +136,8 @@ def _function(named: str) -> Callable[[Any], Any]:
         found: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(named, str(error), "write MODULE:FUNCTION, and start in the directory of the module") from None
+    except Exception as error:  # the module runs while it is imported
+        raise UsageError(named, f"cannot be imported: {fault(error)}", "correct the module") from None
     try:
         signature(found).bind(None)
     except (TypeError, ValueError) as error:

@@ -19,7 +19,13 @@ from advisor.errors import InputError, UsageError
 
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _NO_SPARK = "PySpark is not installed here"
-_TO_START = "it needs Java 17 or newer, and a master such as spark://host:7077, yarn, k8s://… or local[8]"
+_MASTERS = "spark://host:7077, yarn, k8s://… or local[8]"
+_TO_START = f"it needs Java 17 or newer, and a master such as {_MASTERS}"
+_MASTER = re.compile(
+    r"yarn|spark://\S+:\d{1,5}|k8s://\S+|local(?:\[(?:\*|[1-9]\d*)(?:\s*,\s*[1-9]\d*)?\])?"
+    r"|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
+)
+"""What Spark takes; of anything else it complains with a stack trace of its own."""
 _OF_JAVA = ": "
 """Py4J's own line names the call, the one below it the exception."""
 _PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|egg)$")
@@ -63,22 +69,39 @@ def session(given: Any = None, master: str | None = None) -> Iterator[Any]:
         spark.stop()
 
 
-def _started(master: str | None) -> Any:
+def refuse_master(option: str, master: str | None) -> None:
+    """UsageError under the name of the option, before Java is started, for what is no address of a cluster."""
+    if master is None or _MASTER.fullmatch(master):
+        return
+    if master.startswith("sc://"):
+        would_do = "from Python, give a session of it as `spark=`"
+        raise UsageError(option, f"{master} is a server of Spark Connect, which is no master", would_do)
+    raise UsageError(option, f"{master} is no master", f"give {_MASTERS}")
+
+
+def begun(option: str, builder: Any) -> Any:
+    """The session that a builder makes; UsageError under the name of the option, in a line, where it does not start."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
     try:
-        from py4j.protocol import Py4JError  # noqa: PLC0415
-        from pyspark.errors import PySparkException  # noqa: PLC0415
+        return builder.getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        lines = str(error).strip().split("\n")
+        words = next((line for line in lines if line.startswith(_OF_JAVA)), lines[0]).removeprefix(_OF_JAVA)[:200]
+        raise UsageError(option, f"Spark does not start: {words}", _TO_START) from None
+
+
+def _started(master: str | None) -> Any:
+    refuse_master("--master", master)
+    try:
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError:
         raise UsageError("--engine spark", _NO_SPARK, "pip install 'streaming-latency-advisor[spark]'") from None
     builder = SparkSession.builder.appName("latency-advisor")
     for name, value in _OWN.items():
         builder = builder.config(name, value)
-    try:
-        spark = (builder.master(master) if master else builder).getOrCreate()
-    except (PySparkException, Py4JError, OSError) as error:
-        lines = str(error).strip().split("\n")
-        words = next((line for line in lines if line.startswith(_OF_JAVA)), lines[0]).removeprefix(_OF_JAVA)[:200]
-        raise UsageError("--engine spark", f"Spark does not start: {words}", _TO_START) from None
+    spark = begun("--engine spark", builder.master(master) if master else builder)
     spark.sparkContext.setLogLevel("ERROR")
     if is_local(spark):
         spark.sparkContext.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
