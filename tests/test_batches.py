@@ -19,6 +19,7 @@ from advisor.batches import (
     COLUMNS,
     SCHEMA,
     SIGHTINGS,
+    Batches,
     Broken,
     Place,
     Reading,
@@ -126,6 +127,20 @@ def test_the_numbers_of_a_metric_may_come_and_go() -> None:
     spread = operators(table(rows))
     np.testing.assert_array_equal(spread["custom:a"], [1, np.nan, np.nan, 5.5])
     np.testing.assert_array_equal(spread["custom:b"], [2, np.nan, 3, 4])
+
+
+def test_metrics_whose_names_read_alike_without_control_characters_are_one() -> None:
+    rows = []
+    for number, metrics in enumerate(({"a": 1, "b": 2}, {"a\0": 3, "b": 4}, {"b": 5, " a": 6})):
+        event = changed(batchId=number, timestamp=1772330400000 + number)
+        event["stateOperators"][0]["customMetrics"] = metrics
+        rows.append(event)
+    spread = operators(table(rows))
+    np.testing.assert_array_equal(spread["custom:a"], [1, 3, 6])
+    np.testing.assert_array_equal(spread["custom:b"], [2, 4, 5])
+    batches = Batches.of(table(rows))
+    np.testing.assert_array_equal(batches.operators["custom:a"], [1, 3, 6])
+    assert batches.state_metrics(np.ones(3, dtype=bool)) == {"a", "b"}
 
 
 # Offsets.

@@ -181,7 +181,10 @@ class Maps:
 
     def column(self) -> pa.Array:
         """The array of maps."""
-        names, codes = pa.array(map(redact, self._numbers), pa.string()), pa.array(np.concatenate(self._codes))
+        distinct = pa.array(
+            map(redact, self._numbers), pa.string()
+        ).dictionary_encode()  # two names may read alike then
+        names, codes = distinct.dictionary, distinct.indices.take(pa.array(np.concatenate(self._codes)))
         coded = pa.types.is_dictionary(self._kind.key_type)
         keys = pa.DictionaryArray.from_arrays(codes, names) if coded else names.take(codes)
         items = pa.concat_arrays(self._items or [pa.nulls(0, self._kind.item_type)])

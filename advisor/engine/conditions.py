@@ -150,6 +150,11 @@ def reaches(window: Window, name: str, floor: str) -> bool | None:
     return False if below is not None and version_at_least(floor, str(below)) else None
 
 
+def known_bounds(window: Window, name: str) -> str | None:
+    """Between which versions the one lies that is not known exactly, as people say it; None without any bound."""
+    return version_in_words(window.facts.value(f"{name}_at_least"), window.facts.value(f"{name}_below"))
+
+
 def ask(line: Condition, window: Window) -> Answer:
     """The answer to one condition, whatever versions it is limited to; a line is asked once of a window."""
     answer = window.memo.get(line)
@@ -190,8 +195,7 @@ def _ask_version(line: Condition, window: Window) -> Answer:
         return Answer(None, _not_known(name), (name,), (name,))
     if reached is (line.operator == "at_least"):
         return Answer(True, "", (name,))
-    facts = window.facts
-    bounds = version_in_words(facts.value(f"{name}_at_least"), facts.value(f"{name}_below"))
+    facts, bounds = window.facts, known_bounds(window, name)
     this = f"{line.else_}; this is {bounds}" if line.else_ else f"{name} is {bounds}"
     version = facts.value(name)
     return Answer(False, this if version is None else line.else_ or f"{name} is {version}", (name,))

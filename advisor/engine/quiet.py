@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from advisor.catalogue import Condition, Rule
 from advisor.contract import Level, Passed
-from advisor.engine.conditions import ask, ask_all
+from advisor.engine.conditions import VERSIONS, ask, ask_all, known_bounds
 from advisor.metrics import METRICS, Estimate, measure
 from advisor.metrics.labels import label
 from advisor.metrics.words import in_words, number
@@ -50,6 +50,8 @@ def _excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplic
     if line.metric is not None:
         return _passed(rule, window, line.metric, line.stat, line.operand)
     value = window.facts.value(line.subject)
+    if value is None and line.subject in VERSIONS:
+        value = known_bounds(window, line.subject)
     said = str(value).lower() if isinstance(value, bool) else value
     return NotApplicable(rule.id, f"{line.subject} is {said}")
 

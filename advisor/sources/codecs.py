@@ -16,6 +16,7 @@ _HIGHEST_RATIO = 500
 _LONGEST_LZ4_BLOCK = 64 << 20
 _LZ4_BLOCK = b"LZ4Block"
 _LZ4_HEADER = 21
+_GZIP = b"\x1f\x8b"
 
 
 class Readable(Protocol):
@@ -90,7 +91,11 @@ def _plain(source: Source) -> Iterator[bytes]:
 
 def _gzip(source: Source) -> Iterator[bytes]:
     packed = source.read(BLOCK)
-    while packed.startswith(b"\x1f\x8b"):
+    while packed.strip(b"\0"):  # zeros fill the last block of a tape
+        if len(packed) < len(_GZIP):
+            packed += source.read(BLOCK)
+        if not packed.startswith(_GZIP):
+            raise Torn("what follows its gzip data is not packed so: not read further")
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
             if block := member.decompress(packed, BLOCK):
@@ -160,7 +165,7 @@ def _wide(encoding: str) -> Callable[[Source], Iterator[bytes]]:
 
 
 _MAGIC: tuple[tuple[bytes, Callable[[Source], Iterator[bytes]]], ...] = (
-    (b"\x1f\x8b", _gzip),
+    (_GZIP, _gzip),
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 import zlib
@@ -149,15 +150,32 @@ def test_compressed_files(tmp_path: Path, pack: object, raw: bytes) -> None:
 
 @pytest.mark.parametrize("pack", [PACKED["gz"], PACKED["zstd"], PACKED["lz4 of Spark"], PACKED["bz2"]])
 def test_a_cut_compressed_file_gives_what_it_can(tmp_path: Path, pack: object) -> None:
-    raw = os.urandom(0) + b"".join(log() + os.urandom(3000).hex().encode() + b"\n" for _ in range(40))
+    chance = random.Random(7)
+    raw = b"".join(log() + chance.randbytes(3000).hex().encode() + b"\n" for _ in range(40))
     packed = pack(raw)  # type: ignore[operator]
     found = reading(tmp_path, packed[: len(packed) * 2 // 3], "driver.log.packed")
     torn = [broken for broken in found.broken if "cut off" in broken.reason or "damaged" in broken.reason]
     assert torn
 
 
+def test_plain_text_behind_gzip_data_is_told(tmp_path: Path) -> None:
+    found = reading(tmp_path, gzip.compress(log()) + VARIANTS["17 Python print"], "driver.log.gz")
+    assert found.events == 3
+    assert [one.reason for one in found.broken] == ["what follows its gzip data is not packed so: not read further"]
+
+
+def test_a_member_of_gzip_may_begin_at_the_last_byte_of_a_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halves = [gzip.compress(part) for part in (log()[:900], log()[900:])]
+    for more in (0, 1, 2):
+        monkeypatch.setattr(codecs, "BLOCK", len(halves[0]) + more)
+        found = reading(tmp_path, b"".join(halves), "driver.log.gz")
+        assert (found.events, found.broken) == (3, ())
+
+
 def test_a_cut_gzip_still_gives_its_events(tmp_path: Path) -> None:
-    raw = log() + os.urandom(50_000).hex().encode()
+    raw = log() + random.Random(7).randbytes(50_000).hex().encode()
     packed = gzip.compress(raw)
     found = reading(tmp_path, packed[:-20_000], "driver.log.gz")
     assert found.events == 3
@@ -346,7 +364,7 @@ def test_where_there_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         b"",
         b"\n\n",
         b"just text\n" * 1000,
-        os.urandom(100_000),
+        random.Random(7).randbytes(100_000),
         bytes(100_000),
         b"{}",
         b"[]",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor.progress import UNUSUAL, decode_usual
-from advisor.sources.formats.loose import LONGEST_EVENT, find_events, keep, tells_of_state
+from advisor.sources.formats.loose import LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
 from advisor.sources.harvest import Buffer, Harvest
 
 
@@ -42,11 +42,15 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
 
 
 def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> None:
+    nothing = True
     for found in find_events(buffer, start, stop):
+        nothing = False
         if found.event is None:
             harvest.add_broken(start, found.reason)
         else:
             harvest.add(found.event, found.start, found.end)
+    if nothing:
+        note_torn(buffer, start, stop, harvest)
 
 
 def begins(buffer: Buffer, start: int) -> int:

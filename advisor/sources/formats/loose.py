@@ -64,7 +64,7 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     last = begin
     for found in find_events(buffer, begin, end):
         if found.event is not None:
-            _note_torn(buffer, last, found.start, harvest)
+            note_torn(buffer, last, found.start, harvest)
             harvest.add(found.event, found.start, found.end)
         elif not final and found.open and end - found.start < LONGEST_EVENT:
             return found.start
@@ -73,7 +73,7 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
         last = found.end
     if not final:
         return max(last, end - _LOOK_BACK)
-    _note_torn(buffer, last, end, harvest)
+    note_torn(buffer, last, end, harvest)
     return end
 
 
@@ -93,7 +93,7 @@ def keep_broken(found: Found, harvest: Harvest) -> None:
         harvest.add_partial(found.partial, found.start, found.end)
 
 
-def _note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
+def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
     """Note events in [begin, end) that end before the key by which others are found."""
     at = buffer.find(_RUN_KEY, begin, end)
     while at >= 0:
