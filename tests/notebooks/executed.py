@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -10,11 +12,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def executed(path: Path, timeout: int = 900) -> Any:
-    """The notebook with the outputs of its cells."""
+def executed(path: Path, changes: Mapping[str, str] = MappingProxyType({}), timeout: int = 900) -> Any:
+    """The notebook with the outputs of its cells; of `changes` each text of a cell stands in place of another."""
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=timeout, resources={"metadata": {"path": str(ROOT)}}).execute()
+    for cell in notebook.cells:
+        for old, new in changes.items():
+            cell.source = cell.source.replace(old, new)
+    patience = dict.fromkeys(
+        ("timeout", "startup_timeout", "iopub_timeout"), timeout
+    )  # their own end on a busy machine
+    nbclient.NotebookClient(notebook, **patience, resources={"metadata": {"path": str(ROOT)}}).execute()
     return notebook
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:zmq"),
 ]
+ATTACH = "live = advisor.attach(spark, on_finding=notices.append)"
+LEVELS = {"low": 0.001, "medium": 0.9, "high": 0.95}
+"""Any share of the logs is worth a step here: which of a batch's phases is the longest follows the machine."""
 SILENT = (
-    "live = advisor.attach(spark, on_finding=notices.append)",
     'spark.sparkContext.setLogLevel("OFF")',
     "wait_for(query, 60)",
 )
@@ -31,10 +34,13 @@ def printed(cell: Any) -> str:
     return "".join(output.text for output in cell.outputs if output.output_type == "stream" and output.name == "stdout")
 
 
-def test_attach_advise_apply_watch_compare() -> None:
-    notebook = executed(Path(__file__).with_name("attached.ipynb"))
+def test_attach_advise_apply_watch_compare(tmp_path: Path) -> None:
+    wanted = tmp_path / "advisor.yaml"
+    wanted.write_text(json.dumps({"queries": {"orders": {"levels": {"LG001": LEVELS}}}}))
+    attach = ATTACH.replace("spark,", f"spark, config={str(wanted)!r},")
+    notebook = executed(Path(__file__).with_name("attached.ipynb"), {ATTACH: attach})
     told, counts = cells(notebook), {last: len(types) for last, types in kinds(notebook).items()}
-    assert counts == {last: int(last not in SILENT) for last in counts}
+    assert counts == {last: int(last not in (attach, *SILENT)) for last in counts}
     card = shown(told["live"], "text/html")
     assert "orders" in card and "walCommit" in card and "asyncProgressTrackingEnabled" in card
     assert "Do this first" in card and "<svg role" in card

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.spark.queries import SECONDS
+
 
 def settings(place: Path) -> dict[str, str]:
     """What keeps a Spark of these tests small, quiet and in its own directory."""
@@ -40,6 +42,15 @@ def quiet(conf: dict[str, str]) -> Iterator[Any]:
         session.sparkContext.setLogLevel("OFF")
         yield session
         session.stop()
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine under load is slow: what comes in the end is waited for."""
+    pytest.importorskip("pyspark")
+    for name in ("sources.listener.recorder.FLUSH_SECONDS", "sources.listener.session.LEAVING_SECONDS",
+                 "sources.listener.session.ANSWER_SECONDS",                  "session.live.STOP_SECONDS"):  # fmt: skip
+        monkeypatch.setattr(f"advisor.{name}", SECONDS)
 
 
 @pytest.fixture(scope="session")
