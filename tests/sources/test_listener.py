@@ -556,3 +556,18 @@ def test_what_goes_wrong_while_a_server_is_asked_reaches_who_asks() -> None:
 
     with pytest.raises(ConnectionError, match="gone"):
         answered(ask)
+
+
+def test_a_damaged_id_of_a_run_is_no_run_that_goes_on() -> None:
+    listening = recorder(Made(running={RUN: []}))
+    other = "33333333-2222-2222-2222-222222222222"
+    tell(listening, ("started", started()), ("progress", batch(0)), ("progress", batch(1, other)))
+    assert len(listening.reading().batches) == 2
+    assert set(listening.store.live()) == {RUN}
+    tell(listening, ("progress", batch(2, other)))
+    listening.reading()
+    assert set(listening.store.live()) == {RUN, other}, "a run of another session, whose start was not heard"
+    for run_id in (RUN, other):
+        tell(listening, ("ended", ended(run_id=run_id)))
+    listening.stop(SECONDS)
+    assert not listening.store.live()

@@ -59,6 +59,7 @@ class Recorder:
         self._silent = 0
         self._seen: set[str] = set()  # runs that the session itself named
         self._missing: set[str] = set()
+        self._once: set[str] = set()  # runs that nobody named, of which one event came
         self._told_of_dropped = False
         self._session = session
         self._known: OrderedDict[str, int] = OrderedDict()  # batches heard of each run
@@ -205,9 +206,26 @@ class Recorder:
             self.changed(event.id, event.run_id, False)
 
     def _meet(self, event: Progress) -> None:
-        """A run whose start was not heard: it ran before, or the start was dropped."""
+        """A run whose start was not heard: it ran before, or the start was dropped.
+
+        It is alive where the session names it, or at its second event: a damaged id comes once, and never ends.
+        """
         if event.run_id not in self._known:
             self._begin(Started(event.id, event.run_id, event.name, ""))
+            if not self._is_named(event.run_id):
+                self.store.ended(event.run_id)
+                self._once.add(event.run_id)
+        elif event.run_id in self._once:
+            self._once.remove(event.run_id)
+            self.store.began(event.id, event.run_id)
+
+    def _is_named(self, run_id: str) -> bool:
+        """Whether the session names the run among those that run, or does not answer."""
+        try:
+            return run_id in self._meet_running()
+        except Exception as error:  # it must not cost the event
+            self.failed(error)
+            return True
 
     def _ask_of_batches(self, event: Progress) -> None:
         self._known[event.run_id] = batches = self._known.get(event.run_id, 0) + 1
@@ -236,6 +254,7 @@ class Recorder:
 
     def _ended(self, heard: _Heard) -> None:
         end = heard.form.ended(heard.event)
+        self._once.discard(end.run_id)
         self.store.sight(end.id, end.run_id, _of_end(end))
         self.store.ended(end.run_id)
         self.changed(end.id, end.run_id, True)
