@@ -14,7 +14,7 @@ from advisor import batches as tables
 from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of, whole_seconds
 from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
-from advisor.numbers import middle, zero_filled
+from advisor.numbers import middle, sorted_quantile, zero_filled
 
 if TYPE_CHECKING:
     from advisor.facts import Facts
@@ -23,6 +23,7 @@ OVERLAP_MS = 50.0  # of two batches of a run: in no recorded one they overlap by
 LONGEST_WARM_UP = 50  # batches after a start that can still be cold
 CALM_BATCHES = 5  # this many fast batches in a row end the warm-up
 WARM_UP_FACTOR = 1.5  # a batch is cold until it stays under this times the later median
+STILL_USUAL = 0.9  # nor is one cold that takes no longer than so many of the later batches
 FEWEST_WHOLE = 10  # whole events beside which partial records are not judged
 MOST_BATCHES = 10_000  # the last ones of a run that are judged
 
@@ -257,7 +258,7 @@ def cold(executed: Columns) -> np.ndarray:
     """Which batches still pay for the start of the run.
 
     The first of a run (batchId 0, or no inputRowsPerSecond), and those after it until triggerExecution stays under
-    1.5 x the run's later median, at most 50.
+    1.5 x the run's later median, or under what one in ten of the later batches reaches, too; at most 50.
     """
     marked = np.zeros(len(executed), dtype=bool)
     if not len(executed) or not _is_start(executed):
@@ -265,8 +266,9 @@ def cold(executed: Columns) -> np.ndarray:
     duration = executed["trigger_execution_ms"]
     later = duration[min(LONGEST_WARM_UP, len(duration) // 2) :]
     known = later[~np.isnan(later)]
-    usual = middle(known)
-    slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= WARM_UP_FACTOR * usual)
+    # Where every second batch waits for another query's, half of all are far above the median, and none is a warm-up.
+    usual = max(WARM_UP_FACTOR * middle(known), sorted_quantile(np.sort(known), STILL_USUAL))
+    slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= usual)
     marked[: _last_of_warm_up(slow) + 1] = True
     return marked
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,10 +10,11 @@ from hypothesis import strategies as st
 from advisor.catalogue import Saves, load
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing
+from advisor.metrics.latency import Mixture
 from advisor.savings import estimated_per_record, per_batch, per_record
 from advisor.savings import promise as promised
 from advisor.savings.calibration import Calibrated, Calibration, shipped
-from advisor.savings.record import OF_RECORDS
+from advisor.savings.record import OF_RECORDS, felt
 from advisor.window import Window
 from tests.made import window
 
@@ -28,6 +30,11 @@ def promise(share: list[float | None], metric: str = "offset_log_ms", **known: o
 
 def test_shares_of_a_metric() -> None:
     assert promise([0.7, 0.8, 1.0]) == Promise(35, 40, 50, 35)
+
+
+def test_beside_another_query_in_the_same_slots_nothing_may_be_relied_on() -> None:
+    """Measured: of 135 to 209 ms that were promised of a log's 146 ms, 15 to 127 were saved; the rest was waited for."""
+    assert promise([0.7, 0.8, 1.0], slots_shared=True) == Promise(0, 40, 50, 0)
 
 
 def test_an_upper_bound_has_no_expected_saving() -> None:
@@ -145,6 +152,14 @@ def test_shorter_batches_that_keep_up_end_the_backlog() -> None:
     found = estimated_per_record(saves, behind(300))  # 800 come in 100 ms: with batches of 55 ms they all get through
     assert isinstance(found, Estimate) and found.value is not None
     assert found.low < 60 and found.value > 500
+
+
+def test_rows_of_later_waves_gain_what_those_of_the_first_cannot() -> None:
+    """The first rows are visible after 100 ms and gain no more than that; the last ones gain all 600 ms."""
+    saves = Saves(metric="add_batch_ms", stat="typical", share=(1, 1, 1))
+    waves = Mixture(*(np.array([number]) for number in (100.0, 2000.0, 1.0, 0.0)), known=np.array([True]))
+    kept = window([BATCH] * 10, trigger="processing_time", trigger_interval_ms=2000)
+    assert felt(600.0, saves, kept, waves).low == pytest.approx(1100 - 750)
 
 
 def test_nothing_is_promised_of_a_latency_that_is_not_known() -> None:

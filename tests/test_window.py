@@ -48,6 +48,12 @@ def test_a_spike_in_every_tenth_batch_is_no_warm_up() -> None:
     assert len(window(rows, first=0)) == 59
 
 
+def test_batches_that_wait_for_another_query_in_every_second_turn_are_no_warm_up() -> None:
+    rows = [BATCH | ({"triggerExecution": 900} if n % 2 else {}) for n in range(40)]
+    early = [BATCH | {"triggerExecution": 2400}, BATCH | {"triggerExecution": 1500}]
+    assert len(window([*early, *rows], first=0)) == 40
+
+
 def test_a_log_that_begins_in_the_middle_of_a_run_has_no_cold_batch() -> None:
     assert len(window([BATCH] * 20, first=500)) == 20
 

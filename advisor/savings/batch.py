@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from advisor.catalogue import Saves
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing, measure, named
 from advisor.metrics.latency import mixture, mixture_quantiles
+from advisor.metrics.slots import slots_are_shared
 from advisor.savings.promise import promise
 from advisor.window import PHASES, Window
 
@@ -25,9 +28,15 @@ def saves_in(saves: Saves | None) -> tuple[str, ...]:
 
 
 def promised(saves: Saves, window: Window) -> Promise | Missing:
-    """What the step saves of what its metric measures: a batch, or a record's latency."""
+    """What the step saves of what its metric measures: a batch, or a record's latency.
+
+    Nothing may be relied on beside another query in the same slots: a batch that gets there sooner may only wait longer.
+    """
     value = measure(window, saves.metric, saves.stat)
-    return value if isinstance(value, Missing) else promise(saves, value, _whole(saves, window))
+    if isinstance(value, Missing):
+        return value
+    found = promise(saves, value, _whole(saves, window))
+    return replace(found, low=0.0, safe=0.0) if slots_are_shared(window) else found
 
 
 def _own_batch(saves: Saves, window: Window) -> float:
