@@ -81,7 +81,7 @@ def batches_of(work: Work) -> list[Inside]:
 
 
 class Kinds:
-    """What stages are for, where other batches of their query tell it; of one origin, as each names stages in its way."""
+    """What stages are for, where other batches of their query tell it; for one origin: each names stages in its way."""
 
     def __init__(self) -> None:
         self._streams: set[str | None] = set()
