@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from advisor.stages import Batch
 
 if TYPE_CHECKING:
-    from advisor.sources.stages.scheduler import Begun, Named
+    from advisor.sources.stages.begun import Begun, Named
 
 Place = tuple[int, int]
 """(the file's number in its log, the byte in it)."""

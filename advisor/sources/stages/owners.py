@@ -15,7 +15,7 @@ from advisor.sources.stages.events import Event, Events, Place
 from advisor.stages import Attempt, Batch, Job, Note, Work
 
 if TYPE_CHECKING:
-    from advisor.sources.stages.scheduler import Begun
+    from advisor.sources.stages.begun import Begun
 
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
