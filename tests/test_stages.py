@@ -131,6 +131,19 @@ def test_what_lies_in_a_cache_is_not_read_again() -> None:
     assert kind_of(["InMemoryTableScan", "MicroBatchScan"], "", last=True, cached=True) == "result"
 
 
+def test_a_task_without_a_place_hides_that_of_its_own_stage_only() -> None:
+    work = Work("log", "driver_log")
+    for stage, places in ((1, (0, -1)), (2, (0, 1))):
+        job = Job(stage, Batch("query", "run", 3), 0, 50)
+        work.starts(job, [stage])
+        for place in places:
+            work.task(stage, 0, 10, 20, place, 0)
+        work.completes(Attempt(job, stage, 0, 0, 50, "result", "", True, 2))
+    stages, _ = tables([work], SCHEMA.empty_table())
+    assert stages["process_local"].to_pylist() == [None, 1]
+    assert stages["node_local"].to_pylist() == [None, 1]
+
+
 def test_the_checkpoint_of_a_delta_log_is_known_by_its_snapshot() -> None:
     work = Work("log", "event_log")
     for number, tasks, kind, what in (

@@ -30,7 +30,7 @@ def saves_in(saves: Saves | None) -> tuple[str, ...]:
 def promised(saves: Saves, window: Window) -> Promise | Missing:
     """What the step saves of what its metric measures: a batch, or a record's latency.
 
-    Nothing may be relied on beside another query in the same slots: a batch that gets there sooner may only wait longer.
+    Nothing may be relied on beside another query in the same slots: a batch that is there sooner may only wait longer.
     """
     value = measure(window, saves.metric, saves.stat)
     if isinstance(value, Missing):

@@ -3,21 +3,26 @@
 `python -m tests.bench.inside [--megabytes 100] [PATHS...]` prints, for every recorded log that tells of jobs (or for
 PATHS), how many batches are told, by how much their parts miss addBatch, what is not visible, and how much is the
 driver's without a time; where a run has both logs, by how much the time in jobs differs between them; then the speed
-of reading with stages beside that without, in CPU seconds of one thread, in turns, the best of some rounds.
+of reading with stages beside that without, in CPU seconds of one thread, in turns, the best of some rounds; and what
+it holds of logs of one query that go on for long.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import itertools
 import re
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 import advisor
 from advisor.batches import to_pandas
@@ -25,7 +30,9 @@ from advisor.errors import InputError
 from advisor.sources import files
 from advisor.sources.codecs import Source, blocks
 from advisor.sources.paths import expand
+from advisor.sources.stages.opened import Opened
 from advisor.stages import PARTS
+from tests.bench._long import ONE_QUERY, repeated
 from tests.bench.reading import SAMPLES, limit, write_log
 
 TARGETS = {"driver log, of the limit": 0.25, "event log, of reading without": 0.5}
@@ -187,6 +194,34 @@ def speeds(megabytes: int, rounds: int) -> bool:
     return met
 
 
+def print_memory(repeats: Sequence[int] = (7, 29, 116)) -> None:
+    """Print what reading with stages holds of a log of one query when all of it has been read, beside the tables."""
+    held: list[int] = []
+    ending = Opened.tables
+
+    def measured(self: Opened, *given: pa.Table) -> dict[str, pa.Table]:
+        gc.collect()
+        files_of = tracemalloc.take_snapshot().statistics("filename")
+        held.append(sum(one.size for one in files_of if "/stages/" in one.traceback[0].filename))
+        return ending(self, *given)
+
+    Opened.tables = measured  # type: ignore[method-assign]
+    with tempfile.TemporaryDirectory() as folder:
+        for (kind, log), times in itertools.product(ONE_QUERY.items(), repeats):
+            path = Path(folder) / "log"
+            with path.open("wb") as file:
+                file.writelines(repeated(log, times))
+            tracemalloc.start()
+            reading = files.read([path], sightings=False, stages=True)
+            tracemalloc.stop()
+            tables = sum(table.nbytes for table in reading.inside.values())
+            print(
+                f"{kind}, {len(reading.inside['batch_parts']):,} batches, {path.stat().st_size / 1e6:.0f} MB: "
+                f"{held[-1] / 1e6:.1f} MB held, tables of {tables / 1e6:.1f} MB"
+            )
+    Opened.tables = ending  # type: ignore[method-assign]
+
+
 def main() -> int:
     """Exit code 1 when a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
@@ -199,6 +234,7 @@ def main() -> int:
     print_agreement(asked.paths)
     if asked.megabytes:
         met &= speeds(asked.megabytes, asked.rounds)
+        print_memory()
     return 0 if met else 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import advisor
@@ -20,11 +21,18 @@ class FaultyIn:
     def __init__(self, place: str, log: str) -> None:
         self._place, self._inner, self._faulty = place, DriverLog(log), Path(log).name == FAULTY
 
+    @property
+    def held(self) -> int:
+        return self._inner.held
+
+    def over(self, batches: pa.Table) -> object:
+        return self._inner.over(batches)
+
     def read(self, *given: object) -> None:
         self._fail("read")
         self._inner.read(*given)  # type: ignore[arg-type]
 
-    def finish(self, batches: object) -> object:
+    def finish(self, batches: pa.Table) -> object:
         self._fail("finish")
         works = self._inner.finish(batches)
         for work in works if self._faulty and self._place == "tables" else ():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 
 import pyarrow as pa
 
 from advisor.redaction import redact
 from advisor.sources.stages.described import batch_of, described, is_number, meant, operators, sql_sums
+from advisor.sources.stages.events import Events
 from advisor.sources.stages.horizon import Horizon
 from advisor.sources.stages.owners import name_batches
 from advisor.sources.stages.sparkevents import (
@@ -55,7 +56,7 @@ class Application:
         """(what no later line tells more of, when the last of its triggers ended); `batches`: the events so far."""
         jobs = self._work.jobs
         until = self._horizon.known(jobs, batches)
-        name_batches([job for job in jobs if job.start < until], files, batches)
+        name_batches([job for job in jobs if job.start < until], lambda: Events(batches, files))
         rows = rows_of(batches)
         ended = {key: row.timestamp + (row.trigger_execution_ms or 0.0) for key, row in rows.items()}
         begun = min((row.timestamp for key, row in rows.items() if ended[key] > until), default=until)
@@ -72,9 +73,9 @@ class Application:
         self._known = max(self._known, until)
         return work, until
 
-    def finish(self, batches: pa.Table, files: Mapping[str, int]) -> Work:
-        """All of it; `batches`: the events."""
-        name_batches(self._work.jobs, files, batches)
+    def finish(self, events_of: Callable[[], Events]) -> Work:
+        """All of it; `events_of` gives its events."""
+        name_batches(self._work.jobs, events_of)
         self._work.strangers = [job for job in self._work.jobs if job.batch is None]
         return self._work
 

@@ -59,19 +59,20 @@ class DriverLog:
         known = bool(self._layout.first)
         wrapped = unwrapped(window.buffer, window.begin, resume) if in_json(window.buffer, window.begin) else None
         text = (window.buffer, window.begin, resume) if wrapped is None else (wrapped.text, 0, len(wrapped.text))
-        moment = self._moment
+        moment, readers, before = self._moment, self._readers, self._line
         for start, line, message, name in self._layout.lines(*text):
             if not known:
                 self._clock = Clock(self._layout.first)
                 moment.fine, known = self._clock.fine, True
-            if line == self._line and (self._doubled or b"Got job " in line):
+            if line == before and (self._doubled or b"Got job " in line):
                 self._doubled = True
                 continue
-            self._line, moment.start = line, start
+            before, moment.start = line, start
             moment.place = number, window.base + (start if wrapped is None else wrapped.origin(start))
             if moment.fine:
                 moment.now = self._clock.time(line) or moment.now
-            self._readers[name](line, message)
+            readers[name](line, message)
+        self._line = before
 
     def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
         """(what no later line tells more of, as far as these events tell; the events that all the rest needs).

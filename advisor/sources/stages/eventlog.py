@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages.application import Application
-from advisor.sources.stages.events import BEGINNING, Place, between
+from advisor.sources.stages.events import BEGINNING, Events, Place, between
 from advisor.sources.stages.horizon import ends_of
 from advisor.sources.stages.sparkevents import (
     ApplicationStart,
@@ -94,14 +95,13 @@ class EventLog:
 
     def finish(self, batches: pa.Table) -> list[Work]:
         """All that is left."""
-        own = between(batches, self._files, self._since)
-        return [*self._before(batches), self._now.finish(own, self._files)]
+        return [*self._before(batches), self._now.finish(partial(Events, batches, self._files, self._since))]
 
     def _before(self, batches: pa.Table) -> list[Work]:
         """What applications before this one tell; they are forgotten."""
         works, since = [], BEGINNING
         for past, until in self._past:
-            works.append(past.finish(between(batches, self._files, since, until), self._files))
+            works.append(past.finish(partial(Events, batches, self._files, since, until)))
             since = until
         self._past = []
         return works

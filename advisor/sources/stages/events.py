@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from advisor.stages import Batch
 
 if TYPE_CHECKING:
-    from advisor.sources.stages.scheduler import Begun, Named
+    from advisor.sources.stages.begun import Begun, Named
 
 Place = tuple[int, int]
 """(the file's number in its log, the byte in it)."""
@@ -25,6 +25,7 @@ BEGINNING: Place = (-1, -1)
 _LOST = 2048
 """Behind so many others a job that has not ended will not: the line is lost."""
 _LOAD = "rocksdbLoadLatencyMs"
+_COLUMNS = ("id", "run_id", "batch_id", "timestamp", "trigger_execution_ms", "file", "offset")
 
 
 @dataclass
@@ -47,7 +48,8 @@ class Events:
         self, batches: pa.Table, files: Mapping[str, int], since: Place = BEGINNING, until: Place | None = None
     ) -> None:
         """Those of `batches` that stand in these files, which are numbered, from a place on and before another one."""
-        self.all = sorted(_events(between(batches, files, since, until), files), key=lambda event: event.place)
+        own = between(batches.select([*_COLUMNS, "add_batch_ms", *_WANTED]), files, since, until)
+        self.all = sorted(_events(own, files), key=lambda event: event.place)
         self._places = [event.place for event in self.all]
         self._named: dict[int, list[Event]] = defaultdict(list)
         self._reach: dict[str | None, tuple[Place, Place]] = {}
@@ -121,12 +123,11 @@ def _not_before(number: pa.ChunkedArray, offset: pa.ChunkedArray, place: Place) 
 
 
 def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterator[Event]:
-    columns = ["id", "run_id", "batch_id", "timestamp", "trigger_execution_ms", "file", "offset"]
-    rows = batches.select([*columns, "operators", "sources"]).filter(pc.is_valid(batches["add_batch_ms"]))
+    rows = batches.filter(pc.is_valid(batches["add_batch_ms"]))
     if not len(rows):
         return
     states, reads = _states(rows), _reads(rows)
-    for at, row in enumerate(rows.select(columns).to_pylist()):
+    for at, row in enumerate(rows.select(_COLUMNS).to_pylist()):
         if row["batch_id"] is None or row["timestamp"] is None:
             continue
         begin = row["timestamp"].timestamp() * 1000

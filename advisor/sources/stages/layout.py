@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -53,12 +53,14 @@ class Layout(Generic[_Key]):
         text = bytes(buffer[begin:end])
         if not self.first and not self._learns(text):
             return
-        for start, stop, (key, behind) in self._chosen(text):
-            line = text[start:stop]
-            if self.structured:
+        column, loggers = self._column, self._begins if self._column is not None else self._ends
+        for start, stop, word in self._chosen(text, loggers):
+            line, (key, behind) = text[start:stop], loggers[word]
+            if column is not None:
+                yield begin + start, line, column + behind, key
+            else:
                 line = line[max(0, line.find(_OBJECT)) :]
-            message = line.find(_MESSAGE) + len(_MESSAGE) if self._column is None else self._column + behind
-            yield begin + start, line, message, key
+                yield begin + start, line, line.find(_MESSAGE) + len(_MESSAGE), key
 
     def _learns(self, text: bytes) -> bool:
         at = text.find(_KNOWN)
@@ -73,11 +75,10 @@ class Layout(Generic[_Key]):
             at = text.find(_KNOWN, at + 1)
         return bool(self.first)
 
-    def _chosen(self, text: bytes) -> Iterator[tuple[int, int, tuple[_Key, int]]]:
+    def _chosen(self, text: bytes, loggers: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         stops = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
         starts = np.append(0, stops + 1)
         stops = np.append(stops, len(text))
-        loggers = self._begins if self._column is not None else self._ends
         places = stops - self._at_end - _LETTERS if self._column is None else starts + self._column
         there = (places >= starts) & (places + _LETTERS <= stops)
         starts, stops, places = starts[there], stops[there], places[there]
@@ -90,8 +91,7 @@ class Layout(Generic[_Key]):
         if self._column is not None:
             for word, behind, wanted in self._wanted:
                 chosen &= (words != word) | self._begins_so(text, places + behind, stops, wanted)
-        found = zip(starts[chosen].tolist(), stops[chosen].tolist(), words[chosen].tolist(), strict=True)
-        return ((start, stop, loggers[word]) for start, stop, word in found)
+        return zip(starts[chosen].tolist(), stops[chosen].tolist(), words[chosen].tolist(), strict=True)
 
     def _begins_so(self, text: bytes, places: np.ndarray, stops: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Whether one of these words stands at each place."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from advisor.sources.stages.events import Event, Events, Place
 from advisor.stages import Attempt, Batch, Job, Note, Work
 
 if TYPE_CHECKING:
-    from advisor.sources.stages.scheduler import Begun
+    from advisor.sources.stages.begun import Begun
 
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
@@ -61,7 +60,7 @@ def settle(
         work.move(zone)
 
 
-def name_batches(jobs: Iterable[Job], files: Mapping[str, int], batches: pa.Table) -> None:
+def name_batches(jobs: Iterable[Job], events_of: Callable[[], Events]) -> None:
     """Give jobs that say less than their batch and run what is missing, from the triggers in which they began.
 
     A function that sets a job group of its own leaves query and batch, but not the run. A thread that it starts leaves
@@ -69,7 +68,7 @@ def name_batches(jobs: Iterable[Job], files: Mapping[str, int], batches: pa.Tabl
     """
     lacking = [job for job in jobs if (job.streams if job.batch is None else job.batch.run_id is None)]
     runs: dict[str | None, list[Event]] = defaultdict(list)
-    for event in Events(batches, files).all if lacking else ():
+    for event in events_of().all if lacking else ():
         runs[event.batch.run_id].append(event)
     for events in runs.values():
         events.sort(key=attrgetter("begin"))

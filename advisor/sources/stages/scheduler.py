@@ -12,9 +12,9 @@ from operator import attrgetter
 
 from advisor.redaction import redact
 from advisor.sources.stages import pythonlines
+from advisor.sources.stages.begun import Begun
 from advisor.sources.stages.clock import Moment
 from advisor.sources.stages.deltalog import DeltaLog
-from advisor.sources.stages.events import Place
 from advisor.sources.stages.layout import Reader
 from advisor.sources.stages.packed import packed
 from advisor.sources.stages.rounds import Rounds
@@ -39,30 +39,6 @@ _PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
 
 BEGINNINGS: Mapping[str, tuple[str, ...]] = {"DAGScheduler": ("Got ", "Fina", "Pare", "Subm", "Resu", "Shuf", "Job ")}
 """The first four letters of the messages that are wanted of a logger."""
-
-Named = tuple[str, int]
-"""(beginning of a query's id, batch), where a line names them."""
-
-
-@dataclass(slots=True)
-class Begun:
-    """A job that has begun, and where the log says so."""
-
-    job: Job
-    number: int
-    place: Place
-    what: str = ""
-    background: bool = False
-    final: int = -1
-    has_parents: bool = False
-    ended: int = 0
-    attempts: list[Attempt] = field(default_factory=list)
-    leaves: list[Attempt] = field(default_factory=list)
-    named: Named | None = None
-    waits: list[tuple[Attempt, Rounds]] = field(default_factory=list)
-    """Stages of it that had tasks to start while tasks of other jobs ended."""
-    now: float = 0.0
-    """When its last stage ended, without a clock that knows milliseconds."""
 
 
 @dataclass(slots=True)

@@ -15,10 +15,10 @@ import msgspec
 import pyarrow as pa
 
 from advisor.redaction import redact
+from advisor.sources.stages.begun import Begun
 from advisor.sources.stages.described import described
 from advisor.sources.stages.events import Events
 from advisor.sources.stages.owners import settle
-from advisor.sources.stages.scheduler import Begun
 from advisor.stages import Attempt, Job, Work
 
 _BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d{1,18})\b")
