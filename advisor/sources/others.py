@@ -105,7 +105,7 @@ def _trace(text: str) -> str | None:
     error = next((line.strip() for line in reversed(lines) if not _OF_A_TRACE.match(line)), "")
     if not _ERROR.match(error):
         return None
-    words = redact(error[:_SHOWN]).rstrip(": ")
+    words = redact(error)[:_SHOWN].rstrip(": ")
     return f"this is an error that a streaming query met, none that the advisor knows: {words}"
 
 
