@@ -66,7 +66,7 @@ def largest_loss(window: Window, findings: Sequence[Finding], changed: Changed |
         return lost
     too_slow = next(behind(window), None) or grave.get("state_grows") or next(_growth(window, findings), None)
     found = list(_losses(window, findings, changed))
-    return too_slow or _with_what_is_left(max(found, key=_weight, default=None), window)
+    return too_slow or _with_mean_wait(_with_what_is_left(max(found, key=_weight, default=None), window), window)
 
 
 def _grave(findings: Sequence[Finding]) -> Iterator[Loss]:
@@ -85,15 +85,16 @@ def _with_what_is_left(loss: Loss | None, window: Window) -> Loss | None:
     if slowest.safe > NEARLY_FULL * interval:
         return loss
     left = f"{milliseconds(interval - batch)} of the trigger's {milliseconds(interval)} are left"
-    says = f"{loss.says} {_keeps_up(window).format(left=left)}{_mean_wait(interval, batch)}"
-    return msgspec.structs.replace(loss, says=says)
+    return msgspec.structs.replace(loss, says=f"{loss.says} {_keeps_up(window).format(left=left)}")
 
 
-def _mean_wait(interval: float, batch: float) -> str:
-    """What a record waits for its trigger, where that is more than its batch takes."""
-    if interval / 2 <= batch:
-        return ""
-    return f" On average a record waits {milliseconds(interval / 2)} for the trigger, longer than for its batch."
+def _with_mean_wait(loss: Loss | None, window: Window) -> Loss | None:
+    """The loss; of a part of the batch with what a record waits for its trigger, where that is more than the batch."""
+    interval = fixed_interval_ms(window)
+    if loss is None or loss.kind not in _SAYS or not interval or interval / 2 <= sure(window, "trigger_execution_ms"):
+        return loss
+    wait = f"On average a record waits {milliseconds(interval / 2)} for the trigger, longer than for its batch."
+    return msgspec.structs.replace(loss, says=f"{loss.says} {wait}")
 
 
 def _keeps_up(window: Window) -> str:
