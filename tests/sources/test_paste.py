@@ -9,7 +9,7 @@ import pytest
 
 import advisor
 from advisor.errors import InputError
-from advisor.sources.sightings.paste import LONGEST, read_paste
+from advisor.sources.sightings.paste import LONGEST, beside_the_log, read_paste
 
 PYTHON = """
 df = spark.readStream.format("kafka").option("subscribe", "t").option("maxOffsetsPerTrigger", "5000").load()
@@ -221,3 +221,12 @@ def test_a_log_is_no_paste(tmp_path: Path) -> None:
     path.write_text(f"sink: kafka\n{DURATIONS}{' ' * LONGEST}\n", encoding="utf-8")
     (query,) = advisor.analyze(path).typed.queries
     assert query.value("sink") is None
+
+
+def test_of_a_log_only_what_may_name_source_or_sink_is_read_as_words() -> None:
+    lines = [f"26/11/21 09:33:{n:02} INFO TaskSetManager: Finished task {n}.0 in 12 ms\n" for n in range(50)]
+    named = "26/11/21 09:34:00 INFO MicroBatchExecution: Reading from sources [kafka]\n"
+    words = "we write to kafka every 10 seconds\n"
+    assert beside_the_log("".join([*lines, named, words])) == named + words
+    few = "".join([*lines[:5], words])
+    assert beside_the_log(few) == few

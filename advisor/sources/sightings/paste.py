@@ -19,6 +19,12 @@ from advisor.sources.sightings.words import is_past, read_keys, read_words
 LONGEST: Final = 64 << 10
 """Bytes of a text that somebody pasted; of a longer one, a log, only what somebody wrote above its first line."""
 _OF_A_LOG: Final = re.compile(r"(?m)^[ \t]*(?:[\[{]|\d\d(?:\d\d)?[-/]\d\d[-/]\d\d)")
+_LOG_LINE: Final = re.compile(
+    r"(?m)^\d\d(?:\d\d)?[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?!.*\b(?:[sS]ources?|[sS]ink|Using|Writing)\b).*\n?"
+)
+"""A line of a log that names neither source nor sink."""
+_MANY_LINES: Final = 40
+"""Of a log: so many nobody pastes to be read."""
 
 _COMMENTED_OUT: Final = re.compile(r"(?m)^[ \t]*(?://|#).*$")
 _BETWEEN: Final = r"(?:(?!readStream|writeStream).){0,3000}?"
@@ -104,6 +110,12 @@ def read_paste(text: str) -> Iterator[Told]:
     for told in dict.fromkeys(found):
         values.setdefault(told.fact, []).append(told)
     yield from (each[0] for each in values.values() if len(each) == 1)
+
+
+def beside_the_log(text: str) -> str:
+    """The text without the lines of a log, where these are many: they tell by themselves, and nobody wrote them."""
+    rest, lines = _LOG_LINE.subn("", text)
+    return rest if lines >= _MANY_LINES else text
 
 
 def above_the_log(text: str) -> str:

@@ -77,7 +77,8 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
 def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
     """What a text that somebody pasted says around its records; of one too long for a paste, above its first line."""
     words = text[: paste.LONGEST].decode("utf-8", "replace")
-    told = paste.read_paste(words if len(text) <= paste.LONGEST else paste.above_the_log(words))
+    of_a_writer = paste.beside_the_log if len(text) <= paste.LONGEST else paste.above_the_log
+    told = paste.read_paste(of_a_writer(words))
     ends = {"stopped": len(text)}  # of all that stands in it
     return [_sighting(each, Line("", "", ends.get(each.fact, 0)), log=log, file=file, base=0) for each in told]
 
