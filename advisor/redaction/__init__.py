@@ -90,12 +90,17 @@ def redact_setting(name: str, value: str) -> str:
 def redact_data(thing: Any, name: str = "") -> Any:
     """Parsed JSON without credentials in its keys and texts; `name`: what it stands under. Numbers stay."""
     if isinstance(thing, str):
-        return REDACTED if thing and is_secret_name(name) else hide(thing)
+        return REDACTED if thing and (is_secret_name(name) or _is_of_session(name, thing)) else hide(thing)
     if isinstance(thing, dict):
         return {hide(key): redact_data(item, _over(name, key, thing)) for key, item in thing.items()}
     if isinstance(thing, list):
         return [redact_data(item, _option(before) or name) for before, item in zip(["", *thing], thing, strict=False)]
     return thing
+
+
+def _is_of_session(name: str, text: str) -> bool:
+    """Whether a text is the key of a session, by both: such a name alone also stands beside what is none."""
+    return "session" in name.lower() and hide(f"{name}={text}") == f"{name}={REDACTED}"
 
 
 def _option(argument: Any) -> str:
