@@ -94,6 +94,7 @@ def test_what_is_not_well_is_said_where_no_rule_fires(catalogue: Catalogue) -> N
     (query,) = reported(catalogue, events(rows, interval_ms=10_000)).queries
     assert query["verdict"] == (
         "3.1 s of a 3.2 s batch (97 %) is addBatch: reading, computing, writing. "
+        "On average a record waits 5.0 s for the trigger, longer than for its batch. "
         "The slowest batches take 9.9 s, the median one 3.2 s. No rule knows a step for this."
     )
 
