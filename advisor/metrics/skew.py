@@ -83,9 +83,7 @@ def shuffle_skew_ms(window: Window) -> Batchwise:
     """
     if not len(window.stages):
         return NOT_SEEN
-    of = spread(window)
-    even = np.maximum(of.rounds, 1) * of.total / of.tasks
-    return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), skewed(window))
+    return _beyond_even(window, skewed(window))
 
 
 @window_metric("ratio", "count")
@@ -117,9 +115,13 @@ def skew_ms(window: Window) -> Batchwise:
     """
     if not len(window.stages):
         return NOT_SEEN
+    return _beyond_even(window, _uneven_rows(window) & of_kind(window, "source_read"))
+
+
+def _beyond_even(window: Window, large: np.ndarray) -> Batchwise:
+    """What these stages take beyond what they would if the work of their tasks were spread evenly."""
     of = spread(window)
     even = np.maximum(of.rounds, 1) * of.total / of.tasks
-    large = _uneven_rows(window) & of_kind(window, "source_read")
     return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
 
 

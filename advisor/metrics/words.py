@@ -30,9 +30,8 @@ def number(value: float, unit: Unit) -> str:
     return f"{_plain(value)}{suffix}"
 
 
-_OF = {"billion": 1e9, "million": 1e6}
-_LARGE = ((1e9, "billion"), (1e7, "million"))
-"""From where on a number is told in words: nobody reads more of its digits."""
+_LARGE = ((1e9, 1e9, "billion"), (1e7, 1e6, "million"))
+"""From where on a number is told in words, and how many one of them is: nobody reads more of its digits."""
 
 
 def milliseconds(value: float) -> str:
@@ -65,9 +64,9 @@ def interval(value: str | float) -> str:
 
 
 def _plain(value: float) -> str:
-    for size, name in _LARGE:
-        if abs(value) >= size:
-            return f"{round(value / _OF[name], 1):,g} {name}"
+    for least, size, name in _LARGE:
+        if abs(value) >= least:
+            return f"{value / size:,.1f}".removesuffix(".0") + f" {name}"
     if abs(value) >= 100 or (abs(value) >= 0.95 and round(value, 1) == round(value)):
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 0.1 else f"{value:.1g}"

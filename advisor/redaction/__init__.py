@@ -84,13 +84,13 @@ def hide_lines(text: str) -> str:
 
 def redact_setting(name: str, value: str) -> str:
     """The value of a setting: hidden as a whole where the setting's name says that it is secret."""
-    return REDACTED if is_secret_name(name) else redact(value)
+    return REDACTED if _is_secret(name, value) else redact(value)
 
 
 def redact_data(thing: Any, name: str = "") -> Any:
     """Parsed JSON without credentials in its keys and texts; `name`: what it stands under. Numbers stay."""
     if isinstance(thing, str):
-        return REDACTED if thing and (is_secret_name(name) or _is_of_session(name, thing)) else hide(thing)
+        return REDACTED if thing and _is_secret(name, thing) else hide(thing)
     if isinstance(thing, dict):
         return {hide(key): redact_data(item, _over(name, key, thing)) for key, item in thing.items()}
     if isinstance(thing, list):
@@ -98,9 +98,9 @@ def redact_data(thing: Any, name: str = "") -> Any:
     return thing
 
 
-def _is_of_session(name: str, text: str) -> bool:
-    """Whether a text is the key of a session, by both: such a name alone also stands beside what is none."""
-    return "session" in name.lower() and hide(f"{name}={text}") == f"{name}={REDACTED}"
+def _is_secret(name: str, text: str) -> bool:
+    """Whether a text is a credential by its name; of a session by both, as such a name also stands beside none."""
+    return is_secret_name(name) or ("session" in name.lower() and hide(f"{name}={text}") == f"{name}={REDACTED}")
 
 
 def _option(argument: Any) -> str:

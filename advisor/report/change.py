@@ -22,10 +22,7 @@ COMPARED = (
     ("record_latency_ms", "p99"),
     ("input_rows", "p50"),
 )
-MANY_TIMES_THE_ROWS, AS_LONG = (
-    5.0,
-    1.3,
-)  # so many times the rows, and a batch hardly longer: rows do not make its length
+MANY_TIMES_THE_ROWS, AS_LONG = 5.0, 1.3  # a batch of so many times the rows that is hardly longer
 STEADY_SHARE = 0.05  # a drift of less than this share of the value over the window is no trend
 SHORTEST_FOR_DIRECTION = 2 / 60  # hours; below, the JVM still warms up
 SHORTEST_FOR_RATE = 10 / 60  # hours; below, a change per hour would be an extrapolation

@@ -47,6 +47,8 @@ def _best(table: pa.Table, complete: _Complete) -> pa.Table:
     for at, (batch, rank) in enumerate(zip(batches, ranks, strict=True)):
         if rank != best[batch]:
             others[batch].append(at)
+    if not others:
+        return table
     kept = [at for at, (batch, rank) in enumerate(zip(batches, ranks, strict=True)) if rank == best[batch]]
     told = {batch: sorted(_take(table, some).to_pylist(), key=_rank) for batch, some in others.items()}
     twice = [at for at in kept if batches[at] in told]
