@@ -81,8 +81,13 @@ def latency(query: QueryEntry) -> str:
     found = query.metrics.get("record_latency_ms", _NONE)
     if found.p50 is None:
         return not_known(found)
-    words = f"p50 {text.ms(found.p50)}, p99 {text.ms(found.p99)}, from created to visible, estimated"
+    words = f"{at_least(query)}p50 {text.ms(found.p50)}, p99 {text.ms(found.p99)}, from created to visible, estimated"
     return words + trend(query.trend.record_latency_ms, text.ms)
+
+
+def at_least(query: QueryEntry) -> str:
+    """What stands before a latency where more waits than the sources tell."""
+    return "at least " if query.screen.backlog_untold else ""
 
 
 def lag(query: QueryEntry) -> str:

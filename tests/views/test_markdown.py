@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import advisor
 from advisor.views.markdown import escape, fenced, report_as_markdown
 from tests.views.reports import dead, healthy, report, slow
 
@@ -31,3 +33,8 @@ def test_escaped_text_is_one_line() -> None:
 
 def test_no_line_of_code_closes_its_fence() -> None:
     assert fenced(["x = '''", "````"]) == "`````\nx = '''\n````\n`````"
+
+
+def test_where_more_files_wait_the_latency_is_the_least_that_it_can_be() -> None:
+    (log,) = (Path(__file__).parents[2] / "sample_progress/SR012").iterdir()
+    assert "- Latency: at least p50 " in report_as_markdown(advisor.analyze(log).typed)

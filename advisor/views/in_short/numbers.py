@@ -9,7 +9,7 @@ from advisor.contract import Metric, Part, QueryEntry, Trend
 from advisor.views import text
 from advisor.views.in_short.losses import loss_name
 from advisor.views.inside import sentence
-from advisor.views.wording import not_known, trend
+from advisor.views.wording import at_least, not_known, trend
 
 if TYPE_CHECKING:
     from advisor.views.selection import Selection
@@ -23,7 +23,7 @@ def latency_now_and_then(query: QueryEntry) -> str:
     found = query.metrics.get("record_latency_ms", _NONE)
     if found.p50 is None:
         return not_known(found)
-    least = "at least " if query.screen.backlog_untold else ""
+    least = at_least(query)
     spread = _spread(query, "p50", found.p50, found.p99)
     if query.value("trigger") == "real_time":  # of one batch, too, the events tell both
         spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
