@@ -1,14 +1,14 @@
 """Try what steps save that `latency-advisor trial` cannot turn on in a running session: `python savings.py [NAME...]`.
 
-Each pair runs A B B A B A A B, every run in an application of its own, read back from its event log. Promised is what
-the product makes of the runs without the step, and the verdict is that of `latency-advisor compare`. A pair takes at
-most six minutes on two cores.
+Each pair runs A B B A B A A B, or longer with `--turns`, every run in an application of its own, read back from its
+event log. Promised is what the product makes of the runs without the step, and the verdict is that of
+`latency-advisor compare`. A pair of eight runs takes at most six minutes on two cores.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,7 @@ from advisor.sources import files
 
 HEAD = "| step | batch before | after | saved | promised | |\n|---|---|---|---|---|---|"
 BRIEF, RHYTHM = until(25, 30), until(42, 40)
-TURNS, CATALOGUE = 8, load()
+CATALOGUE = load()
 
 
 class Pair(NamedTuple):
@@ -92,20 +92,24 @@ PAIRS = (
 
 def main() -> None:
     """Run the chosen pairs, print one line of a table for each; a pair that fails costs no other."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the rule whose steps are tried (default: all)")
+    parser.add_argument("--turns", type=int, default=8, metavar="RUNS", help="runs of both sides together")
+    asked = parser.parse_args()
     lab = Lab(run.CACHE)
     print(HEAD, flush=True)
     for pair in PAIRS:
-        if len(sys.argv) == 1 or pair.name.split()[0] in sys.argv[1:]:
+        if not asked.names or pair.name.split()[0] in asked.names:
             try:
-                print(line(pair, lab), flush=True)
+                print(line(pair, lab, asked.turns), flush=True)
             except (OSError, subprocess.SubprocessError, AdvisorError, LookupError) as error:
                 print(f"| {pair.name}, `{pair.step}` | not measured: {error} |", flush=True)
 
 
-def line(pair: Pair, lab: Lab) -> str:
+def line(pair: Pair, lab: Lab, turns: int) -> str:
     """What the step saved beside what it promised."""
     both, told_of = sides(pair), []
-    for turn in order(TURNS):
+    for turn in order(turns):
         with tempfile.TemporaryDirectory() as out:
             told_of.append((turn, told(pair, play(both[turn], pair.spark, lab, Path(out)))))
     return f"| {pair.name}, `{pair.step}` | {' | '.join(outcome(told_of).cells())} |"
