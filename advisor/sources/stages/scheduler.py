@@ -251,11 +251,11 @@ class Scheduler:
             spans = packed(
                 tasks.lengths, max(1, tasks.at_once), attempt.completed, attempt.completed - attempt.submitted
             )
-        places = tasks.places if len(tasks.places) == len(spans) else [-1] * len(spans)
-        for (launch, finish), place in zip(spans, places, strict=True):
-            self._work.task(attempt.stage, 0, launch, finish, place, 0)
-        for _ in range(tasks.lost):
-            self._work.task(attempt.stage, 0, attempt.completed, attempt.completed, -1, FAILED)
+        places = tasks.places if len(tasks.places) == len(spans) else -1
+        launch, finish = zip(*spans, strict=True) if spans else ((), ())
+        self._work.tasks(attempt.stage, 0, launch, finish, locality=places)
+        lost = [attempt.completed] * tasks.lost
+        self._work.tasks(attempt.stage, 0, lost, lost, flags=FAILED)
 
     def _job_ends(self, number: int, ms: float, line: bytes) -> None:
         begun = self._open.pop(number, None)
