@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from advisor.sources.stages.clock import Moment
+from advisor.sources.stages.moment import Moment
 from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.events import Place
-from advisor.sources.stages.layout import Reader
 from advisor.sources.stages.scheduler import Scheduler
 from advisor.stages import Note
 
@@ -27,6 +26,9 @@ _HUDI_DONE = re.compile(rb"Micro batch id=\d{1,15} (?:succeeded|failed)")
 _POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
+
+Reader = Callable[[bytes, int], None]
+"""Takes a line and where its message begins in it."""
 
 
 class Notes:
