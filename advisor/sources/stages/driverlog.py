@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.sources.stages import pythonlines
+from advisor.sources.stages import messages, notes, pythonlines
 from advisor.sources.stages.clock import Clock, filled
 from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.doubled import Doubled
 from advisor.sources.stages.events import BEGINNING, Events, Place, between
 from advisor.sources.stages.gathered import Gathered, Lines
 from advisor.sources.stages.layout import Layout
-from advisor.sources.stages.messages import BEGINNINGS, FORMS, Kind, Reader
+from advisor.sources.stages.messages import Kind, Reader
 from advisor.sources.stages.moment import Moment, Told
 from advisor.sources.stages.notes import Notes
 from advisor.sources.stages.owners import settle
@@ -47,7 +47,8 @@ class DriverLog:
         """Applications that are over, and where the next one begins."""
         self._since = BEGINNING
         self._now = _Application(log, self._moment)
-        self._layout = Layout((_CONTEXT, *FORMS, *self._now.readers), {_CONTEXT: ("Runn",), **BEGINNINGS})
+        beginnings = {_CONTEXT: ("Runn",), **messages.BEGINNINGS, **notes.BEGINNINGS}
+        self._layout = Layout((_CONTEXT, *messages.FORMS, *self._now.readers), beginnings)
         self._gathered = Gathered(self._layout)
         self._messages = Reader(self._layout.loggers)
         self._doubled = Doubled()
@@ -65,10 +66,12 @@ class DriverLog:
     def _tell(self, lines: Lines) -> None:
         self._clock = Clock(self._layout.first)
         self._moment.fine = self._clock.fine
-        messages = self._messages.read(lines, alike=not self._layout.structured)
-        self._doubled.drop(lines, messages.kind)
+        said = self._messages.read(lines, alike=not self._layout.structured)
+        self._doubled.drop(lines, said.kind)
+        if not self._clock.fine:
+            said.kind[lines.loggers == self._layout.loggers.index(notes.BY_THE_CLOCK)] = Kind.NOTHING
         times = filled(self._clock.times(lines), self._moment.now) if self._clock.fine else np.empty(0)
-        self._moment.told = told = Told(lines, messages, times, self._layout.loggers)
+        self._moment.told = told = Told(lines, said, times, self._layout.loggers)
         begin = 0
         for at in self._beginnings(lines):
             self._now.read(told, begin, at)
@@ -173,11 +176,11 @@ class _Application:
         """(what no later line tells more of, behind which event all the rest stands)."""
         self._work.clock = self._moment.fine
         count, until = events.over(self._scheduler.jobs)
-        begun, notes = self._scheduler.take(count), self._notes.take(until)
+        begun, noted = self._scheduler.take(count), self._notes.take(until)
         left = [each.job for each in self._scheduler.jobs]
         since = min((job.start for job in left), default=self._moment.now)
         work = self._work.take([each.job for each in begun], left, since)
-        settle(work, begun, notes, events, shift=shift)
+        settle(work, begun, noted, events, shift=shift)
         return work, until
 
     def finish(self, events: Events, *, shift: bool) -> Work:

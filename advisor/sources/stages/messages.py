@@ -96,7 +96,7 @@ _OF_QUERY = 5
 _ID = re.compile(rb"\w+")
 _STAGES = b"ResultStage ", b"ShuffleMapStage "
 _TAILS = b" bytes) ", b" bytes) taskResourceAssignments Map()"
-_NEAR = [f" {name}".encode()[-8:] for name in LOCALITIES]
+_NEAR = [f" {name}".encode() for name in LOCALITIES]
 _SITE = re.compile(rb"(.*?)\) with \d+ output partitions")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
 
@@ -172,7 +172,8 @@ def _starts(text: np.ndarray, at: np.ndarray, stops: np.ndarray) -> _Told:
     back.passes_one_back(*_TAILS)
     back.number_back()
     back.passes_back(b", ")
-    return _Told(front.fits & back.fits, stage, back.passes_one_back(*_NEAR))
+    near = back.passes_one_back(*_NEAR)
+    return _Told(front.fits & back.fits, stage, near)
 
 
 def _finishes(text: np.ndarray, at: np.ndarray, _: np.ndarray) -> _Told:
@@ -233,7 +234,7 @@ BEGINNINGS: Mapping[str, Sequence[str]] = {JOBS: [letters.decode() for letters i
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?=(.*))")
 _FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
-_PARENTS = re.compile(rb"Parents of final stage: (?!.*List\(\))")
+_PARENTS = re.compile(rb"Pare(?!.*List\(\))")
 _SUBMITS = re.compile(rb"Submitting (\d{1,15}) missing tasks from \w+ (\d{1,15})")
 _STAGE_ENDS = re.compile(
     rb"(?:(Result)|ShuffleMap)Stage (\d{1,15}) \(.*\) (?:finished|(failed)) in (\d{1,12}(?:[.,]\d{1,12})?) (m?s)"

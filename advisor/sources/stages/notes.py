@@ -27,6 +27,22 @@ _POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 
+BY_THE_CLOCK = "CheckpointFileManager"
+"""What tells something only by the times of its lines, of which each batch has many."""
+BEGINNINGS: Mapping[str, tuple[str, ...]] = {
+    "CodeGenerator": ("Code", "Gene"),
+    "WholeStageCodegenExec": ("Whol", "Foun"),
+    "DeltaSink": ("Wrot", "Comm"),
+    "SparkWrite": ("Wrot", "Comm"),
+    "BaseHoodieWriteClient": ("Comm",),
+    "HoodieStreamingSink": ("Retr", "Comm", "Micr"),
+    "FileStoreCommitImpl": ("Atom", "Retr"),
+    "KafkaDataConsumer": ("From",),
+    "FileStreamSource": ("Proc",),
+    BY_THE_CLOCK: ("Writ", "Rena"),
+}
+"""The first four letters of the messages that are wanted of a logger."""
+
 Reader = Callable[[bytes, int], None]
 """Takes a line and where its message begins in it."""
 
@@ -49,7 +65,7 @@ class Notes:
             "FileStoreCommitImpl": self._paimon,
             "KafkaDataConsumer": self._consumer,
             "FileStreamSource": self._source,
-            "CheckpointFileManager": self._compaction,
+            BY_THE_CLOCK: self._compaction,
         }
         """What reads a line, by the short name of the class that wrote it."""
         self.notes: list[tuple[Place, Note]] = []
