@@ -45,7 +45,7 @@ class Clock:
         of_second = np.stack([eight[lines.starts + at] for at in (self._at, self._at + _WORD, self._point - _WORD)])
         begins = np.append(True, (of_second[:, 1:] != of_second[:, :-1]).any(axis=0))[: len(lines.starts)]
         seconds = [self._second(lines.line(at)) for at in np.flatnonzero(begins).tolist()]
-        times = np.array(seconds, float)[np.cumsum(begins) - 1] + self._ms(lines)
+        times: np.ndarray = np.array(seconds, float)[np.cumsum(begins) - 1] + self._ms(lines)
         for at in np.flatnonzero(np.isnan(times)).tolist():
             found = self.time(lines.line(at))
             times[at] = np.nan if found is None else found

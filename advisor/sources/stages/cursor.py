@@ -73,7 +73,7 @@ class Cursor:
         """So many letters behind the place, at most eight, which moves behind them; as bytes of numpy."""
         found = self._words[self.at] & _U((1 << 8 * count) - 1)
         self.at = self.at + count
-        return found.astype("<u8").view("S8")
+        return np.asarray(found.astype("<u8").view("S8"))
 
     def number_back(self) -> np.ndarray:
         """The number before the place, which moves before it."""
@@ -90,11 +90,11 @@ class Cursor:
         whole, before = self._back()
         self.fits &= (digits > 0) & ((before > 0) == pointed)
         scale = np.where(pointed, _SCALES[digits], 1)
-        return (whole * scale + last) / scale
+        return np.asarray((whole * scale + last) / scale)
 
     def _one(self, seen: Sequence[np.ndarray]) -> np.ndarray:
         self.fits &= np.logical_or.reduce(seen)
-        return np.argmax(seen, axis=0)
+        return np.asarray(np.argmax(seen, axis=0))
 
     def _back(self) -> tuple[np.ndarray, np.ndarray]:
         letters = self._words[self.at - _WORD] ^ _ZEROS
@@ -108,12 +108,12 @@ def _digits(letters: np.ndarray) -> np.ndarray:
     """With how many digits, less the letter 0, each begins; 0 where none or eight are there."""
     others = (letters + _TO_HIGH | letters) & _HIGH
     first = (others & (~others + _U(1))) >> _U(7)
-    return (first * _PLACES >> _U(56)).astype(np.int64)
+    return np.asarray(first * _PLACES >> _U(56), np.int64)
 
 
 def _unread(digits: np.ndarray) -> np.ndarray:
     """The bits of a word that these digits leave."""
-    return (_U(64) - digits.astype(_U) * _U(8)).astype(_U)
+    return np.asarray(_U(64) - digits.astype(_U) * _U(8))
 
 
 def _value(digits: np.ndarray) -> np.ndarray:
@@ -121,4 +121,4 @@ def _value(digits: np.ndarray) -> np.ndarray:
     for times, bits, mask in _PAIRS:
         digits = (digits * times + (digits >> bits)) & mask
     times, bits, mask = _HALVES
-    return ((digits * times + (digits >> bits)) & mask).astype(np.int64)
+    return np.asarray((digits * times + (digits >> bits)) & mask, np.int64)

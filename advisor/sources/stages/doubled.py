@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.sources.stages.gathered import Lines
-from advisor.sources.stages.messages import Kind
+from advisor.sources.stages.kinds import Kind
 
 
 class Doubled:

@@ -6,6 +6,7 @@ other in the order of the lines: lengths are Spark's own, and only the driver's 
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,9 @@ from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.doubled import Doubled
 from advisor.sources.stages.events import BEGINNING, Events, Place, between
 from advisor.sources.stages.gathered import Gathered, Lines
+from advisor.sources.stages.kinds import Kind
 from advisor.sources.stages.layout import Layout
-from advisor.sources.stages.messages import Kind, Reader
+from advisor.sources.stages.messages import Reader
 from advisor.sources.stages.moment import Moment, Told
 from advisor.sources.stages.notes import Notes
 from advisor.sources.stages.owners import settle
@@ -48,7 +50,7 @@ class DriverLog:
         self._since = BEGINNING
         self._now = _Application(log, self._moment)
         beginnings = {_CONTEXT: ("Runn",), **messages.BEGINNINGS, **notes.BEGINNINGS}
-        self._layout = Layout((_CONTEXT, *messages.FORMS, *self._now.readers), beginnings)
+        self._layout = Layout((_CONTEXT, *messages.LOGGERS, *self._now.readers), beginnings)
         self._gathered = Gathered(self._layout)
         self._messages = Reader(self._layout.loggers)
         self._doubled = Doubled()
@@ -71,7 +73,7 @@ class DriverLog:
         if not self._clock.fine:
             said.kind[lines.loggers == self._layout.loggers.index(notes.BY_THE_CLOCK)] = Kind.NOTHING
         times = filled(self._clock.times(lines), self._moment.now) if self._clock.fine else np.empty(0)
-        self._moment.told = told = Told(lines, said, times, self._layout.loggers)
+        told = Told(lines, said, times, self._layout.loggers)
         begin = 0
         for at in self._beginnings(lines):
             self._now.read(told, begin, at)
@@ -148,29 +150,25 @@ class _Application:
 
     def read(self, told: Told, begin: int, end: int) -> None:
         """Take these lines: one by one, but those of tasks together."""
-        moment, kinds = self._moment, told.messages.kind[begin:end]
+        moment, lines, kinds = self._moment, told.lines, told.messages.kind[begin:end]
         rows = begin + np.flatnonzero((kinds >= Kind.OTHER) & (kinds < Kind.STARTS))
-        columns = (told.lines.numbers, *told.messages[:4], told.times if moment.fine else told.messages.ms)
+        places = zip(lines.files[rows].tolist(), lines.places[rows].tolist(), strict=True)
+        columns = (column[rows].tolist() for column in (lines.numbers, *told.messages[:5]))
+        times = told.times[rows].tolist() if moment.fine else repeat(0.0)
         readers = self._scheduler.readers
-        for at, line, kind, number, other, ms, time in zip(
-            rows.tolist(), *(column[rows].tolist() for column in columns), strict=True
+        for at, time, moment.place, moment.number, kind, number, other, ms, query in zip(
+            rows.tolist(), times, places, *columns, strict=False
         ):
-            moment.at, moment.number = at, line
             if moment.fine:
                 moment.now = time
             if kind:
+                moment.named = told.messages.named(at) if query >= 0 else None
                 readers[kind](number, other, ms)
-            else:
-                self._others(told, at)
+            elif reader := self.readers.get(told.loggers[lines.loggers[at]]):
+                reader(lines.line(at), lines.message(at))
         if moment.fine and end > begin:
             moment.now = float(told.times[end - 1])
         self._scheduler.read_tasks(told, begin + np.flatnonzero(kinds >= Kind.STARTS))
-
-    def _others(self, told: Told, at: int) -> None:
-        """Take a line of another logger."""
-        reader = self.readers.get(told.loggers[told.lines.loggers[at]])
-        if reader:
-            reader(told.lines.line(at), told.lines.message(at))
 
     def over(self, events: Events, *, shift: bool) -> tuple[Work, Place]:
         """(what no later line tells more of, behind which event all the rest stands)."""

@@ -69,7 +69,9 @@ class Gathered:
             if self._parts and self._end + end - begin + AROUND >= len(self._text):
                 yield self._taken()
             starts = self._add(np.frombuffer(cast(bytes, text[0]), np.uint8, end - begin, begin)) + begin
-            places = starts if wrapped is None else np.array([wrapped.origin(start) for start in starts.tolist()], np.int64)
+            places = (
+                starts if wrapped is None else np.array([wrapped.origin(start) for start in starts.tolist()], np.int64)
+            )
             self._parts[-1] += (np.full(len(starts), file), places + window.base)
         if window.final:
             yield from self.rest()

@@ -135,7 +135,8 @@ class _Words:
 
 def words(text: np.ndarray, letters: int) -> np.ndarray:
     """The letters from each place of a text on as a number, without a copy."""
-    return np.ndarray((len(text) - letters + 1,), f"<u{letters}", text, strides=(1,))
+    found: np.ndarray = np.ndarray((len(text) - letters + 1,), f"<u{letters}", text, strides=(1,))
+    return found
 
 
 def _word(text: str) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from advisor.sources.stages.begun import Named
-from advisor.sources.stages.events import Place
+from advisor.sources.stages.events import BEGINNING, Place
 from advisor.sources.stages.gathered import Lines
 from advisor.sources.stages.messages import Messages
 
@@ -27,25 +27,15 @@ class Told:
 
 @dataclass(slots=True)
 class Moment:
-    """Where a log is read: at one of the lines that are read together."""
+    """Where a log is read: at one of its lines."""
 
-    told: Told | None = None
-    at: int = 0
     number: int = 0
     """How many lines of the log stand before it."""
+    place: Place = BEGINNING
+    """The file's number in its log, and the byte of it at which the line begins."""
     now: float = 0.0
     """The line's time; where the log's clock knows only seconds, a sum of what lines tell."""
     fine: bool = False
     """Whether the log's clock knows milliseconds."""
-
-    @property
-    def place(self) -> Place:
-        """The file's number in its log, and the byte of it at which the line begins."""
-        assert self.told
-        return self.told.lines.place(self.at)
-
-    @property
-    def named(self) -> Named | None:
-        """The batch that the line names."""
-        assert self.told
-        return self.told.messages.named(self.at)
+    named: Named | None = None
+    """The batch that the line names, if it tells the end of a job."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from advisor.sources.stages.moment import Moment
 from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.events import Place
+from advisor.sources.stages.moment import Moment
 from advisor.sources.stages.scheduler import Scheduler
 from advisor.stages import Note
 

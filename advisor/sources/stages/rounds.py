@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.sources.stages.messages import Kind
+from advisor.sources.stages.kinds import Kind
 
 if TYPE_CHECKING:
     from advisor.sources.stages.stagetasks import Submitted
@@ -20,7 +20,7 @@ _OFTEN = 0.5
 def note_ends(fresh: np.ndarray, ran: np.ndarray, rows: np.ndarray, submitted: Sequence[Submitted]) -> None:
     """Note in each attempt the tasks of other jobs that ended while it had tasks to start, and how many ran then.
 
-    `fresh` are new lines of tasks, `ran` how many tasks ran before each; `rows` have those of attempts from before, too.
+    `fresh` are lines of tasks, `ran` how many tasks ran before each; `rows` have earlier ones of these attempts, too.
     The end that made room for a start may stand right behind it.
     """
     jobs = np.array([one.begun.number if one.begun else -1 for one in submitted], np.int64)
@@ -28,7 +28,7 @@ def note_ends(fresh: np.ndarray, ran: np.ndarray, rows: np.ndarray, submitted: S
     ends, ran, jobs = fresh[told], ran[told], jobs[fresh["of"]][told]
     starts = rows[rows["kind"] == Kind.STARTS]
     behind = _behind(ends["line"], starts)
-    for at, own in _waiting(ends["line"], starts, submitted):
+    for at, own in _waiting(ends, starts, submitted):
         others = (ends["of"][own] != at) & (behind[own] != at)
         _note(submitted[at].full, jobs[own][others], ran[own][others])
     late = (behind >= 0) & (behind != ends["of"])
@@ -42,19 +42,20 @@ def _behind(lines: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.where((at >= 0) & (starts["line"][at] == lines - 1), starts["of"][at], -1) if len(starts) else at
 
 
-def _waiting(
-    lines: np.ndarray, starts: np.ndarray, submitted: Sequence[Submitted]
-) -> Iterator[tuple[int, slice]]:
-    """(which attempt, the stretch of these lines in which it had tasks to start) of those that had."""
+def _waiting(ends: np.ndarray, starts: np.ndarray, submitted: Sequence[Submitted]) -> Iterator[tuple[int, slice]]:
+    """(which attempt, the stretch of these ends in which it had tasks to start), where other attempts' are in it."""
     since, until, tasks = np.array([(one.line, one.end, one.tasks) for one in submitted], np.int64).T
     starts = starts[np.argsort(starts["of"], kind="stable")]
     first, last = (np.searchsorted(starts["of"], np.arange(len(tasks)), side) for side in ("left", "right"))
     all = (tasks > 0) & (first + tasks <= last)
     until[all] = np.minimum(until[all], starts["line"][first[all] + tasks[all] - 1])
     until[tasks <= 0] = 0
-    begins, ends = np.searchsorted(lines, since), np.searchsorted(lines, until)
-    for at in np.flatnonzero(begins < ends).tolist():
-        yield at, slice(begins[at], ends[at])
+    first, behind = np.searchsorted(ends["line"], since), np.searchsorted(ends["line"], until)
+    changes = np.cumsum(np.diff(ends["of"], prepend=-1) != 0)
+    for at in np.flatnonzero(first < behind).tolist():
+        own = slice(first[at], behind[at])
+        if ends["of"][own.start] != at or changes[own.start] != changes[own.stop - 1]:
+            yield at, own
 
 
 def _note(full: dict[int, int], jobs: Iterable[int], running: Iterable[int]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from advisor.sources.stages import pythonlines
 from advisor.sources.stages.begun import Begun
 from advisor.sources.stages.deltalog import DeltaLog
-from advisor.sources.stages.messages import FAILED, LAST, Kind
+from advisor.sources.stages.kinds import FAILED, LAST, Kind
 from advisor.sources.stages.moment import Moment, Told
 from advisor.sources.stages.stagetasks import StageTasks, Submitted
 from advisor.stages import Attempt, Job, Work
@@ -114,7 +114,8 @@ class Scheduler:
         Spark logs the end of a job only where a thread waits for it; adaptive execution runs each shuffle, and what it
         puts into a cache, as a job for which none does.
         """
-        self._open = {number: begun for number, begun in self._open.items() if begun.job.end is None}
+        if self._open:
+            self._open = {number: begun for number, begun in self._open.items() if begun.job.end is None}
 
     def _final(self, stage: int, _: int, __: float) -> None:
         if self._last:
@@ -125,11 +126,8 @@ class Scheduler:
             self._last.has_parents = bool(some)
 
     def _submits(self, stage: int, tasks: int, _: float) -> None:
-        begun = min(
-            (begun for begun in self._open.values() if begun.final >= stage),
-            key=attrgetter("final"),
-            default=None,
-        )
+        fitting = [begun for begun in self._open.values() if begun.final >= stage]
+        begun = min(fitting, key=attrgetter("final")) if fitting else None
         leaf = begun is not None and not begun.ended and not (begun.has_parents and stage == begun.final)
         now = self._moment.now if begun is None or self._moment.fine else begun.now
         if before := self.stages.get(stage):

@@ -8,14 +8,15 @@ they tell together becomes numbers of it then.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
 
 import numpy as np
 
 from advisor.sources.stages.begun import Begun
-from advisor.sources.stages.messages import Kind, Messages
+from advisor.sources.stages.kinds import Kind
+from advisor.sources.stages.messages import Messages
 from advisor.sources.stages.moment import Told
 from advisor.sources.stages.packed import packed_all
 from advisor.sources.stages.rounds import note_ends
@@ -103,7 +104,7 @@ class StageTasks:
         self._running += int(moves.sum() - gone[-1])
         starts = behind[fresh["kind"] == Kind.STARTS]
         self.ran.update(dict(enumerate(np.bincount(starts[starts > 0]).tolist())))
-        return behind - moves
+        return np.asarray(behind - moves)
 
     def _settle_workers(self, rows: np.ndarray, submitted: Sequence[Submitted]) -> None:
         """Of lines that name no stage it is the one that had a task running, if there was no other."""
@@ -117,20 +118,11 @@ class StageTasks:
         self.workers = []
 
     def _tell(self, rows: np.ndarray, submitted: Sequence[Submitted], fine: bool) -> None:
-        """Tell of the attempts that ended, in the order in which they did; `rows` are lines of tasks."""
-        rows = rows[np.argsort(rows["of"], kind="stable")]
+        """Tell of the attempts that ended; `rows` are lines of tasks."""
         rows = rows[np.array([one.attempt is not None for one in submitted], bool)[rows["of"]]]
+        rows = rows[np.argsort(rows["of"], kind="stable")]
         starts, finishes, lost = (rows[rows["kind"] == kind] for kind in (Kind.STARTS, Kind.FINISHES, Kind.LOST))
-        longest, unseen = _longest(finishes), Counter(lost["of"].tolist())
-        for at in _ended(submitted):
-            attempt = submitted[at].attempt
-            assert attempt
-            attempt.unseen = unseen[at]
-            if at in longest:
-                attempt.numbers["longest_task"] = longest[at]
-            if (python_ms := submitted[at].python_ms) is not None:
-                attempt.numbers["python_ms"] = python_ms
-            self._work.completes(attempt, submitted[at].end)
+        self._complete(submitted, _longest(finishes), Counter(lost["of"].tolist()))
         end = np.array([one.end for one in submitted], np.int64)
         if len(finishes):
             spans = _own_times(finishes) if fine else _laid(finishes, _at_once(starts, len(submitted)), submitted)
@@ -141,11 +133,24 @@ class StageTasks:
             self._work.tasks(lost["stage"], 0, times, times, flags=FAILED, at=end[lost["of"]])
         self._work.fold()
 
+    def _complete(self, submitted: Sequence[Submitted], longest: Mapping[int, int], unseen: Mapping[int, int]) -> None:
+        """Tell of the attempts that ended, in the order in which they did, before their tasks are folded."""
+        for at in _ended(submitted):
+            one = submitted[at]
+            assert one.attempt
+            one.attempt.unseen = unseen.get(at, 0)
+            if at in longest:
+                one.attempt.numbers["longest_task"] = longest[at]
+            if one.python_ms is not None:
+                one.attempt.numbers["python_ms"] = one.python_ms
+            self._work.completes(one.attempt, one.end)
+
 
 def _rows(told: Told, lines: np.ndarray) -> np.ndarray:
     rows = np.zeros(len(lines), _ROW)
     rows["line"] = told.lines.numbers[lines]
-    for name, column in zip(("kind", "stage", "other", "ms"), told.messages, strict=False):
+    said = told.messages
+    for name, column in (("kind", said.kind), ("stage", said.number), ("other", said.other), ("ms", said.ms)):
         rows[name] = column[lines]
     if len(told.times):
         rows["time"] = told.times[lines]
@@ -178,7 +183,7 @@ def _attempts(rows: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
     many = max(lines.max(), rows["line"].max()) - first + 1
 
     def key(stage: np.ndarray, line: np.ndarray) -> np.ndarray:
-        return np.searchsorted(all, stage) * many + line - first
+        return np.asarray(np.searchsorted(all, stage) * many + line - first)
 
     before = order[np.searchsorted(key(stages, lines)[order], key(rows["stage"], rows["line"])) - 1]
     own = (stages[before] == rows["stage"]) & (lines[before] < rows["line"]) & (rows["line"] < ends[before])
@@ -191,10 +196,14 @@ def _steps(rows: np.ndarray) -> np.ndarray:
 
 
 def _longest(finishes: np.ndarray) -> dict[int, int]:
-    """Of each attempt the place of its longest task in the stage."""
-    ordered = finishes[np.lexsort((finishes["other"], finishes["ms"], finishes["of"]))]
-    last = np.flatnonzero(np.diff(ordered["of"], append=-1))
-    return dict(zip(ordered["of"][last].tolist(), ordered["other"][last].tolist(), strict=True))
+    """Of each attempt, whose tasks stand together, the place of its longest task in the stage."""
+    if not len(finishes):
+        return {}
+    starts = np.flatnonzero(np.diff(finishes["of"], prepend=-1))
+    most = np.maximum.reduceat(finishes["ms"], starts)
+    longest = finishes["ms"] == np.repeat(most, np.diff(np.append(starts, len(finishes))))
+    places = np.maximum.reduceat(np.where(longest, finishes["other"], -1), starts)
+    return dict(zip(finishes["of"][starts].tolist(), places.tolist(), strict=True))
 
 
 def _at_once(starts: np.ndarray, attempts: int) -> np.ndarray:
@@ -221,9 +230,7 @@ def _own_times(finishes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return finishes["time"] - finishes["ms"], finishes["time"]
 
 
-def _laid(
-    finishes: np.ndarray, at_once: np.ndarray, submitted: Sequence[Submitted]
-) -> tuple[np.ndarray, np.ndarray]:
+def _laid(finishes: np.ndarray, at_once: np.ndarray, submitted: Sequence[Submitted]) -> tuple[np.ndarray, np.ndarray]:
     """When tasks ran, where only lengths are known: as late in the stage as its slots allow."""
     starts = np.flatnonzero(np.diff(finishes["of"], prepend=-1))
     own = finishes["of"][starts]
