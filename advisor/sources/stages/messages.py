@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from advisor.redaction import redact
-from advisor.sources.stages import onebyone
 from advisor.sources.stages.begun import Named
 from advisor.sources.stages.cursor import Cursor
 from advisor.sources.stages.forms import FORMS
 from advisor.sources.stages.gathered import Lines
 from advisor.sources.stages.kinds import JOBS, TASKS, Kind
 from advisor.sources.stages.layout import words
+from advisor.sources.stages.onebyone import one_message
 
 LOGGERS = tuple(FORMS)
 BEGINNINGS: Mapping[str, Sequence[str]] = {JOBS: [letters.decode() for letters in FORMS[JOBS]]}
@@ -64,7 +64,7 @@ class Reader:
             rows = np.flatnonzero(lines.loggers == place)
             told.kind[rows] = Kind.NOTHING
             for at in (self._alike(lines, told, rows, name) if alike else rows).tolist():
-                if found := onebyone.READERS[name](lines.line(at), lines.message(at)):
+                if found := one_message(name, lines.line(at), lines.message(at)):
                     told.kind[at], told.number[at], told.other[at], told.ms[at] = found[:4]
                     told.query[at], told.batch[at] = self._query(found.query) if found.query else -1, found.batch
         return told
