@@ -24,7 +24,7 @@ from advisor.sources.stages.onebyone import one_message
 
 LOGGERS = tuple(FORMS)
 BEGINNINGS: Mapping[str, Sequence[str]] = {JOBS: [letters.decode() for letters in FORMS[JOBS]]}
-"""The first four letters of the messages that are wanted of a logger; those of tasks may stand behind a batch's name."""
+"""The first four letters of the messages wanted of a logger; those of tasks may stand behind a batch's name."""
 _OF_QUERY = 5
 """Letters of a query's id that stand before a message."""
 _ID = re.compile(rb"\w+")
