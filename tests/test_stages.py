@@ -136,8 +136,7 @@ def test_a_task_without_a_place_hides_that_of_its_own_stage_only() -> None:
     for stage, places in ((1, (0, -1)), (2, (0, 1))):
         job = Job(stage, Batch("query", "run", 3), 0, 50)
         work.starts(job, [stage])
-        for place in places:
-            work.task(stage, 0, 10, 20, place, 0)
+        work.tasks(stage, 0, [10, 10], 20, locality=places)
         work.completes(Attempt(job, stage, 0, 0, 50, "result", "", True, 2))
     stages, _ = tables([work], SCHEMA.empty_table())
     assert stages["process_local"].to_pylist() == [None, 1]

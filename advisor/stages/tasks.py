@@ -3,60 +3,126 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from advisor.stages.numbers import COUNTED, LENGTHS, LOCAL, NUMBERS, SUMS, column
 
 if TYPE_CHECKING:
-    from advisor.stages.work import Job
+    from advisor.stages.work import Attempt, Job
+
+Each = Sequence[float] | np.ndarray
+Floats = Each | float
+"""A number of each, or one of all."""
 
 LOCALITIES = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL", "NO_PREF", "ANY")
 FAILED, KILLED, SPECULATIVE = 1, 2, 4
 """Flags of a task's attempt."""
 _SCALES = np.array([1e-6 if name in ("cpu_ms", "shuffle_write_ms") else 1.0 for name in SUMS])
 """Two of the sums are told in nanoseconds."""
-_FIXED = 5
+_STAGE, _ATTEMPT, _AT, _LAUNCH, _FINISH, _LOCALITY, _FLAGS = range(7)
+"""The columns of a row before its sums: of which stage attempt, where in the log it was told, and how it went."""
+_KNOWN = 7
 _OWN = [SUMS.index(name) for name in ("run_ms", "deserialize_ms", "result_ms")]
 _READ = [SUMS.index(name) for name in ("shuffle_read_rows", "input_rows")]
 
 
+class Folded(NamedTuple):
+    """Stage attempts that have ended, and their tasks, by launch, one attempt behind the other."""
+
+    ended: list[int]
+    """Which ends of stage attempts these are."""
+    tasks: np.ndarray
+    """How many each of them has."""
+    launch: np.ndarray
+    finish: np.ndarray
+    numbers: np.ndarray
+    """The NUMBERS of each."""
+    busy: list[array[float]]
+    """When any task of each ran."""
+
+
 class Tasks:
-    """Attempts of tasks, of stage attempts that are numbered."""
+    """Attempts of tasks, a row each, until the end of their stage attempt is known."""
 
     def __init__(self) -> None:
-        self._rows, self._row = bytearray(), Struct(f"{_FIXED}d")
+        self._rows: list[np.ndarray] = []
+        self.fresh = 0
+        """How many have come since they were folded."""
+
+    def add(
+        self, stage: Floats, attempt: Floats, at: Floats, launch: Each, finish: Floats, locality: Floats, flags: Floats,
+        sums: np.ndarray | None,
+    ) -> None:  # fmt: skip
+        """Some more, a number of each or one of all in every argument; `sums` a row of each of them or of none."""
+        width = _KNOWN if sums is None else _KNOWN + len(SUMS)
+        rows = np.empty((len(launch), width))
+        for place, values in enumerate((stage, attempt, at, launch, finish, locality, flags)):
+            rows[:, place] = values
+        if sums is not None:
+            rows[:, _KNOWN:] = sums
+        self._rows.append(rows)
+        self.fresh += len(rows)
 
     def __len__(self) -> int:
-        return len(self._rows) // self._row.size
+        return sum(map(len, self._rows))
 
-    def add(self, owner: int, launch: float, finish: float, locality: int, flags: int, sums: Sequence[float]) -> None:
-        """One more; `sums` of each of them or of none."""
-        if sums and not self._rows:
-            self._row = Struct(f"{_FIXED + len(SUMS)}d")
-        self._rows += self._row.pack(owner, launch, finish, locality, flags, *sums)
+    def fold(self, ends: np.ndarray) -> Folded | None:
+        """What tells of stage attempts that ended behind some of these tasks, which are forgotten.
 
-    def fold(
-        self, owners: Container[int], spans: Spans, job_of: Callable[[int], Job | None]
-    ) -> tuple[list[int], np.ndarray, list[array[float]]]:
-        """(those of `owners` that have tasks, the NUMBERS of each, when any of its tasks ran); these are forgotten."""
-        rows = np.frombuffer(self._rows).reshape(len(self), -1)
-        held = np.fromiter((owner in owners for owner in rows[:, 0].tolist()), bool, len(rows))
-        self._rows, rows = bytearray(rows[~held].tobytes()), rows[held]
-        if not len(rows):
-            return [], np.empty((0, len(NUMBERS))), []
-        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
-        times, sums = rows[:, :_FIXED], rows[:, _FIXED:]
-        starts = _starts(times[:, 0])
-        names = times[starts, 0].astype(int).tolist()
-        jobs = [job_of(owner) for owner in names]
-        spans.add(jobs, np.diff(np.append(starts, len(times))), times[:, 1], times[:, 2])
-        return names, _numbers(times, sums, starts), _busy(times, starts)
+        `ends`: a row each of stage, attempt, and where in the log it was told.
+        """
+        rows = np.concatenate(self._rows)
+        ended = _ended(rows, ends)
+        over = ended >= 0
+        self._rows, self.fresh = [rows[~over]], 0
+        return _folded(rows[over], ended[over]) if over.any() else None
+
+    def take_late(self, ended: Mapping[tuple[int, int], Attempt]) -> list[tuple[Attempt, int]]:
+        """(its stage attempt, its flags) of each task that was told behind the end of that, and launched before it.
+
+        `ended`: stage attempts whose tasks were taken. What is taken is forgotten.
+        """
+        late = []
+        for nth, rows in enumerate(self._rows):
+            told = zip(*rows[:, [_STAGE, _ATTEMPT, _LAUNCH, _FLAGS]].T.tolist(), strict=True)
+            own = [(ended.get((stage, attempt)), launch, flags) for stage, attempt, launch, flags in told]
+            over = [attempt is not None and launch < attempt.completed for attempt, launch, _ in own]
+            late += [(attempt, int(flags)) for attempt, launch, flags in own if attempt and launch < attempt.completed]
+            self._rows[nth] = rows[~np.array(over, bool)]
+        return late
+
+
+def _ended(rows: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Which of these ends of stage attempts is the first of its own behind each task; -1 where there is none."""
+    is_end = np.repeat([False, True], [len(rows), len(ends)])
+    stages, attempts, at = np.concatenate([rows[:, : _AT + 1], ends]).T
+    order = np.lexsort((is_end, at, attempts, stages))
+    places = np.where(is_end[order], np.arange(len(order)), len(order) - 1)
+    behind = order[np.minimum.accumulate(places[::-1])[::-1]]
+    same = is_end[behind] & (stages[behind] == stages[order]) & (attempts[behind] == attempts[order])
+    found = np.empty(len(order), np.int64)
+    found[order] = np.where(same, behind - len(rows), -1)
+    return found[: len(rows)]
+
+
+def _folded(rows: np.ndarray, ended: np.ndarray) -> Folded:
+    order = np.lexsort((rows[:, _LAUNCH], ended))
+    rows, ended = rows[order], ended[order]
+    starts = _starts(ended)
+    counts = np.diff(np.append(starts, len(rows)))
+    return Folded(
+        ended[starts].tolist(),
+        counts,
+        rows[:, _LAUNCH],
+        rows[:, _FINISH],
+        _numbers(rows, starts, counts),
+        _busy(rows[:, _LAUNCH], rows[:, _FINISH], starts, counts),
+    )
 
 
 def _starts(owners: np.ndarray) -> np.ndarray:
@@ -64,26 +130,26 @@ def _starts(owners: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
-def _numbers(times: np.ndarray, sums: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def _numbers(tasks: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The NUMBERS of each owner, whose tasks stand together."""
-    flags = times[:, 4].astype(int)
+    flags = tasks[:, _FLAGS].astype(int)
     rows = np.full((len(starts), len(NUMBERS)), np.nan)
     for name, flag in zip(COUNTED, (FAILED, KILLED, SPECULATIVE), strict=True):
         column(rows, name)[:] = np.add.reduceat((flags & flag) > 0, starts)
     whole = (flags & (FAILED | KILLED)) == 0
     if whole.any():
-        at = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(times))))[whole]
-        owners = at[_starts(at)]
-        for name, values in _of_whole(times[whole], sums[whole], at).items():
-            column(rows, name)[owners] = values
+        owners = np.repeat(np.arange(len(starts)), counts)[whole]
+        told = owners[_starts(owners)]
+        for name, values in _of_whole(tasks[whole], owners).items():
+            column(rows, name)[told] = values
     return rows
 
 
-def _of_whole(times: np.ndarray, sums: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
+def _of_whole(tasks: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
     """Columns of numbers of the tasks that came to their end, a row per owner."""
     starts = _starts(owners)
     counts = np.diff(np.append(starts, len(owners)))
-    lengths = times[:, 2] - times[:, 1]
+    lengths, sums = tasks[:, _FINISH] - tasks[:, _LAUNCH], tasks[:, _KNOWN:]
     ordered = lengths[np.lexsort((lengths, owners))]
     values = (
         np.add.reduceat(lengths, starts),
@@ -92,7 +158,7 @@ def _of_whole(times: np.ndarray, sums: np.ndarray, owners: np.ndarray) -> dict[s
         ordered[starts + -(-counts * 95 // 100) - 1],
     )
     columns = dict(zip(LENGTHS, values, strict=True))
-    columns.update(_localities(times[:, 3], starts))
+    columns.update(_localities(tasks[:, _LOCALITY], starts))
     if sums.shape[1]:
         columns.update(zip(SUMS, (np.add.reduceat(sums, starts) * _SCALES).T, strict=True))
         delay = np.maximum(lengths - sums[:, _OWN].sum(axis=1), 0)
@@ -115,17 +181,17 @@ def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.n
     return np.asarray((low + high) / 2)
 
 
-def _busy(times: np.ndarray, starts: np.ndarray) -> list[array[float]]:
+def _busy(launch: np.ndarray, finish: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> list[array[float]]:
     """Stretches of time that the tasks of each owner, in the order of their launch, cover: starts and ends in turn."""
-    origin = times[:, 1].min()
-    launch, finish = times[:, 1] - origin, np.maximum(times[:, 2], times[:, 1]) - origin
-    which = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(times))))
-    apart = which * (finish.max() + 1)
-    reach = np.maximum.accumulate(finish + apart)
-    begins = np.append(True, (launch + apart)[1:] > reach[:-1])
+    origin = launch.min()
+    begin, end = launch - origin, np.maximum(finish, launch) - origin
+    which = np.repeat(np.arange(len(starts)), counts)
+    apart = which * (end.max() + 1)
+    reach = np.maximum.accumulate(end + apart)
+    begins = np.append(True, (begin + apart)[1:] > reach[:-1])
     begins[starts] = True
     ends = np.append(begins[1:], True)
-    covered = array("d", np.column_stack([times[begins, 1], (reach - apart)[ends] + origin]).tobytes())
+    covered = array("d", np.column_stack([launch[begins], (reach - apart)[ends] + origin]).tobytes())
     behind = 2 * np.cumsum(np.bincount(which[begins]))
     return [covered[start:stop] for start, stop in pairwise([0, *behind.tolist()])]
 

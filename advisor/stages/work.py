@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from advisor.stages.numbers import COUNTED, Numbers, fill
-from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Spans, Tasks
+from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Each, Floats, Spans, Tasks
 
 _MANY = 4096
 """Tasks that are folded together."""
@@ -101,12 +103,12 @@ class Work:
         self._cores: dict[str, int] = {}
         self._cores_since: list[tuple[float, int]] = []
         self._tasks = Tasks()
-        self._owners: dict[tuple[int, int], int] = {}
         self._of_stage: dict[int, Job] = {}
-        self._complete: dict[int, Attempt] = {}
+        self._complete: list[Attempt] = []
+        self._complete_at: list[int] = []
+        """Where in the log the ends of these were told."""
+        self._at = 0
         self._ended: dict[tuple[int, int], Attempt] = {}
-        self._late: list[tuple[Attempt, int]] = []
-        self._attempts = 0
 
     @property
     def tells_waits(self) -> bool:
@@ -135,48 +137,39 @@ class Work:
         """The job for which a stage runs."""
         return self._of_stage.get(stage)
 
-    def owner(self, stage: int, attempt: int) -> int:
-        """A number for a stage attempt, under which its tasks are kept."""
-        key = stage, attempt
-        owner = self._owners.get(key)
-        if owner is None:
-            owner = self._owners[key] = self._attempts
-            self._attempts += 1
-        return owner
-
-    def task(
+    def tasks(
         self,
-        stage: int,
-        attempt: int,
-        launch: float,
-        finish: float,
-        locality: int,
-        flags: int,
-        sums: Sequence[float] = (),
+        stage: Floats,
+        attempt: Floats,
+        launch: Each,
+        finish: Floats,
+        *,
+        locality: Floats = -1,
+        flags: Floats = 0,
+        sums: np.ndarray | None = None,
+        at: Floats | None = None,
     ) -> None:
-        """One attempt of a task that has ended; `locality` is its place in LOCALITIES, -1 without one.
+        """Attempts of tasks that have ended: in every argument a number of each, or one of all.
 
-        `sums` as SUMS, of each task of the log or of none. Behind the end of its stage come only attempts that others
-        outran, or that were killed with it; they are counted.
+        `locality` is a place in LOCALITIES, -1 without one; `sums` are rows as SUMS, of all tasks of a log or of none.
+        `at`: where in the log it is told, as in `completes`; else behind all so far. Behind the end of their stage
+        come only attempts that others outran, or that were killed with it; they are counted.
         """
-        key = stage, attempt
-        if key not in self._owners and (ended := self._ended.get(key)) and launch < ended.completed:
-            self._late.append((ended, flags))
-        else:
-            self._tasks.add(self.owner(*key), launch, finish, locality, flags, sums)
+        self._tasks.add(stage, attempt, self._at if at is None else at, launch, finish, locality, flags, sums)
 
     def ended(self, stage: int, attempt: int) -> Attempt | None:
         """The stage attempt, if it has ended."""
         return self._ended.get((stage, attempt))
 
-    def completes(self, attempt: Attempt) -> None:
-        """A stage attempt has ended."""
+    def completes(self, attempt: Attempt, at: int | None = None) -> None:
+        """A stage attempt has ended, as the log tells at this place; else behind all so far."""
         attempt.slots = self.slots(attempt.submitted)
         self.attempts.append(attempt)
-        key = attempt.stage, attempt.attempt
-        self._complete[self.owner(*key)] = self._ended[key] = attempt
-        self._owners.pop(key)
-        if len(self._tasks) >= _MANY:
+        self._ended[attempt.stage, attempt.attempt] = attempt
+        self._complete.append(attempt)
+        self._complete_at.append(self._at if at is None else at)
+        self._at += at is None
+        if self._tasks.fresh >= _MANY:
             self.fold()
 
     def take(self, over: list[Job], left: list[Job], since: float) -> Work:
@@ -208,23 +201,23 @@ class Work:
 
     def fold(self) -> None:
         """Fold the tasks of complete stages into their attempts."""
-        if self._complete and len(self._tasks):
+        if len(self._tasks):
             self._fold()
-        for attempt, flags in self._late:
-            _count(attempt, flags)
-        self._late = []
+            for attempt, flags in self._tasks.take_late(self._ended):
+                _count(attempt, flags)
+        self._complete, self._complete_at = [], []
 
     def _fold(self) -> None:
-        owners, rows, busy = self._tasks.fold(self._complete, self.spans, self._job_of)
-        attempts = [self._complete[owner] for owner in owners]
-        fill([attempt.numbers for attempt in attempts], rows)
-        for attempt, stretches in zip(attempts, busy, strict=True):
+        keys = np.array([(attempt.stage, attempt.attempt) for attempt in self._complete], float).reshape(-1, 2)
+        folded = self._tasks.fold(np.column_stack([keys, self._complete_at]))
+        if folded is None:
+            return
+        attempts = [self._complete[which] for which in folded.ended]
+        self.spans.add([attempt.job for attempt in attempts], folded.tasks, folded.launch, folded.finish)
+        fill([attempt.numbers for attempt in attempts], folded.numbers)
+        for attempt, stretches in zip(attempts, folded.busy, strict=True):
             attempt.numbers["first_task_ms"] = max(0.0, stretches[0] - attempt.submitted)
             attempt.busy = stretches
-        self._complete = {}
-
-    def _job_of(self, owner: int) -> Job | None:
-        return self._complete[owner].job
 
 
 def _count(attempt: Attempt, flags: int) -> None:

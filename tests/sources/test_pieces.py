@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import advisor
 from advisor.sources import opening, places
-from advisor.sources.stages import opened
+from advisor.sources.stages import gathered, opened
 from advisor.sources.stages.eventlog import EventLog
 from tests.bench._long import ONE_QUERY, repeated
 
@@ -51,7 +51,8 @@ def whole(log: Path) -> list[pd.DataFrame]:
 
 def in_pieces(log: Path, window: int, piece: int) -> list[pd.DataFrame]:
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((opening, "WINDOW"), (opening, "IN_CACHE"), (places, "ON_DISK")):
+        sizes = ((opening, "WINDOW"), (opening, "IN_CACHE"), (places, "ON_DISK"), (gathered, "_ENOUGH"))
+        for module, name in sizes:
             patch.setattr(module, name, window)
         patch.setattr(opened, "_PIECE", piece)
         return tables(log)

@@ -17,6 +17,7 @@ from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.driverlog import DriverLog
+from advisor.sources.stages.gathered import Gathered
 from advisor.sources.stages.layout import Layout
 from advisor.sources.stages.packed import packed
 from advisor.sources.stages.statusstore import work_of
@@ -273,16 +274,12 @@ def test_hudi_tells_of_a_micro_batch_that_is_tried_again(tmp_path: Path) -> None
 
 
 def lines(text: bytes) -> list[tuple[int, bytes]]:
-    seen: list[tuple[int, bytes]] = []
-    layout = Layout(
-        {
-            "DAGScheduler": lambda line, at: seen.append((1, line[at:])),
-            "DeltaSink": lambda line, at: seen.append((2, line[at:])),
-        }
-    )
-    for _, line, message, reader in layout.lines(text, 0, len(text)):
-        reader(line, message)
-    return seen
+    gathered = Gathered(Layout(("DAGScheduler", "DeltaSink")))
+    return [
+        (1 + logger, found.line(at)[found.message(at) :])
+        for found in gathered.read(Stretch(text, 0, 0, True), len(text), 0)
+        for at, logger in enumerate(found.loggers.tolist())
+    ]
 
 
 def test_lines_of_a_pattern_layout() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import inf
 
+import numpy as np
 import pyarrow as pa
 
 from advisor.redaction import redact
@@ -114,14 +115,14 @@ class Application:
         flags = FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative
         if event.kind == "ResultTask":
             self._results.add((event.stage, event.attempt))
-        self._work.task(
+        self._work.tasks(
             event.stage,
             event.attempt,
-            task.launch,
+            [task.launch],
             task.finish,
-            _PLACES.get(task.locality, -1),
-            flags,
-            _sums(event.metrics or Metrics(), task),
+            locality=_PLACES.get(task.locality, -1),
+            flags=flags,
+            sums=np.array([_sums(event.metrics or Metrics(), task)], float),
         )
 
     def stage(self, event: StageCompleted) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +27,12 @@ BEGINNING: Place = (-1, -1)
 _LOST = 2048
 """Behind so many others a job that has not ended will not: the line is lost."""
 _LOAD = "rocksdbLoadLatencyMs"
-_COLUMNS = ("id", "run_id", "batch_id", "timestamp", "trigger_execution_ms", "file", "offset")
+_UPDATES = "all_updates_ms", "all_removals_ms"
+_NOTHING: Mapping[str, float] = {}
+_COLUMNS = ("timestamp", "trigger_execution_ms", "add_batch_ms", "file", "offset", "operators", "sources")
 
 
-@dataclass
+@dataclass(slots=True)
 class Event:
     """A batch's event: it stands behind the lines of the batch's jobs."""
 
@@ -37,7 +41,7 @@ class Event:
     begin: float
     end: float
     partitions: frozenset[int]
-    sums: dict[str, float]
+    sums: Mapping[str, float]
     reads: int | None
 
 
@@ -48,8 +52,8 @@ class Events:
         self, batches: pa.Table, files: Mapping[str, int], since: Place = BEGINNING, until: Place | None = None
     ) -> None:
         """Those of `batches` that stand in these files, which are numbered, from a place on and before another one."""
-        own = between(batches.select([*_COLUMNS, "add_batch_ms", *_WANTED]), files, since, until)
-        self.all = sorted(_events(own, files), key=lambda event: event.place)
+        own = between(batches.select([*Batch._fields, *_COLUMNS]), files, since, until)
+        self.all = sorted(_events(own, files), key=attrgetter("place"))
         self._places = [event.place for event in self.all]
         self._named: dict[int, list[Event]] = defaultdict(list)
         self._reach: dict[str | None, tuple[Place, Place]] = {}
@@ -123,65 +127,64 @@ def _not_before(number: pa.ChunkedArray, offset: pa.ChunkedArray, place: Place) 
 
 
 def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterator[Event]:
-    rows = batches.filter(pc.is_valid(batches["add_batch_ms"]))
-    if not len(rows):
-        return
-    states, reads = _states(rows), _reads(rows)
-    for at, row in enumerate(rows.select(_COLUMNS).to_pylist()):
-        if row["batch_id"] is None or row["timestamp"] is None:
-            continue
-        begin = row["timestamp"].timestamp() * 1000
-        end = begin + (row["trigger_execution_ms"] or 0)
-        partitions, sums = states.get(at, (frozenset(), {}))
-        place = files[row["file"]], row["offset"] or 0
-        batch = Batch(row["id"], row["run_id"], row["batch_id"])
-        yield Event(place, batch, begin, end, partitions, sums, reads.get(at))
+    known = [pc.is_valid(batches[name]) for name in ("add_batch_ms", "batch_id", "timestamp")]
+    rows = batches.filter(reduce(pc.and_, known))
+    begin = rows["timestamp"].cast(pa.int64())
+    end = pc.add(begin, pc.fill_null(rows["trigger_execution_ms"], 0))
+    columns = {name: rows[name].to_pylist() for name in ("file", *Batch._fields)}
+    places = zip(map(files.__getitem__, columns["file"]), pc.fill_null(rows["offset"], 0).to_pylist(), strict=True)
+    names = map(Batch, *(columns[name] for name in Batch._fields))
+    times = (column.cast(pa.float64()).to_pylist() for column in (begin, end))
+    return map(Event, places, names, *times, *_states(rows), _reads(rows))
 
 
-def _states(rows: pa.Table) -> dict[int, tuple[frozenset[int], dict[str, float]]]:
-    """(partitions of the state, its sums over tasks) of each row with state operators."""
-    found: dict[int, tuple[frozenset[int], dict[str, float]]] = {}
-    for at, members in _members(rows, "operators"):
-        partitions = frozenset(members["shuffle_partitions"])
-        sums = {
-            "state_commit_ms": sum(members["commit_ms"]),
-            "state_update_ms": sum(members["all_updates_ms"]) + sum(members["all_removals_ms"]),
-        }
-        if members["load"]:
-            sums["state_load_ms"] = sum(members["load"])
-        found[at] = partitions, {name: float(ms) for name, ms in sums.items()}
-    return found
+def _states(rows: pa.Table) -> tuple[list[frozenset[int]], list[Mapping[str, float]]]:
+    """(partitions of the state, its sums over tasks) of each row."""
+    members, of = _members(rows, "operators")
+    partitions: list[frozenset[int]] = [frozenset()] * len(rows)
+    sums: list[Mapping[str, float]] = [_NOTHING] * len(rows)
+    if not len(of):
+        return partitions, sums
+    custom = pc.struct_field(members, "custom").cast(pa.map_(pa.string(), pa.float64()))
+    loads = _floats(pc.map_lookup(custom, _LOAD, "first"))
+    updates = [np.nan_to_num(_floats(pc.struct_field(members, name))) for name in _UPDATES]
+    commits = np.nan_to_num(_floats(pc.struct_field(members, "commit_ms")))
+    own = np.unique(of)
+    commit_ms, update_ms, load_ms = (
+        np.bincount(of, ms)[own].tolist() for ms in (commits, sum(updates), np.nan_to_num(loads))
+    )
+    loaded = np.bincount(of, ~np.isnan(loads))[own].tolist()
+    for at, commit, update, load, told in zip(own.tolist(), commit_ms, update_ms, load_ms, loaded, strict=True):
+        sums[at] = {"state_commit_ms": commit, "state_update_ms": update} | ({"state_load_ms": load} if told else {})
+    for at, count in zip(of.tolist(), pc.struct_field(members, "shuffle_partitions").to_pylist(), strict=True):
+        partitions[at] |= {count} - {None}
+    return partitions, sums
 
 
-def _reads(rows: pa.Table) -> dict[int, int]:
+def _reads(rows: pa.Table) -> list[int | None]:
     """How often the source was read, in part at least: rows over those between its offsets, of one that counts rows."""
-    return {
-        at: max(1, -(-members["input_rows"][0] // members["offset_rows"][0]))
-        for at, members in _members(rows, "sources")
-        if len(members["offset_rows"]) == len(members["input_rows"]) == 1 and members["offset_rows"][0]
-    }
+    members, of = _members(rows, "sources")
+    alone = np.ones(len(rows), bool)
+    values = []
+    for name in ("input_rows", "offset_rows"):
+        column = _floats(pc.struct_field(members, name))
+        told = ~np.isnan(column)
+        alone &= np.bincount(of[told], minlength=len(rows)) == 1
+        values.append(np.bincount(of[told], column[told], len(rows)).astype(np.int64))
+    read, between = values
+    reads = np.maximum(1, -(-read // np.where(between == 0, 1, between)))
+    told = (alone & (between != 0)).tolist()
+    return [count if known else None for count, known in zip(reads.tolist(), told, strict=True)]
 
 
-_WANTED = {
-    "operators": ("shuffle_partitions", "commit_ms", "all_updates_ms", "all_removals_ms"),
-    "sources": ("input_rows", "offset_rows"),
-}
-
-
-def _members(rows: pa.Table, column: str) -> Iterable[tuple[int, dict[str, list[Any]]]]:
-    """(row, its operators' or sources' numbers that are known, by name) of each row that has some."""
+def _members(rows: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
+    """(the operators or sources of all rows, the row of each)."""
     lists = rows[column].combine_chunks()
     lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
-    members = lists.flatten()
-    values = {name: pc.struct_field(members, name).to_pylist() for name in _WANTED[column]}
-    if column == "operators":
-        custom = pc.struct_field(members, "custom")
-        values["load"] = pc.map_lookup(custom.cast(pa.map_(pa.string(), pa.float64())), _LOAD, "first").to_pylist()
-    parents = np.asarray(pc.list_parent_indices(lists)).tolist()
-    found: dict[int, dict[str, list[Any]]] = {}
-    for at, parent in enumerate(parents):
-        held = found.setdefault(parent, {name: [] for name in values})
-        for name, each in values.items():
-            if each[at] is not None:
-                held[name].append(each[at])
-    return found.items()
+    return lists.flatten(), np.asarray(pc.list_parent_indices(lists))
+
+
+def _floats(column: pa.Array) -> np.ndarray:
+    """Numbers; NaN where there is none."""
+    floats: np.ndarray = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return floats

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from advisor.sources.stages.clock import Moment
 from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.events import Place
-from advisor.sources.stages.layout import Reader
+from advisor.sources.stages.moment import Moment
 from advisor.sources.stages.scheduler import Scheduler
 from advisor.stages import Note
 
@@ -27,6 +26,25 @@ _HUDI_DONE = re.compile(rb"Micro batch id=\d{1,15} (?:succeeded|failed)")
 _POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
+
+BY_THE_CLOCK = "CheckpointFileManager"
+"""What tells something only by the times of its lines, of which each batch has many."""
+BEGINNINGS: Mapping[str, tuple[str, ...]] = {
+    "CodeGenerator": ("Code", "Gene"),
+    "WholeStageCodegenExec": ("Whol", "Foun"),
+    "DeltaSink": ("Wrot", "Comm"),
+    "SparkWrite": ("Wrot", "Comm"),
+    "BaseHoodieWriteClient": ("Comm",),
+    "HoodieStreamingSink": ("Retr", "Comm", "Micr"),
+    "FileStoreCommitImpl": ("Atom", "Retr"),
+    "KafkaDataConsumer": ("From",),
+    "FileStreamSource": ("Proc",),
+    BY_THE_CLOCK: ("Writ", "Rena"),
+}
+"""The first four letters of the messages that are wanted of a logger."""
+
+Reader = Callable[[bytes, int], None]
+"""Takes a line and where its message begins in it."""
 
 
 class Notes:
@@ -47,7 +65,7 @@ class Notes:
             "FileStoreCommitImpl": self._paimon,
             "KafkaDataConsumer": self._consumer,
             "FileStreamSource": self._source,
-            "CheckpointFileManager": self._compaction,
+            BY_THE_CLOCK: self._compaction,
         }
         """What reads a line, by the short name of the class that wrote it."""
         self.notes: list[tuple[Place, Note]] = []

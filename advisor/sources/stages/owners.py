@@ -130,8 +130,8 @@ def _settle_waits(begun: Begun, names: Mapping[int, Batch], slots: int) -> None:
     that leaves open how long it waited, or the order of lines whether all slots were held, it cannot be told.
     """
     own = begun.job.batch.id if begun.job.batch else None
-    for attempt, rounds in begun.waits:
-        others = {job: full for job, full in rounds.full.items() if job in names and names[job].id != own}
+    for attempt, ran in begun.waits:
+        others = {job: full for job, full in ran.items() if job in names and names[job].id != own}
         full = max(others.values(), default=0)
         if full < slots - 1 or not others:
             continue

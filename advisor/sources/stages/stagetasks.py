@@ -1,0 +1,239 @@
+"""The tasks of stage attempts in a driver's log: their lines are rows of arrays, and never become objects.
+
+A task belongs to the attempt of its stage that was submitted last, unless that has ended. Attempts are sorted by stage
+and line, so that bisection finds the one of each task. The lines of an attempt are held until it has ended, and what
+they tell together becomes numbers of it then.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import nan
+
+import numpy as np
+
+from advisor.sources.stages.begun import Begun
+from advisor.sources.stages.kinds import Kind
+from advisor.sources.stages.messages import Messages
+from advisor.sources.stages.moment import Told
+from advisor.sources.stages.packed import packed_all
+from advisor.sources.stages.rounds import note_ends
+from advisor.stages import FAILED, Attempt, Work
+
+_ROW = np.dtype(
+    [("line", "i8"), ("kind", "i1"), ("stage", "i8"), ("other", "i8"), ("ms", "f8"), ("time", "f8"), ("of", "i8")]
+)
+"""A line of a task: how many lines stand before it, what `Messages` says, its time, and the place of its attempt."""
+_OPEN = np.iinfo(np.int64).max
+
+
+@dataclass(slots=True, eq=False)
+class Submitted:
+    """A stage attempt whose tasks were submitted."""
+
+    stage: int
+    line: int
+    """How many lines of the log stand before the one that says so."""
+    time: float
+    tasks: int
+    begun: Begun | None
+    leaf: bool
+    end: int = _OPEN
+    """The line behind which no task is its own."""
+    attempt: Attempt | None = None
+    """What it became, if its end was told."""
+    full: dict[int, int] = field(default_factory=dict)
+    """Other jobs of which a task ended while it had tasks to start, and the most tasks that ran then."""
+    python_ms: float | None = None
+    """Its tasks' Python workers; NaN where lines may be of another stage."""
+
+    @property
+    def over(self) -> bool:
+        """Whether no more is to come of it."""
+        return self.end < _OPEN
+
+    def works(self, ms: float) -> None:
+        """A task of it was so long in a Python worker; NaN where it may have been another's."""
+        self.python_ms = (self.python_ms or 0.0) + ms
+
+
+class StageTasks:
+    """The tasks of one application."""
+
+    def __init__(self, work: Work) -> None:
+        """What is told of them goes to `work`."""
+        self.ran: Counter[int] = Counter()
+        """How many tasks ran when one started, and how often."""
+        self.workers: list[tuple[int, float, list[Submitted]]] = []
+        """Lines of Python workers that name no stage: (lines before, ms, the stage attempts that were not over)."""
+        self._work = work
+        self._rows = np.empty(0, _ROW)
+        self._running = 0
+
+    def read(self, told: Told, lines: np.ndarray, submitted: Sequence[Submitted], *, fine: bool) -> None:
+        """Take those lines that are of tasks, and tell of attempts that have ended.
+
+        `submitted` begins with the attempts that were not over the last time. `fine`: whether the clock knows
+        milliseconds.
+        """
+        fresh = _rows(told, lines)
+        fresh["of"] = _attempts(fresh, submitted)
+        own = fresh["of"] >= 0
+        fresh = fresh[own]
+        _name(told.messages, lines[own], fresh["of"], submitted)
+        rows = np.concatenate([self._rows, fresh])
+        ran = self._count(fresh, rows, submitted)
+        if not fine and len(fresh):
+            note_ends(fresh, ran, rows, submitted)
+        self._settle_workers(rows, submitted)
+        self._tell(rows, submitted, fine)
+        over = np.array([one.over for one in submitted], bool)
+        self._rows = rows[~over[rows["of"]]]
+        self._rows["of"] = (np.cumsum(~over) - 1)[self._rows["of"]]
+
+    def _count(self, fresh: np.ndarray, rows: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
+        """How many tasks ran before each line; those that an attempt leaves when it ends run no longer."""
+        left = np.bincount(rows["of"], _steps(rows), len(submitted)).astype(np.int64)
+        ended = _ended(submitted)
+        gone = np.append(0, np.cumsum(left[ended]))
+        lines = np.array([submitted[at].end for at in ended], np.int64)
+        moves = _steps(fresh)
+        behind = self._running + np.cumsum(moves) - gone[np.searchsorted(lines, fresh["line"])]
+        self._running += int(moves.sum() - gone[-1])
+        starts = behind[fresh["kind"] == Kind.STARTS]
+        self.ran.update(dict(enumerate(np.bincount(starts[starts > 0]).tolist())))
+        return np.asarray(behind - moves)
+
+    def _settle_workers(self, rows: np.ndarray, submitted: Sequence[Submitted]) -> None:
+        """Of lines that name no stage it is the one that had a task running, if there was no other."""
+        places = {id(one): at for at, one in enumerate(submitted)} if self.workers else {}
+        for line, ms, among in self.workers:
+            before = rows[: np.searchsorted(rows["line"], line)]
+            left = np.bincount(before["of"], _steps(before), len(submitted))
+            running = [one for one in among if left[places[id(one)]] > 0] or among
+            for one in running:
+                one.works(ms if len(running) == 1 else nan)
+        self.workers = []
+
+    def _tell(self, rows: np.ndarray, submitted: Sequence[Submitted], fine: bool) -> None:
+        """Tell of the attempts that ended; `rows` are lines of tasks."""
+        rows = rows[np.array([one.attempt is not None for one in submitted], bool)[rows["of"]]]
+        rows = rows[np.argsort(rows["of"], kind="stable")]
+        starts, finishes, lost = (rows[rows["kind"] == kind] for kind in (Kind.STARTS, Kind.FINISHES, Kind.LOST))
+        self._complete(submitted, _longest(finishes), Counter(lost["of"].tolist()))
+        end = np.array([one.end for one in submitted], np.int64)
+        if len(finishes):
+            spans = _own_times(finishes) if fine else _laid(finishes, _at_once(starts, len(submitted)), submitted)
+            where = _localities(starts, finishes, len(submitted))
+            self._work.tasks(finishes["stage"], 0, *spans, locality=where, at=end[finishes["of"]])
+        if len(lost):
+            times = np.array([one.attempt.completed if one.attempt else 0.0 for one in submitted])[lost["of"]]
+            self._work.tasks(lost["stage"], 0, times, times, flags=FAILED, at=end[lost["of"]])
+        self._work.fold()
+
+    def _complete(self, submitted: Sequence[Submitted], longest: Mapping[int, int], unseen: Mapping[int, int]) -> None:
+        """Tell of the attempts that ended, in the order in which they did, before their tasks are folded."""
+        for at in _ended(submitted):
+            one = submitted[at]
+            assert one.attempt
+            one.attempt.unseen = unseen.get(at, 0)
+            if at in longest:
+                one.attempt.numbers["longest_task"] = longest[at]
+            if one.python_ms is not None:
+                one.attempt.numbers["python_ms"] = one.python_ms
+            self._work.completes(one.attempt, one.end)
+
+
+def _rows(told: Told, lines: np.ndarray) -> np.ndarray:
+    rows = np.zeros(len(lines), _ROW)
+    rows["line"] = told.lines.numbers[lines]
+    said = told.messages
+    for name, column in (("kind", said.kind), ("stage", said.number), ("other", said.other), ("ms", said.ms)):
+        rows[name] = column[lines]
+    if len(told.times):
+        rows["time"] = told.times[lines]
+    return rows
+
+
+def _name(messages: Messages, lines: np.ndarray, of: np.ndarray, submitted: Sequence[Submitted]) -> None:
+    """Give jobs that are not named yet the batch that the first line of a task names."""
+    naming = np.flatnonzero(messages.query[lines] >= 0)
+    _, first = np.unique(of[naming], return_index=True)
+    for at in naming[np.sort(first)].tolist():
+        begun = submitted[of[at]].begun
+        if begun and begun.named is None:
+            begun.named = messages.named(lines[at])
+
+
+def _ended(submitted: Sequence[Submitted]) -> list[int]:
+    """Which of these ended, in the order in which they did."""
+    return [at for _, at in sorted((one.end, at) for at, one in enumerate(submitted) if one.attempt)]
+
+
+def _attempts(rows: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
+    """The place of each task's attempt in `submitted`; -1 where there is none."""
+    if not submitted or not len(rows):
+        return np.full(len(rows), -1)
+    stages, lines, ends = np.array([(one.stage, one.line, one.end) for one in submitted], np.int64).T
+    order = np.lexsort((lines, stages))
+    all = np.unique(stages)
+    first = min(lines.min(), rows["line"].min())
+    many = max(lines.max(), rows["line"].max()) - first + 1
+
+    def key(stage: np.ndarray, line: np.ndarray) -> np.ndarray:
+        return np.asarray(np.searchsorted(all, stage) * many + line - first)
+
+    before = order[np.searchsorted(key(stages, lines)[order], key(rows["stage"], rows["line"])) - 1]
+    own = (stages[before] == rows["stage"]) & (lines[before] < rows["line"]) & (rows["line"] < ends[before])
+    return np.where(own, before, -1)
+
+
+def _steps(rows: np.ndarray) -> np.ndarray:
+    """How many more tasks run behind each line than before it."""
+    return np.where(rows["kind"] == Kind.STARTS, 1, -1)
+
+
+def _longest(finishes: np.ndarray) -> dict[int, int]:
+    """Of each attempt, whose tasks stand together, the place of its longest task in the stage."""
+    if not len(finishes):
+        return {}
+    starts = np.flatnonzero(np.diff(finishes["of"], prepend=-1))
+    most = np.maximum.reduceat(finishes["ms"], starts)
+    longest = finishes["ms"] == np.repeat(most, np.diff(np.append(starts, len(finishes))))
+    places = np.maximum.reduceat(np.where(longest, finishes["other"], -1), starts)
+    return dict(zip(finishes["of"][starts].tolist(), places.tolist(), strict=True))
+
+
+def _at_once(starts: np.ndarray, attempts: int) -> np.ndarray:
+    """Of each attempt the most starts in lines behind each other: those of one round of offers."""
+    most = np.zeros(attempts, np.int64)
+    if len(starts):
+        apart = np.append(True, (np.diff(starts["line"]) != 1) | (np.diff(starts["of"]) != 0))
+        begins = np.flatnonzero(apart)
+        np.maximum.at(most, starts["of"][begins], np.diff(np.append(begins, len(starts))))
+    return most
+
+
+def _localities(starts: np.ndarray, finishes: np.ndarray, attempts: int) -> np.ndarray:
+    """Where tasks ran that finished; -1 where lines of some of their stage are missing."""
+    counts = [np.bincount(rows["of"], minlength=attempts) for rows in (starts, finishes)]
+    whole = counts[0] == counts[1]
+    found = np.full(len(finishes), -1)
+    found[whole[finishes["of"]]] = starts["other"][whole[starts["of"]]]
+    return found
+
+
+def _own_times(finishes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """When tasks ran, by the times of their lines."""
+    return finishes["time"] - finishes["ms"], finishes["time"]
+
+
+def _laid(finishes: np.ndarray, at_once: np.ndarray, submitted: Sequence[Submitted]) -> tuple[np.ndarray, np.ndarray]:
+    """When tasks ran, where only lengths are known: as late in the stage as its slots allow."""
+    starts = np.flatnonzero(np.diff(finishes["of"], prepend=-1))
+    own = finishes["of"][starts]
+    attempts = [submitted[at].attempt for at in own.tolist()]
+    ends = np.array([(one.submitted, one.completed) for one in attempts if one])
+    return packed_all(finishes["ms"], starts, np.maximum(1, at_once[own]), ends[:, 1], ends[:, 1] - ends[:, 0])
