@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -22,13 +22,15 @@ from advisor.sources.stages.sparkevents import (
     Properties,
     Stage,
     StageCompleted,
-    Task,
     TaskEnd,
     Unpersisted,
 )
 from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Job, Work, key_of, rows_of, streams
 
 _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
+_NO_METRICS = Metrics()
+_SUMS = 6
+"""Where the sums begin in a row of a task."""
 
 
 class Application:
@@ -44,7 +46,8 @@ class Application:
         self._jobs: dict[int, Job] = {}
         self._since: dict[int, float] = {}
         """When each job began: a file may hold its lines twice."""
-        self._results: set[tuple[int, int]] = set()
+        self._results: dict[tuple[int, int], int] = {}
+        """Where the log tells of the first task of each stage attempt that ends its job."""
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
 
@@ -86,7 +89,7 @@ class Application:
             return job.start < until and not self._horizon.waits(job)
         return ended <= until
 
-    def starts(self, event: JobStart) -> None:
+    def starts(self, event: JobStart, _: int) -> None:
         """A job starts."""
         if self._since.get(event.job) == event.time or event.time < self._known:
             return
@@ -101,39 +104,40 @@ class Application:
         self.nth += 1
         self._work.starts(job, event.stages)
 
-    def ends(self, event: JobEnd) -> None:
+    def ends(self, event: JobEnd, _: int) -> None:
         """A job ends."""
         job = self._jobs.pop(event.job, None)
         if job:
             job.end = event.time
 
-    def task(self, event: TaskEnd) -> None:
-        """A task ends."""
-        task = event.task
-        if task.launch < self._known and not self._work.ended(event.stage, event.attempt):
+    def tasks(self, events: Sequence[TaskEnd], at: Sequence[int]) -> None:
+        """Tasks end, as the log tells at these places; before events that stand behind them."""
+        if not events:
             return
-        flags = FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative
-        if event.kind == "ResultTask":
-            self._results.add((event.stage, event.attempt))
-        self._work.tasks(
-            event.stage,
-            event.attempt,
-            [task.launch],
-            task.finish,
-            locality=_PLACES.get(task.locality, -1),
-            flags=flags,
-            sums=np.array([_sums(event.metrics or Metrics(), task)], float),
-        )
+        for event, place in zip(events, at, strict=True):
+            if event.kind == "ResultTask":
+                self._results.setdefault((event.stage, event.attempt), place)
+        rows = np.array([_row(event) for event in events], float)
+        places = np.array(at)
+        if (rows[:, 2] < self._known).any():
+            there = [self._is_known(event) for event in events]
+            rows, places = rows[there], places[there]
+        known, sums = rows[:, :_SUMS].T, rows[:, _SUMS:]
+        self._work.tasks(*known[:4], locality=known[4], flags=known[5], sums=sums, at=places)
 
-    def stage(self, event: StageCompleted) -> None:
-        """A stage ends, or an attempt at it."""
+    def _is_known(self, event: TaskEnd) -> bool:
+        """Whether a task was not told before."""
+        return event.task.launch >= self._known or self._work.ended(event.stage, event.attempt) is not None
+
+    def stage(self, event: StageCompleted, at: int) -> None:
+        """A stage ends, or an attempt at it, as the log tells at this place."""
         info = event.info
         if info.submitted is None or info.completed is None or info.completed < info.submitted:
             return
         ended = self._work.ended(info.stage, info.attempt)
         if info.submitted < self._known if ended is None else info.submitted == ended.submitted:
             return
-        job, last = self._work.job_of(info.stage), (info.stage, info.attempt) in self._results
+        job, last = self._work.job_of(info.stage), self._results.pop((info.stage, info.attempt), at) < at
         names = operators(info.datasets)
         if job and job.batch is None and streams(names):
             job.streams = True
@@ -150,8 +154,7 @@ class Application:
             info.tasks,
         )
         attempt.numbers.update(sql_sums(info.sums))
-        self._results.discard((info.stage, info.attempt))
-        self._work.completes(attempt)
+        self._work.completes(attempt, at)
 
     def _from_cache(self, stage: Stage) -> bool:
         """Whether it reads what an earlier stage computed and left in a cache; `stage`: its data sets in order."""
@@ -161,7 +164,7 @@ class Application:
             self._kept |= kept
         return found
 
-    def unpersists(self, event: Unpersisted) -> None:
+    def unpersists(self, event: Unpersisted, _: int) -> None:
         """A data set leaves the cache."""
         self._kept.discard(event.dataset)
 
@@ -171,15 +174,21 @@ class Application:
         self._work.has(event.time, event.executor, cores)
 
 
-def _sums(metrics: Metrics, task: Task) -> tuple[int, ...]:
-    """In the order of SUMS."""
-    read, write = metrics.read, metrics.write
-    getting = task.finish - task.getting if task.getting else 0
+def _row(event: TaskEnd) -> tuple[float, ...]:
+    """Stage, attempt, launch, finish, locality and flags of a task, then the numbers of SUMS."""
+    task, metrics = event.task, event.metrics or _NO_METRICS
+    read, write, input, output = metrics.read, metrics.write, metrics.input, metrics.output
     return (
+        event.stage,
+        event.attempt,
+        task.launch,
+        task.finish,
+        _PLACES.get(task.locality, -1),
+        FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative,
         metrics.run,
         metrics.cpu_ns,
         metrics.deserialize,
-        metrics.result + getting,
+        metrics.result + (task.finish - task.getting if task.getting else 0),
         metrics.gc,
         read.remote + read.local,
         read.rows,
@@ -189,8 +198,8 @@ def _sums(metrics: Metrics, task: Task) -> tuple[int, ...]:
         write.ns,
         metrics.memory_spilled,
         metrics.disk_spilled,
-        metrics.input.rows,
-        metrics.input.bytes,
-        metrics.output.rows,
-        metrics.output.bytes,
+        input.rows,
+        input.bytes,
+        output.rows,
+        output.bytes,
     )
