@@ -122,8 +122,10 @@ class Work:
 
     def slots(self, time: float) -> int | None:
         """Task slots of the executors that were there at this time; None where none was named."""
-        cores = next((cores for since, cores in reversed(self._cores_since) if since <= time), 0)
-        return cores // self.cpus if cores else None
+        for since, cores in reversed(self._cores_since):
+            if since <= time:
+                return cores // self.cpus if cores else None
+        return None
 
     def starts(self, job: Job, stages: Sequence[int]) -> None:
         """A job starts, with these stages; those that another running job has begun stay that one's."""

@@ -25,10 +25,22 @@ from advisor.sources.stages.sparkevents import (
     TaskEnd,
     Unpersisted,
 )
-from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Job, Work, key_of, rows_of, streams
+from advisor.stages import (
+    FAILED,
+    KILLED,
+    LOCALITIES,
+    SPECULATIVE,
+    Attempt,
+    Job,
+    Numbers,
+    Work,
+    key_of,
+    rows_of,
+    streams,
+)
 
 _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
-_NO_METRICS = Metrics()
+_NO_METRICS, _NO_PROPERTIES = Metrics(), Properties()
 _SUMS = 6
 """Where the sums begin in a row of a task."""
 
@@ -94,7 +106,7 @@ class Application:
         if self._since.get(event.job) == event.time or event.time < self._known:
             return
         self._since[event.job] = event.time
-        properties = event.properties or Properties()
+        properties = event.properties or _NO_PROPERTIES
         if is_number(properties.cpus):
             self._work.cpus = max(1, int(properties.cpus or 1))
         name, description = described(properties.description or "")
@@ -152,15 +164,17 @@ class Application:
             what or redact(info.name),
             last,
             info.tasks,
+            numbers=Numbers(sql_sums(info.sums)),
         )
-        attempt.numbers.update(sql_sums(info.sums))
         self._work.completes(attempt, at)
 
     def _from_cache(self, stage: Stage) -> bool:
         """Whether it reads what an earlier stage computed and left in a cache; `stage`: its data sets in order."""
-        kept = {each.number for each in stage.datasets if each.kept}
+        kept = {each.number for each in stage.datasets if each.level.memory or each.level.disk}
+        if not kept:
+            return False
         found = not self._kept.isdisjoint(kept)
-        if stage.failure is None and kept and stage.tasks >= stage.datasets[0].partitions:
+        if stage.failure is None and stage.tasks >= stage.datasets[0].partitions:
             self._kept |= kept
         return found
 
