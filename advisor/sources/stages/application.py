@@ -33,9 +33,8 @@ from advisor.stages import (
     Attempt,
     Job,
     Numbers,
+    Triggers,
     Work,
-    key_of,
-    rows_of,
     streams,
 )
 
@@ -73,12 +72,13 @@ class Application:
         jobs = self._work.jobs
         until = self._horizon.known(jobs, batches)
         name_batches([job for job in jobs if job.start < until], lambda: Events(batches, files))
-        rows = rows_of(batches)
-        ended = {key: row.timestamp + (row.trigger_execution_ms or 0.0) for key, row in rows.items()}
-        begun = min((row.timestamp for key, row in rows.items() if ended[key] > until), default=until)
+        triggers = Triggers(batches)
+        ended = triggers.ended
+        begun = triggers.start[ended > until].min(initial=until)
+        at = iter(triggers.at(job.batch for job in jobs if job.batch).tolist())
         over, left = [], []
         for job in jobs:
-            if job.batch and self._is_over(job, ended.get(key_of(*job.batch)), until):
+            if job.batch and self._is_over(job, ended[place] if (place := next(at)) >= 0 else None, until):
                 over.append(job)
             elif job.batch or job.end is None or job.start >= min(begun, until):
                 left.append(job)
