@@ -14,7 +14,16 @@ from advisor.stages.work import Batch
 
 KEYS = ["id", "run_id", "batch_id", "timestamp", "add_batch_ms"]
 """Columns of the table of batch parts that come from progress."""
-_BEFORE = ("latest_offset", "get_offset", "get_end_offset", "set_offset_range", "wal_commit", "get_batch")
+_LENGTHS = ("trigger_execution_ms", "commit_offsets_ms")
+_BEFORE = (
+    "latest_offset_ms",
+    "get_offset_ms",
+    "get_end_offset_ms",
+    "set_offset_range_ms",
+    "wal_commit_ms",
+    "get_batch_ms",
+    "query_planning_ms",
+)
 """The phases before addBatch."""
 
 
@@ -23,7 +32,8 @@ class Triggers:
 
     def __init__(self, batches: pa.Table) -> None:
         """`batches`: of each trigger its events; of several the last one counts."""
-        executed = batches.filter(pc.and_(pc.is_valid(batches["add_batch_ms"]), pc.is_valid(batches["timestamp"])))
+        executed = batches.select([*KEYS, "name", *_LENGTHS, *_BEFORE])
+        executed = executed.filter(pc.and_(pc.is_valid(executed["add_batch_ms"]), pc.is_valid(executed["timestamp"])))
         self.table = executed.select(KEYS)
         """A row for each of them."""
         self.start = _floats(executed["timestamp"].cast(pa.int64()))
@@ -32,7 +42,7 @@ class Triggers:
         self.length = np.append(np.where(np.isnan(self.whole), self.add_batch, self.whole), np.nan)
         """How long each took; addBatch alone, where nothing says it. At -1 stands that it is not known."""
         self.commit = _floats(executed["commit_offsets_ms"])
-        self.before = np.nansum([_floats(executed[f"{phase}_ms"]) for phase in (*_BEFORE, "query_planning")], axis=0)
+        self.before = np.nansum([_floats(executed[phase]) for phase in _BEFORE], axis=0)
         ids, runs, numbers = (executed[name].to_pylist() for name in ("id", "run_id", "batch_id"))
         self.names = {id: name for id, name in zip(ids, executed["name"].to_pylist(), strict=True) if id and name}
         """The names of queries, by id."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import inf
 
 import numpy as np
@@ -40,8 +40,8 @@ from advisor.stages import (
 
 _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
 _NO_METRICS, _NO_PROPERTIES = Metrics(), Properties()
-_SUMS = 6
-"""Where the sums begin in a row of a task."""
+_KNOWN = 7
+"""So many numbers stand before the sums of a task."""
 
 
 class Application:
@@ -57,8 +57,9 @@ class Application:
         self._jobs: dict[int, Job] = {}
         self._since: dict[int, float] = {}
         """When each job began: a file may hold its lines twice."""
-        self._results: dict[tuple[int, int], int] = {}
-        """Where the log tells of the first task of each stage attempt that ends its job."""
+        self._tasks: list[tuple[float, ...]] = []
+        """Those that were not handed over."""
+        self._results: set[tuple[int, int]] = set()
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
 
@@ -122,24 +123,22 @@ class Application:
         if job:
             job.end = event.time
 
-    def tasks(self, events: Sequence[TaskEnd], at: Sequence[int]) -> None:
-        """Tasks end, as the log tells at these places; before events that stand behind them."""
-        if not events:
+    def task(self, event: TaskEnd, at: int) -> None:
+        """A task ends, as the log tells at this place."""
+        if event.task.launch < self._known and not self._work.ended(event.stage, event.attempt):
             return
-        for event, place in zip(events, at, strict=True):
-            if event.kind == "ResultTask":
-                self._results.setdefault((event.stage, event.attempt), place)
-        rows = np.array([_row(event) for event in events], float)
-        places = np.array(at)
-        if (rows[:, 2] < self._known).any():
-            there = [self._is_known(event) for event in events]
-            rows, places = rows[there], places[there]
-        known, sums = rows[:, :_SUMS].T, rows[:, _SUMS:]
-        self._work.tasks(*known[:4], locality=known[4], flags=known[5], sums=sums, at=places)
+        if event.kind == "ResultTask":
+            self._results.add((event.stage, event.attempt))
+        self._tasks.append((at, *_row(event)))
 
-    def _is_known(self, event: TaskEnd) -> bool:
-        """Whether a task was not told before."""
-        return event.task.launch >= self._known or self._work.ended(event.stage, event.attempt) is not None
+    def hand_over(self) -> None:
+        """Tasks go on together: to be asked from time to time, and before it is asked what is over."""
+        if self._tasks:
+            rows = np.array(self._tasks, float)
+            self._tasks = []
+            at, stage, attempt, launch, finish, locality, flags = rows[:, :_KNOWN].T
+            sums = rows[:, _KNOWN:]
+            self._work.tasks(stage, attempt, launch, finish, locality=locality, flags=flags, sums=sums, at=at)
 
     def stage(self, event: StageCompleted, at: int) -> None:
         """A stage ends, or an attempt at it, as the log tells at this place."""
@@ -149,7 +148,7 @@ class Application:
         ended = self._work.ended(info.stage, info.attempt)
         if info.submitted < self._known if ended is None else info.submitted == ended.submitted:
             return
-        job, last = self._work.job_of(info.stage), self._results.pop((info.stage, info.attempt), at) < at
+        job, last = self._work.job_of(info.stage), (info.stage, info.attempt) in self._results
         names = operators(info.datasets)
         if job and job.batch is None and streams(names):
             job.streams = True
@@ -166,6 +165,7 @@ class Application:
             info.tasks,
             numbers=Numbers(sql_sums(info.sums)),
         )
+        self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt, at)
 
     def _from_cache(self, stage: Stage) -> bool:

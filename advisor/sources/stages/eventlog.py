@@ -31,58 +31,23 @@ from advisor.stages import Work
 _NAME_AT = len('{"Event":"SparkListener')
 _WORD = 8
 """Letters that tell an event's name behind that."""
-_TASK, _APPLICATION = b'TaskEnd"', b"Applicat"
-_NEEDLESS: dict[bytes, tuple[bytes, bytes] | None] = {
-    _TASK: (b',"Accumulables":[', b'},"Task Metrics":'),
-    b"StageCom": None,
-    b"JobStart": (b',"Stage Infos":[', b',"Stage IDs":['),
-    b'JobEnd",': None,
-    b"Executor": None,
-    b"Unpersis": None,
-    _APPLICATION: None,
+_KINDS: dict[bytes, tuple[Any, tuple[bytes, bytes] | None]] = {
+    b'TaskEnd"': (TaskEnd, (b',"Accumulables":[', b'},"Task Metrics":')),
+    b"StageCom": (StageCompleted, None),
+    b"JobStart": (JobStart, (b',"Stage Infos":[', b',"Stage IDs":[')),
+    b'JobEnd",': (JobEnd, None),
+    b"Executor": (ExecutorAdded | ExecutorRemoved, None),
+    b"Unpersis": (Unpersisted, None),
+    b"Applicat": (ApplicationStart, None),
 }
-"""By the letters of an event's name: what of its line is left out, half of its bytes and more.
+"""By the letters of an event's name: what it is, and what of its line is left out, half of its bytes and more.
 
-It begins and ends with quotation marks that have no backslash before them: no text in JSON holds them.
+That begins and ends with quotation marks that have no backslash before them: no text in JSON holds them.
 """
+_DECODERS = {word: msgspec.json.Decoder(kind).decode for word, (kind, _) in _KINDS.items()}
 _BEFORE = 1024
 """Executors at most of which the application is told behind them."""
 _UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
-_OTHERS = JobStart | JobEnd | StageCompleted | ExecutorAdded | ExecutorRemoved | Unpersisted
-
-
-class _Pending:
-    """Lines of some kinds until they are decoded, all at once."""
-
-    def __init__(self, kinds: Any) -> None:
-        self._decode_all = msgspec.json.Decoder(list[kinds]).decode
-        self._decode = msgspec.json.Decoder(kinds).decode
-        self._lines: list[bytes] = []
-        self._at: list[int] = []
-
-    def add(self, line: bytes, at: int) -> None:
-        """One more, which stands there."""
-        self._lines.append(line)
-        self._at.append(at)
-
-    def take(self) -> tuple[list[Any], list[int]]:
-        """(the events, where each of them stands) of all lines that are not broken; they are forgotten."""
-        lines, at = self._lines, self._at
-        self._lines, self._at = [], []
-        try:
-            events = self._decode_all(b"[" + b",".join(lines) + b"]")
-        except _UNREADABLE:
-            events = []
-        if len(events) == len(lines):
-            return events, at
-        told = [(event, place) for line, place in zip(lines, at, strict=True) if (event := self._event(line))]
-        return [event for event, _ in told], [place for _, place in told]
-
-    def _event(self, line: bytes) -> Any:
-        try:
-            return self._decode(line)
-        except _UNREADABLE:
-            return None
 
 
 class EventLog:
@@ -98,10 +63,10 @@ class EventLog:
         self._executors: deque[ExecutorAdded | ExecutorRemoved] = deque(maxlen=_BEFORE)
         """The last that came or went: an application's first ones stand before its beginning."""
         self._line = b""
-        """The last line that was wanted."""
+        """The last line that was wanted, as far as it is."""
         self._lines = 0
         """How many were."""
-        self._applications, self._tasks, self._others = _Pending(ApplicationStart), _Pending(TaskEnd), _Pending(_OTHERS)
+        self._place: Place = BEGINNING
         self._takes = self._taking()
 
     @property
@@ -111,20 +76,17 @@ class EventLog:
 
     def read(self, window: Stretch, resume: int, file: str) -> None:
         """Take what has been read of a window; a line that is broken is passed over, and one that follows itself."""
-        number = self._files.setdefault(file, len(self._files))
+        number, base = self._files.setdefault(file, len(self._files)), window.base
         for start, word, line in _lines(window.buffer, window.begin, resume):
             if line == self._line:
                 continue
-            self._line = line
+            self._line, self._place = line, (number, base + start)
             self._lines += 1
-            if word == _TASK:
-                self._tasks.add(line, self._lines)
-            elif word == _APPLICATION:
-                self._take()
-                self._application(line, (number, window.base + start))
-            else:
-                self._others.add(line, self._lines)
-        self._take()
+            try:
+                self._takes[word](_DECODERS[word](line), self._lines)
+            except _UNREADABLE:
+                continue
+        self._now.hand_over()
 
     def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
         """(what no later line tells more of, as far as these events tell; the events that all the rest needs)."""
@@ -146,61 +108,50 @@ class EventLog:
         self._past = []
         return works
 
-    def _take(self) -> None:
-        """Hand on what was read, tasks first: of all is told where it stands."""
-        self._now.tasks(*self._tasks.take())
-        for event, at in zip(*self._others.take(), strict=True):
-            try:
-                self._takes[type(event)](event, at)
-            except _UNREADABLE:  # of sums, which are decoded where they are needed
-                continue
-
-    def _executor(self, event: ExecutorAdded | ExecutorRemoved, _: int) -> None:
-        self._executors.append(event)
-        self._now.executor(event)
-
-    def _taking(self) -> dict[type, Callable[[Any, int], None]]:
-        """What takes an event that stands at a place."""
-        now = self._now
-        return {
-            JobStart: now.starts,
-            StageCompleted: now.stage,
-            JobEnd: now.ends,
-            Unpersisted: now.unpersists,
-            ExecutorAdded: self._executor,
-            ExecutorRemoved: self._executor,
-        }
-
-    def _application(self, line: bytes, place: Place) -> None:
+    def _application(self, event: ApplicationStart, _: int) -> None:
         """Another application begins: nothing of the one before it comes again, unless a file holds its lines twice."""
-        self._applications.add(line, self._lines)
-        for event in self._applications.take()[0]:
-            if event != self._begun:
-                self._begun = event
-                self._begins(event, place)
-
-    def _begins(self, event: ApplicationStart, place: Place) -> None:
+        if event == self._begun:
+            return
+        self._begun = event
         if self._now.held:
-            self._past.append((self._now, place))
-            self._since, self._now = place, Application(self._log, self._now.nth)
+            self._now.hand_over()
+            self._past.append((self._now, self._place))
+            self._since, self._now = self._place, Application(self._log, self._now.nth)
             self._takes = self._taking()
             for executor in self._executors:
                 if executor.time >= event.time:
                     self._now.executor(executor)
 
+    def _executor(self, event: ExecutorAdded | ExecutorRemoved, _: int) -> None:
+        self._executors.append(event)
+        self._now.executor(event)
+
+    def _taking(self) -> dict[bytes, Callable[[Any, int], None]]:
+        """What takes an event and its place among those that were wanted, by the letters of its name."""
+        now = self._now
+        return {
+            b'TaskEnd"': now.task,
+            b"StageCom": now.stage,
+            b"JobStart": now.starts,
+            b'JobEnd",': now.ends,
+            b"Executor": self._executor,
+            b"Unpersis": now.unpersists,
+            b"Applicat": self._application,
+        }
+
 
 def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, bytes, bytes]]:
     """(where it begins, the letters of its event's name, what of it is needed) of each line that is wanted."""
-    find, needless = stringzilla.find, _NEEDLESS
+    find, kinds = stringzilla.find, _KINDS
     while start < end:
         stop = find(buffer, b"\n", start, end)
         if stop < 0:
             stop = end
         name = start + _NAME_AT
         word = buffer[name : name + _WORD]
-        if word in needless:
-            without = needless[word]
-            yield start, word, _without(buffer, start, stop, *without) if without else buffer[start:stop]
+        if word in kinds:
+            _, needless = kinds[word]
+            yield start, word, _without(buffer, start, stop, *needless) if needless else buffer[start:stop]
         start = stop + 1
 
 
@@ -208,4 +159,4 @@ def _without(buffer: Buffer, start: int, stop: int, first: bytes, behind: bytes)
     """A line without what stands from `first` to `behind`."""
     begin = stringzilla.find(buffer, first, start, stop)
     end = stringzilla.find(buffer, behind, begin, stop) if begin >= 0 else -1
-    return buffer[start:stop] if end < 0 else buffer[start:begin] + buffer[end:stop]
+    return buffer[start:stop] if end < 0 else b"".join((buffer[start:begin], buffer[end:stop]))
