@@ -17,7 +17,8 @@ from advisor.batches import SCHEMA, TABLES
 from advisor.column import Column
 from advisor.sources import files
 from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
-from advisor.stages.parts import NAMES, Clock, divide, shares_of
+from advisor.stages.inside import Gathered, Inside
+from advisor.stages.parts import NAMES, divide, shares_of
 from advisor.stages.tasks import Spans
 from advisor.stages.waits import Slots
 
@@ -171,8 +172,13 @@ def attempt(kind: str, submitted: float, completed: float, **numbers: float) -> 
     return Attempt(JOB, 1, 0, submitted, completed, kind, numbers=Numbers(numbers), busy=busy)
 
 
+def gathered(*batches: tuple[list[Job], list[Attempt]]) -> Gathered:
+    work, batch = Work("log", "event_log"), Batch("query", "run", 3)
+    return Gathered([Inside(batch, work, jobs, attempts) for jobs, attempts in batches])
+
+
 def divided(jobs: list[Job], attempts: list[Attempt], begin: float = 0, end: float = 1000) -> dict[str, float]:
-    parts, _ = divide([Clock(begin, end, jobs, attempts)])
+    parts, _ = divide(gathered((jobs, attempts)), np.array([[begin, end]], float))
     return {name: ms for name, ms in zip(NAMES, parts[0].tolist(), strict=True) if ms}
 
 
@@ -215,17 +221,15 @@ def test_what_takes_no_time_leaves_none_behind() -> None:
 
 
 def test_batches_are_divided_apart() -> None:
-    clocks = [
-        Clock(0, 1000, [JOB], [attempt("state", 120, 300)]),
-        Clock(500, 2000, [], []),
-        Clock(0, 150, [OTHER_JOB], []),
-    ]
-    together, idle = divide(clocks)
-    assert [row.tolist() for row in together] == [divide([clock])[0][0].tolist() for clock in clocks]
-    assert [(each.batch, each.gap, each.part) for each in idle] == [
-        (0, (120, 130), "scheduling_ms"),
-        (0, (295, 300), "scheduling_ms"),
-    ]
+    bounds = [[0, 1000], [500, 2000], [0, 150]]
+    batches = [([JOB], [attempt("state", 120, 300)]), ([], []), ([OTHER_JOB], [])]
+    together, idle = divide(gathered(*batches), np.array(bounds, float))
+    alone = [divided(*batch, *span) for batch, span in zip(batches, bounds, strict=True)]
+    assert [{name: ms for name, ms in zip(NAMES, row, strict=True) if ms} for row in together.tolist()] == alone
+    assert idle.batch.tolist() == [0, 0]
+    assert idle.start.tolist() == [120, 295]
+    assert idle.ms.tolist() == [10, 5]
+    assert [NAMES[part] for part in idle.part] == ["scheduling_ms"] * 2
 
 
 @st.composite
@@ -257,7 +261,7 @@ def test_parts_are_never_negative_add_up_and_know_no_order(jobs, stages, window,
 
 @given(st.dictionaries(st.sampled_from(["task_ms", "run_ms", "state_commit_ms", "python_ms"]), TIMES))
 def test_shares_of_a_moment_add_up(numbers: dict[str, float]) -> None:
-    (shares,) = shares_of([attempt("state", 0, 100, **numbers)])
+    (shares,) = shares_of(gathered(([JOB], [attempt("state", 0, 100, **numbers)])))
     assert sum(shares) == pytest.approx(1)
     assert all(share >= 0 for share in shares)
 

@@ -1,12 +1,13 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
-from advisor.stages.inside import LOG_CHECKPOINT, key_of, rows_of
+from advisor.stages.inside import LOG_CHECKPOINT
 from advisor.stages.kinds import kind_of, streams
 from advisor.stages.numbers import SUMS, Numbers
 from advisor.stages.origins import best_parts, best_stages
 from advisor.stages.tables import Rows, tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
+from advisor.stages.triggers import Triggers
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
 __all__ = [
@@ -27,12 +28,11 @@ __all__ = [
     "Note",
     "Numbers",
     "Rows",
+    "Triggers",
     "Work",
     "best_parts",
     "best_stages",
-    "key_of",
     "kind_of",
-    "rows_of",
     "streams",
     "tables",
 ]

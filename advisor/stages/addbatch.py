@@ -8,46 +8,47 @@ from operator import attrgetter
 
 import numpy as np
 
-from advisor.stages.inside import Inside, Row
-from advisor.stages.parts import DRIVER, PLACE, Clock
+from advisor.stages.inside import Gathered, Inside
+from advisor.stages.parts import DRIVER, PLACE, Times
+from advisor.stages.triggers import Triggers
 from advisor.stages.work import Job, Note
 
 
-def clock_of(inside: Inside, row: Row) -> Clock:
-    """When addBatch was; where the log's clock does not tell, its jobs' own time."""
-    jobs = inside.jobs
-    if inside.work.clock:
-        begin, end = _span(jobs, row)
-        return Clock(
-            begin, end, _during(jobs, begin, end), inside.attempts, _strangers(inside.work.strangers, begin, end)
-        )
-    ends = (job.start if job.end is None else job.end for job in jobs)
-    return Clock(min(job.start for job in jobs), max(ends), jobs, inside.attempts)
+def bounds_of(gathered: Gathered, triggers: Triggers, at: np.ndarray) -> np.ndarray:
+    """When addBatch of each batch began and ended, ms since 1970; `at`: its trigger.
 
-
-def _span(jobs: Sequence[Job], row: Row) -> tuple[float, float]:
-    """When addBatch began and ended, ms since 1970: it ends before the commit log, which ends the trigger.
-
-    Without that phase (before Spark 3.4) it begins behind the phases before it. Jobs that reach out a little, as the
-    phases leave some milliseconds out, move it; its length stays Spark's own.
+    It ends before the commit log, which ends the trigger. Without that phase (before Spark 3.4) it begins behind the
+    phases before it. Jobs that reach out a little, as the phases leave some milliseconds out, move it; its length
+    stays Spark's own. Where the log's clock does not tell, it is its jobs' own time.
     """
-    start, length = float(row.timestamp), float(row.add_batch_ms)
-    if row.commit_offsets_ms is not None and row.trigger_execution_ms is not None:
-        end = start + row.trigger_execution_ms - row.commit_offsets_ms
-    else:
-        end = start + sum(ms or 0 for ms in row.before) + length
-    there = _during(jobs, end - length, end)
-    end = max([end, *(job.end for job in there if job.end is not None)])
-    end = min([end, *(job.start + length for job in there)])
-    return end - length, end
+    start, length = triggers.start[at], triggers.add_batch[at]
+    till_commit, in_order = triggers.whole[at] - triggers.commit[at], triggers.before[at] + length
+    end = start + np.where(np.isnan(till_commit), in_order, till_commit)
+    of, starts, ends = gathered.of_job, gathered.start, gathered.end
+    there = (starts < end[of]) & (ends > (end - length)[of])
+    ended = there & np.isfinite(ends)
+    np.maximum.at(end, of[ended], ends[ended])
+    np.minimum.at(end, of[there], (starts + length[of])[there])
+    own = np.tile([np.inf, -np.inf], (len(gathered), 1))
+    np.minimum.at(own[:, 0], of, starts)
+    np.maximum.at(own[:, 1], of, np.where(np.isfinite(ends), ends, starts))
+    return np.where(gathered.clock[:, None], np.column_stack([end - length, end]), own)
 
 
-def _during(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
-    return [job for job in jobs if job.start < end and (job.end is None or job.end > begin)]
+def strangers_of(gathered: Gathered, bounds: np.ndarray) -> Times:
+    """Jobs without a batch that began and ended while addBatch of one ran: only they may be that batch's."""
+    found = [
+        (place, job.start, job.end)
+        for place, inside in enumerate(gathered.insides)
+        if inside.work.strangers and inside.work.clock
+        for job in _between(inside.work.strangers, *bounds[place].tolist())
+    ]
+    rows = np.array(found, float).reshape(-1, 3)
+    return Times(rows[:, 0].astype(np.int64), rows[:, 1:])
 
 
-def _strangers(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
-    """Those of these jobs, which are in order, that began and ended in that time: only they may be the batch's."""
+def _between(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
+    """Those of these jobs, which are in order, that began and ended in that time."""
     some = jobs[bisect_left(jobs, begin, key=attrgetter("start")) : bisect_left(jobs, end, key=attrgetter("start"))]
     return [job for job in some if job.end is not None and job.end <= end]
 

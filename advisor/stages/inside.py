@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from advisor.column import longest
+from advisor.stages.kinds import KINDS
+from advisor.stages.numbers import column, matrix
+from advisor.stages.triggers import key_of
 from advisor.stages.work import Attempt, Batch, Job, Note, Work
 
-_BEFORE = ("latest_offset", "get_offset", "get_end_offset", "set_offset_range", "wal_commit", "get_batch")
 _OBJECTS = "DeserializeToObject"
+_PLACES = {kind: place for place, kind in enumerate(KINDS)}
 LOG_CHECKPOINT = "Delta: log checkpoint"
 """What a job says that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 
 
-class Row(NamedTuple):
-    """What progress says of one batch; times in ms."""
-
-    id: str | None
-    run_id: str | None
-    batch_id: int | None
-    name: str | None
-    timestamp: int
-    add_batch_ms: float
-    trigger_execution_ms: float | None
-    commit_offsets_ms: float | None
-    before: tuple[float | None, ...]
-    """The phases before addBatch."""
-
-
-@dataclass
+@dataclass(slots=True)
 class Inside:
     """One batch: the jobs and stage attempts in it."""
 
@@ -44,39 +32,66 @@ class Inside:
     notes: list[Note] = field(default_factory=list)
 
 
-def rows_of(batches: pa.Table) -> dict[tuple[Any, ...], Row]:
-    """The batches by (run, batch), and by (query, batch) for jobs that do not name their run: the newest one."""
-    before = [f"{phase}_ms" for phase in (*_BEFORE, "query_planning")]
-    executed = batches.select([*Row._fields[:-1], *before]).filter(pc.is_valid(batches["add_batch_ms"]))
-    executed = executed.set_column(Row._fields.index("timestamp"), "timestamp", executed["timestamp"].cast(pa.int64()))
-    phases = zip(*(executed[name].to_pylist() for name in before), strict=True)
-    found: dict[tuple[Any, ...], Row] = {}
-    for each in zip(*(executed[name].to_pylist() for name in Row._fields[:-1]), phases, strict=True):
-        row = Row(*each)
-        found[key_of(row.id, row.run_id, row.batch_id)] = found[key_of(row.id, None, row.batch_id)] = row
-    return found
+class Gathered:
+    """What ran in some batches, one behind the other: of each job and stage attempt the place of its batch."""
 
+    def __init__(self, insides: Sequence[Inside]) -> None:
+        """In the order of the batches."""
+        self.insides = insides
+        self.jobs = [job for inside in insides for job in inside.jobs]
+        self.attempts = [attempt for inside in insides for attempt in inside.attempts]
+        places = np.arange(len(insides))
+        self.of_job = np.repeat(places, [len(inside.jobs) for inside in insides])
+        self.of_attempt = np.repeat(places, [len(inside.attempts) for inside in insides])
+        self.clock = np.array([inside.work.clock for inside in insides], bool)
+        self.start = np.array([job.start for job in self.jobs], float)
+        self.end = np.array([np.inf if job.end is None else job.end for job in self.jobs], float)
+        """Of jobs; one without an end is until its batch ends."""
+        self.submitted = np.array([attempt.submitted for attempt in self.attempts], float)
+        self.completed = np.array([attempt.completed for attempt in self.attempts], float)
+        self.kinds = np.array([_PLACES[attempt.kind] for attempt in self.attempts], np.int64)
+        """The place of each attempt's in KINDS."""
+        self.seen = np.array([attempt.seen for attempt in self.attempts], bool)
 
-def key_of(id: str | None, run_id: str | None, batch_id: int | None) -> tuple[Any, ...]:
-    """What a batch is found by: its run and number, or query and number where the run is not named."""
-    return (run_id, batch_id) if run_id else (None, id, batch_id)
+    def __len__(self) -> int:
+        return len(self.insides)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """A row of NUMBERS for each attempt, as they were when it was asked first."""
+        return matrix(attempt.numbers for attempt in self.attempts)
+
+    def number(self, name: str) -> np.ndarray:
+        """One of NUMBERS, of each attempt."""
+        return column(self.numbers, name)
+
+    def where(self, which: np.ndarray) -> Gathered:
+        """These of the batches."""
+        return self if which.all() else Gathered([self.insides[place] for place in np.flatnonzero(which).tolist()])
+
+    def count(self, which: np.ndarray) -> np.ndarray:
+        """How many such attempts each batch has; `which`: whether an attempt is one."""
+        return np.bincount(self.of_attempt[which], minlength=len(self))
 
 
 def batches_of(work: Work) -> list[Inside]:
     """The batches of a log, in order."""
     found: dict[tuple[Any, ...], Inside] = {}
+    of_job: dict[int, Inside] = {}
     for job in work.jobs:
         if job.batch:
-            key = key_of(*job.batch)
-            if key not in found:
-                found[key] = Inside(job.batch, work)
-            found[key].jobs.append(job)
+            key = key_of(job.batch)
+            inside = found.get(key)
+            if inside is None:
+                inside = found[key] = Inside(job.batch, work)
+            inside.jobs.append(job)
+            of_job[id(job)] = inside
     for attempt in work.attempts:
-        if attempt.job and attempt.job.batch and (inside := found.get(key_of(*attempt.job.batch))):
-            inside.attempts.append(attempt)
+        if of := of_job.get(id(attempt.job)):
+            of.attempts.append(attempt)
     for note in work.notes:
-        if note.batch and (inside := found.get(key_of(*note.batch))):
-            inside.notes.append(note)
+        if note.batch and (of := found.get(key_of(note.batch))):
+            of.notes.append(note)
     return list(found.values())
 
 
@@ -92,15 +107,18 @@ class Kinds:
 
         Batches that were settled before count, too.
         """
-        attempts = [(inside.batch.id, attempt) for inside in chosen for attempt in inside.attempts]
-        self._streams |= {query for query, attempt in attempts if attempt.kind == "source_read"}
-        for query, attempt in attempts:
-            if attempt.kind == "scan":
-                attempt.kind = "other" if query in self._streams else "source_read"
-        snapshots = self._snapshots
-        for query, attempt in attempts:
-            if attempt.kind == "table_log":
-                snapshots[query] = max(snapshots.get(query, 0), attempt.tasks or 0)
+        scans, snapshots = [], self._snapshots
+        for inside in chosen:
+            query = inside.batch.id
+            for attempt in inside.attempts:
+                if attempt.kind == "source_read":
+                    self._streams.add(query)
+                elif attempt.kind == "scan":
+                    scans.append((query, attempt))
+                elif attempt.kind == "table_log":
+                    snapshots[query] = max(snapshots.get(query, 0), attempt.tasks or 0)
+        for query, attempt in scans:
+            attempt.kind = "other" if query in self._streams else "source_read"
         for inside in chosen:
             if inside.batch.id in snapshots:
                 _settle_checkpoints(inside.attempts, snapshots[inside.batch.id])
@@ -118,10 +136,12 @@ def _settle_checkpoints(attempts: Sequence[Attempt], tasks: int) -> None:
                 attempt.kind, attempt.what = "table_log", LOG_CHECKPOINT
 
 
-def too_long_of(inside: Inside, row: Row) -> int:
-    """How many jobs, stages and tasks of the batch are longer than its trigger, in which they ran."""
-    whole = row.add_batch_ms if row.trigger_execution_ms is None else row.trigger_execution_ms
-    lengths = [job.end - job.start for job in inside.jobs if job.end is not None]
-    for attempt in inside.attempts:
-        lengths += [attempt.completed - attempt.submitted, attempt.numbers.get("task_max_ms", 0.0)]
-    return sum(length > longest(whole) for length in lengths)
+def too_long_of(gathered: Gathered, whole: np.ndarray) -> np.ndarray:
+    """How many jobs, stages and tasks of each batch are longer than its trigger, of so many ms, in which they ran."""
+    most: np.ndarray = longest(whole)
+    jobs = (gathered.end - gathered.start > most[gathered.of_job]) & np.isfinite(gathered.end)
+    of_stages = most[gathered.of_attempt]
+    stages = gathered.completed - gathered.submitted > of_stages
+    tasks = gathered.number("task_max_ms") > of_stages
+    of_jobs = np.bincount(gathered.of_job[jobs], minlength=len(gathered))
+    return np.asarray(of_jobs + gathered.count(stages) + gathered.count(tasks))

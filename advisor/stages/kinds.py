@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+KINDS = (None, "source_read", "state", "shuffle", "result", "table_log", "other")
+"""What stages are for, when all of their query is known."""
 _STATE = re.compile(r"StateStore|StateStoreRDD|StreamingDeduplicate|WithState|SymmetricHashJoin|SessionWindowState")
 _STREAM = re.compile(r"MicroBatchScan|KafkaSourceRDD|StreamingSource")
 _FILES = re.compile(r"^(?:Scan|FileScan|LocalTableScan|BatchScan)\b")

@@ -49,7 +49,8 @@ class Numbers:
     def __init__(self, known: Mapping[str, float] | None = None) -> None:
         """Those that are known."""
         self.row = _NOTHING[:]
-        self.update(known or {})
+        if known:
+            self.update(known)
 
     def __contains__(self, name: str) -> bool:
         value = self.row[_AT[name]]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from advisor.stages.columns import PARTS
-from advisor.stages.numbers import column, matrix
-from advisor.stages.work import Attempt, Job
+from advisor.stages.inside import Gathered
+from advisor.stages.kinds import KINDS
 
 NAMES = [part.name for part in PARTS]
 PLACE: Mapping[str, int] = {name: at for at, name in enumerate(NAMES)}
@@ -25,8 +25,9 @@ HOME: Mapping[str | None, str] = {
     "other": "other_ms",
 }
 """Where the time of a stage goes that its tasks do not tell more of; all of it, if tasks were not seen."""
-_BESIDE = frozenset({"table_log", "other"})
-"""Kinds of stages that are no part of the batch's own work."""
+_HOMES = np.array([PLACE[HOME[kind]] for kind in KINDS])
+_BESIDE = np.array([kind in ("table_log", "other") for kind in KINDS])
+"""Which of KINDS are no part of the batch's own work."""
 _TOLD = {
     "state_load_ms": "state_load_ms",
     "state_commit_ms": "state_commit_ms",
@@ -45,31 +46,26 @@ Gap = tuple[float, float]
 _NOBODY = np.iinfo(np.int64).max
 
 
-class Clock(NamedTuple):
-    """One batch's addBatch, [begin, end) in ms, and what was there in it."""
+class Times(NamedTuple):
+    """Things that take time: of each the place of its batch, its first and its last ms."""
 
-    begin: float
-    end: float
-    jobs: Sequence[Job]
-    attempts: Sequence[Attempt]
-    strangers: Sequence[Job] = ()
-    """Jobs that ran then and may be of this batch: nothing says whose they are."""
+    of: np.ndarray
+    times: np.ndarray
+
+
+NO_TIMES = Times(np.empty(0, np.int64), np.empty((0, 2)))
 
 
 class Idle(NamedTuple):
-    """A stretch in which a stage of a batch was submitted and no task of the batch ran, and the part it was put to."""
-
-    batch: int
-    gap: Gap
-    attempt: Attempt
-    part: str
-
-
-class _Spans(NamedTuple):
-    """Things that take time: of each its batch, its first and its last ms."""
+    """Stretches in which a stage of a batch was submitted and no task of the batch ran, an array each."""
 
     batch: np.ndarray
-    times: np.ndarray
+    start: np.ndarray
+    ms: np.ndarray
+    attempt: np.ndarray
+    """The place of the stage's attempt."""
+    part: np.ndarray
+    """The place of the part that it was put to."""
 
 
 class _Moments(NamedTuple):
@@ -87,88 +83,66 @@ class _There(NamedTuple):
     moment: np.ndarray
 
 
-def divide(clocks: Sequence[Clock]) -> tuple[np.ndarray, list[Idle]]:
+def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) -> tuple[np.ndarray, Idle]:
     """(the parts of each batch, a row of PARTS in ms that adds up to its length; where stages waited).
+
+    `bounds`: when addBatch of each began and ended. `strangers`: jobs that ran then and may be of this batch, since
+    nothing says whose they are.
 
     A moment belongs to the tasks that run in it, else to a stage that waits, else to a job, else to the driver alone.
     Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too. Of a stage
     with tasks that were not seen all is its own, and of a job without a stage nothing is visible. Where the
     driver would be alone but for a job that may be of this batch, nothing is visible.
     """
-    jobs = [job for clock in clocks for job in clock.jobs]
-    attempts = [attempt for clock in clocks for attempt in clock.attempts]
+    attempts = gathered.attempts
     runner = np.repeat(np.arange(len(attempts)), [len(attempt.busy) // 2 for attempt in attempts])
-    whole, of_jobs, of_stages, of_strangers = _spans_of(clocks, jobs, attempts)
     busy = np.frombuffer(b"".join(attempt.busy for attempt in attempts)).reshape(-1, 2)
+    jobs = Times(gathered.of_job, np.column_stack([gathered.start, gathered.end]))
+    stages = Times(gathered.of_attempt, np.column_stack([gathered.submitted, gathered.completed]))
+    whole = Times(np.arange(len(bounds)), bounds)
     moments, (inside, submitted, running, strange) = _cut(
-        whole.times, [whole, of_jobs, of_stages, _Spans(of_stages.batch[runner], busy), of_strangers]
+        bounds, [whole, jobs, stages, Times(stages.of[runner], busy), strangers]
     )
-    parts = np.zeros((len(clocks), len(NAMES)))
+    parts = np.zeros((len(bounds), len(NAMES)))
 
     at_once = np.bincount(running.moment, minlength=len(moments.ms))
     ms = moments.ms[running.moment] / at_once[running.moment]
     own = np.bincount(runner[running.which], ms, len(attempts))
-    np.add.at(parts, of_stages.batch, own[:, None] * shares_of(attempts))
+    np.add.at(parts, stages.of, own[:, None] * shares_of(gathered))
 
-    ranked = sorted(range(len(attempts)), key=lambda which: _rank(attempts[which]))
-    waiting = _least(np.argsort(np.array(ranked, np.int64)), submitted, len(moments.ms))
+    ranked = _ranked(gathered)
+    waiting = _least(np.argsort(ranked), submitted, len(moments.ms))
     free = (at_once == 0) & (moments.ms > 0)
-    idle = [
-        _idle(moments, moment, attempts[ranked[waiting[moment]]])
-        for moment in np.flatnonzero(free & (waiting < _NOBODY)).tolist()
-    ]
-    for each in idle:
-        parts[each.batch, PLACE[each.part]] += each.gap[1] - each.gap[0]
+    idle = _idle(gathered, moments, np.flatnonzero(free & (waiting < _NOBODY)), ranked, waiting)
+    np.add.at(parts, (idle.batch, idle.part), idle.ms)
 
-    homes = _driver(moments, of_jobs, len(clocks))
+    homes = _driver(moments, jobs, bounds)
     homes[strange.moment] = PLACE["not_visible_ms"]
-    job = _least(_beside(jobs, attempts), inside, len(moments.ms))
+    job = _least(_beside(gathered), inside, len(moments.ms))
     homes[job < _NOBODY] = np.array([PLACE[part] for part in _OF_JOBS])[job[job < _NOBODY]]
     rest = free & (waiting == _NOBODY)
     np.add.at(parts, (moments.batch[rest], homes[rest]), moments.ms[rest])
     return parts, idle
 
 
-def shares_of(attempts: Sequence[Attempt]) -> np.ndarray:
+def shares_of(gathered: Gathered) -> np.ndarray:
     """What a moment of a stage's tasks is made of, by their own times: a row of PARTS for each, which adds up to 1."""
-    rows = matrix(attempt.numbers for attempt in attempts)
-    told = {name: np.fmax(column(rows, name), 0.0) for name in ("run_ms", "deserialize_ms", "result_ms", *_TOLD)}
-    whole = np.fmax(column(rows, "task_ms"), 0.0)
+    told = {name: np.fmax(gathered.number(name), 0.0) for name in ("run_ms", "deserialize_ms", "result_ms", *_TOLD)}
+    whole = np.fmax(gathered.number("task_ms"), 0.0)
     whole = np.where(whole > 0, whole, told["run_ms"] + told["deserialize_ms"] + told["result_ms"])
-    beside = np.array([attempt.kind in _BESIDE for attempt in attempts], bool)
-    shares = np.zeros((len(attempts), len(NAMES)))
-    shares[:, PLACE["scheduling_ms"]] = np.fmax(whole - column(rows, "run_ms"), 0.0)
+    shares = np.zeros((len(whole), len(NAMES)))
+    shares[:, PLACE["scheduling_ms"]] = np.fmax(whole - gathered.number("run_ms"), 0.0)
     for name, part in _TOLD.items():
         shares[:, PLACE[part]] += told[name]
-    shares[(whole <= 0) | beside] = 0.0
+    shares[(whole <= 0) | _BESIDE[gathered.kinds]] = 0.0
     shares /= np.maximum(np.maximum(whole, shares.sum(axis=1)), 1e-9)[:, None]
-    homes = [PLACE[HOME[attempt.kind]] for attempt in attempts]
-    shares[np.arange(len(attempts)), homes] += np.maximum(0.0, 1.0 - shares.sum(axis=1))
+    shares[np.arange(len(whole)), _HOMES[gathered.kinds]] += np.maximum(0.0, 1.0 - shares.sum(axis=1))
     return shares
 
 
-def _spans_of(clocks: Sequence[Clock], jobs: Sequence[Job], attempts: Sequence[Attempt]) -> tuple[_Spans, ...]:
-    """When batches, their jobs, their stages and strangers were there; a job without an end is until its batch ends."""
-    nth = np.arange(len(clocks))
-    strangers = [job for clock in clocks for job in clock.strangers]
-    batches = (
-        nth,
-        np.repeat(nth, [len(clock.jobs) for clock in clocks]),
-        np.repeat(nth, [len(clock.attempts) for clock in clocks]),
-        np.repeat(nth, [len(clock.strangers) for clock in clocks]),
-    )
-    times: tuple[list[Gap], ...] = (
-        [(clock.begin, clock.end) for clock in clocks],
-        [(job.start, np.inf if job.end is None else job.end) for job in jobs],
-        [(attempt.submitted, attempt.completed) for attempt in attempts],
-        [(job.start, np.inf if job.end is None else job.end) for job in strangers],
-    )
-    return tuple(_Spans(of, np.array(each, float).reshape(-1, 2)) for of, each in zip(batches, times, strict=True))
-
-
-def _cut(bounds: np.ndarray, spans: Sequence[_Spans]) -> tuple[_Moments, list[_There]]:
+def _cut(bounds: np.ndarray, spans: Sequence[Times]) -> tuple[_Moments, list[_There]]:
     """The moments of all batches, and in which each span is there; the first spans are the batches themselves."""
-    batch = np.concatenate([each.batch for each in spans])
+    batch = np.concatenate([each.of for each in spans])
     times = np.concatenate([each.times for each in spans])
     times = np.clip(times, bounds[batch, :1], bounds[batch, 1:]).T.ravel()
     order = np.lexsort((times, np.tile(batch, 2)))
@@ -177,7 +151,7 @@ def _cut(bounds: np.ndarray, spans: Sequence[_Spans]) -> tuple[_Moments, list[_T
     enters, leaves = place.reshape(2, -1)
     of, start = np.tile(batch, 2)[order], times[order]
     ms = np.where(np.diff(of, append=-1) == 0, np.diff(start, append=0.0), 0.0)
-    ends = np.cumsum([len(each.batch) for each in spans])
+    ends = np.cumsum([len(each.of) for each in spans])
     reaching = [_reach(enters[begin:end], leaves[begin:end]) for begin, end in pairwise(ends)]
     return _Moments(of, start, ms), reaching
 
@@ -197,38 +171,43 @@ def _least(values: np.ndarray, there: _There, moments: int) -> np.ndarray:
     return found
 
 
-def _rank(attempt: Attempt) -> tuple[bool, float, int, int]:
-    """Of stages that wait at once the batch's own count, and of these the one that waits for longest."""
-    return attempt.kind in _BESIDE, attempt.submitted, attempt.stage, attempt.attempt
+def _ranked(gathered: Gathered) -> np.ndarray:
+    """Stages in the order in which those count that wait at once: the batch's own, then the one that waits longest."""
+    numbers = np.array([(attempt.stage, attempt.attempt) for attempt in gathered.attempts], float).reshape(-1, 2)
+    return np.lexsort((numbers[:, 1], numbers[:, 0], gathered.submitted, _BESIDE[gathered.kinds]))
 
 
-def _idle(moments: _Moments, moment: int, attempt: Attempt) -> Idle:
-    start, ms = float(moments.start[moment]), float(moments.ms[moment])
-    part = HOME[attempt.kind] if attempt.kind in _BESIDE or not attempt.seen else "scheduling_ms"
-    return Idle(int(moments.batch[moment]), (start, start + ms), attempt, part)
+def _idle(gathered: Gathered, moments: _Moments, places: np.ndarray, ranked: np.ndarray, waiting: np.ndarray) -> Idle:
+    """These moments, in each of which the stage of this rank waits."""
+    attempt = ranked[waiting[places]]
+    own = _BESIDE[gathered.kinds[attempt]] | ~gathered.seen[attempt]
+    part = np.where(own, _HOMES[gathered.kinds[attempt]], PLACE["scheduling_ms"])
+    return Idle(moments.batch[places], moments.start[places], moments.ms[places], attempt, part)
 
 
-def _beside(jobs: Sequence[Job], attempts: Sequence[Attempt]) -> np.ndarray:
+def _beside(gathered: Gathered) -> np.ndarray:
     """Where in _OF_JOBS the time of each job goes in which none of its stages is there."""
-    kinds: dict[int, set[str | None]] = {}
-    for attempt in attempts:
-        kinds.setdefault(id(attempt.job), set()).add(attempt.kind)
-    of_jobs = [kinds.get(id(job), set()) for job in jobs]
-    return np.array([_OF_JOBS.index(_around(each)) for each in of_jobs], np.int64)
+    kinds: dict[int, set[int]] = {}
+    for attempt, kind in zip(gathered.attempts, gathered.kinds.tolist(), strict=True):
+        kinds.setdefault(id(attempt.job), set()).add(kind)
+    return np.array([_around(kinds.get(id(job))) for job in gathered.jobs], np.int64)
 
 
-def _around(kinds: Set[str | None]) -> str:
-    """The part of a job's time around its stages, which are of these kinds; of a job without any nothing is seen."""
+def _around(kinds: Set[int] | None) -> int:
+    """Where a job's time around its stages goes, which are of these kinds; of a job without any nothing is seen."""
     if not kinds:
-        return "not_visible_ms"
-    return HOME[next(iter(kinds))] if len(kinds) == 1 and kinds <= _BESIDE else "scheduling_ms"
+        return _OF_JOBS.index("not_visible_ms")
+    only = next(iter(kinds))
+    return _OF_JOBS.index(HOME[KINDS[only]] if len(kinds) == 1 and _BESIDE[only] else "scheduling_ms")
 
 
-def _driver(moments: _Moments, jobs: _Spans, batches: int) -> np.ndarray:
+def _driver(moments: _Moments, jobs: Times, bounds: np.ndarray) -> np.ndarray:
     """The part of each moment if it is the driver's alone: before, between or after jobs; without any it is hidden."""
-    first, last = np.full(batches, np.inf), np.full(batches, -np.inf)
-    np.minimum.at(first, jobs.batch, jobs.times[:, 0])
-    np.maximum.at(last, jobs.batch, jobs.times[:, 1])
+    there = (jobs.times[:, 0] < bounds[jobs.of, 1]) & (jobs.times[:, 1] > bounds[jobs.of, 0])
+    of, times = jobs.of[there], jobs.times[there]
+    first, last = np.full(len(bounds), np.inf), np.full(len(bounds), -np.inf)
+    np.minimum.at(first, of, times[:, 0])
+    np.maximum.at(last, of, times[:, 1])
     before, between, after = (PLACE[part] for part in DRIVER)
     end = moments.start + moments.ms
     homes = np.where(moments.start >= last[moments.batch], after, between)

@@ -12,19 +12,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.stages.addbatch import clock_of, gather, homes_of, move
+from advisor.stages.addbatch import bounds_of, gather, homes_of, move, strangers_of
 from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, STAGES
-from advisor.stages.inside import Inside, Kinds, Row, batches_of, key_of, rows_of, too_long_of
+from advisor.stages.inside import Gathered, Inside, Kinds, batches_of, too_long_of
+from advisor.stages.kinds import KINDS
 from advisor.stages.numbers import NUMBERS, column, matrix
 from advisor.stages.origins import ORIGINS, best_parts, best_stages
 from advisor.stages.parts import NAMES, PLACE, divide
 from advisor.stages.told import tells_wait, together, told
+from advisor.stages.triggers import KEYS, Triggers
 from advisor.stages.waits import Slots, SlotsOf, put_waits
-from advisor.stages.work import Attempt, Batch, Work
+from advisor.stages.work import Batch, Work
 
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
-_KEYS = ("id", "run_id", "batch_id", "timestamp", "add_batch_ms")
 _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for")
 
 
@@ -56,11 +57,12 @@ class Rows:
             work.fold()
             work.strangers.sort(key=attrgetter("start"))
         chosen = [inside for origin in ORIGINS for inside in self._settled(works, origin)]
-        rows = rows_of(batches)
-        self._names |= {row.id: row.name for row in rows.values() if row.id and row.name}
+        triggers = Triggers(batches)
+        self._names |= triggers.names
         slots_of: SlotsOf = cache(lambda spans: Slots(spans, self._names))
         made = [
-            _made(chosen[at : at + _TOGETHER], rows, self._names, slots_of) for at in range(0, len(chosen), _TOGETHER)
+            _made(chosen[at : at + _TOGETHER], triggers, self._names, slots_of)
+            for at in range(0, len(chosen), _TOGETHER)
         ]
         for stages, parts, of_stages, of_parts in made:
             self._stages.append(stages)
@@ -91,101 +93,129 @@ def _in_order(table: pa.Table, begun: array[int], logs: Sequence[str]) -> pa.Tab
 
 
 def _made(
-    some: Sequence[Inside], rows: Mapping[tuple[Any, ...], Row], names: Mapping[str, str], slots_of: SlotsOf
+    some: Sequence[Inside], triggers: Triggers, names: Mapping[str, str], slots_of: SlotsOf
 ) -> tuple[pa.Table, pa.Table, list[int], list[int]]:
     """(stages and parts of these batches, of each row of both how many jobs of its log began before its batch)."""
-    timed = [(inside, row) for inside in some if (row := rows.get(key_of(*inside.batch)))]
-    odd = [(inside, row, too_long) for inside, row in timed if (too_long := too_long_of(inside, row))]
-    wrong = {id(inside) for inside, *_ in odd}
-    right = [pair for pair in timed if id(pair[0]) not in wrong]
-    told = [inside for inside in some if id(inside) not in wrong]
-    parts = pa.concat_tables([_parts_table(right, names, slots_of), _untold(odd)])
-    stages = _stages_table(told)  # behind the parts, which note in stages how long they waited
-    timely = [inside for inside, _ in right] + [inside for inside, *_ in odd]
-    of_stages = [inside.jobs[0].nth for inside in told for _ in inside.attempts]
-    return stages, parts, of_stages, [inside.jobs[0].nth for inside in timely]
+    gathered, at = Gathered(some), triggers.at(inside.batch for inside in some)
+    too_long = too_long_of(gathered, triggers.length[at])
+    right = (at >= 0) & (too_long == 0)
+    timed, wrong = gathered.where(right), gathered.where(too_long > 0)
+    parts = [_parts_table(timed, triggers, at[right], names, slots_of)]
+    if len(wrong):
+        parts.append(_untold(wrong, triggers, at[too_long > 0], too_long[too_long > 0]))
+    seen = gathered.where(too_long == 0)
+    stages = _stages_table(seen)  # behind the parts, which note in stages how long they waited
+    of_stages = [inside.jobs[0].nth for inside in seen.insides for _ in inside.attempts]
+    of_parts = [inside.jobs[0].nth for inside in (*timed.insides, *wrong.insides)]
+    return stages, pa.concat_tables(parts), of_stages, of_parts
 
 
-def _untold(odd: Sequence[tuple[Inside, Row, int]]) -> pa.Table:
+def _untold(wrong: Gathered, triggers: Triggers, at: np.ndarray, too_long: np.ndarray) -> pa.Table:
     """Rows of the table of batch parts that say nothing of a batch but how much of it cannot be right."""
-    columns: dict[str, Any] = {name: [None] * len(odd) for name in BATCH_PARTS.names}
-    columns |= {name: [getattr(row, name) for _, row, _ in odd] for name in _KEYS}
-    columns |= {
-        "too_long": [too_long for *_, too_long in odd],
-        "origin": [inside.work.origin for inside, *_ in odd],
-        "log": [inside.work.log for inside, *_ in odd],
-    }
-    return _table(columns, BATCH_PARTS)
+    return _table({**_keys(wrong, triggers, at), "too_long": too_long}, BATCH_PARTS, len(wrong))
 
 
-def _parts_table(timed: Sequence[tuple[Inside, Row]], names: Mapping[str, str], slots_of: SlotsOf) -> pa.Table:
+def _keys(gathered: Gathered, triggers: Triggers, at: np.ndarray) -> dict[str, Any]:
+    """Which batches these are, and who tells of them."""
+    keys = triggers.table.take(pa.array(at))
+    works = [inside.work for inside in gathered.insides]
+    own = {"origin": [work.origin for work in works], "log": [work.log for work in works]}
+    return {**{name: keys[name] for name in KEYS}, **own}
+
+
+def _parts_table(
+    timed: Gathered, triggers: Triggers, at: np.ndarray, names: Mapping[str, str], slots_of: SlotsOf
+) -> pa.Table:
     """The table of batch parts, a row per batch."""
-    insides = [inside for inside, _ in timed]
-    parts, idle = divide([clock_of(inside, row) for inside, row in timed])
-    waited_for = put_waits(insides, parts, idle, names, slots_of)
-    for (inside, row), of_batch in zip(timed, parts, strict=True):
+    bounds = bounds_of(timed, triggers, at)
+    parts, idle = divide(timed, bounds, strangers_of(timed, bounds))
+    waited_for = put_waits(timed, parts, idle, names, slots_of)
+    for inside, of_batch, ms in zip(timed.insides, parts, triggers.add_batch[at].tolist(), strict=True):
         if not inside.work.clock:
-            gather(of_batch, row.add_batch_ms)
+            gather(of_batch, ms)
         for note in inside.notes:
             if note.name in PLACE:
                 move(of_batch, note.name, note.value, homes_of(inside, note))
-    columns: dict[str, Any] = {name: [getattr(row, name) for _, row in timed] for name in _KEYS}
-    columns.update(zip(NAMES, told(insides, parts).T, strict=True))
-    noted = [_noted(inside) for inside in insides]
-    columns |= {name: [of_batch.get(name) for of_batch in noted] for name in BY_LINES}
+    tells_waits = timed.count(~_tells_wait(timed)) == 0
+    columns = dict(zip(NAMES, told(timed, parts, tells_waits).T, strict=True))
+    columns |= dict(zip(BY_LINES, _noted(timed.insides).T, strict=True))
     columns |= {
-        "together": [together(inside) for inside in insides],
-        "waited_for": list(map(sorted, waited_for)),
-        "jobs": [len(inside.jobs) for inside in insides],
-        "stages": [len(inside.attempts) for inside in insides],
-        "tasks": [sum(attempt.tasks or 0 for attempt in inside.attempts) for inside in insides],
-        "too_long": [0] * len(insides),
-        "reads": [_reads(inside.attempts) for inside in insides],
-        "origin": [inside.work.origin for inside in insides],
-        "log": [inside.work.log for inside in insides],
+        "together": together(timed, tells_waits),
+        "waited_for": [tuple(sorted(others)) for others in waited_for],
+        "jobs": np.bincount(timed.of_job, minlength=len(timed)),
+        "stages": np.bincount(timed.of_attempt, minlength=len(timed)),
+        "tasks": [sum(attempt.tasks or 0 for attempt in inside.attempts) for inside in timed.insides],
+        "too_long": np.zeros(len(timed), int),
+        "reads": _reads(timed),
     }
-    return _table(columns, BATCH_PARTS)
+    return _table({**_keys(timed, triggers, at), **columns}, BATCH_PARTS, len(timed))
 
 
-def _noted(inside: Inside) -> Mapping[str, float]:
-    """What lines told of the batch, each by its column."""
-    found = dict.fromkeys(COUNTED_BY_LINES, 0.0) if inside.work.origin == "driver_log" else {}
-    for note in inside.notes:
-        found[note.name] = found.get(note.name, 0.0) + note.value
+def _tells_wait(gathered: Gathered) -> np.ndarray:
+    """Of each stage attempt whether it is known how long it waited."""
+    return np.array([tells_wait(inside.work, each) for inside in gathered.insides for each in inside.attempts], bool)
+
+
+def _noted(insides: Sequence[Inside]) -> np.ndarray:
+    """What lines told of each batch, a row of BY_LINES."""
+    found = np.full((len(insides), len(BY_LINES)), np.nan)
+    for row, inside in zip(found, insides, strict=True):
+        if inside.work.origin == "driver_log":
+            row[: len(COUNTED_BY_LINES)] = 0.0
+        for note in inside.notes:
+            if note.name in BY_LINES:
+                at = BY_LINES.index(note.name)
+                row[at] = np.nan_to_num(row[at]) + note.value
     return found
 
 
-def _reads(attempts: Sequence[Attempt]) -> int | None:
-    if any(attempt.kind is None for attempt in attempts):
-        return None
-    return sum(attempt.kind == "source_read" for attempt in attempts)
+def _reads(gathered: Gathered) -> np.ndarray:
+    """How many stages of each batch read the source; NaN where it is not told of one."""
+    reads = gathered.count(gathered.kinds == KINDS.index("source_read"))
+    return np.where(gathered.count(gathered.kinds == KINDS.index(None)) > 0, np.nan, reads)
 
 
-def _stages_table(chosen: Sequence[Inside]) -> pa.Table:
+def _stages_table(seen: Gathered) -> pa.Table:
     """The table of stages, a row per stage attempt."""
-    pairs = [(inside, attempt) for inside in chosen for attempt in inside.attempts]
-    attempts = [attempt for _, attempt in pairs]
-    clock = np.array([inside.work.clock for inside, _ in pairs], bool)
-    waits_told = np.array([tells_wait(inside.work, attempt) for inside, attempt in pairs], bool)
+    insides, attempts, of = seen.insides, seen.attempts, seen.of_attempt
     numbers = matrix(attempt.numbers for attempt in attempts)
-    submitted = np.array([attempt.submitted for attempt in attempts], float)
+    clock, waits = seen.clock[of], np.nan_to_num(column(numbers, "slots_wait_ms"))
     columns: dict[str, Any] = {name: column(numbers, name) for name in NUMBERS if name in STAGES.names}
     columns |= {name: [getattr(attempt, name) for attempt in attempts] for name in _AS_THEY_ARE}
-    columns |= {name: [getattr(inside.batch, name) for inside, _ in pairs] for name in Batch._fields}
+    told = {name: [getattr(inside.batch, name) for inside in insides] for name in Batch._fields}
+    told |= {name: [getattr(inside.work, name) for inside in insides] for name in ("origin", "log")}
+    columns |= {name: pa.array(values, STAGES.field(name).type).take(pa.array(of)) for name, values in told.items()}
     columns |= {
         "job": [attempt.job.job if attempt.job else None for attempt in attempts],
         "what": [attempt.what or None for attempt in attempts],
-        "submitted": np.where(clock, np.round(submitted), np.nan).astype("datetime64[ms]"),
-        "wall_ms": np.array([attempt.completed for attempt in attempts], float) - submitted,
-        "slots_wait_ms": np.where(waits_told, np.nan_to_num(columns["slots_wait_ms"]), np.nan),
+        "submitted": np.where(clock, np.round(seen.submitted), np.nan).astype("datetime64[ms]"),
+        "wall_ms": seen.completed - seen.submitted,
+        "slots_wait_ms": np.where(_tells_wait(seen), waits, np.nan),
         "first_task_ms": np.where(clock, columns["first_task_ms"], np.nan),
-        "origin": [inside.work.origin for inside, _ in pairs],
-        "log": [inside.work.log for inside, _ in pairs],
     }
-    return _table(columns, STAGES)
+    return _table(columns, STAGES, len(attempts))
 
 
-def _table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
-    """The table; a whole number may come as a float, and NaN is null."""
-    arrays = [pa.array(columns[field.name], from_pandas=True) for field in schema]
-    return pa.table([array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema)
+def _table(columns: Mapping[str, Any], schema: pa.Schema, size: int) -> pa.Table:
+    """The table; a column that is not named is null."""
+    arrays = [
+        _array(columns[field.name], field.type) if field.name in columns else pa.nulls(size, field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema)
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """A column of this type; of an array a whole number may come as a float, and NaN is null."""
+    if isinstance(values, np.ndarray):
+        return pa.array(values, from_pandas=True).cast(kind)
+    if pa.types.is_list(kind):
+        return _lists(values, kind)
+    return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, kind)
+
+
+def _lists(values: Iterable[Sequence[str]], kind: pa.DataType) -> pa.Array:
+    """Lists of which few are distinct."""
+    known: dict[tuple[str, ...], int] = {}
+    places = [known.setdefault(tuple(each), len(known)) for each in values]
+    return pa.array(list(known), kind).take(pa.array(places, pa.int64()))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 
 import numpy as np
 
-from advisor.stages.inside import Inside
-from advisor.stages.numbers import column, matrix
+from advisor.stages.inside import Gathered
+from advisor.stages.kinds import KINDS
 from advisor.stages.parts import DRIVER, HOME, PLACE
 from advisor.stages.work import Attempt, Work
 
-
-def tells_waits(inside: Inside) -> bool:
-    """Whether it is known how long all stages of a batch waited for other queries."""
-    return all(tells_wait(inside.work, attempt) for attempt in inside.attempts)
+_LINES = {"planning_ms": "driver_before", "sink_commit_ms": "driver_after"}
+"""The driver's parts of which only lines tell, and the part that else holds them."""
+_NOTHING: frozenset[str] = frozenset()
 
 
 def tells_wait(work: Work, attempt: Attempt) -> bool:
@@ -27,59 +26,54 @@ def tells_wait(work: Work, attempt: Attempt) -> bool:
     return work.tells_waits and attempt.slots is not None
 
 
-def told(insides: Sequence[Inside], parts: np.ndarray) -> np.ndarray:
-    """The parts; NaN where the source says nothing of one."""
+def told(gathered: Gathered, parts: np.ndarray, tells_waits: np.ndarray) -> np.ndarray:
+    """The parts; NaN where the source says nothing of one. `tells_waits`: of each batch, whether it does of waits."""
     silent = np.zeros(parts.shape, bool)
-    for part, of_batches in _silent(insides).items():
+    for part, of_batches in _silent(gathered, tells_waits).items():
         silent[:, PLACE[part]] = of_batches
     return np.where(silent & (parts == 0), np.nan, np.maximum(parts, 0.0))
 
 
-def _silent(insides: Sequence[Inside]) -> dict[str, np.ndarray | bool]:
+def _silent(gathered: Gathered, tells_waits: np.ndarray) -> dict[str, np.ndarray | bool]:
     """The parts that the source does not tell, if they hold nothing, and of which batches it does not."""
-    clock = np.array([inside.work.clock for inside in insides], bool)
-    attempts = [attempt for inside in insides for attempt in inside.attempts]
-    of = np.repeat(np.arange(len(insides)), [len(inside.attempts) for inside in insides])
-    numbers = matrix(attempt.numbers for attempt in attempts)
-
-    def any_of(which: np.ndarray) -> np.ndarray:
-        return np.bincount(of[which], minlength=len(insides)) > 0
-
-    holds_state = any_of(np.array([attempt.kind == "state" for attempt in attempts], bool))
+    loads = gathered.count(~np.isnan(gathered.number("state_load_ms"))) > 0
     return {
-        **dict.fromkeys(DRIVER, ~clock),
-        "driver_ms": clock,
+        **dict.fromkeys(DRIVER, ~gathered.clock),
+        "driver_ms": gathered.clock,
         "sink_commit_ms": True,
-        "planning_ms": np.array([inside.work.origin != "driver_log" for inside in insides], bool),
-        "slots_wait_ms": np.array([not tells_waits(inside) for inside in insides], bool),
-        "python_ms": ~any_of(~np.isnan(column(numbers, "python_ms"))),
-        "state_load_ms": holds_state & ~any_of(~np.isnan(column(numbers, "state_load_ms"))),
+        "planning_ms": np.array([inside.work.origin != "driver_log" for inside in gathered.insides], bool),
+        "slots_wait_ms": ~tells_waits,
+        "python_ms": gathered.count(~np.isnan(gathered.number("python_ms"))) == 0,
+        "state_load_ms": (gathered.count(gathered.kinds == KINDS.index("state")) > 0) & ~loads,
     }
 
 
-def together(inside: Inside) -> Sequence[str]:
-    """Which parts hold another's time, as Spark works on both in one stage or the source names neither apart."""
-    notes = {note.name for note in inside.notes}
-    stages = [
-        (attempt.kind, attempt.last, "state_load_ms" in attempt.numbers, attempt.seen) for attempt in inside.attempts
-    ]
-    lacking = tuple(part for part in ("planning", "sink_commit") if f"{part}_ms" not in notes)
-    return _joined(inside.work.clock, tells_waits(inside), lacking, tuple(dict.fromkeys(stages)))
+def together(gathered: Gathered, tells_waits: np.ndarray) -> list[tuple[str, ...]]:
+    """Of each batch which parts hold another's time: both are one stage's, or the source does not name them apart."""
+    last = np.array([bool(attempt.last) for attempt in gathered.attempts], bool)
+    loads = ~np.isnan(gathered.number("state_load_ms"))
+    stages = (gathered.kinds * 8 + last * 4 + loads * 2 + gathered.seen).tolist()
+    found, begin = [], 0
+    for inside, clock, waits in zip(gathered.insides, gathered.clock.tolist(), tells_waits.tolist(), strict=True):
+        end = begin + len(inside.attempts)
+        noted = frozenset(note.name for note in inside.notes if note.name in _LINES) if inside.notes else _NOTHING
+        found.append(_joined(clock, waits, noted, tuple(stages[begin:end])))
+        begin = end
+    return found
 
 
 @lru_cache(maxsize=256)
-def _joined(
-    clock: bool, tells_waits: bool, lacking: Sequence[str], stages: Sequence[tuple[str | None, bool | None, bool, bool]]
-) -> Sequence[str]:
-    """`lacking`: the driver's parts of which no line tells.
+def _joined(clock: bool, tells_waits: bool, noted: Set[str], stages: Sequence[int]) -> tuple[str, ...]:
+    """`noted`: those of _LINES that a line told.
 
-    Of each stage its kind, `last`, whether it tells of loads, and whether its tasks were seen.
+    `stages`: of each the place of its kind; then, a bit each, whether it is the last, tells of loads, was seen.
     """
-    homes = {"planning": "driver_before", "sink_commit": "driver_after"}
-    found = dict.fromkeys(f"{homes[part] if clock else 'driver'}+{part}" for part in lacking)
+    lacking = [(home if clock else "driver", part) for part, home in _LINES.items() if part not in noted]
+    found = dict.fromkeys(f"{home}+{part.removesuffix('_ms')}" for home, part in lacking)
     if not tells_waits:
         found["scheduling+slots_wait"] = None
-    for kind, last, tells_load, seen in stages:
+    for stage in stages:
+        kind, last, tells_load, seen = KINDS[stage >> 3], stage & 4, stage & 2, stage & 1
         if not seen:
             found[f"{HOME[kind].removesuffix('_ms')}+scheduling"] = None
         if kind is None:
@@ -90,4 +84,4 @@ def _joined(
             found["state_update+sink_write"] = None
         if kind == "state" and not tells_load:
             found["state_update+state_load"] = None
-    return list(found)
+    return tuple(found)

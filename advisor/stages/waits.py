@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from advisor.stages.addbatch import move
-from advisor.stages.inside import Inside
-from advisor.stages.parts import Gap, Idle
+from advisor.stages.inside import Gathered, Inside
+from advisor.stages.parts import NAMES, Gap, Idle
 from advisor.stages.tasks import Spans
-from advisor.stages.told import tells_waits
+from advisor.stages.told import tells_wait
 from advisor.stages.work import Attempt
 
 _OFTEN = 0.2
@@ -87,26 +87,24 @@ SlotsOf = Callable[[Spans], Slots]
 
 
 def put_waits(
-    insides: Sequence[Inside],
-    parts: np.ndarray,
-    idle: Sequence[Idle],
-    names: Mapping[str, str],
-    slots_of: SlotsOf,
+    gathered: Gathered, parts: np.ndarray, idle: Idle, names: Mapping[str, str], slots_of: SlotsOf
 ) -> list[set[str]]:
     """Note in the stages and in the parts what others' tasks held; the names of the others, for each batch."""
+    insides = gathered.insides
     found: list[set[str]] = [set() for _ in insides]
-    for each in idle:
-        inside, attempt = insides[each.batch], each.attempt
-        work = inside.work
-        short = each.gap[1] - each.gap[0] < _SHORT_MS
-        if not work.clock or work.spans.alone or short or _over(attempt, each.gap):
+    shared = np.array([inside.work.clock and not inside.work.spans.alone for inside in insides], bool)
+    for nth in np.flatnonzero(shared[idle.batch] & (idle.ms >= _SHORT_MS)).tolist():
+        batch, attempt = int(idle.batch[nth]), gathered.attempts[idle.attempt[nth]]
+        gap = float(idle.start[nth]), float(idle.start[nth] + idle.ms[nth])
+        if _over(attempt, gap):
             continue
+        work = insides[batch].work
         of_log = slots_of(work.spans)
         slots = of_log.seen if work.origin == "driver_log" else attempt.slots
-        waits = of_log.held(each.gap, slots, inside.batch.id, known=work.origin != "driver_log")
+        waits = of_log.held(gap, slots, insides[batch].batch.id, known=work.origin != "driver_log")
         if waits.ms > 0:
-            move(parts[each.batch], "slots_wait_ms", waits.ms, [each.part])
-            found[each.batch] |= waits.names
+            move(parts[batch], "slots_wait_ms", waits.ms, [NAMES[idle.part[nth]]])
+            found[batch] |= waits.names
             attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + waits.ms
             attempt.waited_for = sorted({*attempt.waited_for, *waits.names})
     for at, inside in enumerate(insides):
@@ -123,8 +121,9 @@ def _over(attempt: Attempt, gap: Gap) -> bool:
 def _lined_waits(inside: Inside, parts: np.ndarray, names: Mapping[str, str]) -> set[str]:
     """The same where lines told how long stages waited, and the ids of the queries that they waited for."""
     waiting = [attempt for attempt in inside.attempts if attempt.waited_for]
+    told = all(tells_wait(inside.work, attempt) for attempt in inside.attempts)
     for attempt in waiting:
-        if tells_waits(inside):
+        if told:
             move(parts, "slots_wait_ms", attempt.numbers.get("slots_wait_ms", 0.0), ["scheduling_ms"])
         attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
     return {name for attempt in waiting for name in attempt.waited_for}

@@ -122,8 +122,10 @@ class Work:
 
     def slots(self, time: float) -> int | None:
         """Task slots of the executors that were there at this time; None where none was named."""
-        cores = next((cores for since, cores in reversed(self._cores_since) if since <= time), 0)
-        return cores // self.cpus if cores else None
+        for since, cores in reversed(self._cores_since):
+            if since <= time:
+                return cores // self.cpus if cores else None
+        return None
 
     def starts(self, job: Job, stages: Sequence[int]) -> None:
         """A job starts, with these stages; those that another running job has begun stay that one's."""
@@ -156,6 +158,8 @@ class Work:
         come only attempts that others outran, or that were killed with it; they are counted.
         """
         self._tasks.add(stage, attempt, self._at if at is None else at, launch, finish, locality, flags, sums)
+        if self._tasks.fresh >= _MANY:
+            self.fold()
 
     def ended(self, stage: int, attempt: int) -> Attempt | None:
         """The stage attempt, if it has ended."""
@@ -169,8 +173,6 @@ class Work:
         self._complete.append(attempt)
         self._complete_at.append(self._at if at is None else at)
         self._at += at is None
-        if self._tasks.fresh >= _MANY:
-            self.fold()
 
     def take(self, over: list[Job], left: list[Job], since: float) -> Work:
         """The jobs that are over as a work of its own; here stay those that are left, and the tasks since a time."""

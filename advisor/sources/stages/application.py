@@ -22,13 +22,26 @@ from advisor.sources.stages.sparkevents import (
     Properties,
     Stage,
     StageCompleted,
-    Task,
     TaskEnd,
     Unpersisted,
 )
-from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, Attempt, Job, Work, key_of, rows_of, streams
+from advisor.stages import (
+    FAILED,
+    KILLED,
+    LOCALITIES,
+    SPECULATIVE,
+    Attempt,
+    Job,
+    Numbers,
+    Triggers,
+    Work,
+    streams,
+)
 
 _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
+_NO_METRICS, _NO_PROPERTIES = Metrics(), Properties()
+_KNOWN = 7
+"""So many numbers stand before the sums of a task."""
 
 
 class Application:
@@ -44,6 +57,8 @@ class Application:
         self._jobs: dict[int, Job] = {}
         self._since: dict[int, float] = {}
         """When each job began: a file may hold its lines twice."""
+        self._tasks: list[tuple[float, ...]] = []
+        """Those that were not handed over."""
         self._results: set[tuple[int, int]] = set()
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
@@ -58,12 +73,13 @@ class Application:
         jobs = self._work.jobs
         until = self._horizon.known(jobs, batches)
         name_batches([job for job in jobs if job.start < until], lambda: Events(batches, files))
-        rows = rows_of(batches)
-        ended = {key: row.timestamp + (row.trigger_execution_ms or 0.0) for key, row in rows.items()}
-        begun = min((row.timestamp for key, row in rows.items() if ended[key] > until), default=until)
+        triggers = Triggers(batches)
+        ended = triggers.ended
+        begun = triggers.start[ended > until].min(initial=until)
+        at = iter(triggers.at(job.batch for job in jobs if job.batch).tolist())
         over, left = [], []
         for job in jobs:
-            if job.batch and self._is_over(job, ended.get(key_of(*job.batch)), until):
+            if job.batch and self._is_over(job, ended[place] if (place := next(at)) >= 0 else None, until):
                 over.append(job)
             elif job.batch or job.end is None or job.start >= min(begun, until):
                 left.append(job)
@@ -86,12 +102,12 @@ class Application:
             return job.start < until and not self._horizon.waits(job)
         return ended <= until
 
-    def starts(self, event: JobStart) -> None:
+    def starts(self, event: JobStart, _: int) -> None:
         """A job starts."""
         if self._since.get(event.job) == event.time or event.time < self._known:
             return
         self._since[event.job] = event.time
-        properties = event.properties or Properties()
+        properties = event.properties or _NO_PROPERTIES
         if is_number(properties.cpus):
             self._work.cpus = max(1, int(properties.cpus or 1))
         name, description = described(properties.description or "")
@@ -101,32 +117,31 @@ class Application:
         self.nth += 1
         self._work.starts(job, event.stages)
 
-    def ends(self, event: JobEnd) -> None:
+    def ends(self, event: JobEnd, _: int) -> None:
         """A job ends."""
         job = self._jobs.pop(event.job, None)
         if job:
             job.end = event.time
 
-    def task(self, event: TaskEnd) -> None:
-        """A task ends."""
-        task = event.task
-        if task.launch < self._known and not self._work.ended(event.stage, event.attempt):
+    def task(self, event: TaskEnd, at: int) -> None:
+        """A task ends, as the log tells at this place."""
+        if event.task.launch < self._known and not self._work.ended(event.stage, event.attempt):
             return
-        flags = FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative
         if event.kind == "ResultTask":
             self._results.add((event.stage, event.attempt))
-        self._work.tasks(
-            event.stage,
-            event.attempt,
-            [task.launch],
-            task.finish,
-            locality=_PLACES.get(task.locality, -1),
-            flags=flags,
-            sums=np.array([_sums(event.metrics or Metrics(), task)], float),
-        )
+        self._tasks.append((at, *_row(event)))
 
-    def stage(self, event: StageCompleted) -> None:
-        """A stage ends, or an attempt at it."""
+    def hand_over(self) -> None:
+        """Tasks go on together: to be asked from time to time, and before it is asked what is over."""
+        if self._tasks:
+            rows = np.array(self._tasks, float)
+            self._tasks = []
+            at, stage, attempt, launch, finish, locality, flags = rows[:, :_KNOWN].T
+            sums = rows[:, _KNOWN:]
+            self._work.tasks(stage, attempt, launch, finish, locality=locality, flags=flags, sums=sums, at=at)
+
+    def stage(self, event: StageCompleted, at: int) -> None:
+        """A stage ends, or an attempt at it, as the log tells at this place."""
         info = event.info
         if info.submitted is None or info.completed is None or info.completed < info.submitted:
             return
@@ -148,20 +163,22 @@ class Application:
             what or redact(info.name),
             last,
             info.tasks,
+            numbers=Numbers(sql_sums(info.sums)),
         )
-        attempt.numbers.update(sql_sums(info.sums))
         self._results.discard((info.stage, info.attempt))
-        self._work.completes(attempt)
+        self._work.completes(attempt, at)
 
     def _from_cache(self, stage: Stage) -> bool:
         """Whether it reads what an earlier stage computed and left in a cache; `stage`: its data sets in order."""
-        kept = {each.number for each in stage.datasets if each.kept}
+        kept = {each.number for each in stage.datasets if each.level.memory or each.level.disk}
+        if not kept:
+            return False
         found = not self._kept.isdisjoint(kept)
-        if stage.failure is None and kept and stage.tasks >= stage.datasets[0].partitions:
+        if stage.failure is None and stage.tasks >= stage.datasets[0].partitions:
             self._kept |= kept
         return found
 
-    def unpersists(self, event: Unpersisted) -> None:
+    def unpersists(self, event: Unpersisted, _: int) -> None:
         """A data set leaves the cache."""
         self._kept.discard(event.dataset)
 
@@ -171,15 +188,21 @@ class Application:
         self._work.has(event.time, event.executor, cores)
 
 
-def _sums(metrics: Metrics, task: Task) -> tuple[int, ...]:
-    """In the order of SUMS."""
-    read, write = metrics.read, metrics.write
-    getting = task.finish - task.getting if task.getting else 0
+def _row(event: TaskEnd) -> tuple[float, ...]:
+    """Stage, attempt, launch, finish, locality and flags of a task, then the numbers of SUMS."""
+    task, metrics = event.task, event.metrics or _NO_METRICS
+    read, write, input, output = metrics.read, metrics.write, metrics.input, metrics.output
     return (
+        event.stage,
+        event.attempt,
+        task.launch,
+        task.finish,
+        _PLACES.get(task.locality, -1),
+        FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative,
         metrics.run,
         metrics.cpu_ns,
         metrics.deserialize,
-        metrics.result + getting,
+        metrics.result + (task.finish - task.getting if task.getting else 0),
         metrics.gc,
         read.remote + read.local,
         read.rows,
@@ -189,8 +212,8 @@ def _sums(metrics: Metrics, task: Task) -> tuple[int, ...]:
         write.ns,
         metrics.memory_spilled,
         metrics.disk_spilled,
-        metrics.input.rows,
-        metrics.input.bytes,
-        metrics.output.rows,
-        metrics.output.bytes,
+        input.rows,
+        input.bytes,
+        output.rows,
+        output.bytes,
     )

@@ -7,6 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 import msgspec
+import stringzilla
 
 from advisor.redaction import redact
 from advisor.sources.stages.sparkevents import Dataset, Properties, Sum
@@ -18,9 +19,12 @@ _NAME = '"name":"'
 _CODEGEN = re.compile(r"WholeStageCodegen \(\d+\)|mapPartitions\w*|InputAdapter")
 _RUN = re.compile(r"runId = ([0-9a-f-]{36})")
 _BATCH_LINE = re.compile(r"batch = (?:\d+|init)\s*")
+_BATCH = "\nbatch = "
+"""What Spark writes before a batch's number, with which its descriptions end."""
+_ID = len("00000000-0000-0000-0000-000000000000")
 _SNAPSHOT = "Compute snapshot for version"
-_COUNTS = re.compile(rb'"Name":"(?:time to [cur]|RocksDB: load|(?:total )?time to run P)')
-"""What each name of _SQL begins with."""
+_TIME = b"time t"
+"""What all names of _SQL hold, and few others."""
 _SQL = {
     "time to commit changes": "state_commit_ms",
     "time to update": "state_update_ms",
@@ -38,7 +42,7 @@ _decode_sums = msgspec.json.Decoder(list[Sum]).decode
 def sql_sums(raw: msgspec.Raw) -> dict[str, float]:
     """The sums that Spark's SQL operators count."""
     found: dict[str, float] = {}
-    if not _COUNTS.search(raw):
+    if stringzilla.find(memoryview(raw), _TIME) < 0:
         return found
     for each in _decode_sums(raw):
         column = _SQL.get(each.name)
@@ -53,17 +57,13 @@ def sql_sums(raw: msgspec.Raw) -> dict[str, float]:
 def operators(datasets: list[Dataset]) -> tuple[str, ...]:
     """Names of the operators whose data sets a stage computes, each once, the last one first; sorts them so."""
     datasets.sort(key=attrgetter("number"), reverse=True)
-    return tuple(filter(None, dict.fromkeys([_operator(_named(each)) for each in datasets])))
-
-
-def _named(dataset: Dataset) -> str:
-    scope = (dataset.scope or "").partition(_NAME)[2].partition('"')[0]
-    return scope or dataset.name
+    return tuple(filter(None, dict.fromkeys([_operator(each.scope, each.name) for each in datasets])))
 
 
 @lru_cache(maxsize=4096)
-def _operator(name: str) -> str:
-    """The name; none of what only wraps generated code."""
+def _operator(scope: str | None, name: str) -> str:
+    """The name of a data set's operator; none of what only wraps generated code."""
+    name = (scope or "").partition(_NAME)[2].partition('"')[0] or name
     return "" if _CODEGEN.fullmatch(name) else name
 
 
@@ -83,12 +83,18 @@ def is_number(text: str | None) -> bool:
 
 def batch_of(properties: Properties) -> Batch | None:
     """The batch of a job with these properties; None where they name none."""
-    if not (properties.query and properties.batch and is_number(properties.batch)):
+    query, number = properties.query, properties.batch
+    if not (query and number and is_number(number)):
         return None
-    run = _RUN.search(properties.description or "")
     group = properties.group or ""
-    named = run[1] if run else group if len(group) == len("00000000-0000-0000-0000-000000000000") else None
-    return Batch(_once(properties.query), _once(named) if named else None, int(properties.batch))
+    named = _run(_of_any_batch(properties.description or "")) or (group if len(group) == _ID else None)
+    return Batch(_once(query), _once(named) if named else None, int(number))
+
+
+@lru_cache(maxsize=4096)
+def _run(description: str) -> str | None:
+    found = _RUN.search(description)
+    return found[1] if found else None
 
 
 @lru_cache(maxsize=4096)
@@ -99,8 +105,19 @@ def _once(id: str) -> str:
 
 def described(description: str) -> tuple[str, str]:
     """(the query's name, what is said of the job beside query and batch) of a job's description."""
+    return _described(_of_any_batch(description))
+
+
+@lru_cache(maxsize=4096)
+def _described(description: str) -> tuple[str, str]:
     head, *rest = description.split("\n")
     batch = _BATCH_LINE.search(description)
     if not batch:
         return "", redact(description)
     return redact(head) if rest and not head.startswith("id = ") else "", redact(description[batch.end() :].strip(" :"))
+
+
+def _of_any_batch(description: str) -> str:
+    """A description as Spark writes it, the same for all batches of a run; any other one as it is."""
+    head, line, number = description.rpartition(_BATCH)
+    return f"{head}{line}0" if number.isdigit() else description

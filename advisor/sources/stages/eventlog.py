@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+import stringzilla
 
-from advisor.sources.harvest import Stretch
+from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.stages.application import Application
 from advisor.sources.stages.events import BEGINNING, Events, Place, between
 from advisor.sources.stages.horizon import ends_of
@@ -30,6 +31,20 @@ from advisor.stages import Work
 _NAME_AT = len('{"Event":"SparkListener')
 _WORD = 8
 """Letters that tell an event's name behind that."""
+_KINDS: dict[bytes, tuple[Any, tuple[bytes, bytes] | None]] = {
+    b'TaskEnd"': (TaskEnd, (b',"Accumulables":[', b'},"Task Metrics":')),
+    b"StageCom": (StageCompleted, None),
+    b"JobStart": (JobStart, (b',"Stage Infos":[', b',"Stage IDs":[')),
+    b'JobEnd",': (JobEnd, None),
+    b"Executor": (ExecutorAdded | ExecutorRemoved, None),
+    b"Unpersis": (Unpersisted, None),
+    b"Applicat": (ApplicationStart, None),
+}
+"""By the letters of an event's name: what it is, and what of its line is left out, half of its bytes and more.
+
+That begins and ends with quotation marks that have no backslash before them: no text in JSON holds them.
+"""
+_DECODERS = {word: msgspec.json.Decoder(kind).decode for word, (kind, _) in _KINDS.items()}
 _BEFORE = 1024
 """Executors at most of which the application is told behind them."""
 _UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
@@ -41,23 +56,17 @@ class EventLog:
     def __init__(self, log: str) -> None:
         self._log = log
         self._files: dict[str, int] = {}
-        self._place: Place = BEGINNING
         self._past: list[tuple[Application, Place]] = []
         """Applications that are over, and where the next one begins."""
         self._since, self._begun = BEGINNING, ApplicationStart()
         self._now = Application(log)
         self._executors: deque[ExecutorAdded | ExecutorRemoved] = deque(maxlen=_BEFORE)
         """The last that came or went: an application's first ones stand before its beginning."""
-        self._decoders: dict[bytes, tuple[Callable[[bytes], Any], tuple[bytes, bytes] | None]] = {
-            b'TaskEnd"': (_decoder(TaskEnd), (b',"Accumulables":[', b'},"Task Metrics":')),
-            b"StageCom": (_decoder(StageCompleted), None),
-            b"JobStart": (_decoder(JobStart), (b',"Stage Infos":[', b',"Stage IDs":[')),
-            b'JobEnd",': (_decoder(JobEnd), None),
-            b"Executor": (_decoder(ExecutorAdded | ExecutorRemoved), None),
-            b"Unpersis": (_decoder(Unpersisted), None),
-            b"Applicat": (_decoder(ApplicationStart), None),
-        }
-        """By the letters of an event's name: how it is decoded, and what of its line is left out."""
+        self._line = b""
+        """The last line that was wanted, as far as it is."""
+        self._lines = 0
+        """How many were."""
+        self._place: Place = BEGINNING
         self._takes = self._taking()
 
     @property
@@ -66,25 +75,18 @@ class EventLog:
         return self._now.held + sum(past.held for past, _ in self._past)
 
     def read(self, window: Stretch, resume: int, file: str) -> None:
-        """Take what has been read of a window; a line that is broken is passed over."""
-        number = self._files.setdefault(file, len(self._files))
-        buffer, start, decoders, base = window.buffer, window.begin, self._decoders, window.base
-        find, before = buffer.find, b""
-        while start < resume:
-            stop = find(b"\n", start)
-            stop = stop if 0 <= stop < resume else resume
-            name = start + _NAME_AT
-            if found := decoders.get(word := buffer[name : name + _WORD]):
-                decode, needless = found
-                line = buffer[start:stop]
-                self._place = number, base + start
-                try:
-                    if line != before:
-                        self._takes[word](decode(_without(line, *needless) if needless else line))
-                except _UNREADABLE:  # contextlib.suppress takes a tenth of all the time
-                    pass
-                before = line
-            start = stop + 1
+        """Take what has been read of a window; a line that is broken is passed over, and one that follows itself."""
+        number, base = self._files.setdefault(file, len(self._files)), window.base
+        for start, word, line in _lines(window.buffer, window.begin, resume):
+            if line == self._line:
+                continue
+            self._line, self._place = line, (number, base + start)
+            self._lines += 1
+            try:
+                self._takes[word](_DECODERS[word](line), self._lines)
+            except _UNREADABLE:
+                continue
+        self._now.hand_over()
 
     def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
         """(what no later line tells more of, as far as these events tell; the events that all the rest needs)."""
@@ -106,12 +108,13 @@ class EventLog:
         self._past = []
         return works
 
-    def _application(self, event: ApplicationStart) -> None:
+    def _application(self, event: ApplicationStart, _: int) -> None:
         """Another application begins: nothing of the one before it comes again, unless a file holds its lines twice."""
         if event == self._begun:
             return
         self._begun = event
         if self._now.held:
+            self._now.hand_over()
             self._past.append((self._now, self._place))
             self._since, self._now = self._place, Application(self._log, self._now.nth)
             self._takes = self._taking()
@@ -119,12 +122,12 @@ class EventLog:
                 if executor.time >= event.time:
                     self._now.executor(executor)
 
-    def _executor(self, event: ExecutorAdded | ExecutorRemoved) -> None:
+    def _executor(self, event: ExecutorAdded | ExecutorRemoved, _: int) -> None:
         self._executors.append(event)
         self._now.executor(event)
 
-    def _taking(self) -> dict[bytes, Callable[[Any], None]]:
-        """What takes an event, by the letters of its name."""
+    def _taking(self) -> dict[bytes, Callable[[Any, int], None]]:
+        """What takes an event and its place among those that were wanted, by the letters of its name."""
         now = self._now
         return {
             b'TaskEnd"': now.task,
@@ -137,14 +140,23 @@ class EventLog:
         }
 
 
-def _decoder(kind: Any) -> Callable[[bytes], Any]:
-    return msgspec.json.Decoder(kind).decode
+def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, bytes, bytes]]:
+    """(where it begins, the letters of its event's name, what of it is needed) of each line that is wanted."""
+    find, kinds = stringzilla.find, _KINDS
+    while start < end:
+        stop = find(buffer, b"\n", start, end)
+        if stop < 0:
+            stop = end
+        name = start + _NAME_AT
+        word = buffer[name : name + _WORD]
+        if word in kinds:
+            _, needless = kinds[word]
+            yield start, word, _without(buffer, start, stop, *needless) if needless else buffer[start:stop]
+        start = stop + 1
 
 
-def _without(line: bytes, first: bytes, behind: bytes) -> bytes:
-    """The line without what stands from `first` to `behind`, half of its bytes and more.
-
-    These begin and end with quotation marks that have no backslash before them: no text in JSON holds them.
-    """
-    begin, end = line.find(first), line.rfind(behind)
-    return line[:begin] + line[end:] if 0 <= begin < end else line
+def _without(buffer: Buffer, start: int, stop: int, first: bytes, behind: bytes) -> bytes:
+    """A line without what stands from `first` to `behind`."""
+    begin = stringzilla.find(buffer, first, start, stop)
+    end = stringzilla.find(buffer, behind, begin, stop) if begin >= 0 else -1
+    return buffer[start:stop] if end < 0 else b"".join((buffer[start:begin], buffer[end:stop]))

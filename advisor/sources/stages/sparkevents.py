@@ -82,11 +82,6 @@ class Dataset(msgspec.Struct, rename={
     partitions: Whole = 0
     level: Level = Level()
 
-    @property
-    def kept(self) -> bool:
-        """Whether it stays, so that a later stage need not compute it again."""
-        return self.level.memory or self.level.disk
-
 
 class Sum(msgspec.Struct, rename={"name": "Name", "value": "Value"}):
     """A sum over the tasks of a stage, by its name."""
