@@ -103,10 +103,6 @@ class Harvest:
             self._lines.leave(self._window.buffer, self._window.base, window.base)
         self._window = window
 
-    def passed(self, start: int, end: int, lines: int) -> None:
-        """So many lines end in [start, end) of the window: they need not be counted again."""
-        self._lines.passed(self._window.base + start, self._window.base + end, lines)
-
     def add(self, event: Progress, start: int, end: int) -> None:
         """Keep an event that stands at [start, end) of the window."""
         self.add_many([event], [start], [end])
@@ -250,12 +246,6 @@ class Lines:
 
     def __init__(self) -> None:
         self._marks: list[tuple[int, int]] = [(0, 1)]
-
-    def passed(self, start: int, end: int, lines: int) -> None:
-        """So many lines end in [start, end) of the file."""
-        at, before = self._marks[-1]
-        if at == start < end:
-            self._marks.append((end, before + lines))
 
     def leave(self, buffer: Buffer, base: int, until: int) -> None:
         """Count what is about to be dropped: the bytes of `buffer` before `until` of the file."""

@@ -12,9 +12,10 @@ find: Callable[..., int] = stringzilla.find
 """As bytes.find, for anything that holds bytes in memory: find(buffer, sub, start, end)."""
 
 
-def places(buffer: Buffer, sub: bytes, begin: int = 0) -> Iterator[int]:
-    """Where `sub` stands in bytes in memory, from `begin` on; none of them reaches into the next."""
-    at = find(buffer, sub, begin)
+def places(buffer: Buffer, sub: bytes, begin: int = 0, end: int | None = None) -> Iterator[int]:
+    """Where `sub` stands in [begin, end) of bytes in memory; none of them reaches into the next."""
+    end = len(buffer) if end is None else end
+    at = find(buffer, sub, begin, end)
     while at >= 0:
         yield at
-        at = find(buffer, sub, at + len(sub))
+        at = find(buffer, sub, at + len(sub), end)
