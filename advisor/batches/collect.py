@@ -53,8 +53,8 @@ class Numbers:
         """Take some more values of each column, at least one."""
         for (values, missing), column in zip(self._columns, columns, strict=True):
             more, none = _packed(column, self._kind)
-            values += more
-            missing += none
+            values.extend(more)
+            missing.extend(none)
 
     def columns(self) -> list[pa.Array]:
         """One array per column."""
