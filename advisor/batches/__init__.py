@@ -1,7 +1,7 @@
 """The tables that all else is computed from: columns, units, building, de-duplication."""
 
 from advisor.batches.arrays import Columns, in_part, instant, lacking, rows_of, whole_seconds
-from advisor.batches.build import Place, build
+from advisor.batches.build import Place, build, instants
 from advisor.batches.chunks import FRESH_EVENTS, Chunks
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
 from advisor.batches.frames import operators, sources, spread, to_pandas
@@ -36,6 +36,7 @@ __all__ = [
     "deduplicate",
     "in_part",
     "instant",
+    "instants",
     "lacking",
     "members_of",
     "operators",

@@ -35,7 +35,7 @@ def build(events: Sequence[Progress], places: Sequence[Place]) -> pa.Table:
     if not events:
         return SCHEMA.empty_table()
     rows = Rows()
-    rows.add(events)
+    rows.add(events, instants([event.timestamp for event in events]))
     files, starts, logs = zip(*places, strict=True)
     where = [pa.nulls(len(places), _TEXT), pa.array(files, _TEXT), pa.array(starts, _INT), pa.array(logs, _TEXT)]
     return pa.Table.from_arrays([*rows.arrays(), *where], schema=SCHEMA)
@@ -50,7 +50,7 @@ class Rows:
 
     def __init__(self) -> None:
         self._words = Words(4)
-        self._times = Texts(1)
+        self._times: list[pa.Array] = []
         self._event_times = Texts(4)
         self._numbers = Numbers(4 + len(PHASES), _INT)
         self._rates = Numbers(2, _FLOAT)
@@ -60,14 +60,14 @@ class Rows:
         self._operators = _Operators()
         self._sources = _Sources()
 
-    def add(self, events: Iterable[Progress]) -> None:
-        """Take some events (at least one) more."""
-        (ids, runs, times, names, numbers, rows, spans, arriving, processed, phases, event_times, operators, sources,
+    def add(self, events: Iterable[Progress], times: pa.Array) -> None:
+        """Take some events (at least one) more, and the instants of their timestamps."""
+        (ids, runs, _, names, numbers, rows, spans, arriving, processed, phases, event_times, operators, sources,
          sinks, rtm, latencies) = zip(*map(astuple, events), strict=True)  # fmt: skip
         *durations, other = _fields(phases)
         sink_names, sink_rows = _fields([sink or _NO_SINK for sink in sinks])
         self._words.add(ids, runs, names, sink_names)
-        self._times.add(times)
+        self._times.append(times)
         if event_times.count(None) == len(times):
             self._event_times.add_none(len(times))
         else:
@@ -87,14 +87,13 @@ class Rows:
     def arrays(self) -> list[pa.Array]:
         """All columns but those of the place."""
         ids, runs, names, sinks = self._words.columns()
-        (times,) = map(_instants, self._times.columns())
         number, rows, span, sink_rows, *durations = self._numbers.columns()
         other = Maps(SCHEMA.field("other_phases").type)
         other.add(self._other)
         return [
-            ids, runs, names, number, times, durations[_ADD_BATCH].is_null(), rows, *self._rates.columns(), span,
-            *durations, other.column(), *map(_instants, self._event_times.columns()), sinks, sink_rows,
-            self._operators.column(), self._sources.column(), pa.array(self._real_time, pa.bool_()),
+            ids, runs, names, number, pa.concat_arrays(self._times), durations[_ADD_BATCH].is_null(), rows,
+            *self._rates.columns(), span, *durations, other.column(), *map(_cast, self._event_times.columns()), sinks,
+            sink_rows, self._operators.column(), self._sources.column(), pa.array(self._real_time, pa.bool_()),
             *self._latencies.columns(),
         ]  # fmt: skip
 
@@ -187,7 +186,12 @@ def _fields(records: Iterable[Any]) -> list[tuple[Any, ...]]:
     return list(zip(*map(astuple, records), strict=True))
 
 
-def _instants(texts: pa.Array) -> pa.Array:
+def instants(texts: Sequence[str]) -> pa.Array:
+    """Times; null where a text is none."""
+    return _cast(pa.array(texts, _TEXT))
+
+
+def _cast(texts: pa.Array) -> pa.Array:
     """Times; null where a text is none. Watermarks may lie beyond the end of time."""
     try:
         return texts.cast(TIME)

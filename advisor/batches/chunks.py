@@ -25,15 +25,26 @@ class Chunks:
         self._done: list[pa.RecordBatch] = []
         self._rows = Rows()
         self._fresh: list[Progress] = []
+        self._times: list[pa.Array] = []
         self._starts: list[int] = []
         self._lacks: list[str | None] = []
         self._files: list[tuple[str, str, int]] = []
 
     def add(
-        self, events: Sequence[Progress], starts: Sequence[int], file: str, log: str, lacks: Sequence[str] | None = None
+        self,
+        events: Sequence[Progress],
+        times: pa.Array,
+        starts: Sequence[int],
+        file: str,
+        log: str,
+        lacks: Sequence[str] | None = None,
     ) -> None:
-        """Take events of a file of a log, which begin at these bytes of it; of partial ones also what each lacks."""
+        """Take events of a file of a log, which begin at these times, and at these bytes of it.
+
+        `lacks` tells of partial ones what each lacks.
+        """
         self._fresh += events
+        self._times.append(times)
         self._starts += starts
         self._lacks += lacks or [None] * len(starts)
         self._files.append((file, log, len(starts)))
@@ -57,8 +68,8 @@ class Chunks:
 
     def _take_apart(self) -> None:
         if self._fresh:
-            self._rows.add(self._fresh)
-            self._fresh = []
+            self._rows.add(self._fresh, pa.concat_arrays(self._times))
+            self._fresh, self._times = [], []
 
     def _end_chunk(self) -> None:
         files, logs, counts = zip(*self._files, strict=True)

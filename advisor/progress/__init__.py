@@ -1,6 +1,6 @@
 """Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
 
-from advisor.progress.decoding import UNUSUAL, decode, decode_alike, decode_usual
+from advisor.progress.decoding import UNUSUAL, decode, decode_usual
 from advisor.progress.fragment import Fragment, read_fragment
 from advisor.progress.instants import as_instant
 from advisor.progress.partial import AT_BYTE, INPUT_RATE, PARTS, UNNAMED, Partial, of_fragment
@@ -25,7 +25,6 @@ __all__ = [
     "Source",
     "as_instant",
     "decode",
-    "decode_alike",
     "decode_usual",
     "from_object",
     "is_event",

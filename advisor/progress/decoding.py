@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from advisor.progress import tolerance
@@ -23,12 +21,6 @@ def decode_usual(raw: bytes) -> Progress:
     """
     event = _decode(raw)
     return event if event.num_input_rows is not None else with_totals(event)
-
-
-def decode_alike(raws: Iterable[bytes]) -> list[Progress]:
-    """The events in `raws`, if each has the usual shape, as `decode_usual` gives them; else one of UNUSUAL."""
-    events = list(map(_decode, raws))
-    return [event if event.num_input_rows is not None else with_totals(event) for event in events]
 
 
 def decode(raw: bytes) -> Progress:

@@ -122,13 +122,22 @@ class Progress(Struct, gc=False, rename="camel", kw_only=True):
 def with_totals(event: Progress) -> Progress:
     """The event with totals over its sources, which event logs leave out and every other form has."""
     sources = event.sources
-    rows = _sum([source.num_input_rows for source in sources])
-    if sources and rows is not None:
-        event.num_input_rows = rows
-        event.input_rows_per_second = _sum([source.input_rows_per_second for source in sources])
-        event.processed_rows_per_second = _sum([source.processed_rows_per_second for source in sources])
+    total = sources[0] if len(sources) == 1 else _total(sources)
+    if total.num_input_rows is not None:
+        event.num_input_rows = total.num_input_rows
+        event.input_rows_per_second = total.input_rows_per_second
+        event.processed_rows_per_second = total.processed_rows_per_second
     return event
 
 
+def _total(sources: list[Source]) -> Source:
+    """What all these sources took together, as far as each of them tells."""
+    return Source(
+        num_input_rows=_sum([source.num_input_rows for source in sources]),
+        input_rows_per_second=_sum([source.input_rows_per_second for source in sources]),
+        processed_rows_per_second=_sum([source.processed_rows_per_second for source in sources]),
+    )
+
+
 def _sum(numbers: list[_Number | None]) -> _Number | None:
-    return None if None in numbers else sum(cast("list[_Number]", numbers))
+    return None if not numbers or None in numbers else sum(cast("list[_Number]", numbers))

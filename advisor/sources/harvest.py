@@ -6,14 +6,14 @@ import bisect
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import compress, islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from advisor.batches import FRESH_EVENTS, TIME, Broken, Chunks, Overrun
-from advisor.progress import AT_BYTE, UNNAMED, Partial, Progress, as_instant
+from advisor.batches import FRESH_EVENTS, Broken, Chunks, Overrun, instants
+from advisor.progress import AT_BYTE, UNNAMED, Partial, Progress
 from advisor.redaction import redact
 from advisor.sources.measured import Measurement, Record, tell_apart
 from advisor.sources.runs import Runs
@@ -102,10 +102,6 @@ class Harvest:
         if window.whole is None:
             self._lines.leave(self._window.buffer, self._window.base, window.base)
         self._window = window
-
-    def passed(self, start: int, end: int, lines: int) -> None:
-        """So many lines end in [start, end) of the window: they need not be counted again."""
-        self._lines.passed(self._window.base + start, self._window.base + end, lines)
 
     def add(self, event: Progress, start: int, end: int) -> None:
         """Keep an event that stands at [start, end) of the window."""
@@ -205,44 +201,37 @@ class Harvest:
         base, partial = self._window.base, self._partial
         self._partial = []
         for record, lacks in partial:
-            self.chunks.add([record.event], [base + record.start], self.file, self.log, [lacks])
+            times = instants([record.event.timestamp])
+            self.chunks.add([record.event], times, [base + record.start], self.file, self.log, [lacks])
 
     def _flush_whole(self) -> None:
         events, starts = self._fresh, self._starts
         self._fresh, self._starts, self._ends = [], [], []
-        if not _have_times(events):
-            events, starts = self._timed(events, starts)
+        times = instants([event.timestamp for event in events])
+        if times.null_count:
+            events, starts, times = self._timed(events, starts, times)
         self.found += len(events)
         base = self._window.base
-        self.chunks.add(events, [base + start for start in starts] if base else starts, self.file, self.log)
+        self.chunks.add(events, times, [base + start for start in starts] if base else starts, self.file, self.log)
 
-    def _timed(self, events: Sequence[Progress], starts: Sequence[int]) -> tuple[list[Progress], list[int]]:
-        """The events that have a time, written as Spark writes it, and where they begin.
+    def _timed(
+        self, events: Sequence[Progress], starts: Sequence[int], times: pa.Array
+    ) -> tuple[list[Progress], list[int], pa.Array]:
+        """The events that have a time, where they begin, and when.
 
         Where no event of several has one it was written in a way that says nothing: these are partial records.
         """
-        kept: tuple[list[Progress], list[int]] = [], []
-        silent = len(events) > 1 and not self.found and all(as_instant(event.timestamp) is None for event in events)
-        for event, start in zip(events, starts, strict=True):
-            if instant := as_instant(event.timestamp):
-                event.timestamp = instant
-                kept[0].append(event)
-                kept[1].append(start)
-            elif silent and event.batch_id is not None:
+        silent = len(events) > 1 and not self.found and times.null_count == len(events)
+        known = times.is_valid().to_pylist()
+        for event, start, timed in zip(events, starts, known, strict=True):
+            if timed:
+                continue
+            if silent and event.batch_id is not None:
                 event.timestamp = ""
                 self.add_partial(Partial(event, ("timestamp",), "timestamp: no point in time"), start, start + 1)
             else:
                 self.add_broken(start, "timestamp: no point in time")
-        return kept
-
-
-def _have_times(events: Sequence[Progress]) -> bool:
-    """Whether the timestamp of each is a point in time."""
-    try:
-        pa.array([event.timestamp for event in events], pa.string()).cast(TIME)
-    except pa.ArrowInvalid:
-        return False
-    return True
+        return list(compress(events, known)), list(compress(starts, known)), times.drop_null()
 
 
 class Lines:
@@ -250,12 +239,6 @@ class Lines:
 
     def __init__(self) -> None:
         self._marks: list[tuple[int, int]] = [(0, 1)]
-
-    def passed(self, start: int, end: int, lines: int) -> None:
-        """So many lines end in [start, end) of the file."""
-        at, before = self._marks[-1]
-        if at == start < end:
-            self._marks.append((end, before + lines))
 
     def leave(self, buffer: Buffer, base: int, until: int) -> None:
         """Count what is about to be dropped: the bytes of `buffer` before `until` of the file."""

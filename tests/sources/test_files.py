@@ -18,7 +18,7 @@ import pytest
 import advisor
 from advisor.batches import SCHEMA, SIGHTINGS, Reading, chunks
 from advisor.errors import InputError
-from advisor.sources import codecs, files, harvest, opening, paths, places
+from advisor.sources import codecs, files, harvest, opening, paths, places, search
 from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.formats import driverlog
 from advisor.sources.harvest import Harvest, Stretch
@@ -571,8 +571,10 @@ class _Counted(bytes):
         return found
 
 
-def test_markers_without_events_are_searched_once() -> None:
+def test_markers_without_events_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As grep prints them."""
+    for module in (driverlog, search):
+        monkeypatch.setattr(module, "find", lambda buffer, *where: buffer.find(*where))
     for lines in (500, 1_000):
         raw = _Counted(f"{LOGGER}Streaming query made progress: {{\n".encode() * lines)
         _Counted.searched = 0
@@ -580,7 +582,7 @@ def test_markers_without_events_are_searched_once() -> None:
         harvest.move(Stretch(raw, 0, 0, final=True))
         driverlog.read(raw, 0, True, harvest)
         assert len(harvest.broken) == lines
-        assert _Counted.searched < 20 * len(raw)
+        assert len(raw) <= _Counted.searched < 20 * len(raw)
 
 
 def test_tables_of_small_files_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 from contextlib import suppress
-from operator import sub
+from itertools import pairwise
 
 from advisor.batches import FRESH_EVENTS
-from advisor.progress import UNUSUAL, Broken, Progress, decode_alike
+from advisor.progress import UNUSUAL, Broken, Progress, decode_usual
 from advisor.sources.formats import structured
 from advisor.sources.formats.loose import LONGEST_EVENT, early_piece, find_events, has_anchor, keep_broken
 from advisor.sources.harvest import Buffer, Harvest
+from advisor.sources.search import find, places
 from advisor.sources.wrapped import unwrapped
 
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
+_PRETTY = re.compile(rb' \{\r?\n  "')
 _FEW_LINES = 64 << 10
 _OPENS = re.compile(
     rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?"""
@@ -24,13 +28,8 @@ _OPENS = re.compile(
 
 def marks_events(buffer: Buffer, begin: int) -> bool:
     """Whether the marker stands before an event somewhere, and not only in prose."""
-    position = buffer.find(MARKER, begin)
-    while position >= 0:
-        start = position + _MARKER_SIZE
-        if _OPENS.match(buffer[start : start + 256]):
-            return True
-        position = buffer.find(MARKER, start)
-    return False
+    starts = (marker + _MARKER_SIZE for marker in places(buffer, MARKER, begin))
+    return any(_OPENS.match(buffer[start : start + 256]) for start in starts)
 
 
 def begins(buffer: Buffer, start: int) -> int:
@@ -40,90 +39,68 @@ def begins(buffer: Buffer, start: int) -> int:
 
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
-    """Harvest the events in `buffer` from `begin` on; where to go on once more of the file is there."""
-    resume = begin
-    while resume >= 0:
-        at, resume = resume, _read_usual(buffer, resume, harvest)
-        if resume >= 0:
-            at, resume = resume, _read_unusual(buffer, resume, final, harvest)
+    """Harvest the events in `buffer` from `begin` on; where to go on once more of the file is there.
+
+    All markers are found first: megabytes of other lines between two events would drive what decoding needs out of the
+    processor's cache. No event reaches the next marker.
+    """
+    stretches = list(pairwise([*places(buffer, MARKER, begin), len(buffer)]))
+    at = 0
+    while at < len(stretches):
+        some = stretches[at : at + FRESH_EVENTS]
+        usual = _read_usual(buffer, some, harvest)
+        at += usual
+        if usual < len(some):
+            resume = _read_unusual(buffer, *stretches[at], final, harvest)
             if resume < 0:
-                return _line_start(buffer, at, begin)
+                return _line_start(buffer, stretches[at][0], begin)
+            at = bisect_left(stretches, (resume, 0), at + 1)
     return len(buffer) if final else max(begin, _last_line(buffer))
 
 
-def _read_usual(buffer: Buffer, begin: int, harvest: Harvest) -> int:
-    """Harvest events until the end, which is -1, or until one is not of the usual shape: where its marker stands.
+def _read_usual(buffer: Buffer, stretches: Sequence[tuple[int, int]], harvest: Harvest) -> int:
+    """Harvest the events behind these markers until one is not of the usual shape; how many there were.
 
-    Events are decoded many at a time, markers first: megabytes of other lines between two events would drive what
-    decoding needs out of the processor's cache. Where that fails, fewer at a time show which event is unusual.
+    An event reaches to the end of the line, or pretty JSON to a bracket in column 0.
     """
-    shortest, most = 0, 1
-    markers, following = _markers(buffer, begin, shortest, most)
-    while markers:
-        starts = [marker + _MARKER_SIZE for marker in markers]
-        ends = _ends(buffer, starts, shortest, following)
-        try:
-            events = decode_alike(map(buffer.__getitem__, map(slice, starts, ends)))
-        except UNUSUAL:
-            if not shortest and most == 1:
-                return markers[0]
-            position, shortest, most = markers[0], 0, max(1, most // 4)
-        else:
-            harvest.add_many(events, markers, ends)
-            if following < 0:
+    first = stretches[0][0] + _MARKER_SIZE
+    closing, size = (b"\n", 0) if buffer[first + 1 : first + 3] == b'{"' else (b"\n}", 2)
+    events: list[Progress] = []
+    ends: list[int] = []
+    with suppress(*UNUSUAL):
+        for marker, limit in stretches:
+            start = marker + _MARKER_SIZE
+            end = find(buffer, closing, start, limit) + size
+            if end < start:
                 break
-            position = ends[-1]
-            shortest = min(map(sub, ends, starts)) * 3 // 4
-            most = min(2 * most, FRESH_EVENTS)
-        markers, following = _markers(buffer, position, shortest, most)
-    return -1
+            events.append(decode_usual(buffer[start:end]))
+            ends.append(end)
+    harvest.add_many(events, [marker for marker, _ in stretches[: len(events)]], ends)
+    return len(events)
 
 
-def _markers(buffer: Buffer, begin: int, shortest: int, most: int) -> tuple[list[int], int]:
-    """(where the next markers stand, at most so many, and where the one after them does or -1).
-
-    An event is skipped as far as it is sure to reach. Where one is shorter the next marker is missed, but then the
-    bytes up to an end, which is that of another event, are no event.
-    """
-    markers: list[int] = []
-    position = buffer.find(MARKER, begin)
-    while position >= 0 and len(markers) < most:
-        markers.append(position)
-        position = buffer.find(MARKER, position + _MARKER_SIZE + shortest)
-    return markers, position
-
-
-def _ends(buffer: Buffer, starts: list[int], shortest: int, following: int) -> list[int]:
-    """Where the events end: at the end of the line, or pretty JSON at a bracket in column 0.
-
-    No event reaches the next marker: without one before it a search would go on to the end of the file, for each.
-    """
-    first, last = starts[0], min(len(buffer), starts[-1] + LONGEST_EVENT) if following < 0 else following
-    limits = [*starts[1:], last]
-    find, each = buffer.find, list(zip(starts, limits, strict=True))
-    if buffer[first + 1 : first + 3] == b'{"':
-        return [find(b"\n", start + shortest, limit) for start, limit in each]
-    return [find(b"\n}", start + shortest, limit) + 2 for start, limit in each]
-
-
-def _read_unusual(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> int:
-    """Harvest what follows the marker at `position`; where to go on, or -1 when more of the file is needed."""
-    start = position + _MARKER_SIZE
+def _read_unusual(buffer: Buffer, position: int, following: int, final: bool, harvest: Harvest) -> int:
+    """Harvest what stands between two markers; where to go on, or -1 when more of the file is needed."""
+    start, size = position + _MARKER_SIZE, len(buffer)
     if not _OPENS.match(buffer[start : start + 256]):
         return start
-    return _read_odd(buffer, position, final, harvest)
-
-
-def _read_odd(buffer: Buffer, position: int, final: bool, harvest: Harvest) -> int:
-    start = position + _MARKER_SIZE
-    following = buffer.find(MARKER, start)
-    limit = min(len(buffer) if following < 0 else _line_start(buffer, following, start), position + LONGEST_EVENT)
-    line_end = buffer.find(b"\n", start, limit)
-    if line_end < 0 and not final and limit == len(buffer):
+    limit = min(size if following == size else _line_start(buffer, following, start), position + LONGEST_EVENT)
+    whole = final or limit < size
+    if not whole and _goes_on(buffer, start):
         return -1
+    return _read_odd(buffer, position, limit, whole, harvest)
+
+
+def _goes_on(buffer: Buffer, start: int) -> bool:
+    """Whether what begins here ends behind the buffer: a line without its end, pretty JSON without its last bracket."""
+    return find(buffer, b"\n}" if _PRETTY.match(buffer[start : start + 8]) else b"\n", start) < 0
+
+
+def _read_odd(buffer: Buffer, position: int, limit: int, whole: bool, harvest: Harvest) -> int:
+    start = position + _MARKER_SIZE
+    line_end = buffer.find(b"\n", start, limit)
     line_start = _line_start(buffer, position, 0)
     line_end = limit if line_end < 0 else line_end
-    whole = final or following >= 0 or limit - position >= LONGEST_EVENT
     if (found := _in_envelopes(buffer, line_start, limit)) is not None:
         event, end = found
         harvest.add(event, line_start, end)

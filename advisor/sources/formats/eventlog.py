@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -13,6 +14,7 @@ from advisor.progress.shapes import with_totals
 from advisor.sources.formats.driverlog import MARKER
 from advisor.sources.formats.loose import LONGEST_EVENT
 from advisor.sources.harvest import Buffer, Harvest
+from advisor.sources.search import find, places
 
 _EVENT_LOG = re.compile(rb'^\s*\{"Event":"(?:SparkListener|org\.apache\.spark\.)', re.MULTILINE)
 _TELLING = re.compile(
@@ -20,15 +22,13 @@ _TELLING = re.compile(
     rb'|org\.apache\.spark\.sql\.(?:streaming\.[^"]{0,60}\$Query(?:Started|Terminated)Event'
     rb'|execution\.ui\.SparkListenerSQLExecutionStart))"'
 )
+_EVENT = b'{"Event":"'
 _RUN = re.compile(rb"runId = ([0-9a-f-]{36})")
-_STREAMING = re.compile(rb'\{"Event":"[^"]{0,100}?StreamingQueryListener\$QueryProgress')
-_PROGRESS = b"$QueryProgress"
+_PROGRESS = b"StreamingQueryListener$QueryProgress"
+_BEFORE_ITS_NAME = re.compile(rb'\{"Event":"[^"]{0,100}')
+_MOST_BEFORE = len(_EVENT) + 101
+"""Bytes before that name, with the end of the line before."""
 _DURATIONS = b'"durationMs"'
-_OTHER = b"SparkListener"
-_NAME = len('{"Event":"')
-_NAME_ENDS = _NAME + len(_OTHER)
-_HEAD = 200
-"""Bytes of a line in which its kind stands."""
 
 
 class _Line(msgspec.Struct):
@@ -46,52 +46,37 @@ def matches(head: bytes) -> bool:
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest the progress events of an event log; where to go on once more of the file is there."""
-    resume = begin
-    while True:
-        starts, stops, resume = _progress_lines(buffer, resume, final, harvest)
-        _read_lines(buffer, starts, stops, harvest)
-        if len(starts) < FRESH_EVENTS:
-            return resume
+    last = max(begin, buffer.rfind(b"\n", begin) + 1)
+    end = last if not final and len(buffer) - last < LONGEST_EVENT else len(buffer)
+    lines = _progress_lines(buffer, begin, end)
+    while some := list(islice(lines, FRESH_EVENTS)):
+        _read_lines(buffer, some, harvest)
+    return end
 
 
-def _progress_lines(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> tuple[list[int], list[int], int]:
-    """(where the next lines of progress begin, where they end or are too long for an event, where to go on).
-
-    From line to line, as lines are long and what they are stands at their head; so they are counted, too.
-    """
-    find, size = buffer.find, len(buffer)
-    starts: list[int] = []
-    stops: list[int] = []
-    start, lines = begin, 0
-    while start < size:
-        stop = find(b"\n", start)
-        if stop < 0:
-            if not final and size - start < LONGEST_EVENT:
-                break
-            stop = size
-        line, start, lines = start, stop + 1, lines + (stop < size)
-        if buffer[line + _NAME : line + _NAME_ENDS] == _OTHER or find(_PROGRESS, line, line + _HEAD) < 0:
-            continue  # dearer looks come later
-        if _STREAMING.match(buffer[line : line + _HEAD]):
-            starts.append(line)
-            stops.append(min(stop, line + LONGEST_EVENT))
-            if len(starts) == FRESH_EVENTS:
-                break
-    resume = min(start, size)
-    harvest.passed(begin, resume, lines)
-    return starts, stops, resume
+def _progress_lines(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where lines of progress begin, and where they end or are too long for an event."""
+    at = find(buffer, _PROGRESS, begin, end)
+    while at >= 0:
+        stop = find(buffer, b"\n", at, end)
+        stop = end if stop < 0 else stop
+        near = max(begin, at - _MOST_BEFORE)
+        line = max(near, buffer.rfind(b"\n", near, at) + 1)
+        if _BEFORE_ITS_NAME.fullmatch(buffer, line, at):  # type: ignore[call-overload]
+            yield line, min(stop, line + LONGEST_EVENT)
+        at = find(buffer, _PROGRESS, stop, end)
 
 
-def _read_lines(buffer: Buffer, starts: list[int], stops: list[int], harvest: Harvest) -> None:
+def _read_lines(buffer: Buffer, lines: Sequence[tuple[int, int]], harvest: Harvest) -> None:
     """Decode lines together; where one of them is unusual, one by one."""
-    raws = [buffer[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    raws = [buffer[start:stop] for start, stop in lines]
     try:
         events = list(map(_event, raws))
     except UNUSUAL:
-        for raw, start, stop in zip(raws, starts, stops, strict=True):
+        for raw, (start, stop) in zip(raws, lines, strict=True):
             _read_event(raw, start, stop, harvest)
     else:
-        harvest.add_many(events, starts, stops)
+        harvest.add_many(events, *zip(*lines, strict=True))
 
 
 def _event(line: bytes) -> Progress:
@@ -132,9 +117,11 @@ def telling_lines(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, b
 
     Plans of no streaming query are left out.
     """
-    for match in _TELLING.finditer(buffer, begin, end):  # type: ignore[call-overload]
-        start = match.start()
-        stop = buffer.find(b"\n", start)
+    for start in places(buffer, _EVENT, begin, end):
+        match = _TELLING.match(buffer, start, end)  # type: ignore[call-overload]
+        if match is None:
+            continue
+        stop = find(buffer, b"\n", start)
         line = bytes(buffer[start : stop if stop >= 0 else len(buffer)])
         if not match[0].endswith(b'SQLExecutionStart"'):
             yield start, line, b""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from advisor.progress import Broken, Progress, decode
 from advisor.sources.harvest import Buffer
+from advisor.sources.search import find
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _PROGRESS_BAR = re.compile(rb"\r?\[Stage \d+:[^\]\r\n]*\][^\r\n]*\r *\r?|\r +\r")
@@ -91,7 +92,7 @@ def table_cells(buffer: Buffer) -> Buffer:
 
     Other text comes back as it is.
     """
-    if buffer.find(_DOUBLED) < 0:
+    if find(buffer, _DOUBLED) < 0:
         return buffer
     plain = _OUTER_QUOTE.sub(b" ", buffer[:])
     return _OPENING.sub(rb' \1"', _CLOSING.sub(rb'\1" ', plain))
