@@ -14,7 +14,7 @@ from advisor.sources.measured import Measurement
 from advisor.sources.others import kind
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log, sight_paste, sight_told
-from advisor.sources.sightings.paste import LONGEST as LONGEST_PASTE
+from advisor.sources.sightings.written import LONGEST as LONGEST_PASTE
 from advisor.sources.wrapped import unwrapped
 
 AFTER_THE_LAST = 1 << 20

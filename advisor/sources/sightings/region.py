@@ -9,13 +9,15 @@ import msgspec
 
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
-from advisor.sources.sightings import application, paste, query, settings, tasks
+from advisor.sources.sightings import application, query, settings, tasks
 from advisor.sources.sightings.line import Line, lines_with
+from advisor.sources.sightings.paste import read_paste
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import Told, async_before
 from advisor.sources.sightings.quotes import missing_batch, told_error
 from advisor.sources.sightings.repeats import Repeats
 from advisor.sources.sightings.status import read_status
+from advisor.sources.sightings.written import written
 
 Reader = Callable[[Line], list[Told]]
 
@@ -76,9 +78,7 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
 
 def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
     """What a text that somebody pasted says around its records; of one too long for a paste, above its first line."""
-    words = text[: paste.LONGEST].decode("utf-8", "replace")
-    of_a_writer = paste.beside_the_log if len(text) <= paste.LONGEST else paste.above_the_log
-    told = paste.read_paste(of_a_writer(words))
+    told = read_paste(written(text))
     ends = {"stopped": len(text)}  # of all that stands in it
     return [_sighting(each, Line("", "", ends.get(each.fact, 0)), log=log, file=file, base=0) for each in told]
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from advisor.sources.sightings.marked import Words
 from advisor.sources.sightings.query import Told
 from advisor.sources.sightings.words import of_now
 
@@ -22,9 +23,9 @@ _SCHEME: Final = {"gcs": "gs", "adls": "abfss", "data lake": "abfss"}
 """S3 alone is none: s3a on open source, s3 on EMR, and what helps differs."""
 
 
-def read_storage(text: str) -> Iterator[Told]:
+def read_storage(text: Words) -> Iterator[Told]:
     """The file system of the checkpoint, where a sentence on what is so today names it."""
-    for sentence in of_now(text):
+    for sentence in of_now(text, "checkpoint"):
         for pattern in (_URL, _STORE):
             if found := pattern.search(sentence):
                 name = found[1].lower()
