@@ -77,7 +77,8 @@ class SecondLook:
         else:
             self._note(window)
             if window.final:
-                self.at_log(Stretch(window.whole, 0, 0, final=True), self._named)
+                whole = window.whole if window.base else window.buffer
+                self.at_log(Stretch(whole, 0, 0, final=True), self._named)
 
     def at_text(self, window: Stretch) -> None:
         """Look at a whole short text for what its writer tells of the query."""
@@ -96,7 +97,8 @@ class SecondLook:
                 self._keep(self._pasted(bytes(window.buffer[: LONGEST_PASTE + 1])))
         for start, end in merged(stretches):
             region_start, region = _whole_lines(window, start, end)
-            self._keep(self._sighted(region, window.base + region_start))
+            if region:
+                self._keep(self._sighted(region, window.base + region_start))
 
     def _pasted(self, text: bytes) -> list[Sighting]:
         """What the writer of a text says of the query, and in the heading of a measurement of that alone."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from advisor.sources.sightings.marked import Words
 from advisor.sources.sightings.query import LIMITS, Told
-from advisor.sources.sightings.words import of_now, without_supposed
+from advisor.sources.sightings.words import of_now, sentences, supposes
 
 _NUMBER: Final = r"(?P<number>\d{1,3}(?:[,_]\d{3}){1,4}|\d{1,18})(?P<thousand>[kK])?(?![\w.,%]*\d)(?!\w)"
 _NAME: Final = (
@@ -56,14 +56,14 @@ def read_limits(text: Words) -> Iterator[Told]:
     if not text.holds(*_OF_A_LIMIT):
         return
     text = Words(_TAKEN_OUT.sub("", text))
-    certain = without_supposed(text)
+    certain = "".join("?" if supposes(sentence) else sentence for sentence in sentences(text))
     changes = [found for pattern in (_CHANGED, _WAS) for found in pattern.finditer(certain)]
     if changes and _BACK.search(text):
         return
     changed = {_option(match) for match in changes}
     named = [
         match
-        for sentence in of_now(text, *_OF_A_LIMIT)
+        for sentence in of_now(sentences(text, *_OF_A_LIMIT))
         for pattern in (_NAMED, _IN_WORDS)
         for match in pattern.finditer(sentence)
     ]

@@ -32,17 +32,13 @@ class Words(str):
 
     def holds(self, *marks: str) -> bool:
         """Whether one of the marks stands in the text, in capitals or not."""
-        return next(self._held(marks), None) is not None
+        return any(find(self._searched, mark.encode()) >= 0 for mark in marks)
 
     def lines_with(self, *marks: str) -> Iterator[str]:
         """The lines in which one of the marks stands, each with its end."""
-        places = (at for mark in self._held(marks) for at in _places(self.lowered, mark))
+        places = (at for mark in filter(self.holds, marks) for at in _places(self.lowered, mark))
         for start in sorted({self.rfind("\n", 0, at) + 1 for at in places}):
             yield self[start : self.find("\n", start) + 1 or None]
-
-    def _held(self, marks: tuple[str, ...]) -> Iterator[str]:
-        searched = self._searched
-        return (mark for mark in marks if find(searched, mark.encode()) >= 0)
 
 
 def _places(text: str, mark: str) -> Iterator[int]:

@@ -29,11 +29,11 @@ _READS_FROM: Final = marked("readstream", rf"""readStream\b{_BETWEEN}\.format\(\
 _WRITES_A_TABLE: Final = marked(
     "writestream", rf"""writeStream\b{_BETWEEN}\.(?:toTable\(|start\(\s*f?["'])""", re.DOTALL
 )
-_SINK_IN_WORDS: Final = marked(
-    "sink", r"""(?i)\bsink(?:[. ]description)?["'`*]{0,3}\s*[:=|]\s*["'`*]{0,3}([a-z][\w$.\[]*)"""
+_SINK_IN_WORDS: Final = re.compile(
+    r"""sink(?<!\wsink)(?:[. ]description)?["'`*]{0,3}\s*[:=|]\s*["'`*]{0,3}([a-z][\w$.\[]*)"""
 )
-_SOURCE_IN_WORDS: Final = marked(
-    "source", r"""(?i)\bsources?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
+_SOURCE_IN_WORDS: Final = re.compile(
+    r"""source(?<!\wsource)s?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
 _STORES: Final = (
     "kafka|kinesis|delta|parquet|iceberg|hudi|jdbc|elasticsearch|opensearch|cassandra|bigquery|mongodb|mongo|snowflake|"
@@ -127,17 +127,27 @@ def _ends(text: Words, code: Words) -> Iterator[Told]:
     """What the query reads and writes: by its code, else by a word for it."""
     sinks = [_sink(name) for name in _written(code)]
     sources = [_source(name) for name in _READS_FROM.findall(code)]
-    arrows = [ends for line in text.lines_with(*_ARROWS) for ends in _ARROW.findall(lowered(_MAP.sub("", line)))]
+    arrows = [ends for line in text.lines_with(*_ARROWS) for ends in _arrows(line)]
     sinks = sinks or ["other"] * bool(_WRITES_A_TABLE.search(code))
-    sinks = sinks or [_sink(name) for name in _SINK_IN_WORDS.findall(text)] or [_sink(end) for _, end in arrows]
+    sinks = sinks or [_sink(name) for name in _named(_SINK_IN_WORDS, text)] or [_sink(end) for _, end in arrows]
     sources = (
-        sources or [_source(name) for name in _SOURCE_IN_WORDS.findall(text)] or [_source(one) for one, _ in arrows]
+        sources or [_source(name) for name in _named(_SOURCE_IN_WORDS, text)] or [_source(one) for one, _ in arrows]
     )
     if "foreachBatch" not in text:
         sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text)]
     sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text)]
     yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * ("foreachBatch" in text))
     yield from (Told("source", kind) for kind in sources)
+
+
+def _arrows(line: str) -> list[tuple[str, str]]:
+    """From where to where the line says that rows go, in lower case."""
+    return _ARROW.findall(lowered(_MAP.sub("", line) if "Map(" in line else line))
+
+
+def _named(pattern: re.Pattern[str], text: Words) -> list[str]:
+    """What the first group of a pattern in lower case finds, as it is written."""
+    return [text[found.start(1) : found.end(1)] for found in pattern.finditer(text.lowered)]
 
 
 def _written(code: Words) -> Iterator[str]:

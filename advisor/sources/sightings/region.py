@@ -105,7 +105,7 @@ def _told_error(text: str) -> tuple[int, list[Told]]:
 def _of_the_whole(region: bytes) -> Iterable[Told]:
     yield from application.platform(region)
     yield from application.checkpoint_manager(region)
-    slots, seen = tasks.slots(region), tasks.slots_seen(region)
+    slots, seen = tasks.slots_and_seen(region)
     if slots:
         yield Told("task_slots", slots, "inferred")
     if seen:

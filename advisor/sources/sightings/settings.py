@@ -21,7 +21,10 @@ _WRITTEN: Final = re.compile(
         [ ]set[ ]["'`]?({_KEY})["'`]?(?:[ \t]*=[ \t]*|[ ]to[ ])["'`]?([^\s"'`;,]{{1,200}})
     """
 )
-_MASTER: Final = marked("master", r"""(?:\.(?:master|setMaster)\([ \t]*|--master[ =])["']?([\w\[\]*,:/.\-]{3,200})""")
+_MASTER: Final = marked(
+    (".master(", ".setmaster(", "--master"),
+    r"""(?:\.(?:master|setMaster)\([ \t]*|--master[ =])["']?([\w\[\]*,:/.\-]{3,200})""",
+)
 _OF_SUBMIT: Final = marked(("--executor-cores", "--num-executors"), r"--(executor-cores|num-executors)[ =](\d{1,5})\b")
 _SUBMITTED: Final = {"executor-cores": "spark.executor.cores", "num-executors": "spark.executor.instances"}
 _KEY_BEGINS: Final = re.compile(r"spark\.(?<![^\s\"'`=]spark\.)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from advisor.sources.formats.spans import read_span
@@ -87,7 +87,7 @@ _USUAL_MS: Final = frozenset(
 
 def read_words(text: Words) -> Iterator[Told]:
     """The trigger by what the text says of now; nothing of what it says of the past, or of what might be."""
-    for sentence in held(text, *_OF_A_TRIGGER):
+    for sentence in held(sentences(text, *_OF_A_TRIGGER)):
         for ms in _intervals(sentence):
             yield Told("trigger", "processing_time")
             yield Told("trigger_interval_ms", ms)
@@ -97,7 +97,7 @@ def read_words(text: Words) -> Iterator[Told]:
 
 def read_keys(code: Words) -> Iterator[Told]:
     """The trigger's interval as a key, an argument or a variable sets it: `trigger_interval: 10 s`."""
-    for sentence in of_now(code, *_OF_A_KEY):
+    for sentence in of_now(sentences(code, *_OF_A_KEY)):
         for match in [*_KEYED.finditer(sentence), *_PROCESSING.finditer(sentence)]:
             ms = _ms(match["length"])
             if ms and (match.re is _KEYED or ms in _USUAL_MS):  # `processingTime: 2205 ms` may be how long one took
@@ -105,29 +105,8 @@ def read_keys(code: Words) -> Iterator[Told]:
                 yield Told("trigger_interval_ms", ms)
 
 
-def of_now(text: Words, *marks: str) -> Iterator[str]:
-    """The sentences that say what is so today; of `was this, now that` the part that speaks of now.
-
-    With marks, of the sentences in which one of them stands.
-    """
-    for sentence in held(text, *marks):
-        words = lowered(sentence)
-        now = _NOW_ALONE.search(words)
-        if now or not _PAST.search(words):
-            yield sentence[now.end() :] if now else sentence
-
-
-def held(text: Words, *marks: str) -> Iterator[str]:
-    """The sentences that suppose nothing; with marks, of those in which one of them stands."""
-    return (sentence for sentence in _sentences(text, marks) if not _supposes(sentence))
-
-
-def without_supposed(text: Words) -> str:
-    """The text with a question mark for each sentence that supposes something."""
-    return "".join("?" if _supposes(sentence) else sentence for sentence in _sentences(text))
-
-
-def _sentences(text: Words, marks: tuple[str, ...] = ()) -> Iterator[str]:
+def sentences(text: Words, *marks: str) -> Iterator[str]:
+    """The sentences; with marks, those in which one of them stands."""
     joined = Words(_VALUE.sub(" value ", text)) if _BELOW.search(text) else text
     if not marks:
         return filter(None, _SENTENCE.findall(joined))
@@ -135,7 +114,21 @@ def _sentences(text: Words, marks: tuple[str, ...] = ()) -> Iterator[str]:
     return (sentence for sentence in near if any(map(lowered(sentence).__contains__, marks)))
 
 
-def _supposes(sentence: str) -> bool:
+def of_now(sentences: Iterable[str]) -> Iterator[str]:
+    """Those that say what is so today; of `was this, now that` the part that speaks of now."""
+    for sentence in held(sentences):
+        words = lowered(sentence)
+        now = _NOW_ALONE.search(words)
+        if now or not _PAST.search(words):
+            yield sentence[now.end() :] if now else sentence
+
+
+def held(sentences: Iterable[str]) -> Iterator[str]:
+    """Those that suppose nothing."""
+    return (sentence for sentence in sentences if not supposes(sentence))
+
+
+def supposes(sentence: str) -> bool:
     """Whether it supposes something; `why` takes for granted what it asks about."""
     words = lowered(sentence)
     return _SUPPOSED.search(words.rstrip("?") if _WHY.match(words) else words) is not None

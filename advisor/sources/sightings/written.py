@@ -17,8 +17,8 @@ LONGEST: Final = 64 << 10
 _OF_A_LOG: Final = re.compile(r"(?m)^[ \t]*(?:[\[{]|\d\d(?:\d\d)?[-/]\d\d[-/]\d\d)")
 _LINE: Final = re.compile(r".*\n|.+")
 _TIME: Final = re.compile(r"\d\d(?:\d\d)?[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d")
-_ENDS: Final = re.compile(r"\b(?:[sS]ources?|[sS]ink|Using|Writing)\b")
-_IN_ENDS: Final = ("ource", "ink", "Using", "Writing")
+_ENDS: Final = re.compile(r"[sSUW](?<!\w.)(?:(?<=[sS])(?:ources?|ink)|(?<=U)sing|(?<=W)riting)\b")
+"""The words source, sink, Using and Writing; a pattern that begins with letters passes over all others at once."""
 _MANY_LINES: Final = 40
 """Of a log: so many nobody pastes to be read."""
 
@@ -32,7 +32,8 @@ def written(text: bytes) -> Words:
 def beside_the_log(text: str) -> str:
     """The text without the lines of a log, where these are many: they tell by themselves, and nobody wrote them."""
     lines = _LINE.findall(text)
-    rest = [line for line in lines if not _is_logged(line)]
+    times = map(_TIME.match, lines)
+    rest = [line for line, time in zip(lines, times, strict=True) if not time or _names_an_end(line, time.end())]
     return "".join(rest) if len(lines) - len(rest) >= _MANY_LINES else text
 
 
@@ -42,7 +43,6 @@ def above_the_log(text: str) -> str:
     return text[: first.start()] if first else ""
 
 
-def _is_logged(line: str) -> bool:
-    """Whether a program logged the line, and it names neither source nor sink."""
-    time = _TIME.match(line)
-    return time is not None and not (any(map(line.__contains__, _IN_ENDS)) and _ENDS.search(line, time.end()))
+def _names_an_end(line: str, begin: int) -> bool:
+    may = "ource" in line or "ink" in line or "Using" in line or "Writing" in line
+    return may and _ENDS.search(line, begin) is not None
