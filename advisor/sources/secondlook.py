@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from stringzilla import find
+
 from advisor.facts.sighting import Sighting
 from advisor.progress import AT_BYTE
 from advisor.sources.formats import Tells
@@ -149,11 +151,11 @@ class SecondLook:
     def _mentions(self, window: Stretch, begin: int, stop: int) -> Iterator[tuple[int, int]]:
         """Stretches around names of runs in [begin, stop): the first of each, and all that tell of a turn."""
         buffer, end = window.buffer, stop + len(NAMED) - 1
-        position = buffer.find(NAMED, begin, end)
+        position = find(buffer, NAMED, begin, end)
         while position >= 0:
             if self._memory.is_worth_a_look(*mention(buffer, position)):
                 yield around(position)
-            position = buffer.find(NAMED, position + 1, end)
+            position = find(buffer, NAMED, position + 1, end)
 
     def _ends(self, window: Stretch) -> list[tuple[int, int]]:
         """What follows the last event; of a file without events its beginning and its end."""
