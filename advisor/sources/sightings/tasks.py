@@ -11,7 +11,8 @@ _STAGES: Final = 8
 _REACH: Final = 1 << 17
 _ADDED: Final = re.compile(rb"Adding task set (\d+)\.\d+ with (\d{1,9}) tasks")
 _TASK: Final = re.compile(
-    rb" task (?<=(Starting|Finished) task )\d+\.\d+ in stage (\d+)\.\d+ \(TID (\d+)\)(?: \([^()\s]*, ?executor (driver)\b)?"
+    rb" task (?<=(Starting|Finished) task )\d+\.\d+ in stage (\d+)\.\d+ \(TID (\d+)\)"
+    rb"(?: \([^()\s]*, ?executor (driver)\b)?"
 )
 _COMMITTED: Final = b"Committed offsets for batch "
 _SNAPSHOT: Final = b"DELTA: Compute snapshot"
