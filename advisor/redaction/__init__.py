@@ -137,5 +137,7 @@ def clean(text: str) -> str:
 
     Full-width letters become plain ones: a name written so is found like any other.
     """
+    if text.isascii() and text.isprintable():
+        return text.strip()
     seen = _INVISIBLE.sub("", _ESCAPE.sub("", narrow(text)))
     return _CONTROL.sub(" ", seen if seen.isascii() else seen.translate(_FULL_WIDTH)).strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from advisor.redaction.rules import NOT_YET, Rule, applied, rule
+from advisor.redaction.rules import NOT_YET, Tried, applied, rule
 
 _SECRET_QUERY: Final = r"key|code|x-(?:amz|goog)-(?:credential|security-token)|awsaccesskeyid"
 _ACCOUNT: Final = r"root|admin(?:istrator)?|sa|sys(?:tem|dba)?|user|guest|postgres|mysql|oracle|mongo|redis"
@@ -18,7 +18,7 @@ _BLANKS_INSIDE: Final = (
     r"(?:[^\s\"'@/<>,;:]{1,100}\s{1,2}){1,4}[^\s\"'@/<>]{1,100}(?=@[\w.-]{1,253}(?:[:/,?\s\"']|$))"
 )
 _HOST: Final = r"@(?=[a-zA-Z])(?!sha\d)"
-_RULES: Final[tuple[Rule, ...]] = (
+_RULES: Final = Tried((
     # up to the host; a port is no password
     rule("@", rf"(://){NOT_YET}[^\s\"'/@:<>]*:(?!\d{{1,5}}(?:[/?#,\s\"']|$))"
          rf"(?:[^\s\"'/<>]{{0,500}}|[^\s\"'@<>]{{0,500}}|{_QUOTES_INSIDE}|{_BLANKS_INSIDE})@", "@"),
@@ -37,7 +37,7 @@ _RULES: Final[tuple[Rule, ...]] = (
          r"@(?=localhost\b|(?:\d{1,3}\.){3}\d)", "@"),
     rule("@", rf"((?<![\w/.@-])[a-zA-Z][\w.-]{{0,63}}:){NOT_YET}{_DRAWN}{_PASSWORD}{_HOST}", "@"),
     rule("=", rf"(?i:([?&](?:{_SECRET_QUERY})=)){NOT_YET}[^&\s\"'<>]+"),
-)  # fmt: skip
+))  # fmt: skip
 
 
 def hide_in_addresses(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from advisor.redaction.rules import NOT_YET, Rule, applied, rule
+from advisor.redaction.rules import NOT_YET, Tried, applied, rule
 
 _CHARACTER: Final = r"[^\s\"'()\[\]{}<>,;:]"
 # Beside a word that also stands in prose: with two digits and both cases, as what was drawn by chance has.
@@ -31,8 +31,9 @@ _OF_FORMS: Final = r"(?i:accounts?|and|auth|failed|failure|logout|pages?|registe
 _OF_OUTCOMES: Final = r"(?i:(?:fail|log|regist|sign|succe)\w*|auth|callback|denied|error|form|html|or|page|sso)\b"
 _OF_HOST: Final = r"(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}(?![\w.-])"
 """What stands behind a slash beside "login" and is no password: the host of a Kerberos principal, an outcome."""
+_OF_PGPASS: Final = r":(?:\d{2,5}|\*):[\w*-]{1,63}:[\w.*-]{1,63}:"
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
-_RULES: Final[tuple[Rule, ...]] = (
+_RULES: Final = Tried((
     rule("private key", r"-{4,5}\s?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}"
          r".*?(?:-{4,5}\s?END [A-Z0-9 ]{0,60}-{4,5}|$)"),
     # PuTTY's file of a key, of which the half that is secret may stand alone
@@ -68,7 +69,7 @@ _RULES: Final[tuple[Rule, ...]] = (
          rf"{NOT_YET}(?!{_OF_OUTCOMES}|{_OF_HOST})[^\s\"'()\[\]{{}}<>,;:/@]{{3,200}}(?![\w/@])"),
     rule("logon", r"(\.logon\s{1,3}[\w.-]{1,64}/[\w.-]{1,64},)[^\s;]+"),
     rule(("connect", "cred", "user"), rf"((?i:\bconnect|\bcredentials?|\buser)\s{{1,3}}[\w.-]{{1,64}}[/:]){_DRAWN}"),
-    rule(":", rf"((?<![\w.:-])[\w.*-]{{1,100}}:(?:\d{{2,5}}|\*):[\w*-]{{1,63}}:[\w.*-]{{1,63}}:){_DRAWN}"),  # .pgpass
+    rule(":", rf"((?<![\w.:-])[\w.*-]{{1,100}}{_OF_PGPASS}){_DRAWN}", probe=_OF_PGPASS),
     rule("with key", rf"((?i:\bwith\skey)\s{{1,3}}[\"']?){_DRAWN}"),
     rule("echo", rf"((?i:\becho)\s{{1,3}}[\"']?){NOT_YET}[^\s|\"']{{1,200}}"
                  r"(?=[\"']?\s?\|\s?(?:kinit|sudo -S|docker login))"),
@@ -79,7 +80,7 @@ _RULES: Final[tuple[Rule, ...]] = (
     rule("kty", rf"(\\{{0,7}}[\"'](?:d|dp|dq|k|p|q|qi)\\{{0,7}}[\"']\s?:\s?\\{{0,7}}[\"']){NOT_YET}[\w+/=-]{{8,}}"),
     rule("hook", rf"((?i:/web-?hooks?/)){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
-)  # fmt: skip
+))  # fmt: skip
 
 
 def hide_introduced(text: str) -> str:

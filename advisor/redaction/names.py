@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from advisor.redaction.disguise import undisguised
+from advisor.redaction.rules import places
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN: Final = re.compile(r"[\s_\-]+")
@@ -36,6 +37,7 @@ _STEMS: Final = (
     "adgangskode", "clave", "lozinka", "salasana", "κωδικός", "סיסמה", "密钥", "口令",
 )  # fmt: skip
 """In every name of a credential stands one of these."""
+_PLAIN_STEMS: Final = tuple(filter(str.isascii, _STEMS))
 _SPEAKS_OF_ONE: Final = re.compile(
     r"(?:^|\.)(?:algorithm|class|count|days?|dir|enabled|endpoint|error|exception|expir\w+|file|format|id\.type|interval"
     r"|invalid\.token|issuer|java|kind|length|limit|location|manager|max|mechanism|method|min|mode|ms|name|path|policy"
@@ -49,8 +51,7 @@ _PHRASES: Final = re.compile(r"passw|passphrase|passcode|authorization|(?:^|\.)(
 
 def may_name_a_secret(text: str) -> bool:
     """Whether a text can hold the name of a credential at all: most texts cannot."""
-    lowered = text.lower()
-    return any(map(lowered.__contains__, _STEMS))
+    return max(places(_PLAIN_STEMS if text.isascii() else _STEMS, text)) >= 0
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from advisor.redaction.names import is_cookie, is_secret_name, may_be_a_number, may_hold_blanks, may_name_a_secret
-from advisor.redaction.rules import REDACTED, tried
+from advisor.redaction.rules import REDACTED, Tried
 
 Span = tuple[int, int]
 Opening = re.Match[str]
@@ -69,7 +69,7 @@ _OF_COMMAND: Final = re.compile(r"(?!(?:and|are|cannot|is|must|needs?|not|option
 def hide_named(text: str) -> str:
     """`text` without the credentials that follow their name."""
     if may_name_a_secret(text):
-        for _, opening, value in tried(_FORMS, text):
+        for _, opening, value in _FORMS.on(text):
             text = _hidden(text, opening, value)
     return text
 
@@ -146,7 +146,7 @@ def _span(form: re.Pattern[str], text: str, at: int) -> Span:
     return match.span() if match else (at, at)
 
 
-_FORMS: Final = tuple(
+_FORMS: Final = Tried(
     ((needs,) if isinstance(needs, str) else needs, re.compile(opening), value)
     for needs, opening, value in (
         # {"name": "DB_PASSWORD", "value": "..."}, <property name="password" value="..."/>

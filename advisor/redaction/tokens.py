@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from advisor.redaction.rules import NOT_YET, Rule, applied, rule
+from advisor.redaction.rules import NOT_YET, Tried, applied, rule
 
 _PREFIXED: Final = (
     r"(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}\b(?:[:/,;| ]\s?[\w+/]{40,200})?",  # AWS, its key behind it
@@ -41,12 +41,12 @@ _PREFIXED: Final = (
 _HOOKS: Final = (
     r"hooks\.slack\.com/\w+/|discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/\w+/|api\.telegram\.org/bot"
 )
-_RULES: Final[tuple[Rule, ...]] = (
+_RULES: Final = Tried((
     rule("", rf"(?<![\w~-])(?=[\w~./:-]{{16}})(?:{'|'.join(_PREFIXED)})"),
     # what a system keeps of a password: bcrypt, crypt, htpasswd, argon2
     rule("$", r"(?<![\w$])\$(?:2[abxy]\$\d\d|apr1|[156y]|argon2(?:id?|d))\$[\w./$=,+]{20,}"),
     rule(("hook", "telegram"), rf"(?i:({_HOOKS})){NOT_YET}[^\s\"'<>]+"),
-)  # fmt: skip
+))  # fmt: skip
 
 
 def hide_tokens(text: str) -> str:

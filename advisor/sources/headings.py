@@ -11,9 +11,7 @@ _LONGEST: Final = 160
 _OF_A_RECORD: Final = re.compile(
     r"""^\s*(?:[{}\[\](),;`]+\s*$|["'][^"']*["']\s*[:,}\]]|[{\[]\s*["']|\w+\s*:\s*[{\[\d"'])"""
 )
-_NO_WORDS: Final = re.compile(
-    r"^\s*(?:```.*|~~~.*|[-=*_#>\s]*|<[^>]*>)$|made progress|^\s*\[?\d\d(?:\d\d)?[-/]\d\d[-/]\d\d"
-)
+_NO_WORDS: Final = re.compile(r"\s*(?:(?:```.*|~~~.*|[-=*_#>\s]*|<[^>]*>)$|\[?\d\d(?:\d\d)?[-/]\d\d[-/]\d\d)")
 _MARKUP: Final = re.compile(r"^[\s#>*_=\-/|`~({\[•+]+|[\s*_=\-/|`~:.,;>{(\[→]+$")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
@@ -86,7 +84,7 @@ def _lines(above: str) -> Iterator[str]:
     """The last sentence of each line that belongs to no record, without markup, from the last line back."""
     said = 0
     for line in reversed(above.split("\n")):
-        if _NO_WORDS.search(line):
+        if _NO_WORDS.match(line) or "made progress" in line:
             continue
         if _OF_A_RECORD.match(line) or said == _MOST_LINES:
             return

@@ -41,6 +41,8 @@ def tell_apart(text: bytes, records: Sequence[Record]) -> list[Measurement]:
 
     What tells: headings that name other settings, and batch ids that begin anew where no run is named.
     """
+    if len(records) < 2:
+        return []
     records = sorted(records, key=lambda record: record.start)
     groups = list(_groups(text, records))
     if len(groups) < 2:

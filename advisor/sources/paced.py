@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from advisor.metrics.words import milliseconds
 from advisor.sources.formats.spans import read_span
-from advisor.sources.sightings.words import of_now, read_keys, read_words
+from advisor.sources.sightings.marked import Words
+from advisor.sources.sightings.words import of_now, read_keys, read_words, sentences
 
 _ABOUT: Final = (
     r"(?:[ ](?:about|around|roughly|approximately|nearly|almost|up to|between|only|just|now|still|usually|typically|"
@@ -71,9 +72,9 @@ def overdue(text: str) -> str | None:
 
 def read_pace(text: str) -> Pace | None:
     """How long batches take and their interval, by the words for what is so now; None where one is not told, or two."""
-    text = _ASIDE.sub(". ", _SEEN.sub("", _LITERALS.sub("", text).replace("`", "")))
-    intervals = {told.value for told in (*read_words(text), *read_keys(text)) if told.fact == "trigger_interval_ms"}
-    lengths = [ms for sentence in of_now(text) if not _ISSUE.search(sentence) for ms in _lengths(sentence)]
+    words = Words(_ASIDE.sub(". ", _SEEN.sub("", _LITERALS.sub("", text).replace("`", ""))))
+    intervals = {told.value for told in (*read_words(words), *read_keys(words)) if told.fact == "trigger_interval_ms"}
+    lengths = [ms for sentence in of_now(sentences(words)) if not _ISSUE.search(sentence) for ms in _lengths(sentence)]
     if len(intervals) != 1 or not lengths or min(lengths) <= 0:
         return None
     return Pace(min(lengths), max(lengths), float(intervals.pop()))

@@ -12,7 +12,7 @@ from advisor.sources.paths import file_system, is_url
 
 ON_DISK, IN_STORE = 16 << 20, 16 << 20
 """Bytes that are best read at a time: such as hold many events to decode together; such as are worth a request."""
-_STEP = 64 << 10
+_STEP = 8 << 10
 
 
 class Place(Protocol):

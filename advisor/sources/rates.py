@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from advisor.sources.sightings.words import of_now
+from advisor.sources.sightings.marked import Words
+from advisor.sources.sightings.words import of_now, sentences
 
 _CAME: Final = r"(?:avg\.?[ ])?input[ _]?(?:rows[ _]?per[ _]?second|rate(?:[-_.]total)?|/ ?sec)"
 _DONE: Final = r"(?:avg\.?[ ])?process(?:ed|ing)?[ _]?(?:rows[ _]?per[ _]?second|rate(?:[-_.]total)?|/ ?sec)"
@@ -55,7 +56,7 @@ def _in_words(text: str) -> tuple[float, float] | None:
 def _in_prose(text: str) -> tuple[float, float] | None:
     """The one rate at which rows come and the one at which they are processed, by the last word before each."""
     found: dict[str, set[float]] = {"came": set(), "done": set()}
-    for sentence in of_now(text):
+    for sentence in of_now(sentences(Words(text))):
         begin = 0
         for rate in _PER_SECOND.finditer(sentence):
             words = [word for word in _SAYS.finditer(sentence, begin, rate.start()) if word.lastgroup]

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from stringzilla import find
+
 from advisor.facts.sighting import Sighting
 from advisor.progress import AT_BYTE
 from advisor.sources.formats import Tells
@@ -14,7 +16,7 @@ from advisor.sources.measured import Measurement
 from advisor.sources.others import kind
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log, sight_paste, sight_told
-from advisor.sources.sightings.paste import LONGEST as LONGEST_PASTE
+from advisor.sources.sightings.written import LONGEST as LONGEST_PASTE
 from advisor.sources.wrapped import unwrapped
 
 AFTER_THE_LAST = 1 << 20
@@ -77,7 +79,8 @@ class SecondLook:
         else:
             self._note(window)
             if window.final:
-                self.at_log(Stretch(window.whole, 0, 0, final=True), self._named)
+                whole = window.whole if window.base else window.buffer
+                self.at_log(Stretch(whole, 0, 0, final=True), self._named)
 
     def at_text(self, window: Stretch) -> None:
         """Look at a whole short text for what its writer tells of the query."""
@@ -96,7 +99,8 @@ class SecondLook:
                 self._keep(self._pasted(bytes(window.buffer[: LONGEST_PASTE + 1])))
         for start, end in merged(stretches):
             region_start, region = _whole_lines(window, start, end)
-            self._keep(self._sighted(region, window.base + region_start))
+            if region:
+                self._keep(self._sighted(region, window.base + region_start))
 
     def _pasted(self, text: bytes) -> list[Sighting]:
         """What the writer of a text says of the query, and in the heading of a measurement of that alone."""
@@ -147,11 +151,11 @@ class SecondLook:
     def _mentions(self, window: Stretch, begin: int, stop: int) -> Iterator[tuple[int, int]]:
         """Stretches around names of runs in [begin, stop): the first of each, and all that tell of a turn."""
         buffer, end = window.buffer, stop + len(NAMED) - 1
-        position = buffer.find(NAMED, begin, end)
+        position = find(buffer, NAMED, begin, end)
         while position >= 0:
             if self._memory.is_worth_a_look(*mention(buffer, position)):
                 yield around(position)
-            position = buffer.find(NAMED, position + 1, end)
+            position = find(buffer, NAMED, position + 1, end)
 
     def _ends(self, window: Stretch) -> list[tuple[int, int]]:
         """What follows the last event; of a file without events its beginning and its end."""

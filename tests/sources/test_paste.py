@@ -9,7 +9,8 @@ import pytest
 
 import advisor
 from advisor.errors import InputError
-from advisor.sources.sightings.paste import LONGEST, beside_the_log, read_paste
+from advisor.sources.sightings.paste import read_paste
+from advisor.sources.sightings.written import LONGEST, beside_the_log
 
 PYTHON = """
 df = spark.readStream.format("kafka").option("subscribe", "t").option("maxOffsetsPerTrigger", "5000").load()

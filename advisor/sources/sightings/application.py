@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stringzilla import find
+
 from advisor.facts import CONF, EXECUTOR, from_conf, platform_of
 from advisor.sources.sightings.line import Line, lines_with
 from advisor.sources.sightings.query import Told
@@ -75,7 +77,7 @@ def read_property(line: Line) -> list[Told]:
 
 def platform(region: bytes) -> list[Told]:
     """Whose Spark started here: a start on Databricks names Databricks many times, one elsewhere never."""
-    at = region.find(b"Running Spark version ")
+    at = find(region, b"Running Spark version ")
     match = _VERSION.search(region[at : at + 80].decode("ascii", "replace")) if at >= 0 else None
     if match is None or region.count(b"atabricks") > region.count(b"spark.databricks.delta."):
         return []
@@ -87,6 +89,6 @@ def checkpoint_manager(region: bytes) -> list[Told]:
     renamed = lines_with(region, b"Renamed temp file ", _RENAMES)
     if any(_SINK_LOG not in line.text for line in renamed):
         return [Told("checkpoint_manager", "rename")]
-    start = region.find(b"Use s3a://")
-    silent = start >= 0 and region.find(b"Committed offsets for batch ", start) >= 0
+    start = find(region, b"Use s3a://")
+    silent = start >= 0 and find(region, b"Committed offsets for batch ", start) >= 0
     return [Told("checkpoint_manager", "abortable", "inferred")] if silent else []

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from advisor.sources.sightings.marked import Words
 from advisor.sources.sightings.query import LIMITS, Told
-from advisor.sources.sightings.words import held, of_now
+from advisor.sources.sightings.words import of_now, sentences, supposes
 
 _NUMBER: Final = r"(?P<number>\d{1,3}(?:[,_]\d{3}){1,4}|\d{1,18})(?P<thousand>[kK])?(?![\w.,%]*\d)(?!\w)"
 _NAME: Final = (
@@ -44,20 +45,27 @@ _BACK: Final = re.compile(
 )
 _TAKEN_OUT: Final = re.compile(r"(?im)^-(?!-)[^\n]*(?:offsets|files)_?per_?trigger[^\n]*\n(?=\+)")
 """The old line of a difference of two files."""
+_OF_A_LIMIT: Final = ("pertrigger", "per_trigger", "per-trigger", " offsets ")
+"""Without one of these a sentence tells no limit."""
 
 
-def read_limits(text: str) -> Iterator[Told]:
+def read_limits(text: Words) -> Iterator[Told]:
     """The facts of LIMITS by what the text says of now: of `was 100, now 5000` the second; nothing of a limit that was
     changed and changed back.
     """
-    text = _TAKEN_OUT.sub("", text)
-    certain = "".join(held(text, instead="?"))
+    if not text.holds(*_OF_A_LIMIT):
+        return
+    text = Words(_TAKEN_OUT.sub("", text))
+    certain = "".join("?" if supposes(sentence) else sentence for sentence in sentences(text))
     changes = [found for pattern in (_CHANGED, _WAS) for found in pattern.finditer(certain)]
     if changes and _BACK.search(text):
         return
     changed = {_option(match) for match in changes}
     named = [
-        match for sentence in of_now(text) for pattern in (_NAMED, _IN_WORDS) for match in pattern.finditer(sentence)
+        match
+        for sentence in of_now(sentences(text, *_OF_A_LIMIT))
+        for pattern in (_NAMED, _IN_WORDS)
+        for match in pattern.finditer(sentence)
     ]
     for match in changes + [match for match in named if _option(match) not in changed]:
         if rows := int(re.sub("[,_]", "", match["number"])) * (1000 if match["thousand"] else 1):

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import Any, Final
 
 import msgspec
+from stringzilla import find, rfind
 
 _LONGEST: Final = 1 << 18
 _AFTER: Final = 4096
@@ -50,14 +51,14 @@ class Line(msgspec.Struct, frozen=True):
 
 def lines_with(region: bytes, marker: bytes, most: int) -> Iterator[Line]:
     """The lines of `region` that hold `marker`, at most `most` of them: the first ones and the last."""
-    position, count = region.find(marker), 0
+    position, count = find(region, marker), 0
     while position >= 0:
         count += 1
         if count == most:
-            position = region.rfind(marker)
+            position = rfind(region, marker)
         yield line_at(region, position)
         end = region.find(b"\n", position)
-        position = region.find(marker, end) if end > 0 and count < most else -1
+        position = find(region, marker, end) if end > 0 and count < most else -1
 
 
 def line_at(region: bytes, position: int) -> Line:

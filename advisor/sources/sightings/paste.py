@@ -10,74 +10,78 @@ from advisor.facts import from_writer_options
 from advisor.facts.confs import ASYNC_ENABLED
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.sightings.limits import read_limits
+from advisor.sources.sightings.marked import Words, lowered, marked
 from advisor.sources.sightings.query import Told, checkpoint, limits
 from advisor.sources.sightings.settings import read_platform, read_settings
 from advisor.sources.sightings.status import read_status
 from advisor.sources.sightings.storage import read_storage
 from advisor.sources.sightings.words import is_past, read_keys, read_words
 
-LONGEST: Final = 64 << 10
-"""Bytes of a text that somebody pasted; of a longer one, a log, only what somebody wrote above its first line."""
-_OF_A_LOG: Final = re.compile(r"(?m)^[ \t]*(?:[\[{]|\d\d(?:\d\d)?[-/]\d\d[-/]\d\d)")
-_LOG_LINE: Final = re.compile(
-    r"(?m)^\d\d(?:\d\d)?[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?!.*\b(?:[sS]ources?|[sS]ink|Using|Writing)\b).*\n?"
-)
-"""A line of a log that names neither source nor sink."""
-_MANY_LINES: Final = 40
-"""Of a log: so many nobody pastes to be read."""
-
 _COMMENTED_OUT: Final = re.compile(r"(?m)^[ \t]*(?://|#).*$")
 _BETWEEN: Final = r"(?:(?!readStream|writeStream).){0,3000}?"
-_WRITES_TO: Final = re.compile(
-    rf"""writeStream\b{_BETWEEN}\.(?:(foreachBatch|foreach)\(|format\(\s*["']([\w.-]+)["'])""", re.DOTALL
+_WRITES_TO: Final = marked(
+    "writestream",
+    rf"""writeStream\b{_BETWEEN}\.(?:(foreachBatch|foreach)\(|format\(\s*["']([\w.-]+)["'])""",
+    re.DOTALL,
 )
 _ENDS_THERE: Final = re.compile(r"\.start\b|\.toTable\(|readStream|writeStream")
-_READS_FROM: Final = re.compile(rf"""readStream\b{_BETWEEN}\.format\(\s*["']([\w.-]+)["']""", re.DOTALL)
-_WRITES_A_TABLE: Final = re.compile(rf"""writeStream\b{_BETWEEN}\.(?:toTable\(|start\(\s*f?["'])""", re.DOTALL)
+_READS_FROM: Final = marked("readstream", rf"""readStream\b{_BETWEEN}\.format\(\s*["']([\w.-]+)["']""", re.DOTALL)
+_WRITES_A_TABLE: Final = marked(
+    "writestream", rf"""writeStream\b{_BETWEEN}\.(?:toTable\(|start\(\s*f?["'])""", re.DOTALL
+)
 _SINK_IN_WORDS: Final = re.compile(
-    r"""(?i)\bsink(?:[. ]description)?["'`*]{0,3}\s*[:=|]\s*["'`*]{0,3}([a-z][\w$.\[]*)"""
+    r"""sink(?<!\wsink)(?:[. ]description)?["'`*]{0,3}\s*[:=|]\s*["'`*]{0,3}([a-z][\w$.\[]*)"""
 )
 _SOURCE_IN_WORDS: Final = re.compile(
-    r"""(?i)\bsources?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
+    r"""source(?<!\wsource)s?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
 _STORES: Final = (
     "kafka|kinesis|delta|parquet|iceberg|hudi|jdbc|elasticsearch|opensearch|cassandra|bigquery|mongodb|mongo|snowflake|"
     "redshift|postgresql|postgres|mysql|redis|hbase|clickhouse"
 )
-_PLACES: Final = f"{_STORES}|files?|socket|rate|console|memory|noop|foreachBatch|foreach"
+_PLACES: Final = f"{_STORES}|files?|socket|rate|console|memory|noop|foreachbatch|foreach"
 _PLACE: Final = rf"(?<![\w.])({_PLACES})(?![.:]?\w)"
 """The word by itself: in `kafka.bootstrap.servers -> kafka:9092` it is part of a name."""
 _ARROW: Final = re.compile(
-    rf"(?i){_PLACE}"
+    rf"{_PLACE}"
     rf"(?:[^\n]{{0,40}}?(?:->|→|=>)(?! name:)[^\n]{{0,40}}?|[ -](?:in)?to[ -](?:an?[ ]|the[ ])?){_PLACE}"
 )
+_ARROWS: Final = ("->", "→", "=>", "to ", "to-")
 _MAP: Final = re.compile(r"\bMap\([^()\n]{0,4000}\)")
 """Options as Scala prints them, with arrows of their own."""
-_WRITTEN_TO: Final = re.compile(
+_WRITTEN_TO: Final = marked(
+    tuple(_STORES.split("|")),
     r"(?i)\b(?:write|writes|writing|save|saves|saving|sink|index|indexing|insert|inserting|upsert|upserting|gravo|grava|"
-    rf"gravamos|escribo|escribe|escribimos)\b[^\n.]{{0,30}}?\b(?:to|into|no|na|en|em)\b[^\n.]{{0,20}}?\b({_STORES})\b"
+    rf"gravamos|escribo|escribe|escribimos)\b[^\n.]{{0,30}}?\b(?:to|into|no|na|en|em)\b[^\n.]{{0,20}}?\b({_STORES})\b",
 )
-_READ_IN_WORDS: Final = re.compile(r"(?i)\b(?:from|de|do|aus)[ ](kafka|kinesis)\b")
-_KEEPS_STATE: Final = re.compile(
-    r"applyInPandasWithState|transformWithState|[mM]apGroupsWithState(?!\.\w)|dropDuplicatesWithinWatermark"
+_READ_IN_WORDS: Final = marked((" kafka", " kinesis"), r"(?i)\b(?:from|de|do|aus)[ ](kafka|kinesis)\b")
+_KEEPS_STATE: Final = marked(
+    ("withstate", "duplicateswithin"),
+    r"applyInPandasWithState|transformWithState|[mM]apGroupsWithState(?!\.\w)|dropDuplicatesWithinWatermark",
 )
-_MAY_KEEP_STATE: Final = re.compile(r"\.(?:groupBy|groupByKey|dropDuplicates|distinct)\s*\(|(?i:\bgroup\s+by\b)")
-_JOINED: Final = re.compile(r"(?is)\.join\(.{0,400}?\bbetween\b.{0,200}?\binterval\b")
-_MODE: Final = re.compile(r"""\.outputMode\(\s*["'](append|update|complete)["']""", re.IGNORECASE)
-_EVERY: Final = re.compile(
+_MAY_KEEP_STATE: Final = marked(
+    ("group", ".dropduplicates", ".distinct"),
+    r"\.(?:groupBy|groupByKey|dropDuplicates|distinct)\s*\(|(?i:\bgroup\s+by\b)",
+)
+_JOINED: Final = marked(".join(", r"(?is)\.join\(.{0,400}?\bbetween\b.{0,200}?\binterval\b")
+_MODE: Final = marked(".outputmode(", r"""\.outputMode\(\s*["'](append|update|complete)["']""", re.IGNORECASE)
+_EVERY: Final = marked(
+    "processingtime",
     r"""(?ix) processingTime\s*[=(]\s* (?:["']\s*(\d{1,9})\s*(ms|milliseconds?|s|seconds?|minutes?|hours?)\s*["']
-    |(\d{1,9})\.(milliseconds?|seconds?|minutes?|hours?)|(\d{1,12})\s*\))"""
+    |(\d{1,9})\.(milliseconds?|seconds?|minutes?|hours?)|(\d{1,12})\s*\))""",
 )
-_ONE_SHOT: Final = re.compile(r"\btrigger\(\s*(?:Trigger\.)?(availableNow|AvailableNow|once|Once)\b")
-_OPTION: Final = re.compile(r"""\.option\(\s*["']([\w.]+)["']\s*,\s*["']?([^"'()\s]+)["']?\s*\)""")
-_VERSION: Final = re.compile(
+_ONE_SHOT: Final = marked("trigger(", r"\btrigger\(\s*(?:Trigger\.)?(availableNow|AvailableNow|once|Once)\b")
+_OPTION: Final = marked(".option(", r"""\.option\(\s*["']([\w.]+)["']\s*,\s*["']?([^"'()\s]+)["']?\s*\)""")
+_VERSION: Final = marked(
+    "spark ",
     r"(?<!since )(?<!needs )(?<!before )(?<!until )(?<!from )(?<!in )"
-    r"\bSpark(?: version:?)? v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d+]|\.\d)"
+    r"\bSpark(?: version:?)? v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d+]|\.\d)",
 )
 _RELEASE: Final = r"(\d\.\d{1,2}\.\d{1,2})"
-_INSTALLED: Final = re.compile(
+_INSTALLED: Final = marked(
+    ("pyspark", "spark:spark-", "-bin-"),
     rf"\bpyspark(?:[=~]=|[ \t]{{1,40}}){_RELEASE}\b|\borg\.apache\.spark:spark-[\w.-]{{1,60}}_2\.1\d:{_RELEASE}\b"
-    rf"|\bspark-{_RELEASE}-bin-"
+    rf"|\bspark-{_RELEASE}-bin-",
 )
 _UNIT_MS: Final = {"m": 60_000, "s": 1000, "h": 3_600_000}
 _FILES: Final = ("file", "files", "parquet", "json", "csv", "orc", "text", "avro")
@@ -89,7 +93,8 @@ def read_paste(text: str) -> Iterator[Told]:
     """Facts that the text names, once each; nothing where it names two of a kind. Lines of code that are comments say
     nothing.
     """
-    code = _COMMENTED_OUT.sub("", text)
+    text = Words(text)
+    code = _code(text)
     found = [
         *_ends(text, code),
         *_trigger(code),
@@ -112,27 +117,21 @@ def read_paste(text: str) -> Iterator[Told]:
     yield from (each[0] for each in values.values() if len(each) == 1)
 
 
-def beside_the_log(text: str) -> str:
-    """The text without the lines of a log, where these are many: they tell by themselves, and nobody wrote them."""
-    rest, lines = _LOG_LINE.subn("", text)
-    return rest if lines >= _MANY_LINES else text
+def _code(text: Words) -> Words:
+    """The text without lines of code that are comments."""
+    commented = any(map(_COMMENTED_OUT.match, text.lines_with("//", "#")))
+    return Words(_COMMENTED_OUT.sub("", text)) if commented else text
 
 
-def above_the_log(text: str) -> str:
-    """What stands above the first line of a log or record."""
-    first = _OF_A_LOG.search(text)
-    return text[: first.start()] if first else ""
-
-
-def _ends(text: str, code: str) -> Iterator[Told]:
+def _ends(text: Words, code: Words) -> Iterator[Told]:
     """What the query reads and writes: by its code, else by a word for it."""
     sinks = [_sink(name) for name in _written(code)]
     sources = [_source(name) for name in _READS_FROM.findall(code)]
-    arrows = _ARROW.findall(_MAP.sub("", text))
+    arrows = [ends for line in text.lines_with(*_ARROWS) for ends in _arrows(line)]
     sinks = sinks or ["other"] * bool(_WRITES_A_TABLE.search(code))
-    sinks = sinks or [_sink(name) for name in _SINK_IN_WORDS.findall(text)] or [_sink(end) for _, end in arrows]
+    sinks = sinks or [_sink(name) for name in _named(_SINK_IN_WORDS, text)] or [_sink(end) for _, end in arrows]
     sources = (
-        sources or [_source(name) for name in _SOURCE_IN_WORDS.findall(text)] or [_source(one) for one, _ in arrows]
+        sources or [_source(name) for name in _named(_SOURCE_IN_WORDS, text)] or [_source(one) for one, _ in arrows]
     )
     if "foreachBatch" not in text:
         sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text)]
@@ -141,7 +140,17 @@ def _ends(text: str, code: str) -> Iterator[Told]:
     yield from (Told("source", kind) for kind in sources)
 
 
-def _written(code: str) -> Iterator[str]:
+def _arrows(line: str) -> list[tuple[str, str]]:
+    """From where to where the line says that rows go, in lower case."""
+    return _ARROW.findall(lowered(_MAP.sub("", line) if "Map(" in line else line))
+
+
+def _named(pattern: re.Pattern[str], text: Words) -> list[str]:
+    """What the first group of a pattern in lower case finds, as it is written."""
+    return [text[found.start(1) : found.end(1)] for found in pattern.finditer(text.lowered)]
+
+
+def _written(code: Words) -> Iterator[str]:
     """What each writer in the code writes to; foreachBatch stands in for a format that was named before it."""
     for found in _WRITES_TO.finditer(code):
         end = _ENDS_THERE.search(code, found.end())
@@ -162,7 +171,7 @@ def _source(name: str) -> str:
     return lowered if lowered in _SOURCES else known.get(lowered) or source_kind(name)
 
 
-def _trigger(code: str) -> Iterator[Told]:
+def _trigger(code: Words) -> Iterator[Told]:
     for match in _EVERY.finditer(code):
         if is_past(code, match.start(), match.end()):
             continue
@@ -179,7 +188,7 @@ def _unit_ms(unit: str) -> int:
     return 1 if unit.startswith(("ms", "mil")) else _UNIT_MS[unit[0]]
 
 
-def _state(code: str) -> Iterator[Told]:
+def _state(code: Words) -> Iterator[Told]:
     """Whether the query keeps state; a function of foreachBatch may group each batch, which keeps none."""
     joined = (code.count("readStream") > 1 and ".join(" in code) or _JOINED.search(code)
     may = "foreachBatch" not in code and "Stream" in code and (joined or _MAY_KEEP_STATE.search(code))
@@ -187,7 +196,7 @@ def _state(code: str) -> Iterator[Told]:
         yield Told("stateful", value=True)
 
 
-def _options(code: str) -> Iterator[Told]:
+def _options(code: Words) -> Iterator[Told]:
     options = dict(_OPTION.findall(code))
     if any("asyncprogress" in name.lower() for name in options):
         for fact, value in from_writer_options(options):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
+
+from stringzilla import find
 
 from advisor.facts import LATE_BATCH, REAL_ASYNC_CONF, from_conf, ignored_option, in_order
 from advisor.sources.sightings.errors import KnownError, known_error
@@ -129,8 +132,13 @@ def checkpoint(path: str) -> list[Told]:
 def read_pinned(line: Line) -> list[Told]:
     """Of `Committed offsets for batch N. Metadata OffsetSeqMetadata(…, Map(…))`: what the checkpoint pins."""
     match = _PINNED.search(line.text)
-    pairs = _PAIR.findall(match[1]) if match else []
-    return [Told(*told) for key, text in in_order(pairs) for told in from_conf(key, text.rstrip(")"))]
+    return list(_pinned(match[1])) if match else []
+
+
+@lru_cache(maxsize=256)  # every batch names the same settings
+def _pinned(settings: str) -> tuple[Told, ...]:
+    pairs = in_order(_PAIR.findall(settings))
+    return tuple(Told(*told) for key, text in pairs for told in from_conf(key, text.rstrip(")")))
 
 
 def read_conf_update(line: Line) -> list[Told]:
@@ -269,7 +277,7 @@ def read_listing(line: Line) -> list[Told]:
 
 def async_before(region: bytes) -> bool:
     """Whether a text that tells of a missing batch names the option of asynchronous tracking: it was on before."""
-    return b"doesn't exist" in region and _ASYNC_ON.search(region) is not None
+    return find(region, b"doesn't exist") >= 0 and _ASYNC_ON.search(region) is not None
 
 
 def misspelled(text: str) -> list[Told]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -9,14 +10,18 @@ import msgspec
 
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
-from advisor.sources.sightings import application, paste, query, settings, tasks
+from advisor.sources.sightings import application, query, settings, tasks
 from advisor.sources.sightings.line import Line, lines_with
+from advisor.sources.sightings.paste import read_paste
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import Told, async_before
 from advisor.sources.sightings.quotes import missing_batch, told_error
 from advisor.sources.sightings.repeats import Repeats
 from advisor.sources.sightings.status import read_status
+from advisor.sources.sightings.written import written
 
+_OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
+"""An id as Spark makes it, which is no credential and new in each log: to hide nothing in it takes long."""
 Reader = Callable[[Line], list[Told]]
 
 _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
@@ -76,9 +81,7 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
 
 def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
     """What a text that somebody pasted says around its records; of one too long for a paste, above its first line."""
-    words = text[: paste.LONGEST].decode("utf-8", "replace")
-    of_a_writer = paste.beside_the_log if len(text) <= paste.LONGEST else paste.above_the_log
-    told = paste.read_paste(of_a_writer(words))
+    told = read_paste(written(text))
     ends = {"stopped": len(text)}  # of all that stands in it
     return [_sighting(each, Line("", "", ends.get(each.fact, 0)), log=log, file=file, base=0) for each in told]
 
@@ -105,7 +108,7 @@ def _told_error(text: str) -> tuple[int, list[Told]]:
 def _of_the_whole(region: bytes) -> Iterable[Told]:
     yield from application.platform(region)
     yield from application.checkpoint_manager(region)
-    slots, seen = tasks.slots(region), tasks.slots_seen(region)
+    slots, seen = tasks.slots_and_seen(region)
     if slots:
         yield Told("task_slots", slots, "inferred")
     if seen:
@@ -134,4 +137,4 @@ def _sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sigh
 
 
 def _safe(id: str | None) -> str | None:
-    return redact(id) if id else id
+    return redact(id) if id and not _OF_SPARK.fullmatch(id) else id

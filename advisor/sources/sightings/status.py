@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from advisor.sources.sightings.marked import Words, marked
 from advisor.sources.sightings.query import Told, error
 
-_STATUS: Final = re.compile(
+_STATUS: Final = marked(
+    ("istriggeractive", "streamingquerystatus("),
     r"""(?x) ["']message["']\s{0,9}:\s{0,9}(?P<quote>["'])(?P<message>(?:\\.|(?!(?P=quote)).){1,4000})(?P=quote)
     (?=[^{}]{0,200}isTriggerActive)
-    | StreamingQueryStatus\(message\s{0,3}=\s{0,3}(?P<printed>[^\n]{1,4000}?),\s{0,3}isDataAvailable"""
+    | StreamingQueryStatus\(message\s{0,3}=\s{0,3}(?P<printed>[^\n]{1,4000}?),\s{0,3}isDataAvailable""",
 )
 _TERMINATED: Final = "Terminated with exception: "
 _MEANS: Final = {
@@ -65,7 +67,7 @@ def what_status_says(text: str) -> str | None:
 
 
 def _last(text: str) -> str | None:
-    messages = [quoted or printed for _, quoted, printed in _STATUS.findall(text)]
+    messages = [quoted or printed for _, quoted, printed in _STATUS.findall(Words(text))]
     return messages[-1] if messages else None
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stringzilla import find
+
 _STAGES: Final = 8
 _REACH: Final = 1 << 17
 _ADDED: Final = re.compile(rb"Adding task set (\d+)\.\d+ with (\d{1,9}) tasks")
 _TASK: Final = re.compile(
-    rb"(Starting|Finished) task \d+\.\d+ in stage (\d+)\.\d+ \(TID (\d+)\)(?: \([^()\s]*, ?executor (driver)\b)?"
+    rb" task (?<=(Starting|Finished) task )\d+\.\d+ in stage (\d+)\.\d+ \(TID (\d+)\)"
+    rb"(?: \([^()\s]*, ?executor (driver)\b)?"
 )
 _COMMITTED: Final = b"Committed offsets for batch "
 _SNAPSHOT: Final = b"DELTA: Compute snapshot"
@@ -22,12 +25,14 @@ def slots(region: bytes) -> int | None:
     Only a stage with more tasks than slots shows them; of several stages the largest number, since other jobs may hold
     slots. None when no stage shows them. A lower bound.
     """
-    return max((count for count, tasks in _bursts(region) if count < tasks), default=None)
+    return slots_and_seen(region)[0]
 
 
-def slots_seen(region: bytes) -> int | None:
-    """The most tasks of one stage that were seen to run at once, also where they were all that it had."""
-    return max((count for count, _ in _bursts(region)), default=None)
+def slots_and_seen(region: bytes) -> tuple[int | None, int | None]:
+    """(slots, the most tasks of one stage that were seen to run at once, also where they were all that it had)."""
+    bursts = _bursts(region)
+    known = max((count for count, tasks in bursts if count < tasks), default=None)
+    return known, max((count for count, _ in bursts), default=None)
 
 
 def _bursts(region: bytes) -> list[tuple[int, int]]:
@@ -41,11 +46,11 @@ def snapshot_tasks(region: bytes) -> tuple[int | None, bool]:
     The last batch of the region decides. A snapshot later in a batch belongs to Delta's own checkpoint, which is rare.
     """
     tasks, known = None, False
-    if not any(region.find(mark) >= 0 for mark in _DELTA):
+    if not any(find(region, mark) >= 0 for mark in _DELTA):
         return tasks, known
-    start = region.find(_COMMITTED)
+    start = find(region, _COMMITTED)
     while start >= 0:
-        end = region.find(b"made progress: ", start)
+        end = find(region, b"made progress: ", start)
         stop = end if end >= 0 else len(region)
         snapshot = region.find(_SNAPSHOT, start, stop)
         if snapshot >= 0 and region.find(b"Adding task set ", start, snapshot) < 0:
@@ -53,7 +58,7 @@ def snapshot_tasks(region: bytes) -> tuple[int | None, bool]:
                 tasks, known = largest, True
         elif end >= 0:
             tasks, known = None, True
-        start = region.find(_COMMITTED, start + 1)
+        start = find(region, _COMMITTED, start + 1)
     return tasks, known
 
 
@@ -67,12 +72,12 @@ def _largest_stage(region: bytes, start: int, stop: int) -> int | None:
 def _first(region: bytes) -> list[re.Match[bytes]]:
     """The first stages of the region that have more than one task."""
     found: list[re.Match[bytes]] = []
-    at = region.find(b"Adding task set ")
+    at = find(region, b"Adding task set ")
     while at >= 0 and len(found) < _STAGES:
         match = _ADDED.match(region, at)
         if match and int(match[2]) > 1:
             found.append(match)
-        at = region.find(b"Adding task set ", at + 1)
+        at = find(region, b"Adding task set ", at + 1)
     return found
 
 

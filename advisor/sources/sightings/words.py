@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from advisor.sources.formats.spans import read_span
+from advisor.sources.sightings.marked import Words, lowered
 from advisor.sources.sightings.query import Told
 
 _LENGTH: Final = (
@@ -36,6 +37,10 @@ _KEYED: Final = re.compile(
 _PROCESSING: Final = re.compile(rf"(?<!\w)processingTime{_SET}[\"'`]?{_LENGTH}")
 _VALUE: Final = re.compile(r"[\"',]*\n[ \t]*[\"']?value[\"']?[ \t]*(?=[=:])")
 """A variable's name and value, one below the other."""
+_BELOW: Final = re.compile(r"\n[ \t]*[\"']?value[\"']?[ \t]*[=:]")
+_OF_A_TRIGGER: Final = ("trigger", "disparador", "interval", "every", "processingtime(")
+_OF_A_KEY: Final = ("interval", "processingtime", "processing.time", "processing_time", "processing-time")
+"""Without one of these a sentence tells no trigger, in words or as a key."""
 _UNQUOTED: Final = re.compile(rf"ProcessingTime\([ ]?{_LENGTH}[ ]?\)")
 _EVERY: Final = re.compile(rf"(?i)\b(?:micro-?)?batch(?:es)?[ ](?:[a-z]+[ ]){{0,2}}?every[ ]{_LENGTH}")
 _NOW: Final = re.compile(
@@ -44,20 +49,20 @@ _NOW: Final = re.compile(
     + _LENGTH.replace("length", "then")
 )
 _OF_TIME: Final = re.compile(r"(?i)(?<!per)(?<!per[ _-])trigger|interval")
-_NOW_ALONE: Final = re.compile(r"(?i)\b(?:now|jetzt|currently|today)\b")
+_NOW_ALONE: Final = re.compile(r"\b(?:now|jetzt|currently|today)\b")
 _NONE: Final = re.compile(
     r"(?i)\b(?:no trigger(?! interval)|without (?:a |any )?trigger|default trigger|kein(?:en)? trigger|ohne trigger)\b"
 )
 _SENTENCE: Final = re.compile(r"[^\n.;?!]*(?:\.(?=\w)[^\n.;?!]*)*[\n.;?!]?")
-_WHY: Final = re.compile(r"(?i)^\W*(?:why|how come|warum|wieso)\b")
+_WHY: Final = re.compile(r"\W*(?:why|how come|warum|wieso)\b")
 """A question that takes what it names for granted."""
 _PAST: Final = re.compile(
-    r"(?i)\b(?:was|were|had|used to|previous(?:ly)?|before|earlier|old|former(?:ly)?|from (?=\d)|original(?:ly)?|"
+    r"\b(?:was|were|had|used to|previous(?:ly)?|before|earlier|old|former(?:ly)?|from (?=\d)|original(?:ly)?|"
     r"at first|initial(?:ly)?|yesterday|last (?:week|month|quarter|year)|(?:weeks?|months?|years?) ago|"
     r"vorher|früher|war|hatten?|antes|until|removed)\b"
 )
 _SUPPOSED: Final = re.compile(
-    r"(?i)\?|\b(?:would|could|should|if|whether|try|tried|trying|suggest\w*|recommend\w*|plan\w*|want|instead of|"
+    r"\?|\b(?:would|could|should|if|whether|try|tried|trying|suggest\w*|recommend\w*|plan\w*|want|instead of|"
     r"rather than|e\.g|for example|say|maybe|consider\w*|advis\w*|würde|sollte|könnte|wenn|not)\b"
 )
 _ONCE: Final = re.compile(
@@ -80,9 +85,9 @@ _USUAL_MS: Final = frozenset(
 """Lengths that are an interval even where nothing but the word trigger stands before them."""
 
 
-def read_words(text: str) -> Iterator[Told]:
+def read_words(text: Words) -> Iterator[Told]:
     """The trigger by what the text says of now; nothing of what it says of the past, or of what might be."""
-    for sentence in held(text):
+    for sentence in held(sentences(text, *_OF_A_TRIGGER)):
         for ms in _intervals(sentence):
             yield Told("trigger", "processing_time")
             yield Told("trigger_interval_ms", ms)
@@ -90,9 +95,9 @@ def read_words(text: str) -> Iterator[Told]:
             yield Told("trigger", "unspecified")
 
 
-def read_keys(code: str) -> Iterator[Told]:
+def read_keys(code: Words) -> Iterator[Told]:
     """The trigger's interval as a key, an argument or a variable sets it: `trigger_interval: 10 s`."""
-    for sentence in of_now(code):
+    for sentence in of_now(sentences(code, *_OF_A_KEY)):
         for match in [*_KEYED.finditer(sentence), *_PROCESSING.finditer(sentence)]:
             ms = _ms(match["length"])
             if ms and (match.re is _KEYED or ms in _USUAL_MS):  # `processingTime: 2205 ms` may be how long one took
@@ -100,23 +105,33 @@ def read_keys(code: str) -> Iterator[Told]:
                 yield Told("trigger_interval_ms", ms)
 
 
-def of_now(text: str) -> Iterator[str]:
-    """The sentences that say what is so today; of `was this, now that` the part that speaks of now."""
-    for sentence in held(text):
-        now = _NOW_ALONE.search(sentence)
-        if now or not _PAST.search(sentence):
+def sentences(text: Words, *marks: str) -> Iterator[str]:
+    """The sentences; with marks, those in which one of them stands."""
+    joined = Words(_VALUE.sub(" value ", text)) if _BELOW.search(text) else text
+    if not marks:
+        return filter(None, _SENTENCE.findall(joined))
+    near = (sentence for line in joined.lines_with(*marks) for sentence in _SENTENCE.findall(line))
+    return (sentence for sentence in near if any(map(lowered(sentence).__contains__, marks)))
+
+
+def of_now(sentences: Iterable[str]) -> Iterator[str]:
+    """Those that say what is so today; of `was this, now that` the part that speaks of now."""
+    for sentence in held(sentences):
+        words = lowered(sentence)
+        now = _NOW_ALONE.search(words)
+        if now or not _PAST.search(words):
             yield sentence[now.end() :] if now else sentence
 
 
-def held(text: str, instead: str = "") -> Iterator[str]:
-    """The sentences that suppose nothing, and `instead` for each of the others; `why` takes for granted what it asks
-    about.
-    """
-    for match in _SENTENCE.finditer(_VALUE.sub(" value ", text)):
-        sentence = match[0]
-        supposed = _SUPPOSED.search(sentence.rstrip("?") if _WHY.match(sentence) else sentence)
-        if sentence := instead if supposed else sentence:
-            yield sentence
+def held(sentences: Iterable[str]) -> Iterator[str]:
+    """Those that suppose nothing."""
+    return (sentence for sentence in sentences if not supposes(sentence))
+
+
+def supposes(sentence: str) -> bool:
+    """Whether it supposes something; `why` takes for granted what it asks about."""
+    words = lowered(sentence)
+    return _SUPPOSED.search(words.rstrip("?") if _WHY.match(words) else words) is not None
 
 
 def is_past(text: str, start: int, end: int) -> bool:
@@ -133,7 +148,7 @@ def _intervals(sentence: str) -> Iterator[int]:
         ms = _ms(now["length"] or now["then"])
         yield from [ms] if ms else []
         return
-    if _PAST.search(sentence):
+    if _PAST.search(lowered(sentence)):
         return
     for pattern in (_NAMED, _INTERVAL, _UNQUOTED, _EVERY, _AHEAD):
         for match in pattern.finditer(sentence):
