@@ -71,6 +71,11 @@ class Window:
         middle: np.ndarray = (duration >= low) & (duration <= high)
         return middle
 
+    @cached_property
+    def opened(self) -> bool:
+        """Whether something shows the jobs of these batches."""
+        return "jobs" in self.batches or len(self.stages) > 0
+
     @property
     def span(self) -> tuple[datetime | None, datetime | None]:
         """When the first and the last batch started; None where that is not known."""

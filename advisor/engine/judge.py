@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from advisor.catalogue import Catalogue, Rule
 from advisor.contract import LEVELS, Advice, Evidence, Finding, Level, Measured, Passed, Silenced, Skipped
+from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_tell
 from advisor.engine.findings import Judgement
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
@@ -32,7 +33,8 @@ def judge(
     """What every rule says of this window. `levels` replaces a rule's own levels, by rule id."""
     quiet_by_wish = {silence.rule: silence for silence in silenced}
     asked = [rule for rule in catalogue.rules.values() if rule.id not in quiet_by_wish]
-    verdicts = [_guarded(rule, window, (levels or {}).get(rule.id)) for rule in asked]
+    already = _decided(window, catalogue)
+    verdicts = [already.get(rule.id) or _guarded(rule, window, (levels or {}).get(rule.id)) for rule in asked]
     findings = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
     return Judgement(
         findings=tuple(ranked(folded(findings, catalogue))),
@@ -41,6 +43,14 @@ def judge(
         passed=tuple(verdict for verdict in verdicts if isinstance(verdict, Passed)),
         not_applicable=tuple(_shared(Skipped(v.rule, v.reason)) for v in verdicts if isinstance(v, NotApplicable)),
     )
+
+
+def _decided(window: Window, catalogue: Catalogue) -> Mapping[str, Said]:
+    """What is said of every run like this one; nothing where a fault in a rule prevents it: then each is asked."""
+    try:
+        return decided(window, catalogue, lambda rule: _guarded(rule, window, None))
+    except Exception:
+        return {}
 
 
 @lru_cache(maxsize=4096)
@@ -64,9 +74,7 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
 
     A structural rule is judged by cold batches where there are no others; its steps then promise no milliseconds.
     """
-    judged = window
-    if rule.structural and window.cold is not None and len(window.cold):
-        window = window.cold
+    judged, window = window, judged_window(rule, window)
     already = [ask(line, window) for line in rule.unless]
     if any(answer.holds for answer in already):
         return None

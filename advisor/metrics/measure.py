@@ -7,7 +7,18 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from advisor.metrics.numbers import known, sorted_quantiles
-from advisor.metrics.registry import AnyMetric, BatchMetric, Batchwise, Bounds, Estimate, Missing, Quantiles, Windowed
+from advisor.metrics.registry import (
+    NO_BATCHES,
+    NOT_SEEN,
+    AnyMetric,
+    BatchMetric,
+    Batchwise,
+    Bounds,
+    Estimate,
+    Missing,
+    Quantiles,
+    Windowed,
+)
 from advisor.numbers import sorted_quantile
 from advisor.window import Window
 
@@ -43,7 +54,14 @@ def measure(window: Window, metric: AnyMetric, stat: str | None = None) -> Estim
 
 def computed(window: Window, metric: AnyMetric) -> Batchwise | Windowed:
     """The metric over this window."""
-    return Missing("there are no steady batches") if metric.per == "batch" and not len(window) else metric(window)
+    return untold(window, metric) or metric(window)
+
+
+def untold(window: Window, metric: AnyMetric) -> Missing | None:
+    """Why the metric has no value whatever it computes: there is no batch, or nothing shows jobs; None where it may."""
+    if metric.per == "batch" and not window.batches.length:
+        return NO_BATCHES
+    return NOT_SEEN if metric.inside and not window.opened else None
 
 
 def quantiles(values: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:

@@ -158,7 +158,9 @@ def share_of(part: BatchMetric, name: str, meaning: str, whole: BatchMetric = tr
     def compute(window: Window) -> Batchwise:
         return _ratio(part(window), whole(window))
 
-    return Metric(name, "share", part.basis, meaning, compute, phases=part.phases, part=part, whole=whole)
+    return Metric(
+        name, "share", part.basis, meaning, compute, phases=part.phases, part=part, whole=whole, inside=part.inside
+    )
 
 
 def _ratio(part: Batchwise, whole: Batchwise) -> Batchwise:
