@@ -30,11 +30,10 @@ class Catalogue:
     @cached_property
     def facts(self) -> tuple[str, ...]:
         """The facts that the rules ask, those by which a version is known, and what else a fact can be, too."""
-        lines = [line for rule in self.rules.values() for line in (*rule.unless, *rule.requires)]
-        names = {line.fact for line in lines if line.fact} | {
-            rule.seen.fact for rule in self.rules.values() if rule.seen
-        }
-        names |= {"platform", "spark_version"}  # what lines may be limited to
+        names = {"platform", "spark_version"}  # to these lines may be limited
+        for rule in self.rules.values():
+            names.update(line.fact for line in (*rule.unless, *rule.requires) if line.fact)
+            names.update((rule.seen.fact,) if rule.seen else ())
         return tuple(sorted(f"{name}{kin}" for name in names for kin in ("", "_at_least", "_below", "_one_of")))
 
     @cached_property

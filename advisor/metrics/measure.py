@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -62,6 +63,21 @@ def untold(window: Window, metric: AnyMetric) -> Missing | None:
     if metric.per == "batch" and not window.batches.length:
         return NO_BATCHES
     return NOT_SEEN if metric.inside and not window.opened else None
+
+
+def typical(window: Window, metrics: Iterable[AnyMetric]) -> dict[str, Estimate]:
+    """What `measure` says of those metrics whose values are known of each batch, by name: all summed at once."""
+    told = [metric for metric in metrics if isinstance(computed(window, metric), np.ndarray)]
+    if not told:
+        return {}
+    ones = np.ones(len(window))
+    parts = [_of_batches(window, metric.part or metric) for metric in told]
+    wholes = [_of_batches(window, metric.whole) if metric.part else ones for metric in told]
+    both = np.array([parts, wholes], dtype=np.float64).compress(window.middle, axis=2).sum(axis=2)
+    sums = zip(told, *both.tolist(), strict=True)
+    return {
+        metric.name: Estimate.exactly(part / whole) for metric, part, whole in sums if whole > 0 and math.isfinite(part)
+    }
 
 
 def quantiles(values: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:

@@ -99,11 +99,14 @@ class Metric(Generic[T]):
 
     def __call__(self, window: Window) -> T:
         """Its values over the window; Missing where a fault in the advisor prevents them, which costs no others."""
-        try:
-            return _once(self.compute, window)
-        except Exception as error:
-            window.memo[self.compute] = missing = Missing(f"{self.name} could not be computed ({fault(error)})")
-            return missing  # type: ignore[return-value]
+        found = window.memo.get(self.compute)
+        if found is None:
+            try:
+                found = self.compute(window)
+            except Exception as error:
+                found = Missing(f"{self.name} could not be computed ({fault(error)})")
+            window.memo[self.compute] = found
+        return found  # type: ignore[return-value]
 
     @property
     def promises_ms(self) -> bool:
@@ -121,16 +124,12 @@ def remembered(compute: Callable[[Window], T]) -> Callable[[Window], T]:
 
     @functools.wraps(compute)
     def once(window: Window) -> T:
-        return _once(compute, window)
+        found = window.memo.get(compute, window)  # the window itself stands for nothing yet
+        if found is window:
+            window.memo[compute] = found = compute(window)
+        return found  # type: ignore[return-value]
 
     return once
-
-
-def _once(compute: Callable[[Window], T], window: Window) -> T:
-    found = window.memo.get(compute, window)  # the window itself stands for nothing yet
-    if found is window:
-        window.memo[compute] = found = compute(window)
-    return found  # type: ignore[return-value]
 
 
 def batch_metric(
