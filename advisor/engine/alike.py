@@ -31,8 +31,8 @@ def decided(window: Window, catalogue: Catalogue, judge_rule: Callable[[Rule], o
     if found is None:
         if len(known) >= MOST_KINDS:
             known.clear()
-        said = [judge_rule(rule) for rule in catalogue.rules.values() if _needs_no_number(rule, window)]
-        found = known[kind] = {one.rule: one for one in said if isinstance(one, Said)}
+        rules = [rule for rule in catalogue.rules.values() if _needs_no_number(rule, window)]
+        found = known[kind] = {rule.id: said for rule in rules if isinstance(said := judge_rule(rule), Said)}
     return found
 
 
