@@ -149,7 +149,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
 
 def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
     """Which of the batches that ran are judged: of whole events where there are enough, else all that tell phases."""
-    whole: np.ndarray = ran & np.array([text is None for text in events["partial"]], dtype=bool)
+    whole: np.ndarray = ran & events["whole"]
     if whole.sum() >= FEWEST_WHOLE:
         return whole
     divided: np.ndarray = ran & ~events["undivided"]

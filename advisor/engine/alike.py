@@ -51,8 +51,9 @@ def _kind(window: Window, catalogue: Catalogue) -> bytes:
 def _needs_no_number(rule: Rule, window: Window) -> bool:
     """Whether facts exclude the rule, or none of the metrics that it asks has a value."""
     window = judged_window(rule, window)
-    lines = [line.metric for line in (*rule.unless, *rule.requires) if line.metric is not None]
-    asked = [*lines, *([rule.measure.metric] if rule.measure else [])]
+    asked = [line.metric for line in (*rule.unless, *rule.requires) if line.metric is not None]
+    if rule.measure is not None and len(window) >= rule.batches:
+        asked.append(rule.measure.metric)
     return _excluded(rule, window) or all(untold(window, METRICS[name]) for name in asked)
 
 
