@@ -71,6 +71,11 @@ class Window:
         middle: np.ndarray = (duration >= low) & (duration <= high)
         return middle
 
+    @cached_property
+    def opened(self) -> bool:
+        """Whether something shows the jobs of these batches."""
+        return "jobs" in self.batches or len(self.stages) > 0
+
     @property
     def span(self) -> tuple[datetime | None, datetime | None]:
         """When the first and the last batch started; None where that is not known."""
@@ -144,7 +149,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
 
 def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
     """Which of the batches that ran are judged: of whole events where there are enough, else all that tell phases."""
-    whole: np.ndarray = ran & np.array([text is None for text in events["partial"]], dtype=bool)
+    whole: np.ndarray = ran & events["whole"]
     if whole.sum() >= FEWEST_WHOLE:
         return whole
     divided: np.ndarray = ran & ~events["undivided"]

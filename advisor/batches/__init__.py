@@ -1,6 +1,6 @@
 """The tables that all else is computed from: columns, units, building, de-duplication."""
 
-from advisor.batches.arrays import Columns, in_part, instant, lacking, rows_of, whole_seconds
+from advisor.batches.arrays import ALWAYS, Columns, in_part, instant, lacking, rows_of, whole_seconds
 from advisor.batches.build import Place, build, instants
 from advisor.batches.chunks import FRESH_EVENTS, Chunks
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
@@ -11,6 +11,7 @@ from advisor.batches.runs import NO_STAGES, Batches, RunBatches, members_of
 from advisor.column import TIME, Column
 
 __all__ = [
+    "ALWAYS",
     "COLUMNS",
     "CUSTOM",
     "FRESH_EVENTS",

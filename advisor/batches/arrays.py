@@ -22,6 +22,10 @@ _LARGEST = 1e18
 _PHASES = frozenset(column.name for column in PHASES)
 _LIMITED = ("timestamp", "input_rows", *(column.name for column in PHASES))
 _FEWEST_CUT = 5
+ALWAYS = ("trigger_execution_ms", "query_planning_ms", "wal_commit_ms", "add_batch_ms")
+"""Phases of every batch in every version: an event that lacks one was shortened, and lacks others for that reason."""
+ASKING = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms")
+"""Phases of which every batch has one, but for the first after a restart, whose offsets are in the log."""
 _CHANGED = ("rows_updated", "rows_removed")
 _UNLIMITED = frozenset({"batch_id", "watermark", "event_time_max", "event_time_min", "event_time_avg", "offset"})
 
@@ -92,10 +96,11 @@ def whole_seconds(starts: np.ndarray) -> bool:
 
 
 def rows_of(table: pa.Table) -> Columns:
-    """The plain columns of the table of batches, `other_phases_ms` (their sum), `odd` and `undivided`.
+    """The plain columns of the table of batches, and what follows from each row.
 
-    `odd`: an instant, a phase or a number of rows that cannot be right; it is NaN in its own column. `undivided`: a
-    batch of which nothing but the length is known, no phase.
+    `other_phases_ms`: their sum. `odd`: an instant, a phase or a number of rows that cannot be right; it is NaN in its own column. `undivided`: a
+    batch of which nothing but the length is known, no phase. `shortened`: somebody left durations out, or phases are
+    missing which every version reports. `whole`: the record is not partial.
     """
 
     def make(name: str) -> np.ndarray:
@@ -106,9 +111,22 @@ def rows_of(table: pa.Table) -> Columns:
             return odd
         if name == "undivided":
             return undivided(table)
+        if name == "shortened":
+            return _shortened(rows)
+        if name == "whole":
+            return np.asarray(pc.is_null(table["partial"]))
         return _values(name, table[name])
 
-    return Columns(len(table), make)
+    rows = Columns(len(table), make)
+    return rows
+
+
+def _shortened(batches: Columns) -> np.ndarray:
+    missing = np.any([np.isnan(batches[name]) for name in ALWAYS], axis=0)
+    unasked = np.all([np.isnan(batches[name]) for name in ASKING], axis=0)
+    elided = np.array(["durationMs" in (text or "") for text in batches["partial"]], dtype=bool)
+    found: np.ndarray = missing | unasked | elided
+    return found
 
 
 def undivided(table: pa.Table | pa.RecordBatch) -> np.ndarray:

@@ -92,8 +92,14 @@ class RunBatches(Mapping[str, Batches]):
         self._starts = np.append(0, self._ends[:-1])
         self._number = {run: number for number, run in enumerate(runs.values.to_pylist())}
         self._block = 0, Batches.of(table.slice(0, 0))
+        self._last: tuple[str | None, Batches] = None, self._block[1]
 
     def __getitem__(self, run_id: str) -> Batches:
+        if self._last[0] != run_id:  # a run is asked for several times while it is judged
+            self._last = run_id, self._made(run_id)
+        return self._last[1]
+
+    def _made(self, run_id: str) -> Batches:
         number = self._number[run_id]
         start, end = int(self._starts[number]), int(self._ends[number])
         first, block = self._block_with(start, end)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from typing import Any
 from zipfile import ZipFile
 
 from advisor.catalogue.check import check
@@ -20,10 +21,25 @@ from advisor.errors import CatalogueError
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The rules by id, and every step by id (shared ones and those of a rule)."""
+    """The rules by id, and every step by id (shared ones and those of a rule). `memo`: what the engine remembers."""
 
     rules: dict[str, Rule]
     steps: dict[str, Step]
+    memo: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def facts(self) -> tuple[str, ...]:
+        """The facts that the rules ask, those by which a version is known, and what else a fact can be, too."""
+        names = {"platform", "spark_version"}  # to these lines may be limited
+        for rule in self.rules.values():
+            names.update(line.fact for line in (*rule.unless, *rule.requires) if line.fact)
+            names.update((rule.seen.fact,) if rule.seen else ())
+        return tuple(sorted(f"{name}{kin}" for name in names for kin in ("", "_at_least", "_below", "_one_of")))
+
+    @cached_property
+    def most_batches(self) -> int:
+        """The most batches that a rule needs."""
+        return max((rule.batches for rule in self.rules.values()), default=0)
 
 
 def rules_directory() -> Path:

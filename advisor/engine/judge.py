@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from typing import Any
 
 from msgspec.structs import replace
 
 from advisor.catalogue import Catalogue, Rule
 from advisor.contract import LEVELS, Advice, Evidence, Finding, Level, Measured, Passed, Silenced, Skipped
+from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_tell
 from advisor.engine.findings import Judgement
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
-from advisor.engine.quiet import NotApplicable, why_quiet
+from advisor.engine.quiet import NotApplicable, shared, why_quiet
 from advisor.engine.sentences import finding_says
 from advisor.engine.steps import advice
 from advisor.errors import fault
@@ -31,22 +32,27 @@ def judge(
 ) -> Judgement:
     """What every rule says of this window. `levels` replaces a rule's own levels, by rule id."""
     quiet_by_wish = {silence.rule: silence for silence in silenced}
-    asked = [rule for rule in catalogue.rules.values() if rule.id not in quiet_by_wish]
-    verdicts = [_guarded(rule, window, (levels or {}).get(rule.id)) for rule in asked]
-    findings = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
+    already, own_levels = _decided(window, catalogue), levels or {}
+    told: dict[type, list[Any]] = {kind: [] for kind in (Finding, Skipped, Passed, NotApplicable)}
+    for rule in catalogue.rules.values():
+        if rule.id not in quiet_by_wish:
+            verdict = already.get(rule.id) or _guarded(rule, window, own_levels.get(rule.id))
+            told[type(verdict)].append(verdict)
     return Judgement(
-        findings=tuple(ranked(folded(findings, catalogue))),
-        skipped=tuple(_shared(verdict) for verdict in verdicts if isinstance(verdict, Skipped)),
+        findings=tuple(ranked(folded(told[Finding], catalogue))),
+        skipped=tuple(told[Skipped]),
         suppressed=tuple(quiet_by_wish.values()),
-        passed=tuple(verdict for verdict in verdicts if isinstance(verdict, Passed)),
-        not_applicable=tuple(_shared(Skipped(v.rule, v.reason)) for v in verdicts if isinstance(v, NotApplicable)),
+        passed=tuple(told[Passed]),
+        not_applicable=tuple(verdict.told for verdict in told[NotApplicable]),
     )
 
 
-@lru_cache(maxsize=4096)
-def _shared(skipped: Skipped) -> Skipped:
-    """The same, one object for all runs of which it is said."""
-    return skipped
+def _decided(window: Window, catalogue: Catalogue) -> Mapping[str, Said]:
+    """What is said of every run like this one; nothing where a fault in a rule prevents it: then each is asked."""
+    try:
+        return decided(window, catalogue, lambda rule: _guarded(rule, window, None))
+    except Exception:
+        return {}
 
 
 def _guarded(
@@ -54,7 +60,8 @@ def _guarded(
 ) -> Finding | Skipped | Passed | NotApplicable:
     """The rule's answer; a fault in it costs this rule, never the report."""
     try:
-        return judge_rule(rule, window, levels) or why_quiet(rule, window, levels or rule.levels)
+        verdict = judge_rule(rule, window, levels) or why_quiet(rule, window, levels or rule.levels)
+        return shared(verdict) if isinstance(verdict, Skipped) else verdict
     except Exception as error:
         return Skipped(rule.id, f"a fault in the advisor: {fault(error)}")
 
@@ -64,9 +71,7 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
 
     A structural rule is judged by cold batches where there are no others; its steps then promise no milliseconds.
     """
-    judged = window
-    if rule.structural and window.cold is not None and len(window.cold):
-        window = window.cold
+    judged, window = window, judged_window(rule, window)
     already = [ask(line, window) for line in rule.unless]
     if any(answer.holds for answer in already):
         return None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from advisor.catalogue import Condition, Rule
-from advisor.contract import Level, Passed
+from advisor.contract import Level, Passed, Skipped
 from advisor.engine.conditions import VERSIONS, ask, ask_all, known_bounds
 from advisor.metrics import METRICS, Estimate, measure
 from advisor.metrics.labels import label
@@ -16,10 +17,19 @@ from advisor.window import Window
 
 
 class NotApplicable(NamedTuple):
-    """A rule that a fact of the query excludes, and which."""
+    """That a fact of the query excludes a rule, and which."""
 
-    rule: str
-    reason: str
+    told: Skipped
+
+
+@lru_cache(maxsize=4096)
+def shared(skipped: Skipped) -> Skipped:
+    """The same, one object for all runs of which it is said."""
+    return skipped
+
+
+def _not_applicable(rule: Rule, reason: str) -> NotApplicable:
+    return NotApplicable(shared(Skipped(rule.id, reason)))
 
 
 def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed | NotApplicable:
@@ -32,7 +42,7 @@ def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Pass
     failing = [line for line in rule.requires if _fails(line, window)]
     facts = [line for line in failing if line.fact is not None]
     if facts:
-        return NotApplicable(rule.id, "; ".join(ask_all(facts, window).because))
+        return _not_applicable(rule, "; ".join(ask_all(facts, window).because))
     if failing:
         line = failing[0]
         return _passed(rule, window, line.subject, line.stat, line.operand, line.operator == "below")
@@ -53,7 +63,7 @@ def _excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplic
     if value is None and line.subject in VERSIONS:
         value = known_bounds(window, line.subject)
     said = str(value).lower() if isinstance(value, bool) else value
-    return NotApplicable(rule.id, f"{line.subject} is {said}")
+    return _not_applicable(rule, f"{line.subject} is {said}")
 
 
 def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: object, below: bool = False) -> Passed:

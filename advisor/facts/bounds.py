@@ -24,10 +24,6 @@ _FIRST_METRICS: Final = {
 """State metrics and the first version of open-source Spark that reports them."""
 _FIRST_OPERATORS: Final = {"transformWithState": "4.0", "dedupeWithinWatermark": "3.5"}
 """How the names of state operators begin, and the first version of open-source Spark that has them."""
-ALWAYS: Final = ("trigger_execution_ms", "query_planning_ms", "wal_commit_ms", "add_batch_ms")
-"""Phases of every batch in every version: an event that lacks one was shortened, and lacks others for that reason."""
-_ASKING: Final = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms")
-"""Phases of which every batch has one, but for the first after a restart, whose offsets are in the log."""
 COMMIT_OFFSETS_ON_DATABRICKS: Final = ("3.3", "11.0")
 """The first Spark, and Databricks Runtime, that times commitOffsets on Databricks."""
 
@@ -41,10 +37,11 @@ def version_bounds(shown: Columns, operators: Columns, keys: Iterable[str]) -> d
     missing bounds from above everywhere.
     """
     executed = shown.where(~shown["idle"])
-    whole = ~shortened(executed)
+    whole = ~executed["shortened"]
     least = _newest([*_present(shown, operators, set(keys))])
     headed = whole & _headed(executed)
-    full = bool((headed if len(executed) else _unabridged(shown)).any())
+    # few phases of an idle event do not show whether somebody shortened it
+    full = bool((headed if len(executed) else shown["whole"]).any())
     below = _oldest([*_older(shown), *_missing(executed, operators, whole, full)])
     if least and below and version_at_least(least, below):
         least = None
@@ -96,21 +93,6 @@ def _without_times(operators: Columns) -> bool:
     if np.isnan(operators["rows_total"]).all():
         return False
     return not any(operators["name"]) and bool(np.isnan(operators["commit_ms"]).all())
-
-
-def shortened(batches: Columns) -> np.ndarray:
-    """Which batches have durations that somebody shortened, or that miss phases which every version reports."""
-    missing = np.any([np.isnan(batches[name]) for name in ALWAYS], axis=0)
-    unasked = np.all([np.isnan(batches[name]) for name in _ASKING], axis=0)
-    elided = np.array(["durationMs" in (text or "") for text in batches["partial"]], dtype=bool)
-    found: np.ndarray = missing | unasked | elided
-    return found
-
-
-def _unabridged(idle: Columns) -> np.ndarray:
-    """Which idle events lack nothing: their few phases do not show whether somebody shortened them."""
-    found: np.ndarray = np.array([text is None for text in idle["partial"]], dtype=bool)
-    return found
 
 
 def _lacks(executed: Columns, whole: np.ndarray, column: str) -> bool:

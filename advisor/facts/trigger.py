@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -136,13 +136,21 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
         return _every(interval)
     if _at_once(durations, pauses):
         return {"trigger": Known("unspecified", "inferred")}
-    by_rate = _interval_by_rate(executed)
+    return _by_rates(executed, _paced(executed))
+
+
+def _by_rates(executed: Columns, paced: _Paced) -> dict[str, Known]:
+    """What the rates of a few batches show, where their starts alone say nothing."""
+    if not np.isfinite(paced.steps).any():
+        return {}
+    by_rate = _interval_by_rate(paced)
     if by_rate is not None:
         return _every(by_rate)
-    likely = _interval_by_wait(executed) or _interval_by_steps(executed)
+    steps = _steps(executed, paced)
+    likely = _interval_by_wait(paced) or _interval_by_steps(steps, paced)
     if likely is not None and likely < (interval_below(executed) or likely + 1):
         return _every(likely, "inferred")
-    return {"trigger": Known("unspecified", "inferred")} if _at_once_by_rate(executed) else {}
+    return {"trigger": Known("unspecified", "inferred")} if _at_once_by_rate(executed, steps) else {}
 
 
 def interval_below(executed: Columns) -> int | None:
@@ -151,7 +159,7 @@ def interval_below(executed: Columns) -> int | None:
     With an interval each batch but the first starts a whole one after the other, or later. One batch alone that began
     off the grid soon after the trigger before is next to impossible with one many times as long.
     """
-    found = [*_by_batches(executed), *_by_one_start(executed)]
+    found = [*_by_batches(executed), *_by_one_start(_paced(executed))]
     return min(found) if found else None
 
 
@@ -165,22 +173,21 @@ def _by_batches(executed: Columns) -> list[int]:
     return [int((took + cut) / waits) + LATE_MS] if waits >= 1 and took > 0 else []
 
 
-def _by_one_start(executed: Columns) -> list[int]:
-    steps, starts, _ = _since_the_trigger_before(executed)
+def _by_one_start(paced: _Paced) -> list[int]:
+    steps, starts, _ = _since_the_trigger_before(paced)
     off = starts % _GRID_MS >= LATE_MS
     if not off.any() or whole_seconds(starts):
         return []
     return [max(2 * _GRID_MS, int(_SOONER * steps[off].min()))]
 
 
-def _interval_by_steps(executed: Columns) -> int | None:
+def _interval_by_steps(steps: npt.NDArray[np.float64], paced: _Paced) -> int | None:
     """The usual interval that the rates of all batches tell as the time since the trigger before, though each waited.
 
     Without an interval a batch begins as soon as the one before ends, or as its rows come.
     """
-    steps, _ = _steps(executed)
     told = np.isfinite(steps)
-    longer = np.fmax(executed["trigger_execution_ms"], _before(executed))
+    longer = np.fmax(paced.took, paced.before)
     waited = told & ~(longer > _BUSY * steps)
     if not told.any() or not waited[told].all():
         return None
@@ -189,9 +196,9 @@ def _interval_by_steps(executed: Columns) -> int | None:
     return next(iter(usual), None)
 
 
-def _at_once_by_rate(executed: Columns) -> bool:
+def _at_once_by_rate(executed: Columns, steps: npt.NDArray[np.float64]) -> bool:
     """Whether the rates of some long batches in a row tell that each began as the one before ended."""
-    steps, durations = _steps(executed)
+    durations = executed["trigger_execution_ms"]
     if any(_near(steps[np.isfinite(steps)], each) for each in _USUAL_MS):
         return False  # an interval that the batches fill, it may be
     follows = np.diff(executed["batch_id"]) == 1
@@ -202,18 +209,34 @@ def _at_once_by_rate(executed: Columns) -> bool:
     return bool(known.sum() >= _FEWEST_AT_ONCE and near.all() and before[known].min() >= _LONG_MS)
 
 
-def _steps(executed: Columns) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Of each batch: ms since the trigger before by its rate, NaN where it tells none; how long it took.
+def _steps(executed: Columns, paced: _Paced) -> npt.NDArray[np.float64]:
+    """Of each batch ms since the trigger before by its rate, NaN where it tells none.
 
     Where a rate of one decimal fits a usual interval, the step is that interval.
     """
     rate, rows = executed["input_rows_per_second"], executed["input_rows"]
-    steps = np.where(rows > 0, _by_rate(executed), np.nan)
+    longest_first = np.array(_USUAL_MS[::-1], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = (np.abs(rate * 10 - np.round(rate * 10)) < 1e-6) & (rate >= _LEAST_ROUNDED)
-        for usual in _USUAL_MS:
-            steps = np.where(rounded & (np.abs(rows / usual * 1000 - rate) <= _HALF_DIGIT), usual, steps)
-    return steps, executed["trigger_execution_ms"]
+        fits = rounded & (np.abs(rows / longest_first[:, np.newaxis] * 1000 - rate) <= _HALF_DIGIT)
+    usual = longest_first[fits.argmax(axis=0)]
+    return np.where(fits.any(axis=0), usual, np.where(rows > 0, paced.steps, np.nan))
+
+
+class _Paced(NamedTuple):
+    """Of each batch how long it took, when it started, ms since the trigger before as its rate tells them, and how long
+    the batch before took; NaN where that is not known.
+    """
+
+    took: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.float64]
+    steps: npt.NDArray[np.float64]
+    before: npt.NDArray[np.float64]
+
+
+def _paced(executed: Columns) -> _Paced:
+    took, starts = executed["trigger_execution_ms"], executed["timestamp"]
+    return _Paced(took, starts, _by_rate(executed), _before(executed))
 
 
 def _by_rate(executed: Columns) -> npt.NDArray[np.float64]:
@@ -237,7 +260,7 @@ def _every(interval: int, origin: str = "progress") -> dict[str, Known]:
     return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
 
 
-def _interval_by_rate(executed: Columns) -> int | None:
+def _interval_by_rate(paced: _Paced) -> int | None:
     """The interval that a few batches show, one even, by their rates and starts together.
 
     inputRowsPerSecond is rows over the time since the trigger before. Where that time is a usual interval and every
@@ -245,14 +268,14 @@ def _interval_by_rate(executed: Columns) -> int | None:
     out, as a start lies near one of their multiples by chance. Where each batch began as the one before ended, that
     time is but the length of a batch.
     """
-    steps, starts, _ = _since_the_trigger_before(executed)
-    if _each_followed_at_once(executed):
+    steps, starts, _ = _since_the_trigger_before(paced)
+    if _each_followed_at_once(paced):
         return None
     usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(steps, each)]
     return next((each for each in usual if len(starts) and (starts % each < LATE_MS).all()), None)
 
 
-def _interval_by_wait(executed: Columns) -> int | None:
+def _interval_by_wait(paced: _Paced) -> int | None:
     """The least interval that explains why a few batches, one even, waited and then began at its multiple.
 
     The trigger before may have been late, a run's first one say, so that the time since then is shorter than the
@@ -262,7 +285,7 @@ def _interval_by_wait(executed: Columns) -> int | None:
     batch that outlasts its interval. Where several intervals fit, as at a full minute, the wait must have been most of
     the least. Starts cut to seconds say nothing.
     """
-    steps, starts, durations = _since_the_trigger_before(executed)
+    steps, starts, durations = _since_the_trigger_before(paced)
     followed = durations == steps
     began, ended = starts[followed] - steps[followed], starts[followed]
     steps, starts, durations = steps[~followed], starts[~followed], durations[~followed]
@@ -274,20 +297,20 @@ def _interval_by_wait(executed: Columns) -> int | None:
     return fitting[0] if told else None
 
 
-def _since_the_trigger_before(executed: Columns) -> tuple[npt.NDArray[np.float64], Millis, npt.NDArray[np.float64]]:
+def _since_the_trigger_before(paced: _Paced) -> tuple[npt.NDArray[np.float64], Millis, npt.NDArray[np.float64]]:
     """Of each batch that tells its rate: ms since the trigger before, its start, and how long it took.
 
     That is all the time since the trigger before where the batch came right after the one before.
     """
-    steps = _by_rate(executed)
-    told = np.isfinite(steps) & ~np.isnan(executed["timestamp"])
-    took = np.where(steps - _before(executed) < _PAUSE_MS, steps, executed["trigger_execution_ms"])
-    return steps[told], executed["timestamp"][told].astype(np.int64), took[told]
+    steps = paced.steps
+    told = np.isfinite(steps) & ~np.isnan(paced.starts)
+    took = np.where(steps - paced.before < _PAUSE_MS, steps, paced.took)
+    return steps[told], paced.starts[told].astype(np.int64), took[told]
 
 
-def _each_followed_at_once(executed: Columns) -> bool:
+def _each_followed_at_once(paced: _Paced) -> bool:
     """Whether each batch that tells its rate, and whose forerunner is there, began as that one ended."""
-    steps, before = _by_rate(executed), _before(executed)
+    steps, before = paced.steps, paced.before
     told = np.isfinite(steps) & np.isfinite(before)
     near = np.abs(steps - before) <= AT_ONCE_MS + _STEP_SHARE * steps
     return bool(told.any() and near[told].all())

@@ -136,7 +136,7 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     return at_most if np.array_equal(at_least, at_most, equal_nan=True) else Bounds(at_least, at_most)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def kafka_polled_ms(window: Window) -> Batchwise:
     """What Kafka's consumers polled, by their own lines, as wall time: their share of the reading tasks' time."""
     polled, read = of_jobs(window, "kafka_poll_ms"), of_jobs(window, "source_read_ms")

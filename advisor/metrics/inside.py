@@ -6,6 +6,7 @@ import numpy as np
 
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import (
+    NOT_SEEN,
     BatchMetric,
     Batchwise,
     Bounds,
@@ -18,9 +19,6 @@ from advisor.metrics.registry import (
 )
 from advisor.window import Window
 
-NOT_SEEN = Missing(
-    "nothing shows the jobs of these batches (--stages reads them from event logs and from logs at INFO)"
-)
 BY_SECONDS = Missing("the log's clock has seconds only")
 NOT_TOLD = Missing("what was read of the jobs of these batches does not tell it")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
@@ -45,11 +43,13 @@ def of_jobs(window: Window, name: str) -> np.ndarray | Missing:
 
 def _wall(name: str, column: str, meaning: str) -> BatchMetric:
     """One part of addBatch."""
-    return Metric(name, "ms", "wall", meaning, lambda window: of_jobs(window, column), phases=("add_batch_ms",))
+    return Metric(
+        name, "ms", "wall", meaning, lambda window: of_jobs(window, column), phases=("add_batch_ms",), inside=True
+    )
 
 
 def _counted(name: str, column: str, meaning: str) -> BatchMetric:
-    return Metric(name, "count", "count", meaning, lambda window: of_jobs(window, column))
+    return Metric(name, "count", "count", meaning, lambda window: of_jobs(window, column), inside=True)
 
 
 python_wall_ms = _wall("python_wall_ms", "python_ms", "Python workers, as wall time inside addBatch")
@@ -59,14 +59,14 @@ jobs_per_batch = _counted("jobs_per_batch", "jobs", "Spark jobs of the batch")
 files_per_batch = _counted("files_per_batch", "files_written", "files that the sink wrote, as it says")
 
 
-@batch_metric("ms")
+@batch_metric("ms", inside=True)
 def python_per_row_ms(window: Window) -> Batchwise:
     """Python workers, as wall time, over the rows that the batch read."""
     told, rows = of_jobs(window, "python_ms"), window.batches["input_rows"]
     return told if isinstance(told, Missing) else told / np.where(rows > 0, rows, np.nan)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def slots_wait_ms(window: Window) -> Batchwise:
     """Waiting for task slots that other queries' tasks held, inside addBatch."""
     told, before = of_jobs(window, "slots_wait_ms"), of_jobs(window, "driver_before_ms")
@@ -79,7 +79,7 @@ def slots_wait_ms(window: Window) -> Batchwise:
     return np.where(untold, np.nan, told) if seldom else BY_SECONDS
 
 
-@batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"))
+@batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True)
 def code_generated_ms(window: Window) -> Batchwise:
     """Generating and compiling code in the batch, on the driver and in tasks; at most addBatch and queryPlanning."""
     told = of_jobs(window, "code_generated_ms")
@@ -89,7 +89,7 @@ def code_generated_ms(window: Window) -> Batchwise:
     return np.where(np.isnan(told), np.nan, most)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def sink_commit_ms(window: Window) -> Batchwise:
     """The sink's commit, as its lines tell it; else what the driver does after the last job, where no own code runs.
 
@@ -108,7 +108,7 @@ def sink_commit_ms(window: Window) -> Batchwise:
     return driver if isinstance(driver, Missing) else Bounds(np.zeros(len(window)), driver)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def driver_gaps_ms(window: Window) -> Batchwise:
     """What the driver does in addBatch outside of jobs: the query's own code in foreachBatch, mostly."""
     parts = [of_jobs(window, name) for name in DRIVER]
@@ -117,7 +117,7 @@ def driver_gaps_ms(window: Window) -> Batchwise:
     return total
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", inside=True)
 def methods_too_long(window: Window) -> Windowed:
     """Generated methods that are too long for the just-in-time compiler, as the run's batches tell it, cold ones too.
 
@@ -129,14 +129,14 @@ def methods_too_long(window: Window) -> Windowed:
     return Estimate.exactly(float(np.nansum(told)))
 
 
-@window_metric("share")
+@window_metric("share", inside=True)
 def code_refused_share(window: Window) -> Windowed:
     """Batches in which Spark made code that it could not use, of those whose jobs were seen."""
     refused = of_jobs(window, "code_refused")
     return refused if isinstance(refused, Missing) else Estimate.exactly(float(np.nanmean(refused > 0)))
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def code_refused_ms(window: Window) -> Batchwise:
     """The driver before the first job, planning included, where Spark makes code that it cannot use; else 0."""
     refused, before = of_jobs(window, "code_refused"), of_jobs(window, "driver_before_ms")
@@ -147,7 +147,7 @@ def code_refused_ms(window: Window) -> Batchwise:
     return np.where(refused > 0, before, 0.0)
 
 
-@batch_metric("bytes", "bytes")
+@batch_metric("bytes", "bytes", inside=True)
 def bytes_per_file(window: Window) -> Batchwise:
     """Bytes that the sink wrote over its files, as it says."""
     files, size = of_jobs(window, "files_written"), of_jobs(window, "bytes_written")

@@ -168,8 +168,8 @@ def _distribution(start: np.ndarray, width: np.ndarray, weight: np.ndarray) -> t
     width = np.maximum(width, NARROWEST_MS)
     ends, density = np.concatenate([start, start + width], axis=-1), weight / width
     order = ends.argsort(axis=-1)
-    ends = np.take_along_axis(ends, order, axis=-1)
-    density = np.take_along_axis(np.concatenate([density, -density], axis=-1), order, axis=-1).cumsum(axis=-1)
+    at = order if order.ndim == 1 else (np.arange(len(order))[:, np.newaxis], order)
+    ends, density = ends[at], np.concatenate([density, -density], axis=-1)[at].cumsum(axis=-1)
     share = np.zeros(ends.shape)
     between = np.maximum(density[..., :-1], 0.0) * (ends[..., 1:] - ends[..., :-1])
     between.cumsum(axis=-1, out=share[..., 1:])

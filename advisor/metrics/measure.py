@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from advisor.metrics.numbers import known, sorted_quantiles
-from advisor.metrics.registry import AnyMetric, BatchMetric, Batchwise, Bounds, Estimate, Missing, Quantiles, Windowed
+from advisor.metrics.numbers import known
+from advisor.metrics.registry import (
+    NO_BATCHES,
+    NOT_SEEN,
+    AnyMetric,
+    BatchMetric,
+    Batchwise,
+    Bounds,
+    Estimate,
+    Missing,
+    Quantiles,
+    Windowed,
+)
 from advisor.numbers import sorted_quantile
 from advisor.window import Window
 
@@ -19,7 +31,6 @@ _PLAIN: dict[str, Callable[[np.ndarray], float]] = {
     "max": lambda values: float(values.max()),
 }
 """Of numbers without NaN."""
-_ENDS = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 def measure(window: Window, metric: AnyMetric, stat: str | None = None) -> Estimate | Missing:
@@ -43,17 +54,29 @@ def measure(window: Window, metric: AnyMetric, stat: str | None = None) -> Estim
 
 def computed(window: Window, metric: AnyMetric) -> Batchwise | Windowed:
     """The metric over this window."""
-    return Missing("there are no steady batches") if metric.per == "batch" and not len(window) else metric(window)
+    return untold(window, metric) or metric(window)
 
 
-def quantiles(values: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:
-    """p50, p95 and p99 of each metric's known values, all arrays of one length sorted at once; NaN of nothing."""
-    if not values:
+def untold(window: Window, metric: AnyMetric) -> Missing | None:
+    """Why the metric has no value whatever it computes: there is no batch, or nothing shows jobs; None where it may."""
+    if metric.per == "batch" and not window.batches.length:
+        return NO_BATCHES
+    return NOT_SEEN if metric.inside and not window.opened else None
+
+
+def typical(window: Window, metrics: Iterable[AnyMetric]) -> dict[str, Estimate]:
+    """What `measure` says of those metrics whose values are known of each batch, by name: all summed at once."""
+    told = {metric: values for metric in metrics if isinstance(values := computed(window, metric), np.ndarray)}
+    if not told:
         return {}
-    ordered = np.sort(np.array(list(values.values()), dtype=np.float64), axis=1)  # NaN comes last
-    counts = ordered.shape[1] - np.isnan(ordered).sum(axis=1)
-    ends = {name: sorted_quantiles(ordered, counts, at).tolist() for name, at in _ENDS.items()}
-    return {metric: {name: ends[name][row] for name in _ENDS} for row, metric in enumerate(values)}
+    ones = np.ones(len(window))
+    parts = [_of_batches(window, metric.part) if metric.part else values for metric, values in told.items()]
+    wholes = [_of_batches(window, metric.whole) if metric.part else ones for metric in told]
+    both = np.array([parts, wholes], dtype=np.float64).compress(window.middle, axis=2).sum(axis=2)
+    sums = zip(told, *both.tolist(), strict=True)
+    return {
+        metric.name: Estimate.exactly(part / whole) for metric, part, whole in sums if whole > 0 and math.isfinite(part)
+    }
 
 
 def _is_ratio(metric: AnyMetric, stat: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -87,15 +87,22 @@ def named(name: str) -> AnyMetric:
 
 def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Missing:
     """One number of the window, with its interval, or why there is none; statistics as in `measure.measure`."""
-    found = window.memo.get((name, stat))
+    asked = name, stat or "typical"
+    found = window.memo.get(asked)
     if found is None:
         metric = named(name)
         try:
             found = measuring.measure(window, metric, stat)
         except Exception as error:  # costs this number, never the report
             found = Missing(f"{name} could not be computed ({fault(error)})")
-        window.memo[name, stat] = found
+        window.memo[asked] = found
     return found  # type: ignore[return-value]
+
+
+def remember_typical(window: Window, names: Iterable[str]) -> None:
+    """Take the typical value of each of these metrics at once, for those who ask one by one."""
+    found = measuring.typical(window, [named(name) for name in names])
+    window.memo.update({(name, "typical"): value for name, value in found.items()})
 
 
 def sure(window: Window, name: str) -> float:

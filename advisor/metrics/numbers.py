@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,12 +22,14 @@ def quantile(values: np.ndarray, at: float) -> float:
     return sorted_quantile(np.sort(known(values)), at)
 
 
-def sorted_quantiles(rows: np.ndarray, counts: np.ndarray, at: float) -> np.ndarray:
-    """The same of each row, the first `counts` of its values in order."""
-    place = at * np.maximum(counts - 1, 0)
+def row_quantiles(rows: np.ndarray, at: Sequence[float]) -> np.ndarray:
+    """The same of each row, all rows sorted at once: a row of quantiles for each of `at`."""
+    ordered = np.sort(rows, axis=1)  # NaN comes last
+    last = np.maximum(rows.shape[1] - np.isnan(ordered).sum(axis=1) - 1, 0)
+    place = np.array(at)[:, np.newaxis] * last
     low = place.astype(np.intp)
-    row, high = np.arange(len(rows)), np.maximum(np.minimum(low + 1, counts - 1), 0)
-    below, above = rows[row, low], rows[row, high]
+    row, high = np.arange(len(rows)), np.minimum(low + 1, last)
+    below, above = ordered[row, low], ordered[row, high]
     with np.errstate(invalid="ignore", over="ignore"):
         between: np.ndarray = below + (above - below) * (place - low)
     return between

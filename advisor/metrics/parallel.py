@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.inside import NOT_SEEN
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Missing, batch_metric
+from advisor.metrics.registry import NOT_SEEN, Batchwise, Missing, batch_metric
 from advisor.metrics.tasks import NO_SLOTS, per_batch, spread
 from advisor.window import Window
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", inside=True)
 def used_slots(window: Window) -> Batchwise:
     """Task slots that the batch's largest job can use at once: all its tasks, as many as there are slots at most."""
     told = _of_largest_job(window)
     return told if isinstance(told, Missing) else np.fmin(*told)
 
 
-@batch_metric("share")
+@batch_metric("share", inside=True)
 def idle_slots_share(window: Window) -> Batchwise:
     """Task slots of which no job of the batch can make use / task slots."""
     told = _of_largest_job(window)
@@ -46,7 +45,7 @@ def _of_largest_job(window: Window) -> tuple[np.ndarray, np.ndarray] | Missing:
     return tasks, slots
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def too_few_state_tasks_ms(window: Window) -> Batchwise:
     """What stages with state take beyond their work spread over all slots, where they have fewer tasks than slots."""
     if not len(window.stages):
@@ -58,7 +57,7 @@ def too_few_state_tasks_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - of.total / of.slots, few)
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", inside=True)
 def state_tasks(window: Window) -> Batchwise:
     """Tasks of the stage with state that has most; 0 without state."""
     if not len(window.stages):

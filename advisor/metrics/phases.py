@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.batches import ALWAYS
 from advisor.batches import PHASES as COLUMNS
 from advisor.facts import is_older
-from advisor.facts.bounds import ALWAYS, shortened
 from advisor.metrics.registry import (
     BatchMetric,
     Batchwise,
@@ -149,7 +149,7 @@ def unaccounted_ms(window: Window) -> Batchwise:
     """triggerExecution less all its phases, named here or not; at least 0. Not known where somebody left phases out."""
     other = window.batches["other_phases_ms"]
     rest: np.ndarray = window.batches["trigger_execution_ms"] - summed(window, tuple(PHASES)) - other
-    return np.where(shortened(window.batches), np.nan, rest.clip(min=0))
+    return np.where(window.batches["shortened"], np.nan, rest.clip(min=0))
 
 
 def share_of(part: BatchMetric, name: str, meaning: str, whole: BatchMetric = trigger_execution_ms) -> BatchMetric:
@@ -158,7 +158,9 @@ def share_of(part: BatchMetric, name: str, meaning: str, whole: BatchMetric = tr
     def compute(window: Window) -> Batchwise:
         return _ratio(part(window), whole(window))
 
-    return Metric(name, "share", part.basis, meaning, compute, phases=part.phases, part=part, whole=whole)
+    return Metric(
+        name, "share", part.basis, meaning, compute, phases=part.phases, part=part, whole=whole, inside=part.inside
+    )
 
 
 def _ratio(part: Batchwise, whole: Batchwise) -> Batchwise:

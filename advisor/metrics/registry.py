@@ -26,6 +26,12 @@ class Missing(msgspec.Struct, frozen=True, gc=False):
     fact: str | None = None
 
 
+NO_BATCHES = Missing("there are no steady batches")
+NOT_SEEN = Missing(
+    "nothing shows the jobs of these batches (--stages reads them from event logs and from logs at INFO)"
+)
+
+
 class Estimate(msgspec.Struct, frozen=True, gc=False):
     """One number with the interval in which it lies. `value` is None where only the interval is known.
 
@@ -75,7 +81,8 @@ class Metric(Generic[T]):
     `basis`: `wall` is part of the batch's clock, `task` is summed over tasks, `count`, `bytes`. `per`: one value a
     `batch` (with statistics) or one for the `window`. `phases`: columns of the phases that it lies in. `time`: whether
     milliseconds are those of a `batch` or of a record's `latency`. A share has its `part` and its `whole`, both batch
-    metrics, so that `typical` and `total` are ratios of sums and the parts of a budget add up.
+    metrics, so that `typical` and `total` are ratios of sums and the parts of a budget add up. `inside`: whether only
+    the jobs of the batches tell it.
     """
 
     name: str
@@ -88,14 +95,18 @@ class Metric(Generic[T]):
     time: Literal["batch", "latency"] = "batch"
     part: BatchMetric | None = None
     whole: BatchMetric | None = None
+    inside: bool = False
 
     def __call__(self, window: Window) -> T:
         """Its values over the window; Missing where a fault in the advisor prevents them, which costs no others."""
-        try:
-            return _once(self.compute, window)
-        except Exception as error:
-            window.memo[self.compute] = missing = Missing(f"{self.name} could not be computed ({fault(error)})")
-            return missing  # type: ignore[return-value]
+        found = window.memo.get(self.compute)
+        if found is None:
+            try:
+                found = self.compute(window)
+            except Exception as error:
+                found = Missing(f"{self.name} could not be computed ({fault(error)})")
+            window.memo[self.compute] = found
+        return found  # type: ignore[return-value]
 
     @property
     def promises_ms(self) -> bool:
@@ -113,25 +124,21 @@ def remembered(compute: Callable[[Window], T]) -> Callable[[Window], T]:
 
     @functools.wraps(compute)
     def once(window: Window) -> T:
-        return _once(compute, window)
+        found = window.memo.get(compute, window)  # the window itself stands for nothing yet
+        if found is window:
+            window.memo[compute] = found = compute(window)
+        return found  # type: ignore[return-value]
 
     return once
 
 
-def _once(compute: Callable[[Window], T], window: Window) -> T:
-    found = window.memo.get(compute, window)  # the window itself stands for nothing yet
-    if found is window:
-        window.memo[compute] = found = compute(window)
-    return found  # type: ignore[return-value]
-
-
 def batch_metric(
-    unit: Unit, basis: Basis = "wall", phases: tuple[str, ...] = ()
+    unit: Unit, basis: Basis = "wall", phases: tuple[str, ...] = (), inside: bool = False
 ) -> Callable[[Callable[[Window], Batchwise]], BatchMetric]:
     """A function `Window -> one value per batch` as the metric of its own name, its docstring as the meaning."""
 
     def made(compute: Callable[[Window], Batchwise]) -> BatchMetric:
-        return Metric(compute.__name__, unit, basis, _meaning(compute), compute, phases=phases)
+        return Metric(compute.__name__, unit, basis, _meaning(compute), compute, phases=phases, inside=inside)
 
     return made
 
@@ -141,12 +148,13 @@ def window_metric(
     basis: Basis = "wall",
     time: Literal["batch", "latency"] = "batch",
     phases: tuple[str, ...] = (),
+    inside: bool = False,
 ) -> Callable[[Callable[[Window], Windowed]], WindowMetric]:
     """A function `Window -> Estimate | Quantiles | Missing` as the metric of its own name."""
 
     def made(compute: Callable[[Window], Windowed]) -> WindowMetric:
-        meaning = _meaning(compute)
-        return Metric(compute.__name__, unit, basis, meaning, compute, per="window", time=time, phases=phases)
+        meaning, name = _meaning(compute), compute.__name__
+        return Metric(name, unit, basis, meaning, compute, per="window", time=time, phases=phases, inside=inside)
 
     return made
 

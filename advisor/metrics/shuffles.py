@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.inside import NOT_SEEN
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric
+from advisor.metrics.registry import NOT_SEEN, Batchwise, Bounds, Missing, batch_metric
 from advisor.metrics.tasks import NO_SLOTS, at_once, of_kind, per_batch, spread
 from advisor.numbers import zero_filled
 from advisor.window import Window
@@ -20,7 +19,7 @@ LONGER = 12.0
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def shuffle_waves_ms(window: Window) -> Batchwise:
     """What stages that read a shuffle, without state, take beyond one wave of their tasks.
 
@@ -36,7 +35,7 @@ def shuffle_waves_ms(window: Window) -> Batchwise:
     return per_batch(window, beyond, read & ~np.isnan(stages["tasks"]))
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def shuffle_files_ms(window: Window) -> Batchwise:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
@@ -59,7 +58,7 @@ def shuffle_files_ms(window: Window) -> Batchwise:
     return per_batch(window, longer, feeds & np.where(told, by_time, by_count))
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def shuffle_files_saving_ms(window: Window) -> Batchwise:
     """The same, for what a step saves of it: anything up to that where no log tells what writing took."""
     most = shuffle_files_ms(window)

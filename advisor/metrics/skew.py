@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.metrics.fetch import rows_per_partition
-from advisor.metrics.inside import NOT_SEEN
 from advisor.metrics.numbers import median
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, remembered, window_metric
+from advisor.metrics.registry import (
+    NOT_SEEN,
+    Batchwise,
+    Estimate,
+    Missing,
+    Windowed,
+    batch_metric,
+    remembered,
+    window_metric,
+)
 from advisor.metrics.tasks import LEAST_MS, of_kind, per_batch, spread, too_few_readers_ms
 from advisor.numbers import zero_filled
 from advisor.window import Window
@@ -75,7 +83,7 @@ def _at_one_place(place: np.ndarray, slow: np.ndarray, fewest: float) -> np.ndar
     return there
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def shuffle_skew_ms(window: Window) -> Batchwise:
     """What stages behind a shuffle wait for one partition that has most of the rows or of the work.
 
@@ -86,7 +94,7 @@ def shuffle_skew_ms(window: Window) -> Batchwise:
     return _beyond_even(window, skewed(window))
 
 
-@window_metric("ratio", "count")
+@window_metric("ratio", "count", inside=True)
 def shuffle_skew_factor(window: Window) -> Windowed:
     """How many times as long as the others the longest task behind a shuffle takes, where one partition is large."""
     if not len(window.stages):
@@ -97,7 +105,7 @@ def shuffle_skew_factor(window: Window) -> Windowed:
     return Estimate.exactly(median((of.longest / np.maximum(of.others, 1.0))[found]))
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def straggler_ms(window: Window) -> Batchwise:
     """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
     if not len(window.stages):
@@ -107,7 +115,7 @@ def straggler_ms(window: Window) -> Batchwise:
     return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def skew_ms(window: Window) -> Batchwise:
     """What reading the source waits for a partition with at least twice the rows of the others.
 
@@ -125,7 +133,7 @@ def _beyond_even(window: Window, large: np.ndarray) -> Batchwise:
     return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def splittable_read_ms(window: Window) -> Batchwise:
     """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
     few, large = too_few_readers_ms(window), skew_ms(window)

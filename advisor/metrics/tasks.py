@@ -6,10 +6,19 @@ import msgspec
 import numpy as np
 
 from advisor.metrics.flow import reread_factor
-from advisor.metrics.inside import NOT_SEEN, NOT_TOLD
+from advisor.metrics.inside import NOT_TOLD
 from advisor.metrics.numbers import fact_number, mean, median
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, remembered, window_metric
+from advisor.metrics.registry import (
+    NOT_SEEN,
+    Batchwise,
+    Estimate,
+    Missing,
+    Windowed,
+    batch_metric,
+    remembered,
+    window_metric,
+)
 from advisor.metrics.spikes import rhythm
 from advisor.numbers import zero_filled
 from advisor.window import Window
@@ -81,7 +90,7 @@ def of_kind(window: Window, *kinds: str) -> np.ndarray:
     return np.isin(window.stages["kind"].astype(str), kinds)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def waves_ms(window: Window) -> Batchwise:
     """What stages with more tasks than slots take beyond their longest task: the most that more slots could save."""
     if not len(window.stages):
@@ -92,7 +101,7 @@ def waves_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - of.longest, (of.rounds > 1) & ~of_kind(window, "table_log"))
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", inside=True)
 def most_waves(window: Window) -> Batchwise:
     """The most waves of tasks of a stage of the batch: its tasks over the slots, rounded up."""
     if not len(window.stages):
@@ -105,7 +114,7 @@ def most_waves(window: Window) -> Batchwise:
     return most
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def too_few_readers_ms(window: Window) -> Batchwise:
     """What reading the source takes beyond its work spread over all slots, where it has fewer tasks than slots."""
     if not len(window.stages):
@@ -124,7 +133,7 @@ def advised_shuffle_partitions(window: Window) -> Windowed:
     return NO_SLOTS if slots is None or np.isnan(slots) else Estimate.exactly(slots)
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", inside=True)
 def advised_source_tasks(window: Window) -> Windowed:
     """As many tasks for the source as there are slots; twice its tasks where they are as many already.
 
@@ -138,7 +147,7 @@ def advised_source_tasks(window: Window) -> Windowed:
     return Estimate.exactly(advised)
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", inside=True)
 def source_tasks(window: Window) -> Batchwise:
     """Tasks of the stage that reads the source; of several the most."""
     if not len(window.stages):
@@ -148,7 +157,7 @@ def source_tasks(window: Window) -> Batchwise:
     return most
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def locality_wait_ms(window: Window) -> Batchwise:
     """What tasks that all ran beside their data waited for it, while slots elsewhere were free.
 
@@ -168,7 +177,7 @@ def locality_wait_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - enough, waits)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def repeated_read_ms(window: Window) -> Batchwise:
     """What stages that read the source take in all jobs of the batch but the longest of them: reading it again."""
     if not len(window.stages):
@@ -196,7 +205,7 @@ def reread_ms(window: Window) -> Batchwise:
     return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(factor, 1))
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", inside=True)
 def source_reads(window: Window) -> Batchwise:
     """Jobs of the batch that read the source."""
     if not len(window.stages):
@@ -207,7 +216,7 @@ def source_reads(window: Window) -> Batchwise:
     return np.where(np.bincount(stages["batch"], minlength=len(window)) > 0, counted, np.nan)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def gc_ms(window: Window) -> Batchwise:
     """Garbage collection during tasks as wall time: its sum over the tasks that run at once."""
     if not len(window.stages):
@@ -216,7 +225,7 @@ def gc_ms(window: Window) -> Batchwise:
     return per_batch(window, window.stages["gc_ms"] / at_once(spread(window)), every)
 
 
-@batch_metric("bytes", "bytes")
+@batch_metric("bytes", "bytes", inside=True)
 def spilled_bytes(window: Window) -> Batchwise:
     """Bytes that tasks wrote to disk because their memory was full."""
     if not len(window.stages):
@@ -228,7 +237,7 @@ def spilled_bytes(window: Window) -> Batchwise:
     return total
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def table_log_ms(window: Window) -> Batchwise:
     """Stages on a table format's own log: Delta's snapshot, the checkpoint of its log."""
     if not len(window.stages):

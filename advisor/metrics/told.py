@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from advisor import contract
-from advisor.metrics.measure import quantiles
 from advisor.metrics.named import METRICS, measure, measured
+from advisor.metrics.numbers import row_quantiles
 from advisor.metrics.registry import Batchwise, Missing, Quantiles, Windowed
 from advisor.window import Window
+
+ENDS = (0.50, 0.95, 0.99)
 
 
 def statistics(window: Window, names: Iterable[str]) -> dict[str, contract.Metric]:
     """Each of these metrics as the report tells it."""
     values = {name: measured(window, name) for name in names}
-    ends = quantiles({name: value for name, value in values.items() if isinstance(value, np.ndarray)})
+    ends = _ends({name: value for name, value in values.items() if isinstance(value, np.ndarray)})
     return {name: _told(window, name, value, ends.get(name)) for name, value in values.items()}
 
 
-def _told(window: Window, name: str, value: Batchwise | Windowed, ends: Mapping[str, float] | None) -> contract.Metric:
+def _ends(values: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
+    """p50, p95 and p99 of each metric that has a value per batch."""
+    rows = np.array(list(values.values()), dtype=np.float64)
+    return dict(zip(values, row_quantiles(rows, ENDS).T.tolist(), strict=True)) if len(rows) else {}
+
+
+def _told(window: Window, name: str, value: Batchwise | Windowed, ends: Sequence[float] | None) -> contract.Metric:
     if isinstance(value, Missing):
         return _missing(value.reason)
     unit = METRICS[name].unit
@@ -32,7 +40,7 @@ def _told(window: Window, name: str, value: Batchwise | Windowed, ends: Mapping[
     if isinstance(typical, Missing):
         return _missing(typical.reason)
     if ends is not None:
-        p50, p95, p99 = map(_round, (ends["p50"], ends["p95"], ends["p99"]))
+        p50, p95, p99 = map(_round, ends)
         return contract.Metric(p50=p50, p95=p95, p99=p99, typical=_round(typical.safe), unit=unit)
     return contract.Metric(
         low=_round(typical.low),

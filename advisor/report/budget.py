@@ -10,7 +10,7 @@ import numpy as np
 from advisor.batches import instant
 from advisor.contract import Advice, WorstBatch
 from advisor.metrics import measured
-from advisor.metrics.measure import quantiles
+from advisor.metrics.numbers import row_quantiles
 from advisor.report.inside import slow_inside
 from advisor.window import PHASES, Window
 
@@ -42,8 +42,8 @@ def worst(window: Window) -> tuple[WorstBatch, ...]:
     rest = measured(window, "unaccounted_ms")
     if isinstance(rest, np.ndarray):
         phases["unaccounted"] = rest
-    took = np.array([values[longest] for values in phases.values()])
-    usual = np.array([[ends["p50"]] for ends in quantiles(phases).values()])
+    rows = np.array(list(phases.values()))
+    took, usual = rows[:, longest], row_quantiles(rows, (0.5,)).T
     took, above = (np.where(np.isnan(took), -np.inf, ms) for ms in (took, took - usual))
     most = np.where(above.max(axis=0) < LEAST_EXCESS * duration[longest], took.argmax(axis=0), above.argmax(axis=0))
     named = [*phases]
@@ -71,4 +71,4 @@ def _told(window: Window, at: int, phase: str, ms: float) -> WorstBatch:
 
 def moment(when: datetime | None) -> str | None:
     """ISO 8601 in UTC, as Spark writes it."""
-    return None if when is None else f"{when:%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+    return None if when is None else when.isoformat(timespec="milliseconds")[:23] + "Z"

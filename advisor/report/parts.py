@@ -8,7 +8,6 @@ import numpy as np
 
 from advisor.contract import Finding, LossKind, Part
 from advisor.engine.levels import part_ms
-from advisor.facts.bounds import shortened
 from advisor.metrics import METRICS, Estimate, measure, sure
 from advisor.metrics.labels import label
 from advisor.metrics.numbers import known
@@ -92,7 +91,7 @@ def _time_of(finding: Finding, window: Window) -> tuple[str, Estimate]:
 
 def _in_no_phase(window: Window, counted: np.ndarray) -> float:
     """The time of these batches in no phase, all of them together; nothing of those that somebody shortened."""
-    told = counted & ~shortened(window.batches)
+    told = counted & ~window.batches["shortened"]
     named = summed(window, tuple(PHASES)) + window.batches["other_phases_ms"]
     return max(0.0, total((window.batches["trigger_execution_ms"] - named)[told]))
 

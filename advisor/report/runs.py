@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ from advisor.contract import (
 from advisor.engine import judge
 from advisor.errors import fault
 from advisor.facts import Evidence, Facts, Known, Run, computed, settle
-from advisor.metrics import METRICS
+from advisor.metrics import METRICS, remember_typical
 from advisor.metrics.quality import data_problem
 from advisor.progress import AT_BYTE
 from advisor.regime import latest_regime
@@ -92,15 +92,18 @@ def judge_runs(
     run, sorted by run and time. A run is judged alike beside any others, as long as all runs are there that share its
     logs or its query.
     """
-    judge_of = RunJudge(batches, narrow, sightings, catalogue, asked)
+    judge_of = RunJudge(batches, narrow, sightings, catalogue, asked, tuple(metrics))
     for done, run in enumerate(judge_of.runs, 1):
-        yield judge_of.entry(run, metrics)
+        yield judge_of.entry(run)
         if judged is not None:
             judged(done, len(judge_of.runs))
 
 
 class RunJudge:
-    """`runs` in order of time: each is to be judged in its turn, and may be compared with the one before it."""
+    """`runs` in order of time: each is to be judged in its turn, and may be compared with the one before it.
+
+    `metrics`: those that its entry tells.
+    """
 
     def __init__(
         self,
@@ -109,8 +112,9 @@ class RunJudge:
         sightings: pa.Table,
         catalogue: Catalogue,
         asked: Asked,
+        metrics: Sequence[str] = (),
     ) -> None:
-        self._catalogue, self._asked = catalogue, asked
+        self._catalogue, self._asked, self._metrics = catalogue, asked, metrics
         self._batches = batches
         self._nothing = Batches.of(SCHEMA.empty_table())
         self._evidence = Evidence(sightings, narrow)
@@ -123,14 +127,14 @@ class RunJudge:
         self._earlier: dict[str | None, Window] = {}
         self._short: dict[str | None, list[ShortRun]] = defaultdict(list)
 
-    def entry(self, run: Run, metrics: Iterable[str]) -> QueryEntry:
+    def entry(self, run: Run) -> QueryEntry:
         """The run's entry; where a fault in the advisor prevents it, what is known without its batches."""
         judged = self.judged(run)
         try:
-            entry = query(judged, metrics)
+            entry = query(judged, self._metrics)
             return msgspec.structs.replace(entry, series=self._series(judged)) if self._asked.series else entry
         except Exception as error:
-            return query(self._unjudged(run, self._settled(run), fault(error)), metrics)
+            return query(self._unjudged(run, self._settled(run), fault(error)), self._metrics)
 
     def judged(self, run: Run) -> Judged:
         """One run, judged as it was asked for; where a fault in the advisor prevents it, without its batches."""
@@ -162,6 +166,7 @@ class RunJudge:
         elif len(window):
             self._earlier[run.id] = window
         window = self._with_schedule(run, window)
+        remember_typical(window, self._metrics)
         silenced, levels = (wishes.silenced(run), wishes.levels(run)) if wishes else ((), None)
         judgement = judge(window, self._catalogue, silenced, levels)
         notes, idle = wishes.notes(run) if wishes else (), None if len(window) else batches.where(batches.rows["idle"])

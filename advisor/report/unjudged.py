@@ -9,7 +9,6 @@ import numpy as np
 
 from advisor.batches import Batches, Columns
 from advisor.facts import is_older
-from advisor.facts.bounds import shortened
 from advisor.facts.trigger import LATE_MS
 from advisor.metrics import Estimate, measure
 from advisor.metrics.inside import OWN_CODE
@@ -112,7 +111,7 @@ def _parts(batch: Columns, whole: float, hidden_commit_log: bool) -> Iterator[st
         if ms >= _WORTH_TELLING * whole:
             yield f"{name} {milliseconds(ms)}{f' ({_MEANINGS[name]})' if name in _MEANINGS else ''}"
     rest = whole - sum(known.values()) - float(np.nan_to_num(batch["other_phases_ms"][0]))
-    if rest >= _LARGE_REST * whole and not shortened(batch)[0]:
+    if rest >= _LARGE_REST * whole and not batch["shortened"][0]:
         yield f"in no phase {milliseconds(rest)}{' (mostly the commit log)' if hidden_commit_log else ''}"
 
 

@@ -84,8 +84,10 @@ def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:
 
 def _gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> list[float]:
     """By how much each cut lowers the median, which is `now` without any."""
-    left = mixture_medians(*_shorter(before, cuts, saves, window), before.rows)
-    return [max(0.0, now - median) for median in left]
+    distinct = list(dict.fromkeys(cuts))
+    medians = mixture_medians(*_shorter(before, distinct, saves, window), before.rows)
+    left = dict(zip(distinct, medians, strict=True))
+    return [max(0.0, now - left[cut]) for cut in cuts]
 
 
 def _waits_follow(window: Window) -> tuple[bool, bool]:
