@@ -68,7 +68,9 @@ _EVERY: Final = re.compile(
     r"""(?ix) processingTime\s*[=(]\s* (?:["']\s*(\d{1,9})\s*(ms|milliseconds?|s|seconds?|minutes?|hours?)\s*["']
     |(\d{1,9})\.(milliseconds?|seconds?|minutes?|hours?)|(\d{1,12})\s*\))"""
 )
-_ONE_SHOT: Final = re.compile(r"\btrigger\(\s*(?:Trigger\.)?(availableNow|AvailableNow|once|Once)\b")
+_BY_NAME: Final = re.compile(r"\btrigger\(\s*(?:Trigger\.)?(availableNow|once|realTime)\b", re.IGNORECASE)
+_KINDS: Final = {"availablenow": "available_now", "once": "once", "realtime": "real_time"}
+"""What code calls these triggers, in small letters."""
 _OPTION: Final = re.compile(r"""\.option\(\s*["']([\w.]+)["']\s*,\s*["']?([^"'()\s]+)["']?\s*\)""")
 _VERSION: Final = re.compile(
     r"(?<!since )(?<!needs )(?<!before )(?<!until )(?<!from )(?<!in )"
@@ -171,8 +173,7 @@ def _trigger(code: str) -> Iterator[Told]:
         yield Told("trigger", "processing_time" if interval else "unspecified")
         if interval:
             yield Told("trigger_interval_ms", interval)
-    for kind in _ONE_SHOT.findall(code):
-        yield Told("trigger", "once" if kind.lower() == "once" else "available_now")
+    yield from (Told("trigger", _KINDS[kind.lower()]) for kind in _BY_NAME.findall(code))
 
 
 def _unit_ms(unit: str) -> int:
