@@ -166,9 +166,10 @@ def _by_batches(executed: Columns) -> list[int]:
 
 
 def _by_one_start(executed: Columns) -> list[int]:
-    steps, starts, _ = _since_the_trigger_before(executed)
-    off = starts % _GRID_MS >= LATE_MS
-    if not off.any() or whole_seconds(starts):
+    steps, starts = _by_rate(executed), executed["timestamp"]
+    told = np.isfinite(steps)
+    off = told & ~(starts % _GRID_MS < LATE_MS)  # of a record without a time, too
+    if not off.any() or whole_seconds(starts[told & ~np.isnan(starts)].astype(np.int64)):
         return []
     return [max(2 * _GRID_MS, int(_SOONER * steps[off].min()))]
 
