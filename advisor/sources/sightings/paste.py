@@ -40,6 +40,7 @@ _SINK_IN_WORDS: Final = re.compile(
 _SOURCE_IN_WORDS: Final = re.compile(
     r"""(?i)\bsources?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
+_BY_ITS_CLASS: Final = re.compile(r"\b((?:FileStream|Kafka|CloudFiles|Delta)Source|KafkaV2|TextSocketV2)\b")
 _STORES: Final = (
     "kafka|kinesis|delta|parquet|iceberg|hudi|jdbc|elasticsearch|opensearch|cassandra|bigquery|mongodb|mongo|snowflake|"
     "redshift|postgresql|postgres|mysql|redis|hbase|clickhouse"
@@ -138,7 +139,7 @@ def _ends(text: str, code: str) -> Iterator[Told]:
     )
     if "foreachBatch" not in text:
         sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text)]
-    sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text)]
+    sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text) or _BY_ITS_CLASS.findall(text)]
     yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * ("foreachBatch" in text))
     yield from (Told("source", kind) for kind in sources)
 
