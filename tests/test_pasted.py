@@ -259,6 +259,8 @@ def test_an_interval_in_code_is_not_that_of_rows_that_came_in_a_tenth_of_it(tmp_
              ' "triggerExecution": 1000}}'  # fmt: skip
     assert value(only(told(tmp_path, CODE, record % 1100.0)), "trigger_interval_ms") is None
     assert value(only(told(tmp_path, CODE, record % 60.0)), "trigger_interval_ms") == 20_000
+    second = (record % 1100.0).replace("42", "1")  # which follows the first one at once
+    assert value(only(told(tmp_path, CODE, second)), "trigger_interval_ms") == 20_000
 
 
 def test_an_error_of_the_query_s_own_code_is_told_in_its_words(tmp_path: Path) -> None:

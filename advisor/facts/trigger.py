@@ -151,7 +151,7 @@ def interval_below(executed: Columns) -> int | None:
     With an interval each batch but the first starts a whole one after the other, or later. One batch alone that began
     off the grid soon after the trigger before is next to impossible with one many times as long.
     """
-    found = [*_by_batches(executed), *_by_one_start(executed)]
+    found = [*_by_batches(executed), *_by_one_start(executed), *_by_rates_alone(executed)]
     return min(found) if found else None
 
 
@@ -166,12 +166,23 @@ def _by_batches(executed: Columns) -> list[int]:
 
 
 def _by_one_start(executed: Columns) -> list[int]:
-    steps, starts = _by_rate(executed), executed["timestamp"]
-    told = np.isfinite(steps)
-    off = told & ~(starts % _GRID_MS < LATE_MS)  # of a record without a time, too
-    if not off.any() or whole_seconds(starts[told & ~np.isnan(starts)].astype(np.int64)):
+    steps, starts, _ = _since_the_trigger_before(executed)
+    off = starts % _GRID_MS >= LATE_MS
+    if not off.any() or whole_seconds(starts):
         return []
-    return [max(2 * _GRID_MS, int(_SOONER * steps[off].min()))]
+    return [_ruled_out(steps[off].min())]
+
+
+def _by_rates_alone(executed: Columns) -> list[int]:
+    """The same of batches without a time, by the longest: the second of a run may begin at once on the grid."""
+    later = np.isnan(executed["timestamp"]) & (executed["batch_id"] > 1)
+    steps = _by_rate(executed)[later]
+    told = steps[np.isfinite(steps)]
+    return [_ruled_out(told.max())] if len(told) else []
+
+
+def _ruled_out(step: float) -> int:
+    return max(2 * _GRID_MS, int(_SOONER * step))
 
 
 def _interval_by_steps(executed: Columns) -> int | None:
