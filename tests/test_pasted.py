@@ -13,7 +13,7 @@ from advisor.errors import InputError
 from advisor.sources.sightings.paste import read_paste
 from tests.made import event
 from tests.sources.variants import KAFKA, pretty
-from tests.test_questions import MARK, only, told, value
+from tests.test_questions import BEHIND, MARK, only, report, told, value
 
 CODE = 'df.writeStream.format("console").trigger(processingTime="20 seconds").start()'
 WARM = {
@@ -225,3 +225,72 @@ def test_words_about_the_line_with_progress_are_no_record(tmp_path: Path, mark: 
     with pytest.raises(InputError, match="no streaming progress"):
         told(tmp_path, f"| `Streaming query made progress: {mark}` | the whole record |")
     assert len(told(tmp_path, f"Look for `made progress: {mark}`.", MARK + progress(41, 8_000, 900))["queries"]) == 1
+
+
+def test_records_that_name_no_query_share_what_the_text_says_of_its_sink(tmp_path: Path) -> None:
+    table = (
+        "Metrics of a job that reads with **FileStreamSource** and writes with **ForeachBatchSink**.",
+        "| **Sink Description** | ForeachBatchSink | ForeachBatchSink |",
+        "",
+        "| Stage | Views | Orders |",
+        "|---|---|---|",
+        "| **Trigger Execution** | 1904 | 1904 |",
+        "| **Add Batch** | 640 | 601 |",
+        "| **Commit Offsets** | 131 | 127 |",
+        "| **WAL Commit** | 180 | 171 |",
+        "| **Latest Offset** | 820 | 877 |",
+    )
+    queries = told(tmp_path, *table)["queries"]
+    assert [(value(query, "source"), value(query, "sink")) for query in queries] == [("file", "foreach_batch")] * 2
+    legal = {step["legal"] for query in queries for finding in query["findings"] for step in finding["steps"]
+             if step["id"] == "async-progress"}  # fmt: skip
+    assert legal == {"no"}
+
+
+def test_a_map_of_durations_with_dots_tells_the_whole_trigger(tmp_path: Path) -> None:
+    record = '{"batchId": 42, "inputRowsPerSecond": 1200.0, "processedRowsPerSecond": 980.5, "durationMs": %s}'
+    query = only(told(tmp_path, record % '{"triggerExecution": 1250, "getBatch": 80, ...}'))
+    assert (query["screen"]["undivided"], query["metrics"]["trigger_execution_ms"]["p50"]) == (True, 1250)
+    assert query["verdict"].startswith("Rows came 1.2 times as fast as they were processed")
+
+
+def test_an_interval_in_code_is_not_that_of_rows_that_came_in_a_tenth_of_it(tmp_path: Path) -> None:
+    record = '{"batchId": 42, "numInputRows": 1200, "inputRowsPerSecond": %s, "durationMs": {"addBatch": 900,' \
+             ' "triggerExecution": 1000}}'  # fmt: skip
+    assert value(only(told(tmp_path, CODE, record % 1100.0)), "trigger_interval_ms") is None
+    assert value(only(told(tmp_path, CODE, record % 60.0)), "trigger_interval_ms") == 20_000
+    second = (record % 1100.0).replace("42", "1")  # which follows the first one at once
+    assert value(only(told(tmp_path, CODE, second)), "trigger_interval_ms") == 20_000
+
+
+def test_an_error_of_the_query_s_own_code_is_told_in_its_words(tmp_path: Path) -> None:
+    lines = (
+        'Exception in thread "main" org.apache.spark.sql.streaming.StreamingQueryException: The second table is closed',
+        "=== Streaming Query ===",
+        "Identifier: [id = 11111111-1111-1111-1111-111111111111, runId = 22222222-2222-2222-2222-222222222222]",
+        "Current Committed Offsets: {}",
+    )
+    found = report(tmp_path, *lines)
+    assert only(found.data)["verdict"] == "The query stopped with an error: The second table is closed."
+    assert "No rule knows this error: mend what it names." in str(found)
+
+
+def test_the_first_screen_says_nothing_twice(tmp_path: Path) -> None:
+    record = '{"batchId": 3, "numInputRows": 120, "inputRowsPerSecond": 30.0, "durationMs": {"triggerExecution": 4500}}'
+    assert str(report(tmp_path, record)).count("times as fast as they were processed") == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "says", "not_said"),
+    [
+        ("Batch 0 written to sessions in 9020ms (2 rows, 0 rows/sec)", "as the first batch after a start", "few rows"),
+        ("Batch 6 written to sessions in 9020ms (2 rows, 0 rows/sec)", "it tells of one batch. The text shows few rows",
+         "first batch"),
+        ("Batch 6 written to sessions in 9020ms (21000 rows)", "it tells of one batch.", "few rows"),
+        ("It runs all day.", "the first batch after a start often works off", "few rows"),
+    ],
+)  # fmt: skip
+def test_a_late_batch_is_the_one_that_the_text_numbers(tmp_path: Path, before: str, says: str, not_said: str) -> None:
+    (entry,) = told(tmp_path, before, BEHIND.format("9000ms", "9012ms"))["input"]["falling_behind"]
+    assert says in entry["says"]
+    assert not_said not in entry["says"]

@@ -793,7 +793,7 @@ def test_a_record_without_the_rate_that_a_first_batch_lacks_may_be_one(tmp_path:
         )
 
 
-@pytest.mark.parametrize(("took", "advised"), [(143, 500), (500, 1000), (501, 2000), (1500, 5000)])
+@pytest.mark.parametrize(("took", "advised"), [(143, 300), (500, 1000), (501, 2000), (1500, 3000)])
 def test_one_batch_advises_no_interval_to_the_millisecond(tmp_path: Path, took: int, advised: int) -> None:
     query = only(
         told(tmp_path, pretty(batch(7, triggerExecution=took, addBatch=took - 20, queryPlanning=5, walCommit=5)))

@@ -98,9 +98,9 @@ def whole_seconds(starts: np.ndarray) -> bool:
 def rows_of(table: pa.Table) -> Columns:
     """The plain columns of the table of batches, and what follows from each row.
 
-    `other_phases_ms`: their sum. `odd`: an instant, a phase or a number of rows that cannot be right; it is NaN in its own column. `undivided`: a
-    batch of which nothing but the length is known, no phase. `shortened`: somebody left durations out, or phases are
-    missing which every version reports. `whole`: the record is not partial.
+    `other_phases_ms`: their sum. `odd`: an instant, a phase or a number of rows that cannot be right; it is NaN in its
+    own column. `undivided`: a batch of which nothing but the length is known, no phase. `shortened`: somebody left
+    durations out, or phases are missing which every version reports. `whole`: the record is not partial.
     """
 
     def make(name: str) -> np.ndarray:

@@ -159,7 +159,8 @@ def interval_below(executed: Columns) -> int | None:
     With an interval each batch but the first starts a whole one after the other, or later. One batch alone that began
     off the grid soon after the trigger before is next to impossible with one many times as long.
     """
-    found = [*_by_batches(executed), *_by_one_start(_paced(executed))]
+    paced = _paced(executed)
+    found = [*_by_batches(executed), *_by_one_start(paced), *_by_rates_alone(executed, paced)]
     return min(found) if found else None
 
 
@@ -178,7 +179,18 @@ def _by_one_start(paced: _Paced) -> list[int]:
     off = starts % _GRID_MS >= LATE_MS
     if not off.any() or whole_seconds(starts):
         return []
-    return [max(2 * _GRID_MS, int(_SOONER * steps[off].min()))]
+    return [_ruled_out(steps[off].min())]
+
+
+def _by_rates_alone(executed: Columns, paced: _Paced) -> list[int]:
+    """The same of batches without a time, by the longest: the second of a run may begin at once on the grid."""
+    steps = paced.steps[np.isnan(paced.starts) & (executed["batch_id"] > 1)]
+    told = steps[np.isfinite(steps)]
+    return [_ruled_out(told.max())] if len(told) else []
+
+
+def _ruled_out(step: float) -> int:
+    return max(2 * _GRID_MS, int(_SOONER * step))
 
 
 def _interval_by_steps(steps: npt.NDArray[np.float64], paced: _Paced) -> int | None:

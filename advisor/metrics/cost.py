@@ -120,21 +120,27 @@ def interval_shortfall_ms(window: Window) -> Windowed:
 def advised_interval_ms(window: Window) -> Windowed:
     """1.3 x the shortest stable interval, or, where that cannot be fitted, 1.3 x p95 of the batch; rounded up.
 
-    Of fewer than ten batches 2 x p95, rounded up to 1, 2 or 5 times a power of ten: no more is known. A tenth of the
-    set interval at least where the sink may keep files of each batch and nobody told the latency that is wanted: ten
-    times as many files are enough for one step.
+    Of fewer than ten batches 2 x p95, rounded up to one figure: no more is known. A tenth of the set interval at least
+    where the sink may keep files of each batch and nobody told the latency that is wanted: ten times as many files are
+    enough for one step.
     """
+    few = len(window) < FEWEST_FOR_P95
+    holds = holding_interval_ms(window, SAFETY_OF_FEW if few else SAFETY)
+    if isinstance(holds, Missing):
+        return holds
+    return Estimate.exactly(rounded_up(max(holds, _for_the_files_ms(window)), figures=1 if few else 2))
+
+
+def holding_interval_ms(window: Window, safety: float) -> float | Missing:
+    """The shortest interval that batches keep: 1.3 x the stable one where that can be fitted, else so much of p95."""
     if not len(window):
         return Missing("there are no steady batches")
     shortest = shortest_stable_interval_ms(window)
     p95 = quantile(window.batches["trigger_execution_ms"], 0.95)
     if np.isnan(p95):
         return Missing("no batch tells how long it took")
-    safety = SAFETY_OF_FEW if len(window) < FEWEST_FOR_P95 else SAFETY
     # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
-    holds = max(1.0, SAFETY * shortest.safe if isinstance(shortest, Estimate) else safety * p95)
-    needed = max(holds, _for_the_files_ms(window))
-    return Estimate.exactly(_roughly(needed) if len(window) < FEWEST_FOR_P95 else rounded_up(needed))
+    return max(1.0, SAFETY * shortest.safe if isinstance(shortest, Estimate) else safety * p95)
 
 
 def _for_the_files_ms(window: Window) -> float:
@@ -237,16 +243,10 @@ def advised_state_partitions(window: Window) -> Windowed:
     return Estimate.exactly(advised)
 
 
-def rounded_up(ms: float) -> float:
-    """The next number of milliseconds with two significant figures."""
-    step = 10.0 ** max(0, math.floor(math.log10(max(ms, 1.0))) - 1)
+def rounded_up(ms: float, figures: int = 2) -> float:
+    """The next whole number of milliseconds with so many significant figures."""
+    step = 10.0 ** max(0, math.floor(math.log10(max(ms, 1.0))) + 1 - figures)
     return math.ceil(ms / step - 1e-9) * step
-
-
-def _roughly(ms: float) -> float:
-    """The next 1, 2 or 5 times a power of ten, in milliseconds."""
-    power = 10.0 ** math.floor(math.log10(max(ms, 1.0)))
-    return next(digit * power for digit in (1, 2, 5, 10) if ms <= digit * power * (1 + 1e-9))
 
 
 def _rows_per_ms(window: Window) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor.metrics.cost import interval_over_advised, interval_wait_ms
+from advisor.metrics.cost import SAFETY, holding_interval_ms, interval_over_advised, interval_wait_ms
 from advisor.metrics.flow import held_back_wait_ms
 from advisor.metrics.latency import latency_target_excess_ms
 from advisor.metrics.measure import measure
@@ -11,7 +11,8 @@ from advisor.metrics.phases import trigger_execution_ms
 from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
 from advisor.window import Window
 
-LONG_INTERVAL = 3.0  # times the advised interval: from there on it is said though nobody named a target
+LONG_INTERVAL = 3.0  # times the interval that holds: from there on it is said though nobody named a target
+WORTH_A_RESTART = 1.5  # times the advised interval, which is longer where few batches are there
 
 
 def _interval_and_batch(window: Window) -> tuple[float, float] | Missing:
@@ -56,15 +57,24 @@ def commits_by_default(window: Window) -> Windowed:
 def unwanted_interval_wait_ms(window: Window) -> Windowed:
     """What a record waits for a longer interval than batches need.
 
-    0 where a target is known and kept, without a target where the interval is less than three times the advised, and
-    where rows wait for more rows, whatever the interval.
+    0 where a target is known and kept, and where rows wait for more rows, whatever the interval. Without a target 0
+    where the interval is less than three times one that holds, or hardly longer than the advised one.
     """
     held = held_back_wait_ms(window)
     if isinstance(held, Estimate) and held.safe > 0:
         return Estimate.exactly(0.0)
-    excess, ratio = latency_target_excess_ms(window), interval_over_advised(window)
+    excess = latency_target_excess_ms(window)
     if isinstance(excess, Estimate) and excess.safe <= 0:
         return Estimate.exactly(0.0)
-    if "latency_target_ms" not in window.facts and isinstance(ratio, Estimate) and ratio.safe < LONG_INTERVAL:
+    if "latency_target_ms" not in window.facts and _is_usual(window):
         return Estimate.exactly(0.0)
     return interval_wait_ms(window)
+
+
+def _is_usual(window: Window) -> bool:
+    """Whether the interval is one that nobody minds: not long for its batches, or not to be much shortened."""
+    interval, ratio = fact_number(window, "trigger_interval_ms"), interval_over_advised(window)
+    holds = holding_interval_ms(window, SAFETY)
+    if interval is None or not isinstance(ratio, Estimate) or isinstance(holds, Missing):
+        return False  # what is missing is said where the wait is
+    return interval < LONG_INTERVAL * holds or ratio.safe < WORTH_A_RESTART

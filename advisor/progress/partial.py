@@ -61,7 +61,7 @@ def of_fragment(fragment: Fragment) -> Partial | None:
         return None
     if not any(_OF_DURATIONS.search(key) for key in thing) and (took := _by_its_rate(thing)) is not None:
         return Partial(_event({**thing, "durationMs": {"triggerExecution": took}}, lacks), lacks, says)
-    thing = _with_its_length(thing)
+    thing = _undivided(_with_its_length(thing), lacks)
     judged = "durationMs" not in lacks or _has_durations(thing)
     return Partial(_event(thing, lacks) if judged else None, lacks, says)
 
@@ -86,6 +86,15 @@ def _with_its_length(thing: dict[str, Any]) -> dict[str, Any]:
     told = [ms for ms in durations.values() if isinstance(ms, int)]
     fits = isinstance(durations.get("addBatch"), int) and max(told) <= took
     return {**thing, "durationMs": {**durations, "triggerExecution": took}} if fits else thing
+
+
+def _undivided(thing: dict[str, Any], lacks: Iterable[str]) -> dict[str, Any]:
+    """The record with the whole trigger alone, where its durations are not all there and addBatch is left out."""
+    durations = thing.get("durationMs")
+    if "durationMs" not in lacks or not isinstance(durations, dict) or "addBatch" in durations:
+        return thing
+    took = durations.get("triggerExecution")
+    return {**thing, "durationMs": {"triggerExecution": took}} if _above_zero(took) else thing
 
 
 def _rows_by_rate(thing: dict[str, Any]) -> int | None:

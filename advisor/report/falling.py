@@ -38,6 +38,7 @@ _HARDLY, _LITTLE = 1.005, 1.2
 _TENTH = 10
 """A file sink writes its list of files anew, and Delta its checkpoint, in every tenth batch by default."""
 _ALONE = "One line is no pattern: the first batch after a start often works off what had piled up until then."
+_LATER = "One line is no pattern: it tells of one batch."
 _FIRST = (
     "The text names it as the first batch after a start: that one is cold, and often works off what had piled up until "
     "then. It is no falling behind; judge later ones."
@@ -62,6 +63,11 @@ _CLUES = {
     "aggregation": (
         "The text names an aggregation: its state has as many partitions as spark.sql.shuffle.partitions says, 200 by "
         "default, and each is a task in every batch, however few its rows."
+    ),
+    "few_rows": (
+        "The text shows few rows a batch. If the query keeps state or shuffles rows, each batch runs as many tasks as "
+        "spark.sql.shuffle.partitions says, 200 by default, however few its rows: the usual cause of a slow batch with "
+        "few rows."
     ),
     "console": (
         "The text shows what the console sink wrote, few rows a batch. If the query keeps state or shuffles rows, each "
@@ -116,7 +122,7 @@ def _sentences(
         yield words
     clues = {clue for one in lines for clue in one.clues}
     if len(lines) == 1 and len(set(spent)) == 1 and not others:
-        yield _FIRST if "first_batch" in clues else _ALONE
+        yield _FIRST if "first_batch" in clues else _LATER if "later_batch" in clues else _ALONE
     if others:
         yield _another_query(clocks, others)
         return

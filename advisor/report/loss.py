@@ -225,7 +225,10 @@ def _held_back(window: Window) -> Iterator[Loss]:
 
 
 def _interval_wait(window: Window, batch: float) -> Iterator[Loss]:
-    """What the trigger's interval is longer than the batch, where nobody said that it is wanted."""
+    """What the trigger's interval is longer than the batch, where nobody said that it is wanted.
+
+    That is most of the time from one batch to the next, and so more than any loss inside the batch.
+    """
     interval = fixed_interval_ms(window)
     if not interval or interval <= batch or not sure(window, "unwanted_interval_wait_ms"):
         return
@@ -233,8 +236,8 @@ def _interval_wait(window: Window, batch: float) -> Iterator[Loss]:
     yield Loss(
         kind="interval",
         says=f"A batch takes {milliseconds(batch)}, and the trigger {likely}starts one only every "
-        f"{milliseconds(interval)}: "
-        f"records wait for the trigger.{_otherwise(window, interval)}",
+        f"{milliseconds(interval)}: records wait {milliseconds(interval / 2)} for it on average. A shorter interval "
+        f"costs more batches.{_otherwise(window, interval)}",
         ms=interval - batch,
         share=(interval - batch) / interval,
     )

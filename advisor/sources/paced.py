@@ -20,7 +20,7 @@ _BATCH: Final = r"\b(?:micro-?)?batch(?:es)?"
 _TAKES: Final = (
     r"(?:takes?|taking|took|runs? for|running for|lasts?|lasting|(?:processe?s?|completes?|finish(?:es)?) in)"
 )
-_NUMBER: Final = r"\d{1,6}(?:\.\d{1,3})?"
+_NUMBER: Final = r"(?:\d{1,3}(?:,\d{3}){1,2}|\d{1,6}(?:\.\d{1,3})?)"
 _LENGTH: Final = (
     rf"(?P<length>(?:{_NUMBER}[ ]?[a-z]{{0,12}}[ ]?(?:-|–|to|and)[ ]?)?{_NUMBER}[ -]?[a-z]{{1,12}}"
     r"(?:[ ]\d{1,2}[ ]?s(?:ec(?:onds?)?)?\b)?)"
@@ -37,6 +37,7 @@ _MORE: Final = re.compile(
     rf"(?i)^[ ]?[,;/][ ]?(?:and[ ])?(?:p50|p95|p99|median|avg|average|mean|max)\b{_ABOUT}{_LENGTH}"
 )
 _RANGE: Final = re.compile(r"(?i)(\d[\d.]*)[ ]?([a-z]*?)[ ]?(?:-|–|to|and)[ ]?(\d[\d.]*[ -]?[a-z]+)$")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LITERALS: Final = re.compile(r"""(?<!\\)(["'])[ \t]{0,9}\+?[ \t]{0,9}\n[ \t]{0,80}\+?[ \t]{0,9}(?:[frb]{1,2})?\1""")
 """Where a text in a program's lines goes on from one string to the next."""
 _SEEN: Final = re.compile(r"(?i)\b(?:was|were|has been|have been)[ ](?=(?:observed|measured|seen)\b)")
@@ -85,7 +86,11 @@ def _means(pace: Pace) -> str:
         return "if most do, each begins as soon as the one before ends, and its length decides the latency"
     if pace.high > _HARDLY * pace.interval:
         return "the longer ones are late, and the next one then begins at once; the others keep the interval"
-    return "these keep the interval"
+    wait = pace.interval / 2
+    if wait <= pace.high:
+        return "these keep the interval"
+    waits = f"a record waits {milliseconds(wait)} for it on average, longer than for its batch"
+    return f"these keep the interval, and {waits}; a shorter interval costs more batches"
 
 
 def _lengths(sentence: str) -> Iterator[float]:
@@ -98,6 +103,7 @@ def _lengths(sentence: str) -> Iterator[float]:
 
 def _span(words: str) -> list[float]:
     """Its milliseconds, two of a range; nothing without a unit."""
+    words = _THOUSANDS.sub("", words)
     found = _RANGE.match(words)
     if found is None:
         return _ms(words)

@@ -82,8 +82,10 @@ class _Screen:
         self.console.print(title)
         if words := in_short.state_if_news(query):
             self.console.print(Text(words, style=_STATE_STYLES.get(query.state, "")))
-        self.console.print(_headline(query))
-        for words in query.screen.troubles[: self.room.troubles]:
+        headline = _headline(query)
+        self.console.print(headline)
+        others = [words for words in query.screen.troubles if words not in headline.plain]
+        for words in others[: self.room.troubles]:
             self.console.print(Text(words, style="yellow"))
         self._gap()
         self._rows(_numbers(self.chosen, self.proof, self.console.width, self.room.dense))

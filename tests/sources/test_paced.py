@@ -32,6 +32,7 @@ from advisor.sources.rates import busy
             (12_000, 25_000, 20_000),
         ),
         ("text = 'each batch takes 9 s ' +\n  'with a 5 s trigger'", (9_000, 9_000, 5_000)),
+        ("- Trigger interval: 10 seconds\n- Per-batch processing time: 870 – 1,640 ms", (870, 1_640, 10_000)),
     ],
 )
 def test_the_length_of_batches_and_their_interval(text: str, pace: tuple[float, float, float]) -> None:
@@ -67,6 +68,8 @@ def test_other_lengths_are_no_pace(text: str) -> None:
         ),
         ("Batches take 20-45 s with a 30 s trigger.", "0.7 to 1.5 times the interval: the longer ones are late"),
         ("Batches take 3 to 4 s with a 10 s trigger.", "0.3 to 0.4 times the interval: these keep the interval"),
+        ("Batches take 3 to 4 s with a 10 s trigger.", "waits 5.0 s for it on average, longer than for its batch; a"),
+        ("Batches take 6 to 7 s with a 10 s trigger.", "these keep the interval. Where the time goes is not told"),
     ],
 )
 def test_what_that_means_is_said_as_far_as_it_is_known(tmp_path: Path, text: str, means: str) -> None:

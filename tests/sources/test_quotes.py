@@ -128,3 +128,22 @@ def test_a_missing_batch_counts_where_it_is_shown() -> None:
     shown = "java.lang.IllegalStateException: batch 41 doesn't exist"
     assert missing_batch(f"{shown}\n\tat x.y(z.scala:1)") == shown
     assert missing_batch(f"In the past I saw {shown} after a roll-back.") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('- Problem: the job crashed with "offset was changed from 412 to 9"', "the topic was made anew"),
+        ("(`Partition ... offset was changed from N to 0`): Kafka has no volume here.", "the topic was made anew"),
+        ("They fail with `Error reading delta file … does not exist`.", "or two queries on one checkpoint"),
+        ("offsets 4711 doesn't exist, so the program cannot be started", "the offset files of the last two batches"),
+        ("It stops: batch 12 doesn't exist.", "switched off leaves such a gap"),
+    ],
+)
+def test_an_error_that_a_note_names_in_part_is_known(text: str, says: str) -> None:
+    assert says in (named_error(text) or "")
+
+
+@pytest.mark.parametrize("text", ["batch 12 does exist", "the table of batch 12 doesn't exist", "offset was changed"])
+def test_words_near_those_of_an_error_name_none(text: str) -> None:
+    assert named_error(text) is None

@@ -26,6 +26,9 @@ _CLUES = {
     "console": re.compile(
         rb"-{20,}[\s#/*|>]{1,20}Batch: \d{1,18}[\s#/*|>]{1,20}-{20,}(?!.*\bonly showing top\b)", re.DOTALL
     ),
+    "few_rows": re.compile(
+        rb"\bbatch:? \d{1,18}\b[^\n]{1,120}\b\d{1,6} ?m?s\b[^\n]{0,20}\b\d{1,2} rows?\b", re.IGNORECASE
+    ),
     "file_sink": re.compile(
         rb"writeStream(?:(?!readStream)[^#]){0,500}?format\(\s*[\"'](?:parquet|json|csv|orc|text|avro)\b"
     ),
@@ -60,12 +63,17 @@ def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: i
         interval_ms=int(interval) * _UNITS.get(interval_unit, 1),
         spent_ms=(int(low) * _UNITS.get(unit, 1), int(high or low) * _UNITS.get(unit, 1)),
         clock=clock[1].decode() if clock else None,
-        clues=(*clues, *["first_batch"] * _of_the_first(before, after)),
+        clues=(*clues, *_by_its_number(before, after)),
     )
 
 
-def _of_the_first(before: bytes, after: bytes) -> bool:
-    """Whether the text around the line names the batch that was late as number 0, which the next one's 1 does too."""
+def _by_its_number(before: bytes, after: bytes) -> list[str]:
+    """Whether the batch that was late is the first or a later one, as the text around the line numbers it.
+
+    Number 0 stands before the line of the first batch, or 1 behind it.
+    """
     numbers = _NUMBERED.findall(before)
+    if numbers:
+        return ["later_batch" if int(numbers[-1]) else "first_batch"]
     following = _NUMBERED.search(after)
-    return int(numbers[-1]) == 0 if numbers else following is not None and int(following[1]) == 1
+    return ["first_batch"] if following is not None and int(following[1]) == 1 else []

@@ -210,8 +210,8 @@ ERRORS: Final = (
     KnownError(
         r"Error reading (?:delta|snapshot|streaming state) file .{1,600}? does not exist",
         "A file of the state is missing in the checkpoint.",
-        "Restore the file, and find out what deleted it",
-        "# a clean-up rule on the storage? two queries on one checkpoint? Without the file: a new checkpoint",
+        "Restore the file, and find out what deleted it: a clean-up of the storage, or two queries on one checkpoint",
+        "# without the file: a new checkpoint, which loses the state; a checkpoint of its own for each query",
     ),
     KnownError(
         r"BATCH_METADATA_NOT_FOUND|(?<!\S)\S{0,300}/sources/\d{1,9}/\d{1,18} doesn'?t exist",
@@ -221,7 +221,7 @@ ERRORS: Final = (
         "# the error names the file; without it: a new checkpoint and, for a file sink, a new directory",
     ),
     KnownError(
-        r"[Ss]ome data may have been missed"
+        r"[Ss]ome data may have been missed|offset was changed from \w{1,19} to \w{1,19}"
         r"|Some data may have been lost because they are not available in Kafka any\s?more|\[KAFKA_DATA_LOSS\b"
         r"|OffsetOutOfRangeException",
         "Offsets that the query goes on from are no longer in Kafka: the topic's retention was faster than the query, "

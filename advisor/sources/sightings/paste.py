@@ -35,6 +35,7 @@ _SINK_IN_WORDS: Final = re.compile(
 _SOURCE_IN_WORDS: Final = re.compile(
     r"""source(?<!\wsource)s?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
+_BY_ITS_CLASS: Final = re.compile(r"\b((?:FileStream|Kafka|CloudFiles|Delta)Source|KafkaV2|TextSocketV2)\b")
 _STORES: Final = (
     "kafka|kinesis|delta|parquet|iceberg|hudi|jdbc|elasticsearch|opensearch|cassandra|bigquery|mongodb|mongo|snowflake|"
     "redshift|postgresql|postgres|mysql|redis|hbase|clickhouse"
@@ -70,7 +71,9 @@ _EVERY: Final = marked(
     r"""(?ix) processingTime\s*[=(]\s* (?:["']\s*(\d{1,9})\s*(ms|milliseconds?|s|seconds?|minutes?|hours?)\s*["']
     |(\d{1,9})\.(milliseconds?|seconds?|minutes?|hours?)|(\d{1,12})\s*\))""",
 )
-_ONE_SHOT: Final = marked("trigger(", r"\btrigger\(\s*(?:Trigger\.)?(availableNow|AvailableNow|once|Once)\b")
+_BY_NAME: Final = marked("trigger(", r"\btrigger\(\s*(?:Trigger\.)?(availableNow|once|realTime)\b", re.IGNORECASE)
+_KINDS: Final = {"availablenow": "available_now", "once": "once", "realtime": "real_time"}
+"""What code calls these triggers, in small letters."""
 _OPTION: Final = marked(".option(", r"""\.option\(\s*["']([\w.]+)["']\s*,\s*["']?([^"'()\s]+)["']?\s*\)""")
 _VERSION: Final = marked(
     "spark ",
@@ -135,7 +138,7 @@ def _ends(text: Words, code: Words) -> Iterator[Told]:
     )
     if "foreachBatch" not in text:
         sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text)]
-    sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text)]
+    sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text) or _BY_ITS_CLASS.findall(text)]
     yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * ("foreachBatch" in text))
     yield from (Told("source", kind) for kind in sources)
 
@@ -180,8 +183,7 @@ def _trigger(code: Words) -> Iterator[Told]:
         yield Told("trigger", "processing_time" if interval else "unspecified")
         if interval:
             yield Told("trigger_interval_ms", interval)
-    for kind in _ONE_SHOT.findall(code):
-        yield Told("trigger", "once" if kind.lower() == "once" else "available_now")
+    yield from (Told("trigger", _KINDS[kind.lower()]) for kind in _BY_NAME.findall(code))
 
 
 def _unit_ms(unit: str) -> int:

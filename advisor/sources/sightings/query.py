@@ -47,8 +47,10 @@ _IDENTIFIER: Final = re.compile(
 )
 _NEXT_RECORD: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d[ T]\d\d:|\{\"ts\")", re.MULTILINE)
 _CLASS: Final = re.compile(
-    r"^(?:: |Caused by: )?(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.)"
+    r"^(?:[^:]{0,80}(?<![\w.])(?:[\w.]+\.)?StreamingQueryException: "
+    r"|(?:: |Caused by: )?(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.))"
 )
+"""What stands before an error's own words: its class, and who printed it."""
 _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?[Tt]rue")
 _NAMED: Final = re.compile(
     r"((?:spark\.)?[\w.]{0,60}asyncprogress(?!\w{0,60}Execution)\w{0,60})[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?\w",

@@ -54,9 +54,14 @@ _EXPLAINED: Final = re.compile(
     r"|is (?:thrown|raised|shown|seen|reported)) (?:when|if|where|because) (?:you|your|an?|the|no|two|several|Spark))\b"
 )
 """How a text explains an error to anybody who meets it."""
+_AT_A_START: Final = (
+    "at a start Spark reads the offset files of the last two batches, and ends where one is not there. Asynchronous "
+    "progress tracking that was switched off leaves such a gap; a file that was lost or deleted does so, too"
+)
 _OPENS: Final = (":", "```")
 """How the line above an error's bare words ends, where they are quoted as printed."""
 _MARKS: Final = " \t\"'`>"
+_GAP: Final = re.compile(r"(?<!of )\b(?:batch|offsets?)\W{0,2} \d{1,18} (?:doesn'?t|does not) exist")
 _MISSING: Final = re.compile(r"\b(?:java\.lang\.)?IllegalStateException: batch \d{1,18} doesn'?t exist")
 
 
@@ -89,6 +94,8 @@ def named_error(text: str) -> str | None:
     """That the text names a known error and does not show it, and what it means; None where it names none."""
     known = _of_a_stream(text)
     found = pattern_of(known).search(text) if known else None
+    if known is None and (gap := _GAP.search(text)) and not missing_batch(text):
+        return f'the text names a batch that is missing in a checkpoint ("{gap[0]}"): {_AT_A_START}'
     if known is None or found is None or told_error(text) or _warned(text, found.start()):
         return None
     words = " ".join(found[0].split())

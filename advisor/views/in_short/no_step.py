@@ -18,13 +18,14 @@ _WATERMARK_FIRST = (
     "late, or a single batch that spans all that time. Here no batch removed state: it goes once the "
     "watermark has passed it. Only then think of another store, which needs a new checkpoint: see --all."
 )
+_OF_ITS_OWN = "No rule knows this error: mend what it names. A batch that did not end runs again after a restart."
 _NO_NUMBER = ": this may help, but it needs a new checkpoint, and its gain is not known. See --all."
 
 
 def no_step(query: QueryEntry) -> str:
     """That no step is known, and what was looked at."""
     if not query.window.batches and not any(finding.steps for finding in query.findings):
-        return "There is nothing to judge yet."
+        return _OF_ITS_OWN if query.terminated and query.terminated.error else "There is nothing to judge yet."
     if taken := with_a_new_checkpoint(query):
         return _WATERMARK_FIRST if query.screen.keeps_old_state else _only_with_a_new_checkpoint(query, taken[0])
     if _waits_for_an_answer(query):

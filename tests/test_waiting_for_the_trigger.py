@@ -1,0 +1,66 @@
+"""What a record waits for its trigger: where it is the loss, and where no interval is to blame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sources.variants import KAFKA
+from tests.test_pasted import progress
+from tests.test_questions import only, told, value
+
+TEN = {"triggerExecution": 1300, "addBatch": 600, "walCommit": 310, "commitOffsets": 300}
+ALL_READ = KAFKA | {"latestOffset": KAFKA["endOffset"]}
+
+
+def _of_ten_seconds(folder: Path, trigger: str, **row: Any) -> Any:
+    words = f"It runs with .trigger({trigger}).\n"
+    return only(told(folder, words, progress(12, 20_003, 10_000, sources=[ALL_READ], **(TEN | row))))
+
+
+@pytest.mark.parametrize(
+    ("took", "logs", "kind"),
+    [
+        (1300, 610, "interval"),
+        (2300, 1610, "interval"),
+        (2700, 1900, "logs"),  # a longer batch may come, and leave too little of the interval
+        (9100, 6800, "logs"),
+    ],
+)
+def test_what_a_record_waits_for_its_trigger_is_the_loss_where_the_interval_is_long(
+    tmp_path: Path, took: int, logs: int, kind: str
+) -> None:
+    row = {"triggerExecution": took, "walCommit": logs // 2, "commitOffsets": logs - logs // 2}
+    query = _of_ten_seconds(tmp_path, 'processingTime="10 seconds"', **row)
+    assert query["screen"]["loss"]["kind"] == kind
+    assert (query["best_step"]["step"] == "interval-no-longer-than-needed") is (kind == "interval")
+    if kind == "interval":
+        assert "records wait 5.0 s for it on average. A shorter interval costs more batches." in query["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "known"), [("availableNow=True", "available_now"), ("once=True", "once"), ("Trigger.Once()", "once")]
+)
+def test_a_trigger_without_an_interval_has_no_wait_for_it(tmp_path: Path, trigger: str, known: str) -> None:
+    query = _of_ten_seconds(tmp_path, trigger)
+    assert (value(query, "trigger"), query["screen"]["loss"]["kind"]) == (known, "logs")
+
+
+@pytest.mark.parametrize("trigger", ['realTime="10 seconds"', 'Trigger.RealTime("10 seconds")'])
+def test_a_batch_of_real_time_mode_waits_for_no_interval(tmp_path: Path, trigger: str) -> None:
+    query = _of_ten_seconds(tmp_path, trigger, triggerExecution=10_050, addBatch=10_010)
+    assert (value(query, "trigger"), query["screen"].get("loss")) == ("real_time", None)
+
+
+def test_an_inferred_interval_is_likely_the_loss(tmp_path: Path) -> None:
+    query = only(told(tmp_path, progress(12, 20_003, 8_600, sources=[ALL_READ], **TEN)))
+    assert "the trigger likely starts one only every 10.0 s" in query["screen"]["loss"]["says"]
+
+
+def test_a_backlog_comes_before_the_wait_for_the_trigger(tmp_path: Path) -> None:
+    far = KAFKA | {"latestOffset": {"orders": {"0": 90_000, "1": 90_000}}}
+    words = 'It runs with .trigger(processingTime="10 seconds").'
+    query = only(told(tmp_path, words, progress(12, 20_003, 10_000, sources=[far], numInputRows=10, **TEN)))
+    assert query["screen"]["loss"]["kind"] == "falling_behind"
