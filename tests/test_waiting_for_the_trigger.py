@@ -24,8 +24,8 @@ def _of_ten_seconds(folder: Path, trigger: str, **row: Any) -> Any:
     ("took", "logs", "kind"),
     [
         (1300, 610, "interval"),
-        (2300, 1610, "interval"),
-        (2700, 1900, "logs"),  # a longer batch may come, and leave too little of the interval
+        (1600, 1100, "interval"),
+        (1700, 1190, "logs"),  # a longer batch may come, and leave too little of the interval
         (9100, 6800, "logs"),
     ],
 )

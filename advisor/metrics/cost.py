@@ -124,21 +124,25 @@ def advised_interval_ms(window: Window) -> Windowed:
     where the sink may keep files of each batch and nobody told the latency that is wanted: ten times as many files are
     enough for one step.
     """
-    few = len(window) < FEWEST_FOR_P95
-    holds = holding_interval_ms(window, SAFETY_OF_FEW if few else SAFETY)
+    holds = holding_interval_ms(window)
     if isinstance(holds, Missing):
         return holds
-    return Estimate.exactly(rounded_up(max(holds, _for_the_files_ms(window)), figures=1 if few else 2))
+    figures = 1 if len(window) < FEWEST_FOR_P95 else 2
+    return Estimate.exactly(rounded_up(max(holds, _for_the_files_ms(window)), figures))
 
 
-def holding_interval_ms(window: Window, safety: float) -> float | Missing:
-    """The shortest interval that batches keep: 1.3 x the stable one where that can be fitted, else so much of p95."""
+def holding_interval_ms(window: Window) -> float | Missing:
+    """The shortest interval that batches keep: 1.3 x the stable one, or, where that cannot be fitted, 1.3 x p95.
+
+    Of fewer than ten batches 2 x p95: a longer one may come.
+    """
     if not len(window):
         return Missing("there are no steady batches")
     shortest = shortest_stable_interval_ms(window)
     p95 = quantile(window.batches["trigger_execution_ms"], 0.95)
     if np.isnan(p95):
         return Missing("no batch tells how long it took")
+    safety = SAFETY_OF_FEW if len(window) < FEWEST_FOR_P95 else SAFETY
     # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
     return max(1.0, SAFETY * shortest.safe if isinstance(shortest, Estimate) else safety * p95)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor.metrics.cost import SAFETY, holding_interval_ms, interval_over_advised, interval_wait_ms
+from advisor.metrics.cost import holding_interval_ms, interval_over_advised, interval_wait_ms
 from advisor.metrics.flow import held_back_wait_ms
 from advisor.metrics.latency import latency_target_excess_ms
 from advisor.metrics.measure import measure
@@ -74,7 +74,7 @@ def unwanted_interval_wait_ms(window: Window) -> Windowed:
 def _is_usual(window: Window) -> bool:
     """Whether the interval is one that nobody minds: not long for its batches, or not to be much shortened."""
     interval, ratio = fact_number(window, "trigger_interval_ms"), interval_over_advised(window)
-    holds = holding_interval_ms(window, SAFETY)
+    holds = holding_interval_ms(window)
     if interval is None or not isinstance(ratio, Estimate) or isinstance(holds, Missing):
         return False  # what is missing is said where the wait is
     return interval < LONG_INTERVAL * holds or ratio.safe < WORTH_A_RESTART

@@ -49,7 +49,7 @@ def work(origin: str, *, clock: bool = True, python_ms: float | None = None) -> 
     read = Attempt(job, 1, 0, 1_200, 1_800, "source_read", "", True, 1)
     if python_ms is not None:
         read.numbers["python_ms"] = python_ms
-    made.task(1, 0, 1_200, 1_800, -1, 0)
+    made.tasks(1, 0, [1_200], 1_800)
     made.completes(read)
     return made
 
