@@ -587,6 +587,16 @@ def test_watching_where_nothing_runs_shows_the_report_once(monkeypatch: pytest.M
     assert len(seen.shown) == 1 and seen.closed
 
 
+def test_watching_a_session_keeps_what_was_wished_when_it_was_attached_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark, seen = session(), Kept()
+    monkeypatch.setattr(onscreen, "screen", lambda: seen)
+    with attach(spark, set=["stateful=false"]) as advisor:
+        run(advisor, 30)
+        advisor.onQueryTerminated(ended())
+        watch(spark)
+    assert seen.shown[-1].typed.queries[0].facts["stateful"].origin == "user"
+
+
 def test_interrupting_ends_the_watching_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt

@@ -45,11 +45,14 @@ def watch(session: Any = None) -> None:
     """Show in this cell what a session's queries do, again after new batches, until none of them runs any more.
 
     `session`: a Spark session, which is attached to where it is not yet, or what `attach` gave; without it the active
-    session. Interrupting the cell ends it, and leaves the queries alone. Outside a notebook the last report is printed.
-    Raises UsageError where there is no session.
+    session. What was wished when it was attached to stays. Interrupting the cell ends it, and leaves the queries alone.
+    Outside a notebook the last report is printed. Raises UsageError where there is no session.
     """
     from advisor.session.live import LiveAdvisor  # noqa: PLC0415 - the first import of PySpark
     from advisor.session.which import active  # noqa: PLC0415
 
-    live = session if isinstance(session, LiveAdvisor) else attach(active() if session is None else session)
-    live.watch()
+    if isinstance(session, LiveAdvisor):
+        session.watch()
+    else:
+        spark = active() if session is None else session
+        (LiveAdvisor.attached(spark) or attach(spark)).watch()

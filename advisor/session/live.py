@@ -62,6 +62,12 @@ class LiveAdvisor(SessionListener):
     """
 
     @classmethod
+    def attached(cls, spark: Any) -> LiveAdvisor | None:
+        """The advisor that this session has, as it is; None where it has none."""
+        found = _ATTACHED.get(session_of(spark).key)
+        return None if found is None or found._session.stopped() else found
+
+    @classmethod
     def of(cls, spark: Any, options: Options) -> LiveAdvisor:
         """The advisor of this session: a new one, or the one that it has, with these options."""
         session = session_of(spark)
