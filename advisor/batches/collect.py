@@ -41,6 +41,12 @@ def _packed(column: Sequence[Any], kind: pa.DataType) -> tuple[bytes, bytes]:
     return np.asarray(array.fill_null(0)).tobytes(), np.asarray(array.is_null()).tobytes()
 
 
+@lru_cache(maxsize=4)
+def nothing(size: int, kind: pa.DataType) -> pa.Array:
+    """So many of a type that are none: one array for all columns that are empty, which takes memory once."""
+    return pa.nulls(size, kind)
+
+
 class Numbers:
     """Columns of numbers of one type: int64 or float64."""
 
@@ -58,10 +64,12 @@ class Numbers:
 
     def columns(self) -> list[pa.Array]:
         """One array per column."""
-        return [
-            pa.array(np.frombuffer(values, self._type), self._kind, mask=np.frombuffer(missing, np.bool_))
-            for values, missing in self._columns
-        ]
+        return [self._column(*column) for column in self._columns]
+
+    def _column(self, values: bytearray, missing: bytearray) -> pa.Array:
+        if missing.count(1) == len(missing):
+            return nothing(len(missing), self._kind)
+        return pa.array(np.frombuffer(values, self._type), self._kind, mask=np.frombuffer(missing, np.bool_))
 
 
 class Texts:
