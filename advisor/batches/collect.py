@@ -67,9 +67,11 @@ class Numbers:
         return [self._column(*column) for column in self._columns]
 
     def _column(self, values: bytearray, missing: bytearray) -> pa.Array:
-        if missing.count(1) == len(missing):
-            return nothing(len(missing), self._kind)
-        return pa.array(np.frombuffer(values, self._type), self._kind, mask=np.frombuffer(missing, np.bool_))
+        gaps = missing.count(1)
+        if gaps == len(missing):
+            return nothing(gaps, self._kind)
+        mask = np.frombuffer(missing, np.bool_) if gaps else None
+        return pa.array(np.frombuffer(values, self._type), self._kind, mask=mask)
 
 
 class Texts:
@@ -81,7 +83,7 @@ class Texts:
     def add_none(self, size: int) -> None:
         """Take that many times nothing in each column."""
         for pieces in self._pieces:
-            pieces.append(pa.nulls(size, pa.string()))
+            pieces.append(nothing(size, pa.string()))
 
     def add(self, *columns: Sequence[str | None]) -> None:
         """Take some more values of each column."""
