@@ -30,6 +30,7 @@ from advisor.batches import (
     sources,
     to_pandas,
 )
+from advisor.batches.collect import Numbers
 from advisor.batches.offsets import Offsets, parse, rows_between, rows_per_step
 from advisor.facts.sighting import Sighting
 from advisor.progress import decode
@@ -355,3 +356,12 @@ def test_the_rows_that_are_kept_come_in_order_wherever_they_lie(kept: list[int])
     columns = Columns(4, {"rows": np.arange(4.0)}.__getitem__)
     found = columns.where(np.isin(np.arange(4), kept))
     assert (len(found), found["rows"].tolist()) == (len(kept), [float(at) for at in kept])
+
+
+def test_columns_in_which_nothing_is_told_are_one_array() -> None:
+    numbers = Numbers(4, pa.int64())
+    numbers.add([None, None], [1, 2], [None, None], [None, 3])
+    numbers.add([None], [3], [None], [None])
+    first, told, second, gaps = numbers.columns()
+    assert first is second
+    assert [each.to_pylist() for each in (first, told, gaps)] == [[None] * 3, [1, 2, 3], [None, 3, None]]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from msgspec import Raw
 from msgspec.structs import astuple
 
-from advisor.batches.collect import Counts, Maps, Numbers, Texts, Words, flattened
+from advisor.batches.collect import Counts, Maps, Numbers, Texts, Words, flattened, nothing
 from advisor.batches.columns import CUSTOM, OPERATOR, PHASES, SCHEMA, SOURCE
 from advisor.batches.offsets import Offsets, rows_between, rows_per_step
 from advisor.column import TIME
@@ -193,6 +193,8 @@ def instants(texts: Sequence[str]) -> pa.Array:
 
 def _cast(texts: pa.Array) -> pa.Array:
     """Times; null where a text is none. Watermarks may lie beyond the end of time."""
+    if texts.null_count == len(texts):
+        return nothing(len(texts), TIME)
     try:
         return texts.cast(TIME)
     except pa.ArrowInvalid:

@@ -41,6 +41,12 @@ def _packed(column: Sequence[Any], kind: pa.DataType) -> tuple[bytes, bytes]:
     return np.asarray(array.fill_null(0)).tobytes(), np.asarray(array.is_null()).tobytes()
 
 
+@lru_cache(maxsize=4)
+def nothing(size: int, kind: pa.DataType) -> pa.Array:
+    """So many of a type that are none: one array for all columns that are empty, which takes memory once."""
+    return pa.nulls(size, kind)
+
+
 class Numbers:
     """Columns of numbers of one type: int64 or float64."""
 
@@ -58,10 +64,14 @@ class Numbers:
 
     def columns(self) -> list[pa.Array]:
         """One array per column."""
-        return [
-            pa.array(np.frombuffer(values, self._type), self._kind, mask=np.frombuffer(missing, np.bool_))
-            for values, missing in self._columns
-        ]
+        return [self._column(*column) for column in self._columns]
+
+    def _column(self, values: bytearray, missing: bytearray) -> pa.Array:
+        gaps = missing.count(1)
+        if gaps == len(missing):
+            return nothing(gaps, self._kind)
+        mask = np.frombuffer(missing, np.bool_) if gaps else None
+        return pa.array(np.frombuffer(values, self._type), self._kind, mask=mask)
 
 
 class Texts:
@@ -73,7 +83,7 @@ class Texts:
     def add_none(self, size: int) -> None:
         """Take that many times nothing in each column."""
         for pieces in self._pieces:
-            pieces.append(pa.nulls(size, pa.string()))
+            pieces.append(nothing(size, pa.string()))
 
     def add(self, *columns: Sequence[str | None]) -> None:
         """Take some more values of each column."""

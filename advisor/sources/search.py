@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 import stringzilla
 
 from advisor.sources.harvest import Buffer
 
-find: Callable[..., int] = stringzilla.find
-"""As bytes.find, for anything that holds bytes in memory: find(buffer, sub, start, end)."""
+
+class _Find(Protocol):
+    def __call__(self, buffer: Buffer, sub: bytes, start: int = ..., end: int = ..., /) -> int: ...
+
+
+find: _Find = stringzilla.find
+"""As bytes.find, for bytes in memory alone: at a lone surrogate in a str stringzilla ends the process."""
 
 
 def places(buffer: Buffer, sub: bytes, begin: int = 0, end: int | None = None) -> Iterator[int]:
