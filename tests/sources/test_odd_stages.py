@@ -157,14 +157,14 @@ def test_two_appenders_on_one_file_double_no_task() -> None:
     assert (stages["task_ms"] <= stages["tasks"] * stages["task_max_ms"]).all()
 
 
-BEYOND_FLOATS = str(2**53 + 1)
-
-
+@pytest.mark.parametrize("value", [2**53 + 1, 2**63 - 1])
 @pytest.mark.parametrize("key", ["numInputRows", "triggerExecution"])
 @pytest.mark.parametrize("kind", ["driver log", "event log"])
-def test_a_number_of_progress_that_no_float_holds_costs_no_stage(tmp_path: Path, kind: str, key: str) -> None:
+def test_a_number_of_progress_that_no_float_holds_costs_no_stage(
+    tmp_path: Path, kind: str, key: str, value: int
+) -> None:
     log = driver_log() if kind == "driver log" else event_log()
-    odd = re.sub(rf'("{key}"\s*:\s*)\d+'.encode(), rf"\g<1>{BEYOND_FLOATS}".encode(), log, count=2)
+    odd = re.sub(rf'("{key}"\s*:\s*)\d+'.encode(), rf"\g<1>{value}".encode(), log, count=2)
     assert odd != log
     for name, text in (("usual", log), ("odd", odd)):
         (tmp_path / name).write_bytes(text)

@@ -170,11 +170,11 @@ def _reads(rows: pa.Table) -> list[int | None]:
         column = _floats(pc.struct_field(members, name))
         told = ~np.isnan(column)
         alone &= np.bincount(of[told], minlength=len(rows)) == 1
-        values.append(np.bincount(of[told], column[told], len(rows)).astype(np.int64))
+        values.append(np.bincount(of[told], column[told], len(rows)))
     read, between = values
     reads = np.maximum(1, -(-read // np.where(between == 0, 1, between)))
     told = (alone & (between != 0)).tolist()
-    return [count if known else None for count, known in zip(reads.tolist(), told, strict=True)]
+    return [int(count) if known else None for count, known in zip(reads.tolist(), told, strict=True)]
 
 
 def _members(rows: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
