@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from array import array
 from pathlib import Path
 
@@ -218,6 +219,16 @@ def test_what_takes_no_time_leaves_none_behind() -> None:
     """A job that ended in the millisecond of its start was told to last until the batch ended."""
     parts = divided([Job(1, None, 100, 100), Job(2, None, 300, 400)], [])
     assert (parts["driver_between_ms"], parts["not_visible_ms"], parts["driver_after_ms"]) == (200, 100, 600)
+
+
+def test_thousands_of_jobs_whose_ends_are_lost_are_divided_in_little_memory() -> None:
+    jobs = [Job(number, None, number) for number in range(3000)]
+    tracemalloc.start()
+    parts = divided(jobs, [], end=4000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert parts == {"not_visible_ms": 4000}
+    assert most < 20 << 20
 
 
 def test_batches_are_divided_apart() -> None:

@@ -77,10 +77,17 @@ class _Moments(NamedTuple):
 
 
 class _There(NamedTuple):
-    """Which of some things is there in which moment, one pair after the other."""
+    """Of some things in which moment each comes, and in which it is there no longer."""
 
-    which: np.ndarray
-    moment: np.ndarray
+    enters: np.ndarray
+    leaves: np.ndarray
+
+    def each(self) -> tuple[np.ndarray, np.ndarray]:
+        """(which of them, a moment in which it is there), one pair after the other."""
+        lengths = np.maximum(self.leaves - self.enters, 0)
+        before = np.cumsum(lengths) - lengths
+        which = np.repeat(np.arange(len(lengths)), lengths)
+        return which, np.arange(lengths.sum()) + (self.enters - before)[which]
 
 
 def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) -> tuple[np.ndarray, Idle]:
@@ -105,9 +112,9 @@ def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) 
     )
     parts = np.zeros((len(bounds), len(NAMES)))
 
-    at_once = np.bincount(running.moment, minlength=len(moments.ms))
-    ms = moments.ms[running.moment] / at_once[running.moment]
-    own = np.bincount(runner[running.which], ms, len(attempts))
+    runs, then = running.each()
+    at_once = np.bincount(then, minlength=len(moments.ms))
+    own = np.bincount(runner[runs], moments.ms[then] / at_once[then], len(attempts))
     np.add.at(parts, stages.of, own[:, None] * shares_of(gathered))
 
     ranked = _ranked(gathered)
@@ -117,7 +124,7 @@ def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) 
     np.add.at(parts, (idle.batch, idle.part), idle.ms)
 
     homes = _driver(moments, jobs, bounds)
-    homes[strange.moment] = PLACE["not_visible_ms"]
+    homes[_least(np.zeros(len(strange.enters), np.int64), strange, len(homes)) < _NOBODY] = PLACE["not_visible_ms"]
     job = _least(_beside(gathered), inside, len(moments.ms))
     homes[job < _NOBODY] = np.array([PLACE[part] for part in _OF_JOBS])[job[job < _NOBODY]]
     rest = free & (waiting == _NOBODY)
@@ -152,22 +159,26 @@ def _cut(bounds: np.ndarray, spans: Sequence[Times]) -> tuple[_Moments, list[_Th
     of, start = np.tile(batch, 2)[order], times[order]
     ms = np.where(np.diff(of, append=-1) == 0, np.diff(start, append=0.0), 0.0)
     ends = np.cumsum([len(each.of) for each in spans])
-    reaching = [_reach(enters[begin:end], leaves[begin:end]) for begin, end in pairwise(ends)]
-    return _Moments(of, start, ms), reaching
-
-
-def _reach(enters: np.ndarray, leaves: np.ndarray) -> _There:
-    """All places from where each of them enters to where it leaves."""
-    lengths = np.maximum(leaves - enters, 0)
-    before = np.cumsum(lengths) - lengths
-    which = np.repeat(np.arange(len(lengths)), lengths)
-    return _There(which, np.arange(lengths.sum()) + (enters - before)[which])
+    there = [_There(enters[begin:end], leaves[begin:end]) for begin, end in pairwise(ends)]
+    return _Moments(of, start, ms), there
 
 
 def _least(values: np.ndarray, there: _There, moments: int) -> np.ndarray:
-    """The least value of those that are there in each moment; _NOBODY where nothing is."""
+    """The least value of those that are there in each moment; _NOBODY where nothing is.
+
+    Each is put where the longest stretches of 2, 4, 8.. moments begin that its own first and last ones are of; these
+    are halved step by step. Of thousands at once, as where the ends of jobs are lost, single moments are too many.
+    """
     found = np.full(moments, _NOBODY)
-    np.minimum.at(found, there.moment, values[there.which])
+    lengths = there.leaves - there.enters
+    steps = np.frexp(np.maximum(lengths, 0))[1] - 1
+    for step in range(steps.max(initial=-1), -1, -1):
+        own, size = steps == step, 1 << step
+        np.minimum.at(found, there.enters[own], values[own])
+        np.minimum.at(found, there.leaves[own] - size, values[own])
+        half = size // 2
+        if half:
+            found[half:] = np.minimum(found[half:], found[:-half].copy())
     return found
 
 

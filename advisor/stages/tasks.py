@@ -27,6 +27,8 @@ _SCALES = np.array([1e-6 if name in ("cpu_ms", "shuffle_write_ms") else 1.0 for 
 _STAGE, _ATTEMPT, _AT, _LAUNCH, _FINISH, _LOCALITY, _FLAGS = range(7)
 """The columns of a row before its sums: of which stage attempt, where in the log it was told, and how it went."""
 _KNOWN = 7
+_MANY = 4096
+"""Tasks that are folded together."""
 _OWN = [SUMS.index(name) for name in ("run_ms", "deserialize_ms", "result_ms")]
 _READ = [SUMS.index(name) for name in ("shuffle_read_rows", "input_rows")]
 
@@ -51,8 +53,8 @@ class Tasks:
 
     def __init__(self) -> None:
         self._rows: list[np.ndarray] = []
-        self.fresh = 0
-        """How many have come since they were folded."""
+        self._fresh = self._held = 0
+        """How many have come since they were folded, and how many were left then."""
 
     def add(
         self, stage: Floats, attempt: Floats, at: Floats, launch: Each, finish: Floats, locality: Floats, flags: Floats,
@@ -66,10 +68,15 @@ class Tasks:
         if sums is not None:
             rows[:, _KNOWN:] = sums
         self._rows.append(rows)
-        self.fresh += len(rows)
+        self._fresh += len(rows)
 
     def __len__(self) -> int:
-        return sum(map(len, self._rows))
+        return self._held + self._fresh
+
+    @property
+    def many(self) -> bool:
+        """Whether so many have come that it pays to look through those, too, that were left the last time."""
+        return self._fresh >= max(_MANY, self._held)
 
     def fold(self, ends: np.ndarray) -> Folded | None:
         """What tells of stage attempts that ended behind some of these tasks, which are forgotten.
@@ -79,7 +86,8 @@ class Tasks:
         rows = np.concatenate(self._rows)
         ended = _ended(rows, ends)
         over = ended >= 0
-        self._rows, self.fresh = [rows[~over]], 0
+        self._rows = [rows[~over]]
+        self._fresh, self._held = 0, len(self._rows[0])
         return _folded(rows[over], ended[over]) if over.any() else None
 
     def take_late(self, ended: Mapping[tuple[int, int], Attempt]) -> list[tuple[Attempt, int]]:
@@ -94,6 +102,7 @@ class Tasks:
             over = [attempt is not None and launch < attempt.completed for attempt, launch, _ in own]
             late += [(attempt, int(flags)) for attempt, launch, flags in own if attempt and launch < attempt.completed]
             self._rows[nth] = rows[~np.array(over, bool)]
+            self._held -= sum(over)
         return late
 
 

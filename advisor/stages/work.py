@@ -12,9 +12,6 @@ import numpy as np
 from advisor.stages.numbers import COUNTED, Numbers, fill
 from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Each, Floats, Spans, Tasks
 
-_MANY = 4096
-"""Tasks that are folded together."""
-
 
 class Batch(NamedTuple):
     """Which micro-batch a job belongs to; what is not named is None."""
@@ -158,7 +155,7 @@ class Work:
         come only attempts that others outran, or that were killed with it; they are counted.
         """
         self._tasks.add(stage, attempt, self._at if at is None else at, launch, finish, locality, flags, sums)
-        if self._tasks.fresh >= _MANY:
+        if self._tasks.many:
             self.fold()
 
     def ended(self, stage: int, attempt: int) -> Attempt | None:

@@ -97,6 +97,13 @@ def test_lines_of_progress_with_an_event_of_their_end_are_no_event_log(tmp_path:
     assert (found.events, found.broken) == (3, ())
 
 
+@pytest.mark.parametrize("lines", [b"\n" * 9, b" \n\t\n", b"\r\n" * 9, b"a line\n" + b"\n" * 20_000 + b"  "])
+def test_blank_lines_before_an_event_log_hide_none_of_it(tmp_path: Path, lines: bytes) -> None:
+    """Of tens of thousands each was the beginning of another search: four seconds of a processor."""
+    found = reading(tmp_path, lines + event_log())
+    assert (found.events, found.broken) == (3, ())
+
+
 # Compression.
 
 

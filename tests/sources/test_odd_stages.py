@@ -155,3 +155,28 @@ def test_two_appenders_on_one_file_double_no_task() -> None:
     stages = advisor.read_stages(SAMPLES / "healthy/each-event-twice-4.3.0/driver.log")
     assert (stages["task_max_ms"] <= stages["wall_ms"]).all()
     assert (stages["task_ms"] <= stages["tasks"] * stages["task_max_ms"]).all()
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, 2**63 - 1])
+@pytest.mark.parametrize("key", ["numInputRows", "triggerExecution"])
+@pytest.mark.parametrize("kind", ["driver log", "event log"])
+def test_a_number_of_progress_that_no_float_holds_costs_no_stage(
+    tmp_path: Path, kind: str, key: str, value: int
+) -> None:
+    log = driver_log() if kind == "driver log" else event_log()
+    odd = re.sub(rf'("{key}"\s*:\s*)\d+'.encode(), rf"\g<1>{value}".encode(), log, count=2)
+    assert odd != log
+    for name, text in (("usual", log), ("odd", odd)):
+        (tmp_path / name).write_bytes(text)
+    found, expected = (advisor.read_stages(tmp_path / name) for name in ("odd", "usual"))
+    assert len(expected)
+    assert len(found) == len(expected)
+
+
+@pytest.mark.parametrize("sample", [STRUCTURED, MILLIS], ids=["structured", "text"])
+def test_a_task_without_a_preferred_place_is_told_by_every_log(tmp_path: Path, sample: Path) -> None:
+    log = gzip.decompress(sample.read_bytes())
+    (tmp_path / "driver.log").write_bytes(log.replace(b" PROCESS_LOCAL,", b" NO_PREF,"))
+    found, before = advisor.read_stages(tmp_path / "driver.log"), advisor.read_stages(sample)
+    assert before["process_local"].sum() > 0
+    pd.testing.assert_series_equal(found["no_pref"], before["process_local"], check_names=False)

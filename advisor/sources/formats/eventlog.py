@@ -16,7 +16,10 @@ from advisor.sources.formats.loose import LONGEST_EVENT
 from advisor.sources.harvest import Buffer, Harvest
 from advisor.sources.search import find, places
 
-_EVENT_LOG = re.compile(rb'^\s*\{"Event":"(?:SparkListener|org\.apache\.spark\.)', re.MULTILINE)
+_EVENT_LOG = re.compile(
+    rb'(?:\A\s*|^[^\S\n]*)\{"Event":"(?:SparkListener|org\.apache\.spark\.)',  # blank lines are passed once
+    re.MULTILINE,
+)
 _TELLING = re.compile(
     rb'\{"Event":"(?:SparkListener(?:LogStart|EnvironmentUpdate|ApplicationStart|ApplicationEnd|ExecutorAdded|ExecutorRemoved)'
     rb'|org\.apache\.spark\.sql\.(?:streaming\.[^"]{0,60}\$Query(?:Started|Terminated)Event'

@@ -134,7 +134,7 @@ def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterator[Event]:
     columns = {name: rows[name].to_pylist() for name in ("file", *Batch._fields)}
     places = zip(map(files.__getitem__, columns["file"]), pc.fill_null(rows["offset"], 0).to_pylist(), strict=True)
     names = map(Batch, *(columns[name] for name in Batch._fields))
-    times = (column.cast(pa.float64()).to_pylist() for column in (begin, end))
+    times = (_floats(column).tolist() for column in (begin, end))
     return map(Event, places, names, *times, *_states(rows), _reads(rows))
 
 
@@ -170,11 +170,11 @@ def _reads(rows: pa.Table) -> list[int | None]:
         column = _floats(pc.struct_field(members, name))
         told = ~np.isnan(column)
         alone &= np.bincount(of[told], minlength=len(rows)) == 1
-        values.append(np.bincount(of[told], column[told], len(rows)).astype(np.int64))
+        values.append(np.bincount(of[told], column[told], len(rows)))
     read, between = values
     reads = np.maximum(1, -(-read // np.where(between == 0, 1, between)))
     told = (alone & (between != 0)).tolist()
-    return [count if known else None for count, known in zip(reads.tolist(), told, strict=True)]
+    return [int(count) if known else None for count, known in zip(reads.tolist(), told, strict=True)]
 
 
 def _members(rows: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
@@ -184,7 +184,6 @@ def _members(rows: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
     return lists.flatten(), np.asarray(pc.list_parent_indices(lists))
 
 
-def _floats(column: pa.Array) -> np.ndarray:
-    """Numbers; NaN where there is none."""
-    floats: np.ndarray = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return floats
+def _floats(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """Numbers, as near as floats come to them; NaN where there is none."""
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))

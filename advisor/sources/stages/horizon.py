@@ -45,7 +45,7 @@ class Horizon:
 def ends_of(batches: pa.Table) -> pa.ChunkedArray:
     """When the triggers ended, ms since 1970; null where that is not known."""
     start = batches["timestamp"].cast(pa.int64())
-    return pc.add(start, pc.fill_null(batches["trigger_execution_ms"], 0)).cast(pa.float64())
+    return pc.add(start, pc.fill_null(batches["trigger_execution_ms"], 0)).cast(pa.float64(), safe=False)
 
 
 def _last(batches: pa.Table) -> Iterable[tuple[str | None, float]]:

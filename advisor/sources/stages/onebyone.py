@@ -72,7 +72,7 @@ _READERS: Mapping[str, Sequence[tuple[re.Pattern[bytes], Callable[[re.Match[byte
     TASKS: [
         (
             re.compile(
-                rb"Starting task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) .*? ([A-Z]{3,}(?:_[A-Z]+)?), \d+ bytes"
+                rb"Starting task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) .*? ([A-Z]{2,}(?:_[A-Z]+)?), \d+ bytes"
             ),
             lambda found: One(Kind.STARTS, int(found[1]), _LOCALITIES.get(found[2], -1)),
         ),
