@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import inf
+from struct import Struct
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ from advisor.stages import (
     KILLED,
     LOCALITIES,
     SPECULATIVE,
+    SUMS,
     Attempt,
     Job,
     Numbers,
@@ -42,6 +44,10 @@ _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
 _NO_METRICS, _NO_PROPERTIES = Metrics(), Properties()
 _KNOWN = 7
 """So many numbers stand before the sums of a task."""
+_ROW = Struct(f"{_KNOWN + len(SUMS)}d")
+"""A task as bytes: an array of them is there at once, where one of tuples looks at every number."""
+_TOGETHER = 1024 * _ROW.size
+"""Bytes of tasks that go on together."""
 
 
 class Application:
@@ -57,7 +63,7 @@ class Application:
         self._jobs: dict[int, Job] = {}
         self._since: dict[int, float] = {}
         """When each job began: a file may hold its lines twice."""
-        self._tasks: list[tuple[float, ...]] = []
+        self._tasks = bytearray()
         """Those that were not handed over."""
         self._results: set[tuple[int, int]] = set()
         self._kept: set[int] = set()
@@ -70,6 +76,7 @@ class Application:
 
     def over(self, batches: pa.Table, files: Mapping[str, int]) -> tuple[Work, float]:
         """(what no later line tells more of, when the last of its triggers ended); `batches`: the events so far."""
+        self._hand_over()
         jobs = self._work.jobs
         until = self._horizon.known(jobs, batches)
         name_batches([job for job in jobs if job.start < until], lambda: Events(batches, files))
@@ -92,6 +99,7 @@ class Application:
 
     def finish(self, events_of: Callable[[], Events]) -> Work:
         """All of it; `events_of` gives its events."""
+        self._hand_over()
         name_batches(self._work.jobs, events_of)
         self._work.strangers = [job for job in self._work.jobs if job.batch is None]
         return self._work
@@ -129,13 +137,14 @@ class Application:
             return
         if event.kind == "ResultTask":
             self._results.add((event.stage, event.attempt))
-        self._tasks.append((at, *_row(event)))
+        self._tasks += _ROW.pack(at, *_row(event))
+        if len(self._tasks) >= _TOGETHER:
+            self._hand_over()
 
-    def hand_over(self) -> None:
-        """Tasks go on together: to be asked from time to time, and before it is asked what is over."""
+    def _hand_over(self) -> None:
         if self._tasks:
-            rows = np.array(self._tasks, float)
-            self._tasks = []
+            rows = np.frombuffer(self._tasks).reshape(-1, _KNOWN + len(SUMS))
+            self._tasks = bytearray()
             at, stage, attempt, launch, finish, locality, flags = rows[:, :_KNOWN].T
             sums = rows[:, _KNOWN:]
             self._work.tasks(stage, attempt, launch, finish, locality=locality, flags=flags, sums=sums, at=at)

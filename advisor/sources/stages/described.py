@@ -60,10 +60,13 @@ def operators(datasets: list[Dataset]) -> tuple[str, ...]:
     return tuple(filter(None, dict.fromkeys([_operator(each.scope, each.name) for each in datasets])))
 
 
-@lru_cache(maxsize=4096)
 def _operator(scope: str | None, name: str) -> str:
     """The name of a data set's operator; none of what only wraps generated code."""
-    name = (scope or "").partition(_NAME)[2].partition('"')[0] or name
+    return _shown((scope or "").partition(_NAME)[2].partition('"')[0] or name)
+
+
+@lru_cache(maxsize=4096)
+def _shown(name: str) -> str:
     return "" if _CODEGEN.fullmatch(name) else name
 
 

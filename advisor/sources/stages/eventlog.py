@@ -86,7 +86,6 @@ class EventLog:
                 self._takes[word](_DECODERS[word](line), self._lines)
             except _UNREADABLE:
                 continue
-        self._now.hand_over()
 
     def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
         """(what no later line tells more of, as far as these events tell; the events that all the rest needs)."""
@@ -114,7 +113,6 @@ class EventLog:
             return
         self._begun = event
         if self._now.held:
-            self._now.hand_over()
             self._past.append((self._now, self._place))
             self._since, self._now = self._place, Application(self._log, self._now.nth)
             self._takes = self._taking()
