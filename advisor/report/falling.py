@@ -8,7 +8,7 @@ from statistics import median
 
 from advisor.batches import Overrun
 from advisor.contract import FallingBehind
-from advisor.metrics.words import milliseconds
+from advisor.metrics.words import milliseconds, times
 from advisor.redaction import hide
 from advisor.report.overruns import on_clock, pattern, rhythm
 
@@ -33,8 +33,8 @@ WHOLE_RECORDS = (
 )
 """How to get records that can be judged where only pieces of some are there."""
 _AT_ONCE = "the next batch begins at once: no rows are lost by it, and its length decides the latency."
-_HARDLY, _LITTLE, _MANY = 1.005, 1.2, 10
-"""Times the interval: what is less is told without a number, in percent, and with a decimal."""
+_HARDLY, _LITTLE = 1.005, 1.2
+"""Times the interval: what is less is told without a number, and in percent."""
 _TENTH = 10
 """A file sink writes its list of files anew, and Delta its checkpoint, in every tenth batch by default."""
 _ALONE = "One line is no pattern: the first batch after a start often works off what had piled up until then."
@@ -161,7 +161,7 @@ def _longer(low: float, high: float) -> str:
         return "hardly more than the interval"
     if high < _LITTLE:
         return f"{_range(100 * (low - 1), 100 * (high - 1), lambda percent: f'{percent:.0f}')} % more than the interval"
-    return f"{_range(low, high, lambda ratio: f'{ratio:,.{int(ratio < _MANY)}f}')} times the interval"
+    return f"{_range(low, high, times)} times the interval"
 
 
 def _range(low: float, high: float, words: Callable[[float], str]) -> str:

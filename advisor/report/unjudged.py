@@ -99,8 +99,8 @@ def _log(window: Window, batch: Columns) -> str:
     if window.facts.value("source") != "delta" or found < max(_LONG_FIRST_MS, _MOST * whole):
         return ""
     return (
-        " In latestOffset and in getBatch a Delta source reads the log of each version since the last batch: many small "
-        "commits make both long. The versions in startOffset and endOffset tell how many they were."
+        " In latestOffset and in getBatch a Delta source reads the log of each version since the last batch: many "
+        "small commits make both long. The versions in startOffset and endOffset tell how many they were."
     )
 
 

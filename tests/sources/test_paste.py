@@ -123,7 +123,7 @@ def told(text: str) -> dict[str, Any]:
         ("| Sink Description | ForeachBatchSink |", {"sink": "foreach_batch"}),
         ('"sink" : {\n  "description" : "DeltaSink[s3a://lake/t]"\n}', {"sink": "delta"}),
         ('{"id": "q", "runId": "r"}, {"sink": {"description": "DeltaSink[s3a://lake/t]"}}', {}),
-        ("must be executed with writeStream.start();\n\tat scala.collection.immutable.List.foreach(List.scala:392)", {}),
+        ("must be executed with writeStream.start();\n\tat scala.collection.List.foreach(List.scala:392)", {}),
         ("Reading from Kafka and indexing into Elasticsearch.", {"source": "kafka", "sink": "other"}),
         ("We stream from Kafka into a Hudi table", {"source": "kafka", "sink": "other"}),
         ("Leio do Kafka e gravo no Delta", {"source": "kafka", "sink": "delta"}),
