@@ -612,6 +612,16 @@ def test_a_batch_without_rows_is_taken_apart(tmp_path: Path) -> None:
     assert query["window"]["batches"] == 0
 
 
+@pytest.mark.parametrize(("found_ms", "said"), [(900_000, True), (1_400, False)])
+def test_a_batch_of_a_delta_source_without_rows_tells_what_its_long_discovery_reads(
+    tmp_path: Path, found_ms: int, said: bool
+) -> None:
+    long = {"latestOffset": found_ms, "getBatch": found_ms // 2, "addBatch": 60_000, "triggerExecution": 1_500_000}
+    delta = {"description": "DeltaSource[s3://lake/raw]", "numInputRows": 0}
+    query = only(told(tmp_path, compact(batch(7, numInputRows=0, sources=[delta], **long))))
+    assert ("reads the log of each version since the last batch" in query["verdict"]) is said
+
+
 @pytest.mark.parametrize(
     ("starts", "rate", "interval"),
     [
@@ -740,6 +750,7 @@ def test_two_intervals_are_two_queries_where_they_overlap(tmp_path: Path, other:
     [
         (("Batch 0 empty - nothing to do", None), True),
         ((None, "Batch: 1"), True),
+        (("Batch: 1", "Batch: 1"), True),
         (("Processing batch 7", "Processing batch 8"), False),
         ((None, "Batch: 4"), False),
         ((None, None), False),
@@ -752,6 +763,19 @@ def test_a_late_batch_that_the_text_numbers_as_the_first_is_cold(
     lines = filter(None, [before, *_late(("09:00:31", 31000)), after])
     (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
     assert ("names it as the first batch" in entry["says"], "no pattern" in entry["says"]) == (first, not first)
+
+
+def test_of_late_batches_the_first_after_a_start_is_told_from_later_ones(tmp_path: Path) -> None:
+    first, later = _late(("09:00:31", 31000), ("09:00:44", 12000))
+    (entry,) = told(tmp_path, "Batch: 0", first, "Batch: 1", later)["input"]["falling_behind"]
+    assert "the first after a start, which is cold, took 31.0 s; later ones 12.0 s." in entry["says"]
+    lines = [*_late(("09:00:31", 31000)), "Batch: 1", *_late(("10:00:44", 12000), interval=5000), "Batch: 1"]
+    assert all("By itself" in entry["says"] for entry in told(tmp_path, *lines)["input"]["falling_behind"])
+
+
+def test_many_times_the_interval_are_told_without_a_fraction(tmp_path: Path) -> None:
+    (entry,) = told(tmp_path, *_late(("09:00:31", 1491), ("09:17:39", 1538), interval=10))["input"]["falling_behind"]
+    assert "That is 149 to 154 times the interval" in entry["says"]
 
 
 def _of_real_time(groups: dict[str, Any], key: str = "rtmMetrics") -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
         report = judge(paths, series=options["form"] == "html", stages=options["stages"], **wanted)
     fleet.tell_of_jvm(report.typed.input)
     put(rendered(report, options, everything=options["everything"]), options)
-    judged = any(query.findings or query.window.batches for query in report.typed.queries)
+    judged = any(query.findings or query.batches for query in report.typed.queries)
     _refuse_only_broken(paths, report.typed.input, judged=judged)
     return report.worst_level()
 

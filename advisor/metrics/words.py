@@ -8,6 +8,7 @@ from advisor.metrics.registry import Estimate, Unit
 
 _AN = re.compile(r"8|1[18](?!\d)")
 """Numbers that are spoken with a vowel: eight, eleven, eighteen."""
+_MANY = 10
 
 
 def in_words(estimate: Estimate, unit: Unit) -> str:
@@ -78,3 +79,8 @@ def _bytes(value: float) -> str:
             return f"{_plain(round(value, 1))} {unit}"
         value /= 1000
     return f"{_plain(round(value, 1))} TB"
+
+
+def times(ratio: float) -> str:
+    """How many times, with a decimal below ten."""
+    return f"{ratio:,.{int(ratio < _MANY)}f}"

@@ -8,7 +8,7 @@ from statistics import median
 
 from advisor.batches import Overrun
 from advisor.contract import FallingBehind
-from advisor.metrics.words import milliseconds
+from advisor.metrics.words import milliseconds, times
 from advisor.redaction import hide
 from advisor.report.overruns import on_clock, pattern, rhythm
 
@@ -41,7 +41,7 @@ _ALONE = "One line is no pattern: the first batch after a start often works off 
 _LATER = "One line is no pattern: it tells of one batch."
 _FIRST = (
     "The text names it as the first batch after a start: that one is cold, and often works off what had piled up until "
-    "then. It is no falling behind; judge later ones."
+    "then. By itself it shows no falling behind: judge later ones."
 )
 _LISTED = (
     "Every tenth: the text names a file sink, which then writes the list of all its files anew, a list that grows with "
@@ -121,7 +121,9 @@ def _sentences(
     if words := pattern(late, interval):
         yield words
     clues = {clue for one in lines for clue in one.clues}
-    if len(lines) == 1 and len(set(spent)) == 1 and not others:
+    if len(lines) > 1:
+        yield from _first_and_later(lines)
+    elif len(set(spent)) == 1 and (not others or "first_batch" in clues):
         yield _FIRST if "first_batch" in clues else _LATER if "later_batch" in clues else _ALONE
     if others:
         yield _another_query(clocks, others)
@@ -131,6 +133,15 @@ def _sentences(
         yield _LISTED if "file_sink" in clues else _EVERY_TENTH
     elif found is None and any("first_batch" not in one.clues for one in lines):
         yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
+
+
+def _first_and_later(lines: Sequence[Overrun]) -> Iterator[str]:
+    """How long the first batches after a start took, and how long all others, where the text numbers both."""
+    first = [ms for one in lines if "first_batch" in one.clues for ms in one.spent_ms]
+    later = [ms for one in lines if "later_batch" in one.clues for ms in one.spent_ms]
+    if first and later:
+        cold, others = (_range(min(spent), max(spent), milliseconds) for spent in (first, later))
+        yield f"As the text numbers them, the first after a start, which is cold, took {cold}; later ones {others}."
 
 
 def _another_query(clocks: Sequence[str], others: Sequence[FallingBehind]) -> str:
@@ -150,7 +161,7 @@ def _longer(low: float, high: float) -> str:
         return "hardly more than the interval"
     if high < _LITTLE:
         return f"{_range(100 * (low - 1), 100 * (high - 1), lambda percent: f'{percent:.0f}')} % more than the interval"
-    return f"{_range(low, high, lambda ratio: f'{ratio:,.1f}')} times the interval"
+    return f"{_range(low, high, times)} times the interval"
 
 
 def _range(low: float, high: float, words: Callable[[float], str]) -> str:

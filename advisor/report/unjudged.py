@@ -21,7 +21,7 @@ ASYNC_SINCE = "3.4"
 """Open-source Spark that can track progress asynchronously."""
 COMMIT_LOG_SINCE = "3.4"
 """Open-source Spark that names a phase for the commit log."""
-_WORTH_TELLING, _LARGE_REST = 0.01, 0.1
+_WORTH_TELLING, _LARGE_REST, _MOST = 0.01, 0.1, 0.5
 _WORTH_OF_STATE = 0.05
 _MINUTE_MS = 60_000
 _MANY_PARTITIONS, _FEW_ROWS = 50, 10
@@ -89,7 +89,19 @@ def without_rows(window: Window) -> str:
     whole = float(last["trigger_execution_ms"][0])
     parts = ", ".join(_parts(last, whole, _has_hidden_commit_log(window)))
     state = " Every one commits all partitions of its state." if window.facts.value("stateful") else ""
-    return f"A batch without rows takes {milliseconds(whole)}{': ' if parts else ''}{parts}.{state}"
+    return f"A batch without rows takes {milliseconds(whole)}{': ' if parts else ''}{parts}.{state}{_log(window, last)}"
+
+
+def _log(window: Window, batch: Columns) -> str:
+    """What a Delta source does in a batch whose discovery takes most of a long time."""
+    found = sum(float(np.nan_to_num(batch[phase][0])) for phase in ("latest_offset_ms", "get_batch_ms"))
+    whole = float(batch["trigger_execution_ms"][0])
+    if window.facts.value("source") != "delta" or found < max(_LONG_FIRST_MS, _MOST * whole):
+        return ""
+    return (
+        " In latestOffset and in getBatch a Delta source reads the log of each version since the last batch: many "
+        "small commits make both long. The versions in startOffset and endOffset tell how many they were."
+    )
 
 
 def _too_old(window: Window) -> str:

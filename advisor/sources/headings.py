@@ -18,7 +18,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _SETTING: Final = re.compile(
     r"""(?ix) \bspark\.[\w.]+
     | \b(?:max|min)_?(?:offsets|files|bytes|rows|trigger)_?per_?trigger\b | \bmin_?partitions\b
-    | \bmaxRatePerPartition\b
+    | \b(?:max|min)RatePerPartition\b
     | \b(?:shuffle|kafka|topic|input)?[ ]?partitions?\b | \b(?:repartition|coalesce|persist|cache|broadcast)(?:\(|\b)
     | \btrigger\b | \bprocessing_?time\b | \bavailable_?now\b | \bstate[ ]?store\b | \brocks_?db\b | \bhdfs\b
     | \bchangelog\b | \basync\w* | \bcheckpoint\w* | \bparallelism\b | \bphoton\b | \badaptive\b | \baqe\b
@@ -40,6 +40,10 @@ _CHANGE: Final = re.compile(
     |(?P<using>with|without|w/o?|using|no|when[ ]i|after[ ]i|changed|increas\w+|decreas\w+|rais\w+|reduc\w+
     |lower\w+|set(?:ting)?|switch\w*|disabl\w+|enabl\w+|add(?:ed|ing)|at|on|for
     |i[ ](?:changed|increased|set|reduced|raised))\b)"""
+)
+_BY_A_CHANGE: Final = re.compile(
+    r"(?i)\bby (?:using|setting|changing|tuning|increasing|decreasing|raising|reducing|lowering|switching|disabling"
+    r"|enabling|adding)\b"
 )
 _GOES_ON: Final = re.compile(
     r"(?i)\b(?:\d+|a few|some|several|half an?|an?|two|three|few|many)(?: more| or so)? "
@@ -103,6 +107,8 @@ def _of_settings(words: str) -> Heading | None:
             return Heading(words, sure=True)
         if change["using"] and (named or (words.lower().startswith(("with", "w/")) and not _GOES_ON.search(rest))):
             return Heading(words, sure=not _A_NUMBER.match(words))
+    if named and _BY_A_CHANGE.search(words):
+        return Heading(words, sure=True)
     if named or _KIND.match(words) or _A_NUMBER.match(words):
         return Heading(words, sure=False)
     return None

@@ -9,7 +9,7 @@ from typing import Final
 from advisor.metrics.words import milliseconds, number
 from advisor.redaction import redact
 from advisor.sources.formats.gauges import of_the_last_trigger
-from advisor.sources.paced import overdue
+from advisor.sources.paced import grown, overdue
 from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
 from advisor.sources.sightings.quotes import named_error
@@ -54,7 +54,7 @@ _KINDS: Final = {
     ),
     r"(?m)^Batch: \d+\s*\n-{5}": "this is what the console sink prints, which tells no durations",
     r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
-    r"(?i)\bbatch(?:es)? (?:is|are|was|were) falling behind\b": (
+    r"(?i)\bbatch(?:es)? (?:(?:is|are|was|were) )?falling behind\b": (
         "this names Spark's line about batches that fall behind, and not its figures: give the line itself, with the "
         "trigger interval and the time spent"
     ),
@@ -74,6 +74,7 @@ def kind(text: str) -> str | None:
         busy(text)
         or at_work(text)
         or overdue(text)
+        or grown(text)
         or _real_time(text)
         or _waiting(text)
         or what_status_says(text)

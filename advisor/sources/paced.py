@@ -1,4 +1,4 @@
-"""How long batches take against their interval, in words: `batches take 20-45 seconds against a 30-second trigger`."""
+"""How long batches take, in words: `20-45 seconds against a 30-second trigger`, `up from 15 seconds to 5 minutes`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from advisor.metrics.words import milliseconds
+from advisor.metrics.words import milliseconds, times
 from advisor.sources.formats.spans import read_span
 from advisor.sources.sightings.marked import Words
-from advisor.sources.sightings.words import of_now, read_keys, read_words, sentences
+from advisor.sources.sightings.words import held, of_now, read_keys, read_words, sentences
 
 _ABOUT: Final = (
     r"(?:[ ](?:about|around|roughly|approximately|nearly|almost|up to|between|only|just|now|still|usually|typically|"
@@ -18,7 +18,8 @@ _ABOUT: Final = (
 )
 _BATCH: Final = r"\b(?:micro-?)?batch(?:es)?"
 _TAKES: Final = (
-    r"(?:takes?|taking|took|runs? for|running for|lasts?|lasting|(?:processe?s?|completes?|finish(?:es)?) in)"
+    r"(?:takes?|taking|took|runs? for|running for|lasts?|lasting|(?:processe?s?|completes?|finish(?:es)?) in"
+    r"|lev(?:a|am|ou|aram)|demor(?:a|am|an|ou)|tardan?|dauer(?:t|n|te)|brauch(?:t|en)|prend|dure)"
 )
 _NUMBER: Final = r"(?:\d{1,3}(?:,\d{3}){1,2}|\d{1,6}(?:\.\d{1,3})?)"
 _LENGTH: Final = (
@@ -47,6 +48,23 @@ _ASIDE: Final = re.compile(r"[ ](?:--|—)[ ]")
 _ISSUE: Final = re.compile(r"\(#\d+\)")
 """A line of a changelog tells of a fault that is gone."""
 _HARDLY: Final = 1.005
+_LATER: Final = _LENGTH.replace("length", "later")
+_MORE_THAN: Final = r"(?:[ ](?:about|around|over|more than|mais de|más de|über|mehr als))?[ ]?[~≈]?"
+_GREW: Final = (
+    re.compile(rf"(?i)\b(?:from|de|von)\b{_MORE_THAN}{_LENGTH}[ ](?:up[ ])?(?:to|para|a|auf)\b{_MORE_THAN}{_LATER}"),
+    re.compile(
+        rf"(?i)\b(?:of|at|was|is){_MORE_THAN}[ ]?{_LENGTH}\b[^.;\n]{{0,60}}\b(?:increas|grew|rose|went up)"
+        rf"[^.;\n]{{0,60}}\b(?:at|to){_MORE_THAN}[ ]?{_LATER}"
+    ),
+)
+_OF_A_BATCH: Final = re.compile(r"(?i)\b(?:micro-?)?(?:batch|lote)(?:e?s)?\b")
+_RISES: Final = re.compile(
+    r"(?i)\b(?:increas|gr[eo]w|spik|rose|rise|rising|went up|go(?:es)? up|jump|climb|degrad|sub[ei]|crec|cresc|stieg)"
+)
+
+
+_OF_A_SETTING: Final = re.compile(r"(?i)trigger|interval|window|watermark|timeout|delay|retention|backoff")
+"""Such lengths grow where somebody sets them."""
 
 
 class Pace(NamedTuple):
@@ -63,12 +81,37 @@ def overdue(text: str) -> str | None:
     if pace is None:
         return None
     took = _range(milliseconds(pace.low), milliseconds(pace.high))
-    times = _range(f"{pace.low / pace.interval:,.1f}", f"{pace.high / pace.interval:,.1f}")
+    ratios = _range(times(pace.low / pace.interval), times(pace.high / pace.interval))
     said = (
         f"the text says that batches take {took} with a trigger interval of {milliseconds(pace.interval)}, "
-        f"{times} times the interval"
+        f"{ratios} times the interval"
     )
     return f"{said}: {_means(pace)}. Where the time goes is not told"
+
+
+def grown(text: str) -> str | None:
+    """From which length to which the text says that its batches grew, and what shows why; None where it does not."""
+    told = (grew for sentence in held(sentences(Words(text), "batch", "lote")) if (grew := _growth(sentence)))
+    grew = next(told, None)
+    if grew is None:
+        return None
+    first, later = (_range(milliseconds(min(each)), milliseconds(max(each))) for each in grew)
+    return (
+        f"the text says that batches grew from about {first} to about {later}. Progress of a batch from before and of "
+        "one from after shows which phase did: addBatch grows with the table that is written, its log or the state, "
+        "latestOffset and getBatch with what the source lists, queryPlanning with the plan"
+    )
+
+
+def _growth(sentence: str) -> tuple[list[float], list[float]] | None:
+    """Milliseconds of a batch at first and later, two of a range each, where a sentence says that it became longer."""
+    if not _OF_A_BATCH.search(sentence) or not _RISES.search(sentence) or _OF_A_SETTING.search(sentence):
+        return None
+    for match in (found for pattern in _GREW for found in pattern.finditer(sentence)):
+        first, later = _span(match["length"]), _span(match["later"])
+        if first and later and max(first) < min(later):
+            return first, later
+    return None
 
 
 def read_pace(text: str) -> Pace | None:

@@ -9,7 +9,7 @@ import pytest
 import advisor
 from advisor.errors import InputError
 from advisor.sources.others import kind
-from advisor.sources.paced import overdue, read_pace
+from advisor.sources.paced import grown, overdue, read_pace
 from advisor.sources.rates import busy
 
 
@@ -32,6 +32,7 @@ from advisor.sources.rates import busy
             (12_000, 25_000, 20_000),
         ),
         ("text = 'each batch takes 9 s ' +\n  'with a 5 s trigger'", (9_000, 9_000, 5_000)),
+        ("TRIGGER_INTERVAL = 500 ms\nCada micro-batch levou ~21s em vez de 500ms", (21_000, 21_000, 500)),
         ("- Trigger interval: 10 seconds\n- Per-batch processing time: 870 – 1,640 ms", (870, 1_640, 10_000)),
     ],
 )
@@ -69,6 +70,7 @@ def test_other_lengths_are_no_pace(text: str) -> None:
         ("Batches take 20-45 s with a 30 s trigger.", "0.7 to 1.5 times the interval: the longer ones are late"),
         ("Batches take 3 to 4 s with a 10 s trigger.", "0.3 to 0.4 times the interval: these keep the interval"),
         ("Batches take 3 to 4 s with a 10 s trigger.", "waits 5.0 s for it on average, longer than for its batch; a"),
+        ("Batches take 22 s with a 0.5 s trigger.", "22.0 s with a trigger interval of 500 ms, 44 times the interval"),
         ("Batches take 6 to 7 s with a 10 s trigger.", "these keep the interval. Where the time goes is not told"),
     ],
 )
@@ -78,6 +80,39 @@ def test_what_that_means_is_said_as_far_as_it_is_known(tmp_path: Path, text: str
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="the text says that batches take"):
         advisor.analyze(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Batch times spike up from ~12-18 Seconds up to ~4 minutes",
+            "grew from about 12.0 s to 18.0 s to about 4.0 min",
+        ),
+        (
+            "The batches took an average of 20 seconds, but it increased over days and stabilized at 200 seconds.",
+            "from about 20.0 s to about 3.3 min",
+        ),
+        ("o tempo por lote foi subindo (de ~4s para mais de 25s por lote)", "from about 4.0 s to about 25.0 s"),
+    ],
+)
+def test_batches_that_grew(tmp_path: Path, text: str, said: str) -> None:
+    assert said in (grown(text) or "")
+    assert "which phase did" in (kind(text) or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We increased the batch interval from 10 seconds to 30 seconds.",
+        "Batch times went up from 4 to 25.",
+        "Batch times dropped from 25 seconds to 4 seconds while the load increased.",
+        "If batch times increase from 4 seconds to 25 seconds, look at the table.",
+        "The upload grew from 4 seconds to 25 seconds.",
+    ],
+)
+def test_other_lengths_that_grew(text: str) -> None:
+    assert grown(text) is None
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,10 @@ FORMS = {
     "df.show() in prose": f"We did this:\n\n{shown(ROWS)}\n\nWhy, and what does addBatch mean?\n",
     "df.show() with a map": shown(as_scala(MAPS)),
     "Markdown": shown(ROWS, corner="|"),
+    "Markdown with remarks on what its numbers are of": shown(
+        [{{"numInputRows": "numInputRows (this batch)"}.get(k, k): v for k, v in row.items()} for row in ROWS],
+        corner="|",
+    ),
     "Markdown without outer bars": "\n".join(line.strip("|") for line in shown(ROWS, corner="|").split("\n")),
     "lines of a box": shown(ROWS, bar="│", corner="┼").replace("-", "─").replace("2024─05─03", "2024-05-03"),
     "show(vertical=True)": "\n".join(

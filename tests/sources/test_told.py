@@ -29,7 +29,7 @@ PRINTED = {
     ),
     "Data source parquet does not support Update output mode.": "Set the output mode to append",
     'checkpointLocation must be specified either through option("checkpointLocation", ...) or SparkSession': "Name a",
-    "Queries with streaming sources must be executed with writeStream.start();": "Start it with writeStream",
+    "Queries with streaming sources must be executed with writeStream.start();": "work on the batch that foreachBatch",
     "Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated": "Sort in foreachBatch",
     "Stream-stream LeftOuter join between two streaming DataFrame/Datasets is not supported without a watermark in the "
     "join keys, or a watermark on the nullable side": "Set watermarks",

@@ -53,6 +53,7 @@ _PER_SECOND: Final = re.compile(
 )
 _RATE: Final = re.compile(r"(?i) ?/ ?s(?:ec(?:ond)?)?$")
 _BEFORE: Final = re.compile(r"^(?:progress|event|json|query|avg|mean|median)*(?:durations?(?:ms)?)?")
+_REMARK: Final = re.compile(r"(?i)\s*\((?:this|per|each|in (?:this|the|a)|of (?:this|the|a)) (?:micro-?)?batch\)$")
 _NOT_TYPICAL: Final = re.compile(r"(?:max|min|p\d\d?|percentile\w*|std\w*|count|sum)[ _(]")
 _NUMBER: Final = re.compile(
     r"(\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+|\d{1,19})(\.\d+)?\s*(ms|s|secs?|seconds?|min|minutes)?", re.ASCII
@@ -102,8 +103,8 @@ _remembered: Final = lru_cache(maxsize=4096)(_read_name)  # lines of a log say t
 
 
 def without_unit(name: str) -> str:
-    """The name of a column without the unit behind it."""
-    return _UNIT.sub("", _PER_SECOND.sub("", name.strip())).strip()
+    """The name of a column without the unit or the remark behind it."""
+    return _UNIT.sub("", _PER_SECOND.sub("", _REMARK.sub("", name.strip()))).strip()
 
 
 def _unit(name: str) -> int:

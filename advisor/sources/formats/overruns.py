@@ -70,10 +70,9 @@ def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: i
 def _by_its_number(before: bytes, after: bytes) -> list[str]:
     """Whether the batch that was late is the first or a later one, as the text around the line numbers it.
 
-    Number 0 stands before the line of the first batch, or 1 behind it.
+    Number 0 stands before the line of the first batch, or 1 behind it; another number before that is of an older run.
     """
-    numbers = _NUMBERED.findall(before)
-    if numbers:
-        return ["later_batch" if int(numbers[-1]) else "first_batch"]
-    following = _NUMBERED.search(after)
-    return ["first_batch"] if following is not None and int(following[1]) == 1 else []
+    numbers, following = _NUMBERED.findall(before), _NUMBERED.search(after)
+    if following is not None and int(following[1]) == 1:
+        return ["first_batch"]
+    return ["later_batch" if int(numbers[-1]) else "first_batch"] if numbers else []

@@ -87,7 +87,8 @@ def _begins(lines: Sequence[str], at: int) -> tuple[dict[int, Column], list[Row]
     columns: dict[int, Column] = {}
     for split in _SPLITS:
         told = _columns(_cells(split, lines[at]))
-        if are_batches(told.values()) and len(told) > len(columns):
+        more = len(told) > len(columns) and not (columns and split is _by_blanks)  # words of a name are no columns
+        if more and are_batches(told.values()):
             columns, chosen = told, split
     if not columns:
         return None

@@ -158,9 +158,10 @@ ERRORS: Final = (
     ),
     KnownError(
         r"Queries with streaming sources must be executed with writeStream",
-        "A streaming DataFrame has no count(), show() or write: it runs as a query that is started.",
-        "Start it with writeStream",
-        'query = df.writeStream.format("console").start()',
+        "A streaming DataFrame has no count(), show() or write: it runs as a query that is started. If the query ran "
+        "already, its sink, or a function of its own, did so with the stream's DataFrame.",
+        "Start it with writeStream, and work on the batch that foreachBatch gives",
+        "query = df.writeStream.foreachBatch(lambda batch, number: ...).start()  # a batch is an ordinary DataFrame",
     ),
     KnownError(
         r"NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING|Non-time-based windows are not supported on streaming",

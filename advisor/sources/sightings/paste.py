@@ -17,7 +17,8 @@ from advisor.sources.sightings.status import read_status
 from advisor.sources.sightings.storage import read_storage
 from advisor.sources.sightings.words import is_past, read_keys, read_words
 
-_COMMENTED_OUT: Final = re.compile(r"(?m)^[ \t]*(?://|#).*$")
+_NO_CODE: Final = re.compile(r"(?m)^[ \t]*(?://|#|at [\w.$]+\().*$")
+"""A comment, or a frame of a stack: `at scala.collection.immutable.List.foreach(List.scala:392)`."""
 _BETWEEN: Final = r"(?:(?!readStream|writeStream).){0,3000}?"
 _WRITES_TO: Final = marked(
     "writestream",
@@ -32,6 +33,8 @@ _WRITES_A_TABLE: Final = marked(
 _SINK_IN_WORDS: Final = re.compile(
     r"""sink(?<!\wsink)(?:[. ]description)?["'`*]{0,3}\s*[:=|]\s*["'`*]{0,3}([a-z][\w$.\[]*)"""
 )
+_SINK_ALONE: Final = re.compile(r"""(?m)^["']sink["']\s*:\s*\{\s*["']description["']\s*:\s*["']([a-z][\w$.\[]*)""")
+"""The sink of a record of which but some lines are there, without its braces."""
 _SOURCE_IN_WORDS: Final = re.compile(
     r"""source(?<!\wsource)s?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
@@ -121,9 +124,9 @@ def read_paste(text: str) -> Iterator[Told]:
 
 
 def _code(text: Words) -> Words:
-    """The text without lines of code that are comments."""
-    commented = any(map(_COMMENTED_OUT.match, text.lines_with("//", "#")))
-    return Words(_COMMENTED_OUT.sub("", text)) if commented else text
+    """The text without comments and frames of a stack."""
+    others = any(map(_NO_CODE.match, text.lines_with("//", "#", ".scala:", ".java:")))
+    return Words(_NO_CODE.sub("", text)) if others else text
 
 
 def _ends(text: Words, code: Words) -> Iterator[Told]:
@@ -136,6 +139,8 @@ def _ends(text: Words, code: Words) -> Iterator[Told]:
     sources = (
         sources or [_source(name) for name in _named(_SOURCE_IN_WORDS, text)] or [_source(one) for one, _ in arrows]
     )
+    if not sinks and not text.holds("runid"):
+        sinks = [_sink(name) for name in _named(_SINK_ALONE, text)]
     if "foreachBatch" not in text:
         sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text)]
     sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text) or _BY_ITS_CLASS.findall(text)]
