@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from advisor.redaction.disguise import undisguised
-from advisor.redaction.rules import places
+from advisor.redaction.rules import standing
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN: Final = re.compile(r"[\s_\-]+")
@@ -51,7 +51,7 @@ _PHRASES: Final = re.compile(r"passw|passphrase|passcode|authorization|(?:^|\.)(
 
 def may_name_a_secret(text: str) -> bool:
     """Whether a text can hold the name of a credential at all: most texts cannot."""
-    return max(places(_PLAIN_STEMS if text.isascii() else _STEMS, text)) >= 0
+    return any(standing(_PLAIN_STEMS if text.isascii() else _STEMS, text))
 
 
 @lru_cache(maxsize=4096)

@@ -65,7 +65,7 @@ def _rows_of_a_table(text: str) -> Iterator[Figures]:
         names, cells = (_CELLS.split(line.strip().strip("|").strip()) for line in (head, row))
         if len(names) == len(cells):
             told = {name: cell for name, cell in zip(names, cells, strict=True) if re.fullmatch(_NAMES, name)}
-            if told and all(cell.isdigit() for cell in told.values()):
+            if told and all(cell.isdecimal() for cell in told.values()):
                 yield {name: float(cell) for name, cell in told.items()}
 
 

@@ -36,6 +36,10 @@ def test_an_operator_in_any_form_tells_rows_partitions_and_times(text: str) -> N
     assert "Summed over tasks: updates 300 ms, commits 24.0 s, 120 ms a partition." in said
 
 
+def test_a_cell_that_only_looks_like_a_number_tells_nothing() -> None:
+    assert state_figures("numRowsTotal  commitTimeMs\n120  \N{SUPERSCRIPT TWO}\n") is None
+
+
 @pytest.mark.parametrize("text", [json.dumps(COMMIT), " ".join(f"{name}={ms}" for name, ms in COMMIT.items())])
 def test_the_parts_of_commits_are_held_against_each_other(text: str) -> None:
     said = state_figures(text) or ""
