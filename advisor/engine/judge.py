@@ -61,7 +61,7 @@ def _guarded(
     """The rule's answer; a fault in it costs this rule, never the report."""
     try:
         verdict = judge_rule(rule, window, levels) or why_quiet(rule, window, levels or rule.levels)
-        return shared(verdict) if isinstance(verdict, Skipped) else verdict
+        return shared(verdict) if isinstance(verdict, Skipped | Passed) else verdict
     except Exception as error:
         return Skipped(rule.id, f"a fault in the advisor: {fault(error)}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from advisor.catalogue import Condition, Rule
 from advisor.contract import Level, Passed, Skipped
@@ -16,6 +16,9 @@ from advisor.metrics.words import in_words, number
 from advisor.window import Window
 
 
+Quiet = TypeVar("Quiet", Passed, Skipped)
+
+
 class NotApplicable(NamedTuple):
     """That a fact of the query excludes a rule, and which."""
 
@@ -23,9 +26,9 @@ class NotApplicable(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def shared(skipped: Skipped) -> Skipped:
+def shared(quiet: Quiet) -> Quiet:
     """The same, one object for all runs of which it is said."""
-    return skipped
+    return quiet
 
 
 def _not_applicable(rule: Rule, reason: str) -> NotApplicable:

@@ -35,26 +35,37 @@ def _told(window: Window, name: str, value: Batchwise | Windowed, ends: Sequence
         return _missing(value.reason)
     unit = METRICS[name].unit
     if isinstance(value, Quantiles):
-        return contract.Metric(p50=_round(value.p50), p99=_round(value.p99), unit=unit)
+        return _spread(unit, _round(value.p50), None, _round(value.p99), None)
     typical = measure(window, name)
     if isinstance(typical, Missing):
         return _missing(typical.reason)
     if ends is not None:
-        p50, p95, p99 = map(_round, ends)
-        return contract.Metric(p50=p50, p95=p95, p99=p99, typical=_round(typical.safe), unit=unit)
-    return contract.Metric(
-        low=_round(typical.low),
-        value=None if typical.value is None else _round(typical.value),
-        high=_round(typical.high),
-        unit=unit,
-    )
+        return _spread(unit, *map(_round, ends), _round(typical.safe))
+    exact = None if typical.value is None else _round(typical.value)
+    return _between(unit, _round(typical.low), exact, _round(typical.high))
 
 
-@lru_cache(maxsize=4096)  # most runs lack the same for the same reasons: in a fleet a third of the memory
+# Metrics are most of a report's memory, and of many runs many are alike: these are one object.
+_shared = lru_cache(maxsize=4096)
+
+
+@_shared
 def _missing(reason: str) -> contract.Metric:
     return contract.Metric(missing=reason)
 
 
+@_shared
+def _between(unit: str, low: float | None, value: float | None, high: float | None) -> contract.Metric:
+    return contract.Metric(low=low, value=value, high=high, unit=unit)
+
+
+@_shared
+def _spread(
+    unit: str, p50: float | None, p95: float | None, p99: float | None, typical: float | None
+) -> contract.Metric:
+    return contract.Metric(p50=p50, p95=p95, p99=p99, typical=typical, unit=unit)
+
+
 def _round(number: float) -> float | None:
     """Six significant figures: more would be noise in a report. None of infinity, which JSON has not."""
-    return float(f"{number:.6g}") if math.isfinite(number) else None
+    return float(f"{number:.6g}") + 0.0 if math.isfinite(number) else None  # + 0.0: no -0.0, which is equal to 0.0
