@@ -773,6 +773,12 @@ def test_of_late_batches_the_first_after_a_start_is_told_from_later_ones(tmp_pat
     assert all("By itself" in entry["says"] for entry in told(tmp_path, *lines)["input"]["falling_behind"])
 
 
+def test_late_batches_beside_the_name_of_a_database(tmp_path: Path) -> None:
+    lines = ["It goes from kafka to mysql.", *_late(("09:00:31", 31000), ("09:01:31", 32000))]
+    (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
+    assert "The text names a database" in entry["says"]
+
+
 def test_many_times_the_interval_are_told_without_a_fraction(tmp_path: Path) -> None:
     (entry,) = told(tmp_path, *_late(("09:00:31", 1491), ("09:17:39", 1538), interval=10))["input"]["falling_behind"]
     assert "That is 149 to 154 times the interval" in entry["says"]

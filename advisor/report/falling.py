@@ -64,6 +64,7 @@ _CLUES = {
         "The text names an aggregation: its state has as many partitions as spark.sql.shuffle.partitions says, 200 by "
         "default, and each is a task in every batch, however few its rows."
     ),
+    "database": "The text names a database: what each batch reads or writes there counts into the batch.",
     "few_rows": (
         "The text shows few rows a batch. If the query keeps state or shuffles rows, each batch runs as many tasks as "
         "spark.sql.shuffle.partitions says, 200 by default, however few its rows: the usual cause of a slow batch with "

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from advisor.sources.formats.gauges import of_the_last_trigger
 from tests.sources.reading import scanned
 
 
@@ -40,11 +41,23 @@ def test_gauges_of_which_a_sample_lacks_one_are_no_batches() -> None:
     )
 
 
+JMX = 'metrics<name=a.driver.spark.streaming.q1.{name}, type=gauges><>Value"}} {value}\n'
+LATENCY = {"name": "latency", "value": 700.0}
+RATES = (("inputRate-total", 10.0), ("latency", 700.0), ("processingRate-total", 30.0))
+
+
+def test_gauges_that_are_all_0_tell_of_no_batch() -> None:
+    zero = "".join(JMX.format(name=name, value=0.0) for name, _ in RATES)
+    assert "all are 0, as before the end of the first batch" in (of_the_last_trigger(zero) or "")
+    assert "all are 0" not in (of_the_last_trigger(zero.replace("latency", "x") + JMX.format(**LATENCY)) or "")
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "metrics: a.driver.spark.streaming.q1.latency: value = 700\na.driver.spark.streaming.q1.inputRate-total: value "
         "= 10.0\na.driver.spark.streaming.q1.processingRate-total: value = 30.0",
+        "".join(JMX.format(name=name, value=value) for name, value in RATES),
         'streaming_latency{query="q1"} 700\nstreaming_inputRate_total{query="q1"} 1e1\n'
         'streaming_processingRate_total{query="q1"} 3e1',
     ],

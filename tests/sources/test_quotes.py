@@ -44,6 +44,14 @@ def test_an_error_as_it_is_printed_is_what_ended_the_query(text: str) -> None:
     assert named_error(text) is None
 
 
+def test_of_a_quoted_error_its_own_words_are_told() -> None:
+    told = told_error(
+        f'    // Exception in thread "main" java.lang.IllegalArgumentException: {REFUSED}\n    // start()'
+    )
+    assert told is not None
+    assert told[1] == f"java.lang.IllegalArgumentException: {REFUSED}"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -16,13 +16,15 @@ from advisor.sources.harvest import Buffer
 _MOST: Final = 1 << 20
 """Bytes at the beginning of a text in which gauges are looked for."""
 _GAUGE: Final = re.compile(
-    r"(latency|inputRate[-_.]total|processingRate[-_.]total)(?:_Value)?\b(\{[^}\n]{0,300}\})?"
+    r"(latency|inputRate[-_.]total|processingRate[-_.]total)(?:_Value)?\b(?:, ?type=gauges><>Value\"?\}?)?"
+    r"(\{[^}\n]{0,300}\})?"
     r"[\"\s=:,{]{1,40}(?:value\"?[\s=:]{1,9})?(\d{1,15}(?:\.\d{1,20})?(?:[eE]\+?\d{1,3})?)(?![\d.-]*\d)"
 )
 _LAST: Final = re.compile(
     r"\blatency(?:_Value)?\b(?:\{[^}\n]{0,300}\})?[\"\s=:,{]{1,40}(?:value\"?[\s=:]{1,9})?(\d{1,15})\b(?![.\d])"
 )
 _NO_RATE: Final = re.compile(r"inputRate[-_.]total(?:_Value)?\b[\"\s=:,{]{1,40}(?:value\"?[\s=:]{1,9})?NaN\b")
+_ALL_ZERO: Final = "as before the end of the first batch, or where nothing comes; they tell of no batch"
 _HOW_LONG: Final = "how long the last trigger took"
 _BEFORE: Final = re.compile(r"[\w./-]{0,200}$")
 _TYPE: Final = re.compile(r",?\btype=\"[^\"]*\"")
@@ -38,6 +40,9 @@ def of_the_last_trigger(text: str) -> str | None:
     """What gauges tell that are no sample of a batch, in one line; None where they are of no streaming query."""
     if "inputRate" not in text and "processingRate" not in text:
         return None
+    values = [float(gauge[3]) for gauge in _GAUGE.finditer(text)]
+    if values and not any(values):
+        return f"these are gauges of Spark's metrics, and all are 0, {_ALL_ZERO}"
     lengths = [*{float(ms) for ms in _LAST.findall(text)} - {0.0}]
     took = f"that the last trigger took {milliseconds(*lengths)}" if len(lengths) == 1 else _HOW_LONG
     first = (

@@ -23,6 +23,7 @@ _CLUES = {
     "s3a": re.compile(rb"\bs3a?(?:://|\b)", re.IGNORECASE),
     "shuffle_partitions": re.compile(rb"spark\.sql\.shuffle\.partitions|\+ \d+\) / 200\]"),
     "aggregation": re.compile(rb"\.groupBy\(|outputMode\(\s*[\"'](?:update|complete)", re.IGNORECASE),
+    "database": re.compile(rb"\b(?:mysql|mariadb|postgres(?:ql)?|oracle)\b", re.IGNORECASE),
     "console": re.compile(
         rb"-{20,}[\s#/*|>]{1,20}Batch: \d{1,18}[\s#/*|>]{1,20}-{20,}(?!.*\bonly showing top\b)", re.DOTALL
     ),

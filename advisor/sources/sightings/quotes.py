@@ -17,6 +17,8 @@ _WARNS: Final = re.compile(r"\b(?:WARN|WARNING|INFO)\b")
 _REMARK: Final = re.compile(r"\)[,;]?\s*(?://|#)")
 """A comment behind code: why its author wrote it so, not what ended the query."""
 _COMMENTED: Final = re.compile(r"^(?://|#)")
+_AHEAD: Final = re.compile(r"""^(?:(?://+|\#+|\*|>)[ \t]*)?(?:Exception in thread "[^"\n]{1,80}" )?""")
+"""What stands before the words of an error that is quoted in a comment, or that ended a thread."""
 _COMMENT: Final = re.compile(r"(?m)(?<!:)//.*$|#.*$")
 _CLASS: Final = r"(?:[a-z]\w{0,60}\.){0,12}[A-Z][\w$]{0,80}(?:Exception|Error)"
 _PRINTED: Final = re.compile(
@@ -82,7 +84,7 @@ def told_error(text: str) -> tuple[KnownError, str] | None:
     quotes = _quotes(pattern_of(known), text)
     return next(
         (
-            (known, each.line.strip())
+            (known, _AHEAD.sub("", each.line.strip()))
             for each in quotes
             if _is_shown(each, text) and not _explains(each.line.strip(), text)
         ),
