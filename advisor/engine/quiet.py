@@ -15,7 +15,6 @@ from advisor.metrics.labels import label
 from advisor.metrics.words import in_words, number
 from advisor.window import Window
 
-
 Quiet = TypeVar("Quiet", Passed, Skipped)
 
 
