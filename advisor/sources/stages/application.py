@@ -44,9 +44,10 @@ _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
 _NO_METRICS, _NO_PROPERTIES = Metrics(), Properties()
 _KNOWN = 7
 """So many numbers stand before the sums of a task."""
-_ROW = Struct(f"{_KNOWN + len(SUMS)}d")
-"""A task as bytes: an array of them is there at once, where one of tuples looks at every number."""
-_TOGETHER = 1024 * _ROW.size
+_WIDTH = _KNOWN + len(SUMS)
+_PACKED = Struct(f"{_WIDTH}d")
+"""A task as bytes, which numpy takes as they are; of tuples it looks at every number."""
+_MANY = 1024 * _PACKED.size
 """Bytes of tasks that go on together."""
 
 
@@ -137,13 +138,13 @@ class Application:
             return
         if event.kind == "ResultTask":
             self._results.add((event.stage, event.attempt))
-        self._tasks += _ROW.pack(at, *_row(event))
-        if len(self._tasks) >= _TOGETHER:
+        self._tasks += _PACKED.pack(at, *_row(event))
+        if len(self._tasks) >= _MANY:
             self._hand_over()
 
     def _hand_over(self) -> None:
         if self._tasks:
-            rows = np.frombuffer(self._tasks).reshape(-1, _KNOWN + len(SUMS))
+            rows = np.frombuffer(self._tasks).reshape(-1, _WIDTH)
             self._tasks = bytearray()
             at, stage, attempt, launch, finish, locality, flags = rows[:, :_KNOWN].T
             sums = rows[:, _KNOWN:]
