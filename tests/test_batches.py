@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import random
 import subprocess
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -365,3 +367,15 @@ def test_columns_in_which_nothing_is_told_are_one_array() -> None:
     first, told, second, gaps = numbers.columns()
     assert first is second
     assert [each.to_pylist() for each in (first, told, gaps)] == [[None] * 3, [1, 2, 3], [None, 3, None]]
+
+
+def test_columns_go_when_nobody_holds_them_without_a_search_for_cycles() -> None:
+    batches = Batches.of(table(made()))
+    assert len(batches.rows["shortened"]) == len(batches.sources["batch"]) == len(batches.operators["batch"])
+    held = [weakref.ref(one) for one in (batches.rows, batches.operators, batches.sources, batches.whole)]
+    gc.disable()
+    try:
+        del batches
+        assert [one() for one in held] == [None] * len(held)
+    finally:
+        gc.enable()

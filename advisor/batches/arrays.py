@@ -112,13 +112,12 @@ def rows_of(table: pa.Table) -> Columns:
         if name == "undivided":
             return undivided(table)
         if name == "shortened":
-            return _shortened(rows)
+            return _shortened(rows_of(table))  # not these rows, which hold this function: a cycle keeps memory for long
         if name == "whole":
             return np.asarray(pc.is_null(table["partial"]))
         return _values(name, table[name])
 
-    rows = Columns(len(table), make)
-    return rows
+    return Columns(len(table), make)
 
 
 def _shortened(batches: Columns) -> np.ndarray:
@@ -157,7 +156,11 @@ class Members:
         self._lists = _whole(table[column])
         self._flat = self._lists.flatten()
         self._maps: dict[str, _Maps] = {}
-        self.columns = Columns(len(self._flat), self._made)
+
+    @property
+    def columns(self) -> Columns:
+        """One row per member. They hold this object, which must not hold them: cycles keep their memory for long."""
+        return Columns(len(self._flat), self._made)
 
     def keys(self, field: str, places: np.ndarray) -> set[str]:
         """The keys of the maps in `field` of the members at these places, which are in order."""
