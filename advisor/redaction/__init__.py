@@ -118,8 +118,11 @@ def _over(outer: str, key: str, thing: dict[str, Any]) -> str:
         return outer
     if "kty" in thing and key in _OF_WEB_KEY:
         return "private key"
-    told = thing.get("name", thing.get("key")) if key == "value" else None
-    return told if isinstance(told, str) else key
+    if key.lower() != "value":
+        return key
+    told = {each.lower(): item for each, item in thing.items()}
+    beside = told.get("name", told.get("key"))
+    return beside if isinstance(beside, str) else key
 
 
 def redact_json(raw: bytes) -> bytes:

@@ -152,22 +152,22 @@ _FORMS: Final = Tried(
         # {"name": "DB_PASSWORD", "value": "..."}, <property name="password" value="..."/>
         (
             "value",
-            rf"\b(?:name|key)(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?(?P<name>[\w.\-/]{{1,200}})(?:{_QUOTE})?"
-            rf"{_MEMBERS},?\s{{0,9}}(?P<quote>{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}",
+            rf"\b(?i:name|key)(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?(?P<name>[\w.\-/]{{1,200}})(?:{_QUOTE})?"
+            rf"{_MEMBERS},?\s{{0,9}}(?P<quote>{_QUOTE})?(?i:value)(?:{_QUOTE})?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}",
             _value,
         ),
         # {"value": "...", "name": "DB_PASSWORD"}
         (
             "value",
-            rf"(?P<quote>{_QUOTE})value(?:{_QUOTE})\s{{0,3}}(?P<sign>:)\s{{0,3}}"
-            rf"(?=\\{{0,7}}[\"'][^\"']{{0,300}}[\"']{_MEMBERS},\s{{0,9}}(?:{_QUOTE})(?:name|key)(?:{_QUOTE})"
+            rf"(?P<quote>{_QUOTE})(?i:value)(?:{_QUOTE})\s{{0,3}}(?P<sign>:)\s{{0,3}}"
+            rf"(?=\\{{0,7}}[\"'][^\"']{{0,300}}[\"']{_MEMBERS},\s{{0,9}}(?:{_QUOTE})(?i:name|key)(?:{_QUOTE})"
             rf"\s{{0,3}}:\s{{0,3}}(?:{_QUOTE})(?P<name>[\w.\-/]{{1,200}}))",
             _value,
         ),
-        ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?value\s?=\s?(?=[\"'])", _quoted),
-        ("</", r"<name>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}</name>\s{0,9}<value>", _until(_OF_ELEMENT)),
+        ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?(?i:value)\s?=\s?(?=[\"'])", _quoted),
+        ("</", r"(?i:<name)>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}(?i:</name>\s{0,9}<value)>", _until(_OF_ELEMENT)),
         ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", _until(_OF_ELEMENT)),
-        ("</", r"<[\w\-]{1,50}\s(?:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", _until(_OF_ELEMENT)),
+        ("</", r"<[\w\-]{1,50}\s(?i:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", _until(_OF_ELEMENT)),
         ("&lt;/", r"&lt;(?P<name>[\w.\-]{1,100})&gt;", _until(_OF_ESCAPED_ELEMENT)),
         ("(", rf"\({_NAME},\s?", _until(_OF_PAIR)),
         # password { value: "..." }
