@@ -163,6 +163,15 @@ def test_a_rule_that_passed_tells_by_how_much(catalogue: Catalogue) -> None:
     assert {entry.rule: entry.reason for entry in found.not_applicable}["SK003"] == "sink is kafka"
 
 
+def test_a_rule_that_gives_way_to_another_cause_tells_which(catalogue: Catalogue) -> None:
+    source = {"description": "KafkaV2[Subscribe[in]]", "numInputRows": 1, "startOffset": {"in": {"0": 5}},
+              "endOffset": {"in": {"0": 6}}}  # fmt: skip
+    slow = {"triggerExecution": 900, "addBatch": 800, "numInputRows": 1, "sources": [source]}
+    found = judge(window([slow] * 60, **KNOWN, source="kafka"), catalogue)
+    margin = {entry.rule: entry.margin for entry in found.passed}["SH003"]
+    assert margin.startswith("excluded by the share of waiting for Kafka's empty fetches: ")
+
+
 def test_a_team_can_set_its_own_levels(catalogue: Catalogue) -> None:
     made = window([BATCH] * 60, **KNOWN)
     assert judge(made, catalogue, levels={"LG001": {"high": 0.9}}).findings == ()

@@ -626,6 +626,8 @@ def test_what_spark_wrote(pattern: str, expected: dict[str, Any]) -> None:
 
 
 WHOLE = {"triggerExecution": 100, "addBatch": 60, "queryPlanning": 5, "walCommit": 20}
+SOCKET = {"description": "TextSocketSource[localhost:9999]", "numInputRows": 5}
+OLD_KAFKA = {"description": "KafkaSource[Subscribe[in]]", "numInputRows": 5}
 OPERATOR = {"numRowsTotal": 5, "numRowsUpdated": 2}
 
 
@@ -645,6 +647,13 @@ class TestBounds:
             (WHOLE | {"getOffset": 2}, {"batchId": None, "runId": None}, None, "2.2"),
             (WHOLE | {"getOffset": 2}, {"batchId": None}, None, "2.3"),
             (WHOLE | {"getOffset": 2}, {}, None, "3.4"),
+            (WHOLE | {"getOffset": 2, "sources": [OLD_KAFKA]}, {}, None, "3.0"),
+            (
+                WHOLE | {"getOffset": 2, "sources": [OLD_KAFKA, {"description": "TextSocketSource[...]"}]},
+                {},
+                None,
+                "3.4",
+            ),
             (WHOLE | {"otherPhases": {"getEndOffset": 0, "setOffsetRange": 1}}, {}, "2.4", "3.0"),
             (WHOLE | {"latestOffset": 4, "operators": [OPERATOR]}, {}, "3.0", "3.2"),
             (WHOLE | {"latestOffset": 4, "operators": [OPERATOR | {"commitTimeMs": 9}]}, {}, "3.2", "3.4"),

@@ -13,6 +13,7 @@ from advisor.batches import Reading
 from advisor.sources import files
 from advisor.views.in_short import no_step
 from advisor.views.selection import selections
+from advisor.views.terminal import report_as_text
 from tests.cluster.apart import read_apart
 from tests.made import event
 from tests.sources.variants import KAFKA, STATE, compact, pretty
@@ -271,8 +272,38 @@ def test_pieces_that_nothing_joins_are_not_one_run(tmp_path: Path) -> None:
     assert not any("slow batch" in query["verdict"] for query in data["queries"])
 
 
+def test_measurements_of_one_text_stand_side_by_side_in_its_order(tmp_path: Path) -> None:
+    said = report(tmp_path, "Tuned:", "```", durations(680), "```", "Untuned:", "```", durations(10_400), "```").typed
+    page = report_as_text(said)
+    rows = page[page.index("Side by side") :].splitlines()[2:4]
+    assert [row.split() for row in rows] == [
+        ["Tuned", "680", "ms", "200", "300", "1", "batch"],
+        ["Untuned", "10.4", "s", "200", "300", "1", "batch"],
+    ]
+    assert "Side by side" not in report_as_text(report(tmp_path, durations(680)).typed)
+
+
+SHORTLY = {"timestamp": "2026-03-01T02:07:03.217Z", "queryPlanning": 20,
+           "sources": [{"description": "KafkaSource[Subscribe[in]]", "numInputRows": 1832}]}  # fmt: skip
+APART = {"inputRowsPerSecond": 1832 / 9.734}
+
+
+@pytest.mark.parametrize(("number", "said"), [(7, True), (1, False)])
+def test_batches_that_lie_apart_let_records_wait_if_that_is_usual(tmp_path: Path, number: int, said: bool) -> None:
+    """After the first, cold batch the second may only have waited for its end."""
+    short = batch(number, triggerExecution=900, addBatch=800, walCommit=30, **SHORTLY) | APART
+    words = "A trigger began 9.7 s after the one before: if that is usual, a record waits 4.9 s for the trigger"
+    assert (words in only(told(tmp_path, pretty(short)))["verdict"]) is said
+
+
+def test_logs_that_no_phase_times_make_an_interval_of_the_loss(tmp_path: Path) -> None:
+    old = batch(7, triggerExecution=500, addBatch=200, walCommit=120, **SHORTLY) | APART
+    verdict = only(told(tmp_path, pretty(old)))["verdict"]
+    assert verdict.startswith("120 ms to 276 ms of a 500 ms batch (24 to 55 %) goes into the offset and commit logs.")
+
+
 def test_durations_with_an_elision_are_judged_by_what_they_tell(tmp_path: Path) -> None:
-    text = pretty(batch(7))
+    text = pretty(batch(7, sources=[]))
     begin, end = text.index('    "getBatch"'), text.index('    "addBatch"')
     data = told(tmp_path, "Look:", text[:begin] + "    ...\n" + text[end:])
     query = only(data)
@@ -420,6 +451,16 @@ def test_a_source_that_says_that_nothing_waits(tmp_path: Path) -> None:
         source["metrics"] = {"maxOffsetsBehindLatest": behind}
         query = only(told(tmp_path, compact(batch(7, numInputRows=90, sources=[source]))))
         assert query["metrics"].get("backlog_rows", {}).get("p50") == told_of
+    page = report_as_text(report(tmp_path, compact(batch(7, numInputRows=90, sources=[source]))).typed)
+    assert "Lag at least 17 rows" in page
+
+
+def test_the_mean_of_kafkas_partitions_tells_what_waits_in_all(tmp_path: Path) -> None:
+    source = {"numInputRows": 90, "endOffset": {"in": {"0": 5, "1": 6, "2": 7}, "other": {"0": 9}},
+              "metrics": {"maxOffsetsBehindLatest": "17", "avgOffsetsBehindLatest": "4.5"}}  # fmt: skip
+    query = only(told(tmp_path, compact(batch(7, numInputRows=90, sources=[source]))))
+    assert query["metrics"]["backlog_rows"]["p50"] == 4 * 4.5
+    assert value(query, "source") == "kafka"  # no other source has such metrics
 
 
 def test_a_later_batch_is_not_the_second_of_its_run(tmp_path: Path) -> None:

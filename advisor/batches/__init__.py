@@ -6,6 +6,7 @@ from advisor.batches.chunks import FRESH_EVENTS, Chunks
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
 from advisor.batches.frames import operators, sources, spread, to_pandas
 from advisor.batches.inside import Inside
+from advisor.batches.offsets import kafka_offsets
 from advisor.batches.reading import TABLES, Broken, Overrun, Reading, deduplicate
 from advisor.batches.runs import NO_STAGES, Batches, RunBatches, members_of
 from advisor.column import TIME, Column
@@ -38,6 +39,7 @@ __all__ = [
     "in_part",
     "instant",
     "instants",
+    "kafka_offsets",
     "lacking",
     "members_of",
     "operators",

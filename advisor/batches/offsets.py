@@ -124,6 +124,17 @@ def parse(raw: bytes) -> Offset:
     return Offset(msgspec.json.format(raw, indent=-1).decode("utf-8", "replace"), *_counts(safe))
 
 
+def kafka_offsets(text: str | None) -> dict[tuple[str, str], object] | None:
+    """What an offset says by topic and partition; None where the text is no offset of Kafka's."""
+    try:
+        topics = msgspec.json.decode(text or "")
+    except _NO_JSON:
+        return None
+    if not isinstance(topics, dict) or not all(isinstance(one, dict) for one in topics.values()):
+        return None
+    return {(topic, number): at for topic, numbers in topics.items() for number, at in numbers.items()}
+
+
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 

@@ -60,12 +60,20 @@ def _fails(line: Condition, window: Window) -> bool:
 
 def _excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplicable:
     if line.metric is not None:
-        return _passed(rule, window, line.metric, line.stat, line.operand)
+        return _gives_way(rule, line, window)
     value = window.facts.value(line.subject)
     if value is None and line.subject in VERSIONS:
         value = known_bounds(window, line.subject)
     said = str(value).lower() if isinstance(value, bool) else value
     return _not_applicable(rule, f"{line.subject} is {said}")
+
+
+def _gives_way(rule: Rule, line: Condition, window: Window) -> Passed:
+    """That a rule is quiet for a number by which something else is the cause."""
+    value = measure(window, line.subject, line.stat)
+    if not isinstance(value, Estimate):
+        return Passed(rule.id, f"{label(line.subject)} excludes it")
+    return Passed(rule.id, f"excluded by {label(line.subject)}: {in_words(value, METRICS[line.subject].unit)}")
 
 
 def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: object, below: bool = False) -> Passed:

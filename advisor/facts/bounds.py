@@ -24,15 +24,19 @@ _FIRST_METRICS: Final = {
 """State metrics and the first version of open-source Spark that reports them."""
 _FIRST_OPERATORS: Final = {"transformWithState": "4.0", "dedupeWithinWatermark": "3.5"}
 """How the names of state operators begin, and the first version of open-source Spark that has them."""
+_LIMITED_SINCE_3: Final = frozenset(("kafka", "file"))
+"""Sources that since 3.0 are asked with a limit, timed as latestOffset; before as getOffset or getEndOffset."""
 COMMIT_OFFSETS_ON_DATABRICKS: Final = ("3.3", "11.0")
 """The first Spark, and Databricks Runtime, that times commitOffsets on Databricks."""
 
 
-def version_bounds(shown: Columns, operators: Columns, keys: Iterable[str]) -> dict[str, str | None]:
+def version_bounds(
+    shown: Columns, operators: Columns, keys: Iterable[str], sources: frozenset[str]
+) -> dict[str, str | None]:
     """`spark_version_at_least`, `spark_version_below` and `databricks_runtime_below`, as far as batches tell.
 
     `shown`: batches of one run, or its idle events where none ran; `operators`: one row per batch and operator of
-    these; `keys`: names of their state metrics.
+    these; `keys`: names of their state metrics; `sources`: the kinds of what they read.
     What is there bounds from below on open-source Spark only: Databricks brings phases to older versions, so what is
     missing bounds from above everywhere.
     """
@@ -42,7 +46,7 @@ def version_bounds(shown: Columns, operators: Columns, keys: Iterable[str]) -> d
     headed = whole & _headed(executed)
     # few phases of an idle event do not show whether somebody shortened it
     full = bool((headed if len(executed) else shown["whole"]).any())
-    below = _oldest([*_older(shown), *_missing(executed, operators, whole, full)])
+    below = _oldest([*_older(shown, sources), *_missing(executed, operators, whole, full)])
     if least and below and version_at_least(least, below):
         least = None
     before_commits = COMMIT_OFFSETS_ON_DATABRICKS[1] if _lacks(executed, whole, "commit_offsets_ms") else None
@@ -64,8 +68,11 @@ def _present(shown: Columns, operators: Columns, keys: set[str]) -> Iterator[str
         yield "3.1"
 
 
-def _older(shown: Columns) -> Iterator[str]:
+def _older(shown: Columns, sources: frozenset[str]) -> Iterator[str]:
     """What only old versions write, in idle events, too."""
+    newer = ~np.isnan([shown["latest_offset_ms"], shown["commit_offsets_ms"]])
+    if not newer.any() and sources and sources <= _LIMITED_SINCE_3 and not np.isnan(shown["get_offset_ms"]).all():
+        yield "3.0"
     if not np.isnan(shown["get_end_offset_ms"]).all():
         yield "3.0"
     old = ~np.isnan(shown["get_offset_ms"] + shown["timestamp"]) & np.isnan(shown["batch_id"])

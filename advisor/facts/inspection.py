@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from advisor.batches import Batches, Columns, in_part, lacking
+from advisor.batches import Batches, Columns, in_part, kafka_offsets, lacking
 from advisor.facts.bounds import version_bounds
 from advisor.facts.fact import Known
 from advisor.facts.trigger import infer_trigger, interval_below, possible_triggers, real_time
@@ -53,6 +52,8 @@ _DISPLAY: Final = "display_query_"
 """How `display()` in a notebook of Databricks names its query."""
 _ON_DATABRICKS: Final = ("dbfs:/", "CloudFilesSource[")
 """What paths and descriptions show that only Databricks has."""
+_OF_KAFKA: Final = "metrics:maxOffsetsBehindLatest"
+"""A metric that only Kafka's source reports: it tells the kind where the description was left out."""
 _METRICS_ON_DATABRICKS: Final = (
     "metrics:estimatedTotalBytesBehindLatest", "metrics:numBytesOutstanding", "metrics:numFilesOutstanding",
 )  # fmt: skip
@@ -72,7 +73,7 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
     told = {
         **_sink_and_source(batches),
         **_state(executed, operators, keys),
-        **version_bounds(events.where(shown), operators, keys),
+        **version_bounds(events.where(shown), operators, keys, _kinds(_of_rows(batches.sources, shown))),
         "changelog": _changelog(operators),
         "watermarked": _has_any(executed, ("watermark",)) or _unless_lacking(executed, "eventTime"),
         "platform": "databricks" if _has_any(executed, _DATABRICKS_PHASES) or _databricks_words(batches) else None,
@@ -129,16 +130,22 @@ def source_kind(description: str) -> str:
     return next((kind for mark, kind in _SOURCES.items() if head.rpartition(".")[2].startswith(mark)), "other")
 
 
+def _kinds(sources: Columns) -> frozenset[str]:
+    return frozenset(source_kind(text or "") for text in set(sources["description"]))
+
+
 def _sink_and_source(batches: Batches) -> dict[str, Any]:
     sink, last = _last(batches.rows["sink"]), _last_sources(batches)
-    kinds = [source_kind(text or "") for text in last["description"]]
-    known = {kind for kind, text in zip(kinds, last["description"], strict=True) if text}
+    behind = last[_OF_KAFKA] if _OF_KAFKA in last else [None] * len(last)
+    described = [text or (number and "Kafka") for text, number in zip(last["description"], behind, strict=True)]
+    kinds = [source_kind(text or "") for text in described]
+    known = {kind for kind, text in zip(kinds, described, strict=True) if text}
     kafka = [ends for kind, ends in zip(kinds, last["end_offset"], strict=True) if kind == "kafka"]
     return {
         "sink": None if sink is None else sink_kind(sink),
         "source": (next(iter(known)) if len(known) == 1 else "several") if known else None,
         "source_scheme": _scheme(last["description"]) if known == {"file"} else None,
-        "kafka_partitions": sum(map(_partitions, kafka)) or None,
+        "kafka_partitions": sum(len(kafka_offsets(offsets) or ()) for offsets in kafka) or None,
     }
 
 
@@ -225,16 +232,6 @@ def _changelog(operators: Columns) -> bool | None:
     batch = operators["batch"][updated]
     work = np.bincount(batch, zero_filled(np.array(parts)).sum(axis=0)[updated])[np.bincount(batch) > 0]
     return bool(np.sort(work)[len(work) // 2] == 0) if len(work) >= _CHANGELOG_BATCHES else None
-
-
-def _partitions(offsets: Any) -> int:
-    try:
-        topics = json.loads(offsets)
-    except (TypeError, ValueError):
-        return 0
-    if not isinstance(topics, dict):
-        return 0
-    return sum(len(partitions) for partitions in topics.values() if isinstance(partitions, dict))
 
 
 def _has_any(executed: Columns, columns: Iterable[str]) -> bool:

@@ -7,8 +7,9 @@ import re
 
 import numpy as np
 
+from advisor.batches import kafka_offsets
 from advisor.metrics.files import files_taken, files_waiting
-from advisor.metrics.flow import of_sources, passed_ms, rows_taken
+from advisor.metrics.flow import of_sources, passed_ms, rows_taken, sum_of_sources
 from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.metrics.slopes import trend
@@ -16,27 +17,51 @@ from advisor.numbers import total
 from advisor.window import Window
 
 _BEHIND = "metrics:avgMsBehindLatest"
-_ROWS_BEHIND = "metrics:maxOffsetsBehindLatest"
+_FURTHEST, _MEAN_BEHIND = "metrics:maxOffsetsBehindLatest", "metrics:avgOffsetsBehindLatest"
 _IS_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
+_FURTHEST_ALONE = Missing("the sources tell of their furthest partition only, not how many rows wait in all")
 
 
 @batch_metric("rows", "count")
 def backlog_rows(window: Window) -> Batchwise:
-    """Rows that waited in the sources after the batch (latestOffset - endOffset), at the trigger's start."""
+    """Rows that waited in the sources after the batch (latestOffset - endOffset), at the trigger's start.
+
+    Where offsets do not tell, by Kafka's own metrics: the mean of its partitions times their number.
+    """
     backlog = of_sources(window, "backlog_rows")
-    backlog = np.where(np.isnan(backlog) & _none_behind(window), 0.0, backlog)
-    return NO_BACKLOG if np.isnan(backlog).all() else backlog
+    backlog = np.where(np.isnan(backlog), _by_the_mean(window), backlog)
+    if not np.isnan(backlog).all():
+        return backlog
+    return NO_BACKLOG if isinstance(furthest_behind_rows(window), Missing) else _FURTHEST_ALONE
 
 
-def _none_behind(window: Window) -> np.ndarray:
-    """Which batches read all that was there, as each of their sources says that counts the rows it is behind."""
-    told = window.sources[_ROWS_BEHIND] if _ROWS_BEHIND in window.sources else [None] * len(window.sources["batch"])
-    none = np.array([text == "0" for text in told], dtype=float)
-    batch = window.sources["batch"]
-    count = np.bincount(batch, minlength=len(window))
-    caught_up: np.ndarray = (count > 0) & (np.bincount(batch, none, len(window)) == count)
-    return caught_up
+@batch_metric("rows", "count")
+def furthest_behind_rows(window: Window) -> Batchwise:
+    """Rows that wait in Kafka's partition that is furthest behind, as it says itself: so many wait at least."""
+    furthest = _furthest_source(window, _of_metric(window, _FURTHEST))
+    return NO_BACKLOG if np.isnan(furthest).all() else furthest
+
+
+def _by_the_mean(window: Window) -> np.ndarray:
+    """Rows behind of all sources by their partitions' mean; 0 where the furthest of each is not behind."""
+    sources = window.sources
+    partitions = np.array([len(kafka_offsets(text) or ()) or math.nan for text in sources["end_offset"]])
+    rows = np.where(_of_metric(window, _FURTHEST) == 0, 0.0, _of_metric(window, _MEAN_BEHIND) * partitions)
+    return sum_of_sources(window, rows)
+
+
+def _of_metric(window: Window, metric: str) -> np.ndarray:
+    """What each source says of itself, NaN where it is no number."""
+    told = window.sources[metric] if metric in window.sources else [None] * len(window.sources["batch"])
+    return np.array([float(text) if text and _IS_NUMBER.fullmatch(text) else math.nan for text in told])
+
+
+def _furthest_source(window: Window, behind: np.ndarray) -> np.ndarray:
+    """Of each batch the largest of its sources, NaN where none tells."""
+    furthest = np.full(len(window), math.nan)
+    np.fmax.at(furthest, window.sources["batch"], behind)
+    return furthest
 
 
 @batch_metric("ms")
@@ -69,11 +94,7 @@ def _age(window: Window, waiting: np.ndarray, taken: np.ndarray) -> np.ndarray |
 
 def _behind_by_the_source(window: Window) -> np.ndarray | None:
     """Milliseconds that the sources say they are behind, the mean of their shards, of the furthest source."""
-    if _BEHIND not in window.sources:
-        return None
-    told = [float(text) if text and _IS_NUMBER.fullmatch(text) else np.nan for text in window.sources[_BEHIND]]
-    furthest = np.full(len(window), np.nan)
-    np.fmax.at(furthest, window.sources["batch"], told)
+    furthest = _furthest_source(window, _of_metric(window, _BEHIND))
     return None if np.isnan(furthest).all() else furthest
 
 

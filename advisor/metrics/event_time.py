@@ -17,6 +17,15 @@ SECOND_MS, AS_LATE_AGAIN = 1000.0, 2.0
 """Times as late as the latest row that was seen: so much delay is left to rows that come later still."""
 
 
+def _untold(window: Window) -> Missing:
+    """Why no event time is known: nothing tells it of this query, its record was cut, or no batch had a row."""
+    if "eventTime" in window.lacks:
+        return Missing("event time is missing in the records or cut off")
+    if not np.isnan(moment_of(window, "watermark")).all():
+        return Missing("the records tell a watermark, but no event times of rows")
+    return NO_EVENT_TIME
+
+
 def moment_of(window: Window, column: str) -> np.ndarray:
     """An event time or the watermark of each batch, ms since 1970; NaN where there is none yet.
 
@@ -41,7 +50,7 @@ def event_time_lag_ms(window: Window) -> Batchwise:
 
 def _behind_clock(window: Window, column: str) -> Batchwise:
     moment = moment_of(window, column)
-    return NO_EVENT_TIME if np.isnan(moment).all() else window.batches["timestamp"] - moment
+    return _untold(window) if np.isnan(moment).all() else window.batches["timestamp"] - moment
 
 
 @batch_metric("ms")
@@ -51,7 +60,7 @@ def watermark_delay_ms(window: Window) -> Batchwise:
     In append mode a window's result waits at least so long after the window's end.
     """
     delay = window.batches["event_time_max"] - moment_of(window, "watermark")
-    return NO_EVENT_TIME if np.isnan(delay).all() else delay
+    return _untold(window) if np.isnan(delay).all() else delay
 
 
 @batch_metric("ms")
@@ -59,7 +68,7 @@ def watermark_ahead_of_clock_ms(window: Window) -> Batchwise:
     """The watermark less the trigger's start, 0 where it is not ahead: only an event of the future moves it there."""
     watermark = moment_of(window, "watermark")
     ahead: np.ndarray = np.maximum(watermark - window.batches["timestamp"], 0.0)
-    return NO_EVENT_TIME if np.isnan(watermark).all() else ahead
+    return _untold(window) if np.isnan(watermark).all() else ahead
 
 
 @window_metric("ms")
@@ -68,7 +77,7 @@ def latest_row_ms(window: Window) -> Windowed:
     newest, oldest = window.batches["event_time_max"], window.batches["event_time_min"]
     told = ~np.isnan(newest) & ~np.isnan(oldest)
     if not told.any():
-        return NO_EVENT_TIME
+        return _untold(window)
     return Estimate.exactly(float((np.maximum.accumulate(newest[told]) - oldest[told]).max()))
 
 
@@ -118,7 +127,7 @@ def watermark_stands_still_ms(window: Window) -> Windowed:
     watermark, newest = window.batches["watermark"], window.batches["event_time_max"]
     told = ~np.isnan(watermark) & ~np.isnan(newest)
     if told.sum() < FEWEST_TO_REST:
-        return NO_EVENT_TIME if not told.any() else Missing(f"fewer than {FEWEST_TO_REST} batches tell a watermark")
+        return _untold(window) if not told.any() else Missing(f"fewer than {FEWEST_TO_REST} batches tell a watermark")
     watermark, newest = watermark[told], np.maximum.accumulate(newest[told])
     rests = np.ptp(watermark) == 0 and newest[0] > max(watermark[0], YEAR_MS)
     return Estimate.exactly(float(newest[-1] - newest[0]) if rests else 0.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-import msgspec
 import numpy as np
 
+from advisor.batches import kafka_offsets
 from advisor.metrics.backlog import backlog_rows
 from advisor.metrics.flow import reread_factor, rows_taken
 from advisor.metrics.inside import of_jobs
@@ -80,7 +80,7 @@ def _rows_read(window: Window) -> list[tuple[int, dict[Place, float]]]:
 
 
 def _moved(start: str | None, end: str | None) -> dict[Place, float] | None:
-    before, after = _partitions(start), _partitions(end)
+    before, after = kafka_offsets(start), kafka_offsets(end)
     if before is None or after is None:
         return None
     pairs = {place: (before.get(place), offset) for place, offset in after.items()}
@@ -89,17 +89,6 @@ def _moved(start: str | None, end: str | None) -> dict[Place, float] | None:
 
 def _between(old: object, new: object) -> float:
     return float(new - old) if isinstance(old, int) and isinstance(new, int) else math.nan
-
-
-def _partitions(text: str | None) -> dict[Place, object] | None:
-    """Offset by topic and partition; None where the text is no offset of Kafka's."""
-    try:
-        topics = msgspec.json.decode(text or "")
-    except msgspec.DecodeError:
-        return None
-    if not isinstance(topics, dict) or not all(isinstance(one, dict) for one in topics.values()):
-        return None
-    return {(topic, number): at for topic, numbers in topics.items() for number, at in numbers.items()}
 
 
 @batch_metric("ms", phases=("add_batch_ms",))

@@ -98,7 +98,12 @@ def processed_rows_per_second(window: Window) -> Batchwise:
 
 def of_sources(window: Window, column: str) -> np.ndarray:
     """A number of each source summed per batch; NaN for a batch of which one source does not tell."""
-    values, batch = window.sources[column], window.sources["batch"]
+    return sum_of_sources(window, window.sources[column])
+
+
+def sum_of_sources(window: Window, values: np.ndarray) -> np.ndarray:
+    """The sum per batch of a number of each source; NaN for a batch of which one source has none."""
+    batch = window.sources["batch"]
     total = np.bincount(batch, values, len(window))  # NaN where one is NaN
     return np.where(np.bincount(batch, minlength=len(window)) > 0, total, np.nan)
 

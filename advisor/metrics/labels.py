@@ -56,6 +56,7 @@ LABELS: Final[dict[str, str]] = {
     "files_per_batch": "files that a batch writes",
     "fixed_cost_ms": "the fixed cost of a batch",
     "fixed_cost_share": "the fixed cost's share of the batch",
+    "furthest_behind_rows": "rows that wait in the partition furthest behind",
     "full_batches_share": "the share of batches filled to the source's limit",
     "full_of_files_share": "the share of batches with as many files as the limit allows",
     "gc_ms": "garbage collection",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from advisor.contract import Changed, Finding, Loss, LossKind, Part
 from advisor.metrics import Estimate, measure, sure
@@ -90,11 +91,25 @@ def _with_what_is_left(loss: Loss | None, window: Window) -> Loss | None:
 
 def _with_mean_wait(loss: Loss | None, window: Window) -> Loss | None:
     """The loss; of a part of the batch with what a record waits for its trigger, where that is more than the batch."""
-    interval = fixed_interval_ms(window)
-    if loss is None or loss.kind not in _SAYS or not interval or interval / 2 <= sure(window, "trigger_execution_ms"):
+    interval, batch = fixed_interval_ms(window), sure(window, "trigger_execution_ms")
+    apart = interval or _apart(window)
+    if loss is None or loss.kind not in _SAYS or not apart / 2 > batch:
         return loss
-    wait = f"On average a record waits {milliseconds(interval / 2)} for the trigger, longer than for its batch."
-    return msgspec.structs.replace(loss, says=f"{loss.says} {wait}")
+    wait = f"{milliseconds(apart / 2)} for the trigger, longer than for its batch."
+    if interval:
+        says = f"On average a record waits {wait}"
+    else:
+        says = f"A trigger began {milliseconds(apart)} after the one before: if that is usual, a record waits {wait}"
+    return msgspec.structs.replace(loss, says=f"{loss.says} {says}")
+
+
+def _apart(window: Window) -> float:
+    """The time from trigger to trigger where nothing tells the trigger's kind, NaN if unknown.
+
+    Not after batch 0: it is cold, and the next one may only have waited for its end.
+    """
+    after_first = window.batches["batch_id"] == 1
+    return np.nan if "trigger" in window.facts else median(window.batches["interval_ms"][~after_first])
 
 
 def _keeps_up(window: Window) -> str:
@@ -124,7 +139,7 @@ def _losses(window: Window, findings: Sequence[Finding], changed: Changed | None
     for part in typical_parts(window):
         most = inside[0] if inside and part.kind == "add_batch" else None
         named = most if most and most.share >= MOST_OF_ADD_BATCH else part
-        says = _says_of_rule(named, findings) if named is most else _says(part, most, batch)
+        says = _says_of_rule(named, findings) if named is most else _says(part, most, batch, _least(part, window))
         share, rule = round(usual * named.ms / cycle, 3), most.rule if most and most.share >= LEAST_NAMED else None
         yield Loss(kind=named.kind, says=says, ms=named.ms, share=share, name=named.name, rule=rule)
 
@@ -133,11 +148,18 @@ def _says_of_rule(part: Part, findings: Sequence[Finding]) -> str:
     return next(finding.says for finding in findings if finding.rule == part.rule)
 
 
-def _says(part: Part, most: Part | None, batch: float) -> str:
+def _least(part: Part, window: Window) -> float:
+    """The milliseconds that are surely this part's: before Spark 3.4 the commit log only may be what no phase names."""
+    logs = measure(window, "offset_log_ms") if part.kind == "logs" else None
+    return min(part.ms, logs.safe) if isinstance(logs, Estimate) else part.ms
+
+
+def _says(part: Part, most: Part | None, batch: float, least: float) -> str:
     """The sentence on a part of the batch; of addBatch with the most that is known of it."""
-    share = f"{100 * part.share:.0f} %"
-    whole = with_article(milliseconds(batch))
-    says = _SAYS[part.kind].format(part=milliseconds(part.ms), whole=whole, share=share)
+    ms, share = milliseconds(part.ms), f"{100 * part.share:.0f} %"
+    if milliseconds(least) != ms:
+        ms, share = f"{milliseconds(least)} to {ms}", f"{100 * least / batch:.0f} to {share}"
+    says = _SAYS[part.kind].format(part=ms, whole=with_article(milliseconds(batch)), share=share)
     if most is None or most.share < LEAST_NAMED:
         return says
     about = "about" if most.share_at_most is None else "at least"

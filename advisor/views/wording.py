@@ -81,7 +81,9 @@ def latency(query: QueryEntry) -> str:
     found = query.metrics.get("record_latency_ms", _NONE)
     if found.p50 is None:
         return not_known(found)
-    words = f"{at_least(query)}p50 {text.ms(found.p50)}, p99 {text.ms(found.p99)}, from created to visible, estimated"
+    one = query.window.batches == 1 and query.value("trigger") != "real_time"  # whose events tell both
+    told = f"{text.ms(found.p50)} (one batch)" if one else f"p50 {text.ms(found.p50)}, p99 {text.ms(found.p99)}"
+    words = f"{at_least(query)}{told}, from created to visible, estimated"
     return words + trend(query.trend.record_latency_ms, text.ms)
 
 

@@ -68,11 +68,17 @@ def batch_headroom_lag(query: QueryEntry) -> str:
     """`typical 0.33 s   p99 6.0 s   Headroom 12 %   Lag 0 rows`."""
     batch, lag = query.metrics.get("trigger_execution_ms", _NONE), query.metrics.get("backlog_rows", _NONE)
     headroom = query.screen.headroom
-    rows = "not known" if lag.typical is None else f"{text.count(lag.typical)} rows"
+    rows = _of_furthest(query) if lag.typical is None else f"{text.count(lag.typical)} rows"
     if lag.typical is not None:
         rows += _moving(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
     took = "not known" if batch.typical is None else _spread(query, "typical", batch.typical, batch.p99)
     return f"{took}   Headroom {'-' if headroom is None else f'{100 * headroom:.0f} %'}   Lag {rows}"
+
+
+def _of_furthest(query: QueryEntry) -> str:
+    """What waits at least, by the partition that is furthest behind."""
+    furthest = query.metrics.get("furthest_behind_rows", _NONE).typical
+    return "not known" if furthest is None else f"at least {text.count(furthest)} rows"
 
 
 def within_add_batch(query: QueryEntry, width: int | None = None) -> str:
