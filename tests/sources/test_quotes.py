@@ -8,6 +8,7 @@ import pytest
 
 import advisor
 from advisor.errors import InputError
+from advisor.sources.sightings.query import said
 from advisor.sources.sightings.quotes import missing_batch, named_error, told_error
 from tests.made import event
 from tests.sources.reading import told
@@ -155,3 +156,27 @@ def test_an_error_that_a_note_names_in_part_is_known(text: str, says: str) -> No
 @pytest.mark.parametrize("text", ["batch 12 does exist", "the table of batch 12 doesn't exist", "offset was changed"])
 def test_words_near_those_of_an_error_name_none(text: str) -> None:
     assert named_error(text) is None
+
+
+RECEIVER = (
+    "com.microsoft.azure.eventhubs.ReceiverDisconnectedException: New receiver 'spark-3-9' with higher epoch of '0' is "
+    "created hence current receiver 'spark-4-1' with epoch '0' is getting disconnected."
+)
+
+
+FAILED = "org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 3.0 failed 4 times"
+
+
+def test_an_error_that_ends_tasks_shows_no_end_of_a_query_by_itself() -> None:
+    text = f"Our readStream has this in every batch, and goes on:\n\n{RECEIVER}\n\tat com.made.Reader.go(Reader.java:9)"
+    assert told_error(text) is None
+    assert "Where tasks or a query ended with it: give each query a consumer group" in (named_error(text) or "")
+    assert told_error(f"{FAILED}\nCaused by: {RECEIVER}") is not None
+
+
+def test_of_a_job_that_failed_the_last_cause_is_told() -> None:
+    stack = (
+        f"\tat a.B.c(B.scala:1)\nCaused by: a.Wrapper: b\n\tat a.B.d(B.scala:2)\nCaused by: {RECEIVER}\n\t... 9 more"
+    )
+    assert said(f"{FAILED}.\n{stack}") == f"{FAILED}; caused by {RECEIVER}"
+    assert said(f"java.lang.IllegalStateException: none\n{stack}") == "java.lang.IllegalStateException: none"

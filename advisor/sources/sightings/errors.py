@@ -7,12 +7,16 @@ from typing import Final, NamedTuple
 
 
 class KnownError(NamedTuple):
-    """An error by its text: what it means, what to do, and the line that does it."""
+    """An error by its text: what it means, what to do, and the line that does it.
+
+    `of_task`: it ends a task, which is tried again, so that by itself it does not show that a query ended.
+    """
 
     text: str
     means: str
     cure: str
     change: str
+    of_task: bool = False
 
 
 _NO_ASYNC: Final = '# take .option("asyncProgressTrackingEnabled", "true") out of the writer'
@@ -300,6 +304,14 @@ ERRORS: Final = (
         "The function that was given to foreachBatch raised an error; the error's reason is its own.",
         "Mend the function in foreachBatch",
         "# its own traceback stands in the error; after a restart the function gets the same batch again",
+    ),
+    KnownError(
+        r"\bReceiverDisconnectedException\b|\bNew receiver .{0,80}?with higher epoch of '\d{1,19}' is created",
+        "Of the readers of one partition in a consumer group of Event Hubs each new one disconnects the one before: "
+        "another query or job, a second read of the batch, or a task that moved to another executor. Not run here.",
+        "Give each query a consumer group that nothing else reads, and read a batch once in foreachBatch",
+        '.setConsumerGroup("<one of its own>")  # of EventHubsConf; foreachBatch: batch.persist() before its actions',
+        of_task=True,
     ),
 )
 """More special ones first: the first whose text is there is taken."""

@@ -51,6 +51,9 @@ _CLASS: Final = re.compile(
     r"|(?:: |Caused by: )?(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.))"
 )
 """What stands before an error's own words: its class, and who printed it."""
+_OF_A_JOB: Final = re.compile(r"[Jj]ob aborted|\bTask \d{1,9} in stage \S{1,20} failed|Exception thrown in awaitResult")
+"""Words of an error that says only that a job failed: why stands in its last cause."""
+_CAUSE: Final = re.compile(r"^\s{0,40}Caused by: ([^\n]{1,1000})", re.MULTILINE)
 _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?[Tt]rue")
 _NAMED: Final = re.compile(
     r"((?:spark\.)?[\w.]{0,60}asyncprogress(?!\w{0,60}Execution)\w{0,60})[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?\w",
@@ -257,7 +260,9 @@ def said(whole: str) -> str:
     first, *others = whole.strip().splitlines() or [""]
     if first.rstrip().endswith("Traceback (most recent call last):"):
         first = next((line for line in others if line and not line[0].isspace()), first)
-    return _CLASS.sub("", first.strip())
+    words = _CLASS.sub("", first.strip())
+    causes = _CAUSE.findall(_NEXT_RECORD.split(whole, 1)[0]) if _OF_A_JOB.search(words) else []
+    return f"{words.rstrip('.')}; caused by {causes[-1].strip()}" if causes else words
 
 
 def read_batch_files(line: Line) -> list[Told]:

@@ -12,6 +12,10 @@ _STREAMING: Final = re.compile(
     r"MicroBatchExecution|ContinuousExecution|StreamingQuery|writeStream|readStream|foreachBatch|kafka010"
     r"|[Ss]tructured [Ss]treaming"
 )
+_ENDED: Final = re.compile(
+    r"terminated with (?:error|exception)|StreamingQueryException|[Jj]ob aborted|\bfailed \d{1,3} times\b"
+)
+"""What says that not only a task ended."""
 _WARNS: Final = re.compile(r"\b(?:WARN|WARNING|INFO)\b")
 """Where Spark but warns, the query goes on."""
 _REMARK: Final = re.compile(r"\)[,;]?\s*(?://|#)")
@@ -79,7 +83,7 @@ class _Quote(NamedTuple):
 def told_error(text: str) -> tuple[KnownError, str] | None:
     """The known error of a stream that a text of any kind shows as printed, and its line; None where none is."""
     known = _of_a_stream(text)
-    if known is None:
+    if known is None or (known.of_task and not _ENDED.search(text)):
         return None
     quotes = _quotes(pattern_of(known), text)
     return next(
@@ -100,10 +104,10 @@ def named_error(text: str) -> str | None:
         return f'the text names a batch that is missing in a checkpoint ("{gap[0]}"): {_AT_A_START}'
     if known is None or found is None or told_error(text) or _warned(text, found.start()):
         return None
-    words = " ".join(found[0].split())
+    words, ended = " ".join(found[0].split()), "tasks or a query" if known.of_task else "a query"
     return (
         f'the text names an error of Spark ("{words}") and does not show that this query ended with it. {known.means} '
-        f"Where a query ended with it: {known.cure[0].lower()}{known.cure[1:]}"
+        f"Where {ended} ended with it: {known.cure[0].lower()}{known.cure[1:]}"
     )
 
 
