@@ -39,6 +39,8 @@ _SOURCE_IN_WORDS: Final = re.compile(
     r"""source(?<!\wsource)s?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
 _BY_ITS_CLASS: Final = re.compile(r"\b((?:FileStream|Kafka|CloudFiles|Delta)Source|KafkaV2|TextSocketV2)\b")
+_SINK_BY_ITS_CLASS: Final = re.compile(r"\b((?:Delta|Memory|File|Foreach)Sink|KafkaTable|ForeachWriterTable)\b")
+_FOREACH_BATCH: Final = marked(("foreachbatch", "foreach_batch"), r"(?i)foreach_?batch")
 _STORES: Final = (
     "kafka|kinesis|delta|parquet|iceberg|hudi|jdbc|elasticsearch|opensearch|cassandra|bigquery|mongodb|mongo|snowflake|"
     "redshift|postgresql|postgres|mysql|redis|hbase|clickhouse"
@@ -141,10 +143,11 @@ def _ends(text: Words, code: Words) -> Iterator[Told]:
     )
     if not sinks and not text.holds("runid"):
         sinks = [_sink(name) for name in _named(_SINK_ALONE, text)]
-    if "foreachBatch" not in text:
-        sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text)]
+    in_batches = bool(_FOREACH_BATCH.search(text))
+    if not in_batches:
+        sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text) or _SINK_BY_ITS_CLASS.findall(code)]
     sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text) or _BY_ITS_CLASS.findall(text)]
-    yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * ("foreachBatch" in text))
+    yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * in_batches)
     yield from (Told("source", kind) for kind in sources)
 
 
