@@ -38,6 +38,11 @@ def told(text: str) -> dict[str, Any]:
     [
         ("sink: ForeachBatchSink", {"sink": "foreach_batch"}),
         ("sink=DeltaSink[/t]", {"sink": "delta"}),
+        ("reads by FileStreamSource, writes by **ForeachBatchSink**.", {"source": "file", "sink": "foreach_batch"}),
+        ("My forEachBatch function updates a table.", {"sink": "foreach_batch"}),
+        ("It goes to a MemorySink; KafkaV2 reads.", {"source": "kafka", "sink": "memory"}),
+        ("A DeltaSink or a MemorySink?", {}),
+        ("  at org.apache.spark.sql.delta.DeltaSink.addBatch(DeltaSink.scala:40)", {}),
         ("sources: KafkaV2[Subscribe[t]]\nsink: parquet", {"source": "kafka", "sink": "file"}),
         ("Spark 3.5.1, Kafka -> foreachBatch", {"spark_version": "3.5.1", "source": "kafka", "sink": "foreach_batch"}),
         ("kafka → delta, every batch takes 5 s", {"source": "kafka", "sink": "delta"}),

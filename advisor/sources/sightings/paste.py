@@ -39,8 +39,8 @@ _SOURCE_IN_WORDS: Final = re.compile(
     r"""source(?<!\wsource)s?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
 _BY_ITS_CLASS: Final = re.compile(r"\b((?:FileStream|Kafka|CloudFiles|Delta)Source|KafkaV2|TextSocketV2)\b")
-_SINK_BY_ITS_CLASS: Final = re.compile(r"\b((?:Delta|Memory|File|Foreach)Sink|KafkaTable|ForeachWriterTable)\b")
-_FOREACH_BATCH: Final = marked(("foreachbatch", "foreach_batch"), r"(?i)foreach_?batch")
+_SINK_BY_ITS_CLASS: Final = re.compile(r"(?<![\w.$\"'])((?:Delta|Memory|File|Foreach)Sink)\b")
+_FOREACH_BATCH: Final = marked(("foreachbatch", "foreach_batch"), r"for[eE]ach_?[bB]atch|ForeachBatchSink\b")
 _STORES: Final = (
     "kafka|kinesis|delta|parquet|iceberg|hudi|jdbc|elasticsearch|opensearch|cassandra|bigquery|mongodb|mongo|snowflake|"
     "redshift|postgresql|postgres|mysql|redis|hbase|clickhouse"
