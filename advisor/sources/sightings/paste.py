@@ -11,6 +11,7 @@ from advisor.facts.confs import ASYNC_ENABLED
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.sightings.limits import read_limits
 from advisor.sources.sightings.marked import Words, lowered, marked
+from advisor.sources.sightings.misplaced import read_misplaced, without_misplaced
 from advisor.sources.sightings.query import Told, checkpoint, limits
 from advisor.sources.sightings.settings import read_platform, read_settings
 from advisor.sources.sightings.status import read_status
@@ -103,14 +104,16 @@ def read_paste(text: str) -> Iterator[Told]:
     """
     text = Words(text)
     code = _code(text)
+    read = without_misplaced(code)
     found = [
         *_ends(text, code),
         *_trigger(code),
         *read_words(text),
         *_state(code),
-        *_options(code),
+        *_options(read),
+        *read_misplaced(code),
         *read_keys(code),
-        *read_limits(code),
+        *read_limits(read),
         *read_storage(code),
         *read_status(text),
         *read_settings(code),
@@ -178,7 +181,11 @@ def _sink(name: str) -> str:
 
 def _source(name: str) -> str:
     lowered = name.lower()
-    known = {"cloudfiles": "auto_loader", "rate-micro-batch": "rate_micro_batch"} | dict.fromkeys(_FILES, "file")
+    known = {
+        "cloudfiles": "auto_loader",
+        "eventhubs": "event_hubs",
+        "rate-micro-batch": "rate_micro_batch",
+    } | dict.fromkeys(_FILES, "file")
     return lowered if lowered in _SOURCES else known.get(lowered) or source_kind(name)
 
 
