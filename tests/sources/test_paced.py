@@ -194,3 +194,10 @@ def test_what_a_text_recommends_is_no_trigger_of_now() -> None:
         45_000,
         10_000,
     )
+
+
+@pytest.mark.parametrize(
+    ("came", "says"), [("0.94", "hardly a pause"), ("1.2", "1.3 times as fast"), ("0.8", "keeps up")]
+)
+def test_rates_that_hardly_differ_show_no_falling_behind(came: str, says: str) -> None:
+    assert says in (busy(f'"inputRowsPerSecond" : {came}, "processedRowsPerSecond" : 0.92') or "")
