@@ -35,6 +35,8 @@ _TASKS: Final = (
     ". It names shuffle partitions: 200 by default, and a query that keeps state or shuffles rows runs as many tasks "
     "in each batch, however few its rows"
 )
+_NEAR: Final = 100
+"""Letters beside a length in which words about it stand."""
 _MOST: Final = 6
 """Lengths that are repeated; more are a range."""
 
@@ -56,11 +58,15 @@ def read_lengths(text: str) -> Iterator[float]:
     """Milliseconds of batches in the order of the text; what it supposes, or was so long ago, counts for nothing."""
     follows = False
     for sentence in held(sentences(Words(_WRAPPED.sub(" ", text.replace("`", ""))))):
-        first = [match for match in said(sentence) if not _OF_A_PART.search(sentence[: match.start()])]
+        first = [match for match in said(sentence) if not _OF_A_PART.search(_before(sentence, match))]
         first = [] if _LONG_AGO.search(sentence) else first
-        ands = [found for match in first if (found := _AND.match(sentence[match.end() :]))]
+        ands = [found for match in first if (found := _AND.match(sentence[match.end() : match.end() + _NEAR]))]
         told = [ms for match in [*first, *ands] for ms in span(match["length"]) if ms > 0]
         yield from told
         if told or follows:
             yield from (ms for match in _THEN.finditer(sentence) for ms in span(match["length"]) if ms > 0)
         follows = bool(told)
+
+
+def _before(sentence: str, match: re.Match[str]) -> str:
+    return sentence[max(0, match.start() - _NEAR) : match.start()]
