@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from advisor.facts import Facts
 
 OVERLAP_MS = 50.0  # of two batches of a run: in no recorded one they overlap by more than 2 ms
+BELIED, BELIED_MS = 2.0, 1000.0  # times, and by how much: Spark divides rows by that very time
 LONGEST_WARM_UP = 50  # batches after a start that can still be cold
 CALM_BATCHES = 5  # this many fast batches in a row end the warm-up
 WARM_UP_FACTOR = 1.5  # a batch is cold until it stays under this times the later median
@@ -38,8 +39,8 @@ class Window:
     `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus `interval_ms`
     (this trigger's start less the start of the trigger before; of a batch for which rows waited on purpose, of the
     batch before), `held_back` (which batches these are), `moved` (which took offsets), `between_batches_ms`,
-    `other_phases_ms`, `cold`, `odd` and `impossible`. `operators`, `sources`: one row per batch and operator or
-    source; column `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold
+    `other_phases_ms`, `cold`, `odd`, `belied` and `impossible`. `operators`, `sources`: one row per batch and operator
+    or source; column `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold
     and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`, where something shows them;
     then `batches` has the parts of addBatch, too. `because`: why these batches. `cold`: those right after the start,
     where no other ran: they tell how the query is laid out, and nothing of its milliseconds. `memo`: what was
@@ -197,7 +198,8 @@ def _timed(executed: Columns, held_back: np.ndarray) -> Columns:
         held_back=held_back,
         cold=cold(executed),
         lasts_on=(lasts_on := _lasts_into_the_next(executed)),
-        impossible=lasts_on | _outlasted(executed),
+        belied=(belied := _belied(executed)),
+        impossible=lasts_on | belied | _outlasted(executed),
     )
 
 
@@ -205,6 +207,18 @@ def _outlasted(executed: Columns) -> np.ndarray:
     """Which batches have phases that together outlast their trigger, which holds them."""
     phases = zero_filled(np.array([executed[phase] for phase in PHASES])).sum(axis=0)
     found: np.ndarray = phases > longest(executed["trigger_execution_ms"])
+    return found
+
+
+def _belied(executed: Columns) -> np.ndarray:
+    """Which batches told without phases took another time by their rows and rate: Spark divides them by that time."""
+    rate, took = executed["processed_rows_per_second"], executed["trigger_execution_ms"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        by_rate = executed["input_rows"] / rate * 1000
+        factor = np.fmax(by_rate, took) / np.fmin(by_rate, took)
+    alone = np.isnan(executed["add_batch_ms"])  # of a whole record the phases bear the length out
+    told = alone & (rate >= 1) & (by_rate > 0) & (took > 0)  # Spark 4.1 rounds it to one decimal
+    found: np.ndarray = told & (factor > BELIED) & (np.abs(by_rate - took) > BELIED_MS)
     return found
 
 

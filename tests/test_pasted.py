@@ -294,3 +294,24 @@ def test_a_late_batch_is_the_one_that_the_text_numbers(tmp_path: Path, before: s
     (entry,) = told(tmp_path, before, BEHIND.format("9000ms", "9012ms"))["input"]["falling_behind"]
     assert says in entry["says"]
     assert not_said not in entry["says"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "contradicts"),
+    [("4.0", True), ("20.8", False), ("15.0", False), ("500.0", True), ("0.0", False)],
+)
+def test_a_length_that_its_rows_and_rate_belie_is_not_judged(tmp_path: Path, rate: str, contradicts: bool) -> None:
+    rows = '"batchId": 7, "numInputRows": 25, "inputRowsPerSecond": 5'
+    record = f'{{{rows}, "processedRowsPerSecond": {rate}, "durationMs": {{"triggerExecution": 1200}}}}'
+    found = str(report(tmp_path, record))
+    assert ("another length than triggerExecution in 1 batch" in found) is contradicts
+    assert ("Nothing to judge" in found) is contradicts
+
+
+def test_what_its_author_wrote_behind_a_line_tells_which_batch_was_late(tmp_path: Path) -> None:
+    lines = [
+        "Current batch is falling behind. Trigger interval is 20000ms, but spent 91000ms (first batch)",
+        "Current batch is falling behind. Trigger interval is 20000ms, but spent 24000ms (steady-state)",
+    ]
+    (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
+    assert "the first after a start, which is cold, took 91.0 s; later ones 24.0 s" in entry["says"]

@@ -73,6 +73,7 @@ SLUGS: Final = {
     "CF002": "misspelled-async-option",
     "CF003": "setting-pinned-by-checkpoint",
     "CF006": "dstreams-setting",
+    "CF007": "limit-that-no-source-reads",
     "ER001": "well-known-error",
     "OB001": "listener-or-ui-cost",
     "DQ001": "data-quality",

@@ -62,7 +62,13 @@ def clock_steps(window: Window) -> Windowed:
 @window_metric("count", "count")
 def impossible_times(window: Window) -> Windowed:
     """Batches whose phases together outlast their trigger, by more than 50 ms and 5 %: mixed units."""
-    return _count((window.executed["impossible"] & ~window.executed["lasts_on"]).sum())
+    other = window.executed["lasts_on"] | window.executed["belied"]
+    return _count((window.executed["impossible"] & ~other).sum())
+
+
+def belied_times(window: Window) -> Estimate:
+    """Batches whose rows and rate say another length than their trigger's, by a second and by more than twice."""
+    return _count(window.executed["belied"].sum())
 
 
 def impossible_inside(window: Window) -> Estimate:
@@ -82,6 +88,7 @@ _PROBLEMS = (
     (inflated_partitions, "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"),
     (clock_steps, "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out"),
     (impossible_times, "phases outlast the whole trigger in {n}: units are mixed, these were left out"),
+    (belied_times, "rows and processedRowsPerSecond tell another length than triggerExecution in {n}: left out"),
     (impossible_inside, "jobs, stages or tasks outlast the trigger in {n}: addBatch is not opened there"),
     (odd_batches, "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out"),
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from advisor.metrics.words import milliseconds, number
 from advisor.redaction import redact
 from advisor.sources.formats.gauges import of_the_last_trigger
+from advisor.sources.lengths import batches_of
 from advisor.sources.paced import grown, overdue
 from advisor.sources.pieces import at_work
 from advisor.sources.rates import busy
@@ -43,7 +44,7 @@ _WAITING: Final[dict[str, Callable[[int], str]]] = {
     "numBytesOutstanding": lambda size: number(size, "bytes"),
 }
 _OUTSTANDING: Final = re.compile(r"""["']?\b(num(?:Files|Bytes)Outstanding)\b["']?\s*[:=]\s*["']?(\d{1,18})\b""")
-_KINDS: Final = {
+_OF_ANOTHER: Final = {
     r"org\.apache\.flink\b": "this is a log of Apache Flink, and the advisor reads Spark's Structured Streaming",
     r"org\.apache\.kafka\.streams\b": (
         "this is a log of Kafka Streams, and the advisor reads Spark's Structured Streaming"
@@ -52,6 +53,8 @@ _KINDS: Final = {
     r"|\bspark\.streaming\.(?:receiver|driver)\.": (
         "this is of DStreams (Spark Streaming), which write no progress: the advisor reads Structured Streaming"
     ),
+}
+_KINDS: Final = {
     r"(?m)^Batch: \d+\s*\n-{5}": "this is what the console sink prints, which tells no durations",
     r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
     r"(?i)\bbatch(?:es)? (?:(?:is|are|was|were) )?falling behind\b": (
@@ -83,8 +86,14 @@ def kind(text: str) -> str | None:
         or _trace(text)
         or of_the_last_trigger(text)
         or state_figures(text)
-        or next((words for mark, words in _KINDS.items() if re.search(mark, text)), None)
+        or _marked(_OF_ANOTHER, text)
+        or batches_of(text)
+        or _marked(_KINDS, text)
     )
+
+
+def _marked(kinds: Mapping[str, str], text: str) -> str | None:
+    return next((words for mark, words in kinds.items() if re.search(mark, text)), None)
 
 
 def _idle(text: str) -> str | None:

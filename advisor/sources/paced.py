@@ -11,9 +11,9 @@ from advisor.sources.formats.spans import read_span
 from advisor.sources.sightings.marked import Words
 from advisor.sources.sightings.words import held, of_now, read_keys, read_words, sentences
 
-_ABOUT: Final = (
+ABOUT: Final = (
     r"(?:[ ](?:about|around|roughly|approximately|nearly|almost|up to|between|only|just|now|still|usually|typically|"
-    r"always|often|currently|on average|to|is|are|was|takes?|p50|p95|p99|median|avg|average|mean|max|min)|"
+    r"always|often|currently|on average|an?|of|to|is|are|was|takes?|p50|p95|p99|median|avg|average|mean|max|min)|"
     r"[ ]?[=:|~≈(])*[ ]?[~≈]?"
 )
 _BATCH: Final = r"\b(?:micro-?)?batch(?:es)?"
@@ -22,21 +22,19 @@ _TAKES: Final = (
     r"|lev(?:a|am|ou|aram)|demor(?:a|am|an|ou)|tardan?|dauer(?:t|n|te)|brauch(?:t|en)|prend|dure)"
 )
 _NUMBER: Final = r"(?:\d{1,3}(?:,\d{3}){1,2}|\d{1,6}(?:\.\d{1,3})?)"
-_LENGTH: Final = (
+LENGTH: Final = (
     rf"(?P<length>(?:{_NUMBER}[ ]?[a-z]{{0,12}}[ ]?(?:-|–|to|and)[ ]?)?{_NUMBER}[ -]?[a-z]{{1,12}}"
     r"(?:[ ]\d{1,2}[ ]?s(?:ec(?:onds?)?)?\b)?)"
 )
 _SAID: Final = tuple(
-    re.compile(f"(?i){pattern}{_ABOUT}{_LENGTH}")
+    re.compile(f"(?i){pattern}{ABOUT}{LENGTH}")
     for pattern in (
         rf"{_BATCH}(?:[ ][a-z]{{1,12}}){{0,3}}?[ ]{_TAKES}",
         rf"{_BATCH}[ _](?:processing[ _])?(?:duration|time|length)s?",
         r"\bprocessing[ ]time(?:[ ](?:per|of (?:a|each))[ ](?:micro-?)?batch)",
     )
 )
-_MORE: Final = re.compile(
-    rf"(?i)^[ ]?[,;/][ ]?(?:and[ ])?(?:p50|p95|p99|median|avg|average|mean|max)\b{_ABOUT}{_LENGTH}"
-)
+_MORE: Final = re.compile(rf"(?i)^[ ]?[,;/][ ]?(?:and[ ])?(?:p50|p95|p99|median|avg|average|mean|max)\b{ABOUT}{LENGTH}")
 _RANGE: Final = re.compile(r"(?i)(\d[\d.]*)[ ]?([a-z]*?)[ ]?(?:-|–|to|and)[ ]?(\d[\d.]*[ -]?[a-z]+)$")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LITERALS: Final = re.compile(r"""(?<!\\)(["'])[ \t]{0,9}\+?[ \t]{0,9}\n[ \t]{0,80}\+?[ \t]{0,9}(?:[frb]{1,2})?\1""")
@@ -48,12 +46,12 @@ _ASIDE: Final = re.compile(r"[ ](?:--|—)[ ]")
 _ISSUE: Final = re.compile(r"\(#\d+\)")
 """A line of a changelog tells of a fault that is gone."""
 _HARDLY: Final = 1.005
-_LATER: Final = _LENGTH.replace("length", "later")
+_LATER: Final = LENGTH.replace("length", "later")
 _MORE_THAN: Final = r"(?:[ ](?:about|around|over|more than|mais de|más de|über|mehr als))?[ ]?[~≈]?"
 _GREW: Final = (
-    re.compile(rf"(?i)\b(?:from|de|von)\b{_MORE_THAN}{_LENGTH}[ ](?:up[ ])?(?:to|para|a|auf)\b{_MORE_THAN}{_LATER}"),
+    re.compile(rf"(?i)\b(?:from|de|von)\b{_MORE_THAN}{LENGTH}[ ](?:up[ ])?(?:to|para|a|auf)\b{_MORE_THAN}{_LATER}"),
     re.compile(
-        rf"(?i)\b(?:of|at|was|is){_MORE_THAN}[ ]?{_LENGTH}\b[^.;\n]{{0,60}}\b(?:increas|grew|rose|went up)"
+        rf"(?i)\b(?:of|at|was|is){_MORE_THAN}[ ]?{LENGTH}\b[^.;\n]{{0,60}}\b(?:increas|grew|rose|went up)"
         rf"[^.;\n]{{0,60}}\b(?:at|to){_MORE_THAN}[ ]?{_LATER}"
     ),
 )
@@ -108,7 +106,7 @@ def _growth(sentence: str) -> tuple[list[float], list[float]] | None:
     if not _OF_A_BATCH.search(sentence) or not _RISES.search(sentence) or _OF_A_SETTING.search(sentence):
         return None
     for match in (found for pattern in _GREW for found in pattern.finditer(sentence)):
-        first, later = _span(match["length"]), _span(match["later"])
+        first, later = span(match["length"]), span(match["later"])
         if first and later and max(first) < min(later):
             return first, later
     return None
@@ -118,10 +116,10 @@ def read_pace(text: str) -> Pace | None:
     """How long batches take and their interval, by the words for what is so now; None where one is not told, or two."""
     words = Words(_ASIDE.sub(". ", _SEEN.sub("", _LITERALS.sub("", text).replace("`", ""))))
     intervals = {told.value for told in (*read_words(words), *read_keys(words)) if told.fact == "trigger_interval_ms"}
-    lengths = [ms for sentence in of_now(sentences(words)) if not _ISSUE.search(sentence) for ms in _lengths(sentence)]
-    if len(intervals) != 1 or not lengths or min(lengths) <= 0:
+    took = [ms for sentence in of_now(sentences(words)) if not _ISSUE.search(sentence) for ms in _lengths(sentence)]
+    if len(intervals) != 1 or not took or min(took) <= 0:
         return None
-    return Pace(min(lengths), max(lengths), float(intervals.pop()))
+    return Pace(min(took), max(took), float(intervals.pop()))
 
 
 def _means(pace: Pace) -> str:
@@ -137,15 +135,19 @@ def _means(pace: Pace) -> str:
 
 
 def _lengths(sentence: str) -> Iterator[float]:
-    for pattern in _SAID:
-        for match in pattern.finditer(sentence):
-            yield from _span(match["length"])
-            if more := _MORE.match(sentence[match.end() :]):
-                yield from _span(more["length"])
+    for match in said(sentence):
+        yield from span(match["length"])
+        if more := _MORE.match(sentence[match.end() :]):
+            yield from span(more["length"])
 
 
-def _span(words: str) -> list[float]:
-    """Its milliseconds, two of a range; nothing without a unit."""
+def said(sentence: str) -> Iterator[re.Match[str]]:
+    """Where a sentence says how long batches take, with the group `length`."""
+    return (match for pattern in _SAID for match in pattern.finditer(sentence))
+
+
+def span(words: str) -> list[float]:
+    """The milliseconds of a length in words, two of a range; nothing without a unit."""
     words = _THOUSANDS.sub("", words)
     found = _RANGE.match(words)
     if found is None:

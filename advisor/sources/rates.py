@@ -26,6 +26,8 @@ _SAYS: Final = re.compile(
 )
 _IN: Final = re.compile(r"(?i)[ ](?:(?:are|is)[ ])?(?:in\b(?![ ]\w)|in,|in and|arriv|com(?:e|ing)\b)")
 _CELLS: Final = re.compile(r"\t|\s*\|\s*|\s{2,}")
+_HARDLY: Final = 1.05
+"""Times as fast as they are processed: of one batch, or rounded, such a rate shows nothing yet."""
 _MOST: Final = 1000
 """Rates that are looked at."""
 
@@ -37,6 +39,8 @@ def busy(text: str) -> str | None:
         return None
     came, done = told
     rates = f"these are rates without durations: {came:,.4g} rows/s came and {done:,.4g} were processed"
+    if 1 < came / done <= _HARDLY:
+        return f"{rates}: hardly a pause is left between batches, and these rates do not tell whether it keeps up"
     if came > done:
         faster = f"rows come {came / done:.1f} times as fast as they are processed"
         return f"{rates}; {faster}: if that lasts, the query falls behind"

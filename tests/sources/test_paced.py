@@ -8,6 +8,7 @@ import pytest
 
 import advisor
 from advisor.errors import InputError
+from advisor.sources.lengths import batches_of, read_lengths
 from advisor.sources.others import kind
 from advisor.sources.paced import grown, overdue, read_pace
 from advisor.sources.rates import busy
@@ -148,3 +149,55 @@ def test_words_on_one_long_line_are_read_at_once(unit: str) -> None:
     text = unit * (60_000 // len(unit))
     assert read_pace(text) is None
     assert kind(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("On Spark a micro-batch took 80 seconds, with the buffer it went down to 30 seconds.", [80_000, 30_000]),
+        ("With 200 partitions each micro-batch took a median\n  of ~17.8 s. With 8 it took ~2.8 s.", [17_800, 2_800]),
+        ("It was lowered after a test: a batch took about 5.4 s at 0.01 and about 2.1 s at 0.02", [5_400, 2_100]),
+        ("Each batch takes 2 minutes.", [120_000]),
+        ("Se cada batch leva 10 segundos", [10_000]),
+    ],
+)
+def test_lengths_of_batches_without_an_interval(text: str, ms: list[float]) -> None:
+    assert list(read_lengths(text)) == ms
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If each batch takes 2 minutes, the next one waits.",
+        "Last year batches took 50 s.",
+        "collect for a batch took 20 s.",
+        "- Batches took 40 s (#412)",
+        "A batch takes 5 rows. It takes 3 s to start the cluster.",
+        "the batch size is 500 ms",
+    ],
+)
+def test_other_lengths_are_none_of_a_batch(text: str) -> None:
+    assert list(read_lengths(text)) == []
+
+
+def test_a_text_about_a_stream_tells_the_lengths_of_its_batches() -> None:
+    told = batches_of("Spark: with 200 shuffle partitions a batch took 18 s, then it took 3 s.") or ""
+    assert "batches of 18.0 s and 3.0 s, several measurements" in told
+    assert "shuffle partitions: 200 by default" in told
+    assert batches_of("Training: each micro-batch took 0.9 s.") is None
+    assert "DStreams" in (kind("val ssc = new StreamingContext(conf, Seconds(5)) // Spark: each batch takes 9 s") or "")
+
+
+def test_what_a_text_recommends_is_no_trigger_of_now() -> None:
+    assert read_pace("Trigger interval: 10s\nActual batch time: 45s\nFix: set trigger to 60s") == (
+        45_000,
+        45_000,
+        10_000,
+    )
+
+
+@pytest.mark.parametrize(
+    ("came", "says"), [("0.94", "hardly a pause"), ("1.2", "1.3 times as fast"), ("0.8", "keeps up")]
+)
+def test_rates_that_hardly_differ_show_no_falling_behind(came: str, says: str) -> None:
+    assert says in (busy(f'"inputRowsPerSecond" : {came}, "processedRowsPerSecond" : 0.92') or "")

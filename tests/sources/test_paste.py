@@ -38,6 +38,12 @@ def told(text: str) -> dict[str, Any]:
     [
         ("sink: ForeachBatchSink", {"sink": "foreach_batch"}),
         ("sink=DeltaSink[/t]", {"sink": "delta"}),
+        ("reads by FileStreamSource, writes by **ForeachBatchSink**.", {"source": "file", "sink": "foreach_batch"}),
+        ('spark.readStream.format("eventhubs").options(**c).load()', {"source": "event_hubs"}),
+        ("My forEachBatch function updates a table.", {"sink": "foreach_batch"}),
+        ("It goes to a MemorySink; KafkaV2 reads.", {"source": "kafka", "sink": "memory"}),
+        ("A DeltaSink or a MemorySink?", {}),
+        ("  at org.apache.spark.sql.delta.DeltaSink.addBatch(DeltaSink.scala:40)", {}),
         ("sources: KafkaV2[Subscribe[t]]\nsink: parquet", {"source": "kafka", "sink": "file"}),
         ("Spark 3.5.1, Kafka -> foreachBatch", {"spark_version": "3.5.1", "source": "kafka", "sink": "foreach_batch"}),
         ("kafka → delta, every batch takes 5 s", {"source": "kafka", "sink": "delta"}),
@@ -234,3 +240,45 @@ def test_of_a_log_only_what_may_name_source_or_sink_is_read_as_words() -> None:
     assert beside_the_log("".join([*lines, named, words])) == named + words
     few = "".join([*lines[:5], words])
     assert beside_the_log(few) == few
+
+
+READER = 'df = spark.readStream.format("delta").load(src)\n'
+WRITER = 'df.writeStream.option("maxFilesPerTrigger", "50").trigger(availableNow=True).foreachBatch(f).start()\n'
+
+
+@pytest.mark.parametrize(
+    ("code", "limit"),
+    [
+        (READER + WRITER, "maxFilesPerTrigger on writeStream"),
+        (
+            'spark.conf.set("maxOffsetsPerTrigger", 200)\n' + READER,
+            "maxOffsetsPerTrigger in the session's configuration",
+        ),
+        (
+            'builder.config("maxOffsetsPerTrigger", "200").getOrCreate()',
+            "maxOffsetsPerTrigger in the session's configuration",
+        ),
+    ],
+)
+def test_a_limit_that_no_source_reads_is_none(tmp_path: Path, code: str, limit: str) -> None:
+    found = told(code)
+    assert found["misplaced_limit"] == limit
+    assert not {"max_files_per_trigger", "max_offsets_per_trigger"} & found.keys()
+    path = tmp_path / "asked.txt"
+    path.write_text(f"The limit of my stream does not work:\n{code}", encoding="utf-8")
+    (query,) = advisor.analyze(path).typed.queries
+    assert [finding.rule for finding in query.findings] == ["CF007"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'spark.readStream.option("maxFilesPerTrigger", "50").load(src).writeStream.option("path", "/t").start()',
+        READER.replace(".load", '.option("maxFilesPerTrigger", "50").load') + WRITER,
+        'a.writeStream.start()\nspark.readStream.option("maxFilesPerTrigger", "50").load(src)',
+        'opts = {"maxFilesPerTrigger": "50"}',
+        '# df.writeStream.option("maxFilesPerTrigger", "50")',
+    ],
+)
+def test_a_limit_on_the_reader_holds(code: str) -> None:
+    assert "misplaced_limit" not in told(code)

@@ -284,3 +284,23 @@ def test_a_table_that_is_longer_than_what_is_looked_at_for_its_head(monkeypatch:
 def test_flattened_keys_in_any_case(key: str) -> None:
     texts = [f'{{"batchId": {n}, "triggerExecution": 300, "{key}": {200 + n}}}' for n in range(3)]
     assert scanned("\n".join(texts).encode()).table["add_batch_ms"].to_pylist() == [200, 201, 202]
+
+
+SOURCE = """
+"description" : "KafkaV2[Subscribe[views]]",
+"startOffset" : {"views" : {"0" : 1000, "1" : 2000}},
+"endOffset" : {"views" : {"0" : 1500, "1" : 2500}},
+"latestOffset" : {"views" : {"0" : 6500, "1" : 7500}},
+"numInputRows" : 1000,
+"inputRowsPerSecond" : 99.8,
+"processedRowsPerSecond" : 100.4
+"""
+
+
+@pytest.mark.parametrize("text", [SOURCE, f"{{{SOURCE}}}", f"The source:\n```\n{SOURCE}```\nWhy so slow?"])
+def test_the_members_of_a_source_alone_tell_what_waits_in_it(tmp_path: Path, text: str) -> None:
+    (tmp_path / "paste.txt").write_text(text)
+    (query,) = json.loads(advisor.analyze(str(tmp_path / "paste.txt")).to_json())["queries"]
+    assert query["facts"]["source"]["value"] == "kafka"
+    assert query["facts"]["kafka_partitions"]["value"] == 2
+    assert "10,000 rows wait in the source" in query["verdict"]

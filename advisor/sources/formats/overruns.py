@@ -12,7 +12,7 @@ MARK = b" spent"
 _BEFORE, _AFTER, _AROUND = 300, 60, 4096
 _BETWEEN = rb"[\s#/*|>]+"
 _TIME = rb"\{?(\d+)\}?[\s#/*|>]*(?:(?:-|\xe2\x80\x93|to)\s*(\d+)\s*)?(milliseconds?|ms|seconds?|s|minutes?|min)?\b"
-_SAYS = re.compile(_BETWEEN.join([rb"trigger", rb"interval", rb"is", _TIME + rb",?", rb"but", rb"spent", _TIME]))
+_SAYS = re.compile(_BETWEEN.join([rb"[Tt]rigger", rb"interval", rb"is", _TIME + rb",?", rb"but", rb"spent", _TIME]))
 _CLOCK = re.compile(
     rb"(\d\d/\d\d/\d\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\b\d\d:\d\d:\d\d)(?=\D)[^\n]{0,200}\Z"
 )
@@ -36,6 +36,8 @@ _CLUES = {
 }
 _NUMBERED = re.compile(rb"\bbatch:?\s+(\d{1,18})\b", re.IGNORECASE)
 """A number of a batch that the query's own code or the console sink prints."""
+_LABELLED = re.compile(rb"(?i)[^\w\n]{0,6}(?:(first|cold|warm-?up)|(steady|later|every|subsequent))\b[^\n]{0,40}")
+"""What somebody wrote behind the line: `(first batch)`, `(steady-state)`."""
 
 
 def overruns(buffer: Buffer, begin: int, end: int, file: str, base: int) -> Iterator[Overrun]:
@@ -58,13 +60,15 @@ def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: i
     clock = _CLOCK.search(buffer[max(0, at - _BEFORE) : at])
     before, after = bytes(buffer[max(0, at - _AROUND) : at]), bytes(buffer[at : at + _AROUND])
     clues = [name for name, clue in _CLUES.items() if clue.search(before + after)]
+    label = _LABELLED.match(buffer[at + len(match[0]) : at + len(match[0]) + _AFTER])
+    which = ["first_batch" if label[1] else "later_batch"] if label else _by_its_number(before, after)
     return Overrun(
         file=file,
         offset=base + at,
         interval_ms=int(interval) * _UNITS.get(interval_unit, 1),
         spent_ms=(int(low) * _UNITS.get(unit, 1), int(high or low) * _UNITS.get(unit, 1)),
         clock=clock[1].decode() if clock else None,
-        clues=(*clues, *_by_its_number(before, after)),
+        clues=(*clues, *which),
     )
 
 

@@ -11,6 +11,7 @@ from advisor.facts.confs import ASYNC_ENABLED
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.sightings.limits import read_limits
 from advisor.sources.sightings.marked import Words, lowered, marked
+from advisor.sources.sightings.misplaced import read_misplaced, without_misplaced
 from advisor.sources.sightings.query import Told, checkpoint, limits
 from advisor.sources.sightings.settings import read_platform, read_settings
 from advisor.sources.sightings.status import read_status
@@ -39,6 +40,8 @@ _SOURCE_IN_WORDS: Final = re.compile(
     r"""source(?<!\wsource)s?(?:\.description)?["']?\s*[:=]\s*["']?\[?["']?([a-z][\w$.\[]*)"""
 )
 _BY_ITS_CLASS: Final = re.compile(r"\b((?:FileStream|Kafka|CloudFiles|Delta)Source|KafkaV2|TextSocketV2)\b")
+_SINK_BY_ITS_CLASS: Final = re.compile(r"(?<![\w.$\"'])((?:Delta|Memory|File|Foreach)Sink)\b")
+_FOREACH_BATCH: Final = marked(("foreachbatch", "foreach_batch"), r"for[eE]ach_?[bB]atch|ForeachBatchSink\b")
 _STORES: Final = (
     "kafka|kinesis|delta|parquet|iceberg|hudi|jdbc|elasticsearch|opensearch|cassandra|bigquery|mongodb|mongo|snowflake|"
     "redshift|postgresql|postgres|mysql|redis|hbase|clickhouse"
@@ -101,14 +104,16 @@ def read_paste(text: str) -> Iterator[Told]:
     """
     text = Words(text)
     code = _code(text)
+    read = without_misplaced(code)
     found = [
         *_ends(text, code),
         *_trigger(code),
         *read_words(text),
         *_state(code),
-        *_options(code),
+        *_options(read),
+        *read_misplaced(code),
         *read_keys(code),
-        *read_limits(code),
+        *read_limits(read),
         *read_storage(code),
         *read_status(text),
         *read_settings(code),
@@ -141,10 +146,11 @@ def _ends(text: Words, code: Words) -> Iterator[Told]:
     )
     if not sinks and not text.holds("runid"):
         sinks = [_sink(name) for name in _named(_SINK_ALONE, text)]
-    if "foreachBatch" not in text:
-        sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text)]
+    in_batches = bool(_FOREACH_BATCH.search(text))
+    if not in_batches:
+        sinks = sinks or [_sink(name) for name in _WRITTEN_TO.findall(text) or _SINK_BY_ITS_CLASS.findall(code)]
     sources = sources or [_source(name) for name in _READ_IN_WORDS.findall(text) or _BY_ITS_CLASS.findall(text)]
-    yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * ("foreachBatch" in text))
+    yield from (Told("sink", kind) for kind in sinks or ["foreach_batch"] * in_batches)
     yield from (Told("source", kind) for kind in sources)
 
 
@@ -175,7 +181,11 @@ def _sink(name: str) -> str:
 
 def _source(name: str) -> str:
     lowered = name.lower()
-    known = {"cloudfiles": "auto_loader", "rate-micro-batch": "rate_micro_batch"} | dict.fromkeys(_FILES, "file")
+    known = {
+        "cloudfiles": "auto_loader",
+        "eventhubs": "event_hubs",
+        "rate-micro-batch": "rate_micro_batch",
+    } | dict.fromkeys(_FILES, "file")
     return lowered if lowered in _SOURCES else known.get(lowered) or source_kind(name)
 
 

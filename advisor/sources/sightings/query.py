@@ -35,7 +35,8 @@ _PINNED: Final = re.compile(r"OffsetSeqMetadata\w*\(.*?Map\((.*)\)\)?", re.DOTAL
 _PAIR: Final = re.compile(r"(?:^|, )(spark\.[\w.\-]+) -> (.*?)(?=, spark\.[\w.\-]+ -> |$)", re.DOTALL)
 _UPDATED: Final = re.compile(r"value of conf '([^']+)' in current session from '([^']*)' to '([^']*)'")
 _BEHIND: Final = re.compile(
-    r"falling behind.{0,20}?trigger\s+interval\s+is\s+(\d{1,15})\s*\}?\s*(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
+    r"falling behind.{0,20}?[Tt]rigger\s+interval\s+is\s+(\d{1,15})\s*\}?\s*"
+    r"(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
     re.DOTALL,
 )
 _SPENT: Final = re.compile(r"but\s+spent\s+(\d{1,15})\s*(?:milliseconds?|ms)\b")

@@ -12,6 +12,8 @@ from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
 from advisor.sources.sightings import application, query, settings, tasks
 from advisor.sources.sightings.line import Line, lines_with
+from advisor.sources.sightings.marked import Words
+from advisor.sources.sightings.misplaced import read_misplaced
 from advisor.sources.sightings.paste import read_paste
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import Told, async_before
@@ -90,7 +92,7 @@ def sight_told(text: str, *, log: str, file: str) -> list[Sighting]:
     """What people tell of a query without its progress, naming no run: how it ended, a setting that does nothing."""
     at, error = _told_error(text)
     ended = [] if error else [each for each in read_status(text) if each.fact != "stopped"]
-    others = [*query.misspelled(text), *settings.of_dstreams(text), *ended]
+    others = [*query.misspelled(text), *settings.of_dstreams(text), *read_misplaced(Words(text)), *ended]
     placed = [*((each, at) for each in error), *((each, 0) for each in others)]
     return [_sighting(each, Line("", "", 0), log=log, file=file, base=place) for each, place in placed]
 

@@ -62,7 +62,8 @@ _PAST: Final = re.compile(
     r"vorher|früher|war|hatten?|antes|until|removed)\b"
 )
 _SUPPOSED: Final = re.compile(
-    r"\?|\b(?:would|could|should|if|whether|try|tried|trying|suggest\w*|recommend\w*|plan\w*|want|instead of|"
+    r"\?|^\W{0,9}(?:fix|solution|remedy|recommended)\b[^:\n]{0,20}:"
+    r"|\b(?:would|could|should|if|whether|try|tried|trying|suggest\w*|recommend\w*|plan\w*|want|instead of|"
     r"rather than|e\.g|for example|say|maybe|consider\w*|advis\w*|würde|sollte|könnte|wenn|not)\b"
 )
 _ONCE: Final = re.compile(
