@@ -725,6 +725,15 @@ def _late(*batches: tuple[str, int], interval: int = 10_000) -> list[str]:
     return [f"26/03/04 {at} " + BEHIND.format(f"{interval} ms", f"{spent} ms") for at, spent in batches]
 
 
+@pytest.mark.parametrize(
+    ("around", "piled"),
+    [("", True), ("maxOffsetsPerTrigger at 200", False), ('.option("maxOffsetsPerTrigger", 500)', False)],
+)
+def test_a_limit_keeps_what_had_piled_up_out_of_one_batch(tmp_path: Path, around: str, piled: bool) -> None:
+    (entry,) = told(tmp_path, around, *_late(("09:00:14", 14000)))["input"]["falling_behind"]
+    assert ("often works off what had piled up" in entry["says"]) is piled
+
+
 SINK = "df.writeStream.format('parquet').option('path', '/out')"
 EVERY_TENTH = _late(("09:00:14", 14000), ("09:01:54", 14900), ("09:03:34", 15800), ("09:05:14", 16700))
 

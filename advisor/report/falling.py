@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from statistics import median
 
@@ -38,6 +38,10 @@ _HARDLY, _LITTLE = 1.005, 1.2
 _TENTH = 10
 """A file sink writes its list of files anew, and Delta its checkpoint, in every tenth batch by default."""
 _ALONE = "One line is no pattern: the first batch after a start often works off what had piled up until then."
+_ALONE_LIMITED = (
+    "One line is no pattern: the first batch after a start is a cold one. What had piled up did not make it longer, if "
+    "the limit held that the text names."
+)
 _LATER = "One line is no pattern: it tells of one batch."
 _FIRST = (
     "The text names it as the first batch after a start: that one is cold, and often works off what had piled up until "
@@ -125,7 +129,7 @@ def _sentences(
     if len(lines) > 1:
         yield from _first_and_later(lines)
     elif len(set(spent)) == 1 and (not others or "first_batch" in clues):
-        yield _FIRST if "first_batch" in clues else _LATER if "later_batch" in clues else _ALONE
+        yield _of_one(clues)
     if others:
         yield _another_query(clocks, others)
         return
@@ -134,6 +138,13 @@ def _sentences(
         yield _LISTED if "file_sink" in clues else _EVERY_TENTH
     elif found is None and any("first_batch" not in one.clues for one in lines):
         yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
+
+
+def _of_one(clues: Collection[str]) -> str:
+    """What one line tells of the others."""
+    if "first_batch" in clues:
+        return _FIRST
+    return _LATER if "later_batch" in clues else _ALONE_LIMITED if "limit" in clues else _ALONE
 
 
 def _first_and_later(lines: Sequence[Overrun]) -> Iterator[str]:

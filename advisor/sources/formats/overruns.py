@@ -30,6 +30,9 @@ _CLUES = {
     "few_rows": re.compile(
         rb"\bbatch:? \d{1,18}\b[^\n]{1,120}\b\d{1,6} ?m?s\b[^\n]{0,20}\b\d{1,2} rows?\b", re.IGNORECASE
     ),
+    "limit": re.compile(
+        rb"\bmax(?:Offsets|Files|Bytes)PerTrigger\b[^\w\n]{0,9}(?:(?:at|to|of|is|was|set) ){0,2}[^\w\n]{0,9}\d"
+    ),
     "file_sink": re.compile(
         rb"writeStream(?:(?!readStream)[^#]){0,500}?format\(\s*[\"'](?:parquet|json|csv|orc|text|avro)\b"
     ),
