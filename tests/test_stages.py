@@ -20,7 +20,7 @@ from advisor.sources import files
 from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
 from advisor.stages.inside import Gathered, Inside
 from advisor.stages.parts import NAMES, divide, shares_of
-from advisor.stages.tasks import Spans
+from advisor.stages.spans import Spans
 from advisor.stages.waits import Slots
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
