@@ -209,7 +209,7 @@ def _table(columns: Mapping[str, Any], schema: pa.Schema, size: int) -> pa.Table
 def _array(values: Any, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     """A column of this type; of an array a whole number may come as a float, and NaN is null."""
     if isinstance(values, np.ndarray):
-        return pa.array(values, from_pandas=True).cast(kind)
+        return pa.array(values, kind, from_pandas=True)
     if pa.types.is_list(kind):
         return _lists(values, kind)
     return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, kind)
