@@ -208,13 +208,13 @@ def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.n
 def _busy(launch: np.ndarray, finish: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> list[array[float]]:
     """Stretches of time that the tasks of each owner, in the order of their launch, cover: starts and ends in turn."""
     which = np.repeat(np.arange(len(starts)), counts)
-    origin = launch[starts][which]
-    begin, end = launch - origin, np.maximum(finish, launch) - origin
+    origin, finish = launch[starts][which], np.maximum(finish, launch)
+    begin, end = launch - origin, finish - origin
     apart = which * (end.max() + 1)
     reach = np.maximum.accumulate(end + apart)
     begins = np.append(True, (begin + apart)[1:] > reach[:-1])
     begins[starts] = True
-    ends = np.append(begins[1:], True)
-    covered = array("d", np.column_stack([launch[begins], (reach - apart)[ends] + origin[ends]]).tobytes())
-    behind = 2 * np.cumsum(np.bincount(which[begins]))
+    places = np.flatnonzero(begins)
+    covered = array("d", np.column_stack([launch[places], np.maximum.reduceat(finish, places)]).tobytes())
+    behind = 2 * np.cumsum(np.bincount(which[places]))
     return [covered[start:stop] for start, stop in pairwise([0, *behind.tolist()])]

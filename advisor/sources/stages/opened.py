@@ -14,8 +14,8 @@ from advisor.sources.formats import Format, OfStages
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.stages import Rows, Work
 
-_PIECE = 8192
-"""Jobs and stages of a log that are held before it is looked which of them are over: each look has its price."""
+_PIECE = 2048
+"""Jobs and stages of a log that are held before it is looked which of them are over."""
 
 
 @dataclass
