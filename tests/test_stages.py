@@ -20,7 +20,7 @@ from advisor.sources import files
 from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
 from advisor.stages.inside import Gathered, Inside
 from advisor.stages.parts import NAMES, divide, shares_of
-from advisor.stages.tasks import Spans
+from advisor.stages.spans import Spans
 from advisor.stages.waits import Slots
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
@@ -143,6 +143,20 @@ def test_a_task_without_a_place_hides_that_of_its_own_stage_only() -> None:
     stages, _ = tables([work], SCHEMA.empty_table())
     assert stages["process_local"].to_pylist() == [None, 1]
     assert stages["node_local"].to_pylist() == [None, 1]
+
+
+def test_tasks_that_are_folded_together_stay_with_their_log() -> None:
+    works = [Work(log, "event_log") for log in "abc"]
+    for nth, work in enumerate(works):
+        job = Job(1, Batch("query", work.log, 3), 0, 50)
+        work.starts(job, [1])
+        work.tasks(1, 0, [10, 20 + nth], 30)
+        if work.log != "b":
+            work.completes(Attempt(job, 1, 0, 0, 50, "result", "", True, 2))
+    stages, _ = tables(works, SCHEMA.empty_table())
+    assert stages["log"].to_pylist() == ["a", "c"]
+    assert stages["task_ms"].to_pylist() == [20 + 10, 20 + 8]
+    assert [work.spans.in_order()[0].tolist() for work in works] == [[10, 20], [], [10, 22]]
 
 
 def test_the_checkpoint_of_a_delta_log_is_known_by_its_snapshot() -> None:

@@ -22,7 +22,7 @@ from advisor.stages.parts import NAMES, PLACE, divide
 from advisor.stages.told import tells_wait, together, told
 from advisor.stages.triggers import KEYS, Triggers
 from advisor.stages.waits import Slots, SlotsOf, put_waits
-from advisor.stages.work import Batch, Work
+from advisor.stages.work import Batch, Work, fold_all
 
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
@@ -53,8 +53,9 @@ class Rows:
     def add(self, works: Iterable[Work], batches: pa.Table) -> None:
         """Rows of all of these works, or where it raises of none; `batches` tell how long addBatch took, and when."""
         works = list(works)
+        for origin in ORIGINS:
+            fold_all([work for work in works if work.origin == origin])
         for work in works:
-            work.fold()
             work.strangers.sort(key=attrgetter("start"))
         chosen = [inside for origin in ORIGINS for inside in self._settled(works, origin)]
         triggers = Triggers(batches)
@@ -208,7 +209,7 @@ def _table(columns: Mapping[str, Any], schema: pa.Schema, size: int) -> pa.Table
 def _array(values: Any, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     """A column of this type; of an array a whole number may come as a float, and NaN is null."""
     if isinstance(values, np.ndarray):
-        return pa.array(values, from_pandas=True).cast(kind)
+        return pa.array(values, kind, from_pandas=True)
     if pa.types.is_list(kind):
         return _lists(values, kind)
     return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, kind)

@@ -1,10 +1,9 @@
-"""Tasks as flat arrays, folded into numbers of their stage attempts; and when tasks ran, and for whom."""
+"""Tasks as flat arrays, folded into numbers of their stage attempts."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +12,7 @@ import numpy as np
 from advisor.stages.numbers import COUNTED, LENGTHS, LOCAL, NUMBERS, SUMS, column
 
 if TYPE_CHECKING:
-    from advisor.stages.work import Attempt, Job
+    from advisor.stages.work import Attempt
 
 Each = Sequence[float] | np.ndarray
 Floats = Each | float
@@ -52,7 +51,7 @@ class Tasks:
     """Attempts of tasks, a row each, until the end of their stage attempt is known."""
 
     def __init__(self) -> None:
-        self._rows: list[np.ndarray] = []
+        self.rows: list[np.ndarray] = []
         self._fresh = self._held = 0
         """How many have come since they were folded, and how many were left then."""
 
@@ -67,7 +66,7 @@ class Tasks:
             rows[:, place] = values
         if sums is not None:
             rows[:, _KNOWN:] = sums
-        self._rows.append(rows)
+        self.rows.append(rows)
         self._fresh += len(rows)
 
     def __len__(self) -> int:
@@ -78,17 +77,10 @@ class Tasks:
         """Whether so many have come that it pays to look through those, too, that were left the last time."""
         return self._fresh >= max(_MANY, self._held)
 
-    def fold(self, ends: np.ndarray) -> Folded | None:
-        """What tells of stage attempts that ended behind some of these tasks, which are forgotten.
-
-        `ends`: a row each of stage, attempt, and where in the log it was told.
-        """
-        rows = np.concatenate(self._rows)
-        ended = _ended(rows, ends)
-        over = ended >= 0
-        self._rows = [rows[~over]]
-        self._fresh, self._held = 0, len(self._rows[0])
-        return _folded(rows[over], ended[over]) if over.any() else None
+    def keep(self, rows: np.ndarray) -> None:
+        """These of them are left."""
+        self.rows = [rows]
+        self._fresh, self._held = 0, len(rows)
 
     def take_late(self, ended: Mapping[tuple[int, int], Attempt]) -> list[tuple[Attempt, int]]:
         """(its stage attempt, its flags) of each task that was told behind the end of that, and launched before it.
@@ -96,27 +88,50 @@ class Tasks:
         `ended`: stage attempts whose tasks were taken. What is taken is forgotten.
         """
         late = []
-        for nth, rows in enumerate(self._rows):
+        for nth, rows in enumerate(self.rows):
             told = zip(*rows[:, [_STAGE, _ATTEMPT, _LAUNCH, _FLAGS]].T.tolist(), strict=True)
             own = [(ended.get((stage, attempt)), launch, flags) for stage, attempt, launch, flags in told]
             over = [attempt is not None and launch < attempt.completed for attempt, launch, _ in own]
             late += [(attempt, int(flags)) for attempt, launch, flags in own if attempt and launch < attempt.completed]
-            self._rows[nth] = rows[~np.array(over, bool)]
+            self.rows[nth] = rows[~np.array(over, bool)]
             self._held -= sum(over)
         return late
 
 
-def _ended(rows: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def fold(all: Sequence[Tasks], ends: Sequence[np.ndarray]) -> Folded | None:
+    """What tells of stage attempts that ended behind some of these tasks, which are forgotten.
+
+    All have sums, or none. `ends`: for each of them a row each of stage, attempt, and where in the log it was told.
+    """
+    rows = np.concatenate([rows for tasks in all for rows in tasks.rows])
+    ended = _ended(_keys([len(tasks) for tasks in all], rows), _keys([len(own) for own in ends], np.concatenate(ends)))
+    over = ended >= 0
+    begin = 0
+    for tasks in all:
+        own = slice(begin, begin + len(tasks))
+        begin = own.stop
+        tasks.keep(rows[own][~over[own]])
+    return _folded(rows[over], ended[over]) if over.any() else None
+
+
+def _keys(counts: Sequence[int], rows: np.ndarray) -> np.ndarray:
+    """Of each row, of which the first so many are one's own, whose it is, its stage, its attempt, and where it is."""
+    return np.column_stack([np.repeat(np.arange(len(counts)), counts), rows[:, : _AT + 1]])
+
+
+def _ended(tasks: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Which of these ends of stage attempts is the first of its own behind each task; -1 where there is none."""
-    is_end = np.repeat([False, True], [len(rows), len(ends)])
-    stages, attempts, at = np.concatenate([rows[:, : _AT + 1], ends]).T
-    order = np.lexsort((is_end, at, attempts, stages))
+    is_end = np.repeat([False, True], [len(tasks), len(ends)])
+    whose, stages, attempts, at = np.concatenate([tasks, ends]).T
+    order = np.lexsort((is_end, at, attempts, stages, whose))
     places = np.where(is_end[order], np.arange(len(order)), len(order) - 1)
     behind = order[np.minimum.accumulate(places[::-1])[::-1]]
-    same = is_end[behind] & (stages[behind] == stages[order]) & (attempts[behind] == attempts[order])
+    same = is_end[behind]
+    for key in (whose, stages, attempts):
+        same &= key[behind] == key[order]
     found = np.empty(len(order), np.int64)
-    found[order] = np.where(same, behind - len(rows), -1)
-    return found[: len(rows)]
+    found[order] = np.where(same, behind - len(tasks), -1)
+    return found[: len(tasks)]
 
 
 def _folded(rows: np.ndarray, ended: np.ndarray) -> Folded:
@@ -192,69 +207,14 @@ def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.n
 
 def _busy(launch: np.ndarray, finish: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> list[array[float]]:
     """Stretches of time that the tasks of each owner, in the order of their launch, cover: starts and ends in turn."""
-    origin = launch.min()
-    begin, end = launch - origin, np.maximum(finish, launch) - origin
     which = np.repeat(np.arange(len(starts)), counts)
+    origin, finish = launch[starts][which], np.maximum(finish, launch)
+    begin, end = launch - origin, finish - origin
     apart = which * (end.max() + 1)
     reach = np.maximum.accumulate(end + apart)
     begins = np.append(True, (begin + apart)[1:] > reach[:-1])
     begins[starts] = True
-    ends = np.append(begins[1:], True)
-    covered = array("d", np.column_stack([launch[begins], (reach - apart)[ends] + origin]).tobytes())
-    behind = 2 * np.cumsum(np.bincount(which[begins]))
+    places = np.flatnonzero(begins)
+    covered = array("d", np.column_stack([launch[places], np.maximum.reduceat(finish, places)]).tobytes())
+    behind = 2 * np.cumsum(np.bincount(which[places]))
     return [covered[start:stop] for start, stop in pairwise([0, *behind.tolist()])]
-
-
-class Spans:
-    """When tasks ran, and for whom."""
-
-    def __init__(self) -> None:
-        self._jobs: list[Job | None] = []
-        self._places: dict[int, int] = {}
-        self._launch, self._finish, self._of = array("d"), array("d"), array("q")
-
-    def add(self, jobs: Sequence[Job | None], counts: np.ndarray, launch: np.ndarray, finish: np.ndarray) -> None:
-        """So many tasks of each of these jobs (None: of none), one behind the other, ran in these times."""
-        of = [self._place(job) for job in jobs]
-        self._launch.frombytes(np.ascontiguousarray(launch, float).tobytes())
-        self._finish.frombytes(np.ascontiguousarray(finish, float).tobytes())
-        self._of.frombytes(np.repeat(np.array(of, np.int64), counts).tobytes())
-
-    def since(self, time: float) -> Spans:
-        """Those that were not over then."""
-        kept, finish = Spans(), np.frombuffer(self._finish)
-        there = finish > time
-        of = np.frombuffer(self._of, np.int64)[there]
-        jobs = [self._jobs[place] for place in of.tolist()]
-        kept.add(jobs, np.ones(len(jobs), np.int64), np.frombuffer(self._launch)[there], finish[there])
-        return kept
-
-    def move(self, ms: float) -> None:
-        """Move all of them."""
-        self._launch = array("d", (np.frombuffer(self._launch) + ms).tobytes())
-        self._finish = array("d", (np.frombuffer(self._finish) + ms).tobytes())
-
-    @cached_property
-    def alone(self) -> bool:
-        """Whether all tasks were one query's; asked when all have been added, and their jobs know their batches."""
-        return len(set(map(_query, self._jobs))) < 2
-
-    def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str | None]]:
-        """(launch, finish, whose) of all tasks in the order of their launch, and the queries that `whose` counts."""
-        launch, finish = np.frombuffer(self._launch), np.frombuffer(self._finish)
-        order = np.argsort(launch, kind="stable")
-        queries = [_query(job) for job in self._jobs]
-        places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
-        whose = np.array([places[query] for query in queries], np.int64)[np.frombuffer(self._of, np.int64)]
-        return launch[order], finish[order], whose[order], list(places)
-
-    def _place(self, job: Job | None) -> int:
-        place = self._places.setdefault(id(job), len(self._jobs))
-        if place == len(self._jobs):
-            self._jobs.append(job)
-        return place
-
-
-def _query(job: Job | None) -> str | None:
-    """Of which query a job is; None of none."""
-    return job.batch.id if job and job.batch else None

@@ -13,7 +13,7 @@ import numpy as np
 from advisor.stages.addbatch import move
 from advisor.stages.inside import Gathered, Inside
 from advisor.stages.parts import NAMES, Gap, Idle
-from advisor.stages.tasks import Spans
+from advisor.stages.spans import Spans
 from advisor.stages.told import tells_wait
 from advisor.stages.work import Attempt
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from advisor.stages.numbers import COUNTED, Numbers, fill
-from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Each, Floats, Spans, Tasks
+from advisor.stages.spans import Spans
+from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Each, Floats, Tasks, fold
 
 
 class Batch(NamedTuple):
@@ -198,25 +200,41 @@ class Work:
             attempt.completed += ms
             attempt.busy = array("d", (time + ms for time in attempt.busy))
 
+    def _ends(self) -> np.ndarray:
+        """Of each complete stage attempt its stage, its attempt, and where in the log that was told."""
+        keys = [(each.stage, each.attempt, at) for each, at in zip(self._complete, self._complete_at, strict=True)]
+        return np.array(keys, float).reshape(-1, 3)
+
     def fold(self) -> None:
         """Fold the tasks of complete stages into their attempts."""
-        if len(self._tasks):
-            self._fold()
-            for attempt, flags in self._tasks.take_late(self._ended):
-                _count(attempt, flags)
-        self._complete, self._complete_at = [], []
+        fold_all([self])
 
-    def _fold(self) -> None:
-        keys = np.array([(attempt.stage, attempt.attempt) for attempt in self._complete], float).reshape(-1, 2)
-        folded = self._tasks.fold(np.column_stack([keys, self._complete_at]))
-        if folded is None:
-            return
-        attempts = [self._complete[which] for which in folded.ended]
-        self.spans.add([attempt.job for attempt in attempts], folded.tasks, folded.launch, folded.finish)
-        fill([attempt.numbers for attempt in attempts], folded.numbers)
-        for attempt, stretches in zip(attempts, folded.busy, strict=True):
-            attempt.numbers["first_task_ms"] = max(0.0, stretches[0] - attempt.submitted)
-            attempt.busy = stretches
+
+def fold_all(works: Sequence[Work]) -> None:
+    """Fold the tasks of many works of one origin together: numpy takes as long for few tasks as for some thousand."""
+    if some := [work for work in works if len(work._tasks)]:
+        _fold(some)
+    for work in works:
+        for attempt, flags in work._tasks.take_late(work._ended):
+            _count(attempt, flags)
+        work._complete, work._complete_at = [], []
+
+
+def _fold(works: Sequence[Work]) -> None:
+    folded = fold([work._tasks for work in works], [work._ends() for work in works])
+    if folded is None:
+        return
+    complete = [attempt for work in works for attempt in work._complete]
+    attempts = [complete[which] for which in folded.ended]
+    fill([attempt.numbers for attempt in attempts], folded.numbers)
+    for attempt, stretches in zip(attempts, folded.busy, strict=True):
+        attempt.numbers["first_task_ms"] = max(0.0, stretches[0] - attempt.submitted)
+        attempt.busy = stretches
+    begins = np.searchsorted(folded.ended, np.cumsum([0, *(len(work._complete) for work in works)]))
+    tasks = np.append(0, np.cumsum(folded.tasks))[begins]
+    for work, own, of_own in zip(works, pairwise(begins.tolist()), pairwise(tasks.tolist()), strict=True):
+        times = (column[slice(*of_own)] for column in (folded.launch, folded.finish))
+        work.spans.add([attempt.job for attempt in attempts[slice(*own)]], folded.tasks[slice(*own)], *times)
 
 
 def _count(attempt: Attempt, flags: int) -> None:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 import pandas as pd
 import pytest
@@ -180,3 +182,27 @@ def test_a_task_without_a_preferred_place_is_told_by_every_log(tmp_path: Path, s
     found, before = advisor.read_stages(tmp_path / "driver.log"), advisor.read_stages(sample)
     assert before["process_local"].sum() > 0
     pd.testing.assert_series_equal(found["no_pref"], before["process_local"], check_names=False)
+
+
+def shuffled(value: Any, order: int) -> Any:
+    """The same with the keys of every object in another order."""
+    if isinstance(value, dict):
+        return {key: shuffled(value[key], order) for key in sorted(value, key=lambda key: crc32(key.encode(), order))}
+    return [shuffled(each, order) for each in value] if isinstance(value, list) else value
+
+
+def reordered(line: bytes, order: int) -> bytes:
+    event = json.loads(line)
+    return json.dumps({"Event": event.pop("Event"), **shuffled(event, order)}, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize("order", [1, 8, 10, 11])
+def test_the_order_of_keys_changes_no_stage(tmp_path: Path, order: int) -> None:
+    lines = event_log().splitlines()
+    changed = [reordered(line, order) if b"SparkListener" in line[:24] else line for line in lines]
+    (tmp_path / "reordered").write_bytes(b"\n".join(changed))
+    (tmp_path / "as-it-is").write_bytes(b"\n".join(lines))
+    for parts in (False, True):
+        found, expected = (advisor.read_stages(tmp_path / name, parts=parts) for name in ("reordered", "as-it-is"))
+        assert len(expected)
+        pd.testing.assert_frame_equal(found.drop(columns="log"), expected.drop(columns="log"))

@@ -19,18 +19,13 @@ from advisor.sources.stages.sparkevents import (
     ExecutorRemoved,
     JobEnd,
     JobStart,
-    Metrics,
     Properties,
     Stage,
     StageCompleted,
-    TaskEnd,
     Unpersisted,
 )
+from advisor.sources.stages.taskevents import WIDTH, TaskEnd, row
 from advisor.stages import (
-    FAILED,
-    KILLED,
-    LOCALITIES,
-    SPECULATIVE,
     SUMS,
     Attempt,
     Job,
@@ -40,12 +35,8 @@ from advisor.stages import (
     streams,
 )
 
-_PLACES = {name: place for place, name in enumerate(LOCALITIES)}
-_NO_METRICS, _NO_PROPERTIES = Metrics(), Properties()
-_KNOWN = 7
-"""So many numbers stand before the sums of a task."""
-_WIDTH = _KNOWN + len(SUMS)
-_PACKED = Struct(f"{_WIDTH}d")
+_NO_PROPERTIES = Properties()
+_PACKED = Struct(f"{1 + WIDTH}d")
 """A task as bytes, which numpy takes as they are; of tuples it looks at every number."""
 _MANY = 1024 * _PACKED.size
 """Bytes of tasks that go on together."""
@@ -138,16 +129,16 @@ class Application:
             return
         if event.kind == "ResultTask":
             self._results.add((event.stage, event.attempt))
-        self._tasks += _PACKED.pack(at, *_row(event))
+        self._tasks += _PACKED.pack(at, *row(event))
         if len(self._tasks) >= _MANY:
             self._hand_over()
 
     def _hand_over(self) -> None:
         if self._tasks:
-            rows = np.frombuffer(self._tasks).reshape(-1, _WIDTH)
+            rows = np.frombuffer(self._tasks).reshape(-1, 1 + WIDTH)
             self._tasks = bytearray()
-            at, stage, attempt, launch, finish, locality, flags = rows[:, :_KNOWN].T
-            sums = rows[:, _KNOWN:]
+            at, stage, attempt, launch, finish, locality, flags, *_ = rows.T
+            sums = rows[:, -len(SUMS) :]
             self._work.tasks(stage, attempt, launch, finish, locality=locality, flags=flags, sums=sums, at=at)
 
     def stage(self, event: StageCompleted, at: int) -> None:
@@ -196,34 +187,3 @@ class Application:
         """An executor comes or goes."""
         cores = event.info.cores if isinstance(event, ExecutorAdded) else 0
         self._work.has(event.time, event.executor, cores)
-
-
-def _row(event: TaskEnd) -> tuple[float, ...]:
-    """Stage, attempt, launch, finish, locality and flags of a task, then the numbers of SUMS."""
-    task, metrics = event.task, event.metrics or _NO_METRICS
-    read, write, input, output = metrics.read, metrics.write, metrics.input, metrics.output
-    return (
-        event.stage,
-        event.attempt,
-        task.launch,
-        task.finish,
-        _PLACES.get(task.locality, -1),
-        FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative,
-        metrics.run,
-        metrics.cpu_ns,
-        metrics.deserialize,
-        metrics.result + (task.finish - task.getting if task.getting else 0),
-        metrics.gc,
-        read.remote + read.local,
-        read.rows,
-        read.wait,
-        write.bytes,
-        write.rows,
-        write.ns,
-        metrics.memory_spilled,
-        metrics.disk_spilled,
-        input.rows,
-        input.bytes,
-        output.rows,
-        output.bytes,
-    )

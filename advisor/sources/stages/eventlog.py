@@ -23,16 +23,16 @@ from advisor.sources.stages.sparkevents import (
     JobEnd,
     JobStart,
     StageCompleted,
-    TaskEnd,
     Unpersisted,
 )
+from advisor.sources.stages.taskevents import TaskEnd
 from advisor.stages import Work
 
 _NAME_AT = len('{"Event":"SparkListener')
 _WORD = 8
 """Letters that tell an event's name behind that."""
 _KINDS: dict[bytes, tuple[Any, tuple[bytes, bytes] | None]] = {
-    b'TaskEnd"': (TaskEnd, (b',"Accumulables":[', b'},"Task Metrics":')),
+    b'TaskEnd"': (TaskEnd, (b',"Accumulables":[', b'},"Task ')),
     b"StageCom": (StageCompleted, None),
     b"JobStart": (JobStart, (b',"Stage Infos":[', b',"Stage IDs":[')),
     b'JobEnd",': (JobEnd, None),
@@ -40,9 +40,9 @@ _KINDS: dict[bytes, tuple[Any, tuple[bytes, bytes] | None]] = {
     b"Unpersis": (Unpersisted, None),
     b"Applicat": (ApplicationStart, None),
 }
-"""By the letters of an event's name: what it is, and what of its line is left out, half of its bytes and more.
+"""By the letters of an event's name: what it is, and between what of its line a list is left out, half of its bytes.
 
-That begins and ends with quotation marks that have no backslash before them: no text in JSON holds them.
+Both hold quotation marks that have no backslash before them: no text in JSON does.
 """
 _DECODERS = {word: msgspec.json.Decoder(kind).decode for word, (kind, _) in _KINDS.items()}
 _BEFORE = 1024
@@ -154,7 +154,9 @@ def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, bytes, b
 
 
 def _without(buffer: Buffer, start: int, stop: int, first: bytes, behind: bytes) -> bytes:
-    """A line without what stands from `first` to `behind`."""
+    """A line without the list that `first` begins, where `behind` is next to it, as Spark writes it; else all of it."""
     begin = stringzilla.find(buffer, first, start, stop)
     end = stringzilla.find(buffer, behind, begin, stop) if begin >= 0 else -1
-    return buffer[start:stop] if end < 0 else b"".join((buffer[start:begin], buffer[end:stop]))
+    if end < 0 or buffer[end - 1 : end] != b"]":
+        return buffer[start:stop]
+    return b"".join((buffer[start:begin], buffer[end:stop]))
