@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 
@@ -50,21 +49,15 @@ class Scheduler:
         self._tasks = StageTasks(work)
         self._marked, self._marked_ms = begun, 0.0
 
-    @property
-    def ran(self) -> Counter[int]:
-        """How many tasks ran when one started, and how often."""
-        return self._tasks.ran
-
     def python(self, line: bytes, _: int) -> None:
         """A line of a Python worker."""
         if not (found := pythonlines.told(line)):
             return
         ms, stage = found
-        among = list(self.stages.values()) if stage is None else [self.stages[stage]] if stage in self.stages else []
-        if len(among) == 1:
-            among[0].works(ms)
-        elif among:
-            self._tasks.workers.append((self._moment.number, ms, among))
+        if stage is None and self.stages:
+            self._tasks.workers.append((self._moment.number, ms))
+        elif stage in self.stages:
+            self.stages[stage].works(ms)
 
     @property
     def idle(self) -> bool:
@@ -84,7 +77,12 @@ class Scheduler:
         """The first jobs; they are forgotten here."""
         taken, self.jobs = self.jobs[:count], self.jobs[count:]
         self._marked_ms = _length([begun for begun in taken if begun.number >= self._marked], self._marked_ms)
+        self._tasks.forget(self.jobs[0].number if self.jobs else self.begun)
         return taken
+
+    def settle_waits(self) -> None:
+        """Note how long stages waited for others' tasks, of jobs that know their batches."""
+        self._tasks.settle_waits(self.jobs)
 
     def read_tasks(self, told: Told, rows: np.ndarray) -> None:
         """Take the messages of tasks in these rows, behind all others of theirs."""
@@ -92,9 +90,6 @@ class Scheduler:
         if not submitted:
             return
         self._tasks.read(told, rows, submitted, fine=self._moment.fine)
-        for one in submitted:
-            if one.attempt and one.begun and one.full:
-                one.begun.waits.append((one.attempt, one.full))
         self._submitted = [one for one in submitted if not one.over]
 
     def _begins(self, number: int, background: int, _: float) -> None:

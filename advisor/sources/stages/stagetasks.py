@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import nan
+from dataclasses import dataclass
 
 import numpy as np
 
+from advisor.sources.stages import pythonlines
 from advisor.sources.stages.begun import Begun
 from advisor.sources.stages.kinds import Kind
 from advisor.sources.stages.messages import Messages
 from advisor.sources.stages.moment import Told
 from advisor.sources.stages.packed import packed_all
-from advisor.sources.stages.rounds import note_ends
+from advisor.sources.stages.rounds import Rounds, most_at_once
 from advisor.stages import FAILED, Attempt, Work
 
 _ROW = np.dtype(
@@ -44,8 +44,8 @@ class Submitted:
     """The line behind which no task is its own."""
     attempt: Attempt | None = None
     """What it became, if its end was told."""
-    full: dict[int, int] = field(default_factory=dict)
-    """Other jobs of which a task ended while it had tasks to start, and the most tasks that ran then."""
+    until: int = _OPEN
+    """The line before which it had tasks to start; told where it ended."""
     python_ms: float | None = None
     """Its tasks' Python workers; NaN where lines may be of another stage."""
 
@@ -64,10 +64,11 @@ class StageTasks:
 
     def __init__(self, work: Work) -> None:
         """What is told of them goes to `work`."""
-        self.ran: Counter[int] = Counter()
+        self.workers: list[tuple[int, float]] = []
+        """Lines of Python workers that name no stage: (lines before, ms)."""
+        self._ran: Counter[int] = Counter()
         """How many tasks ran when one started, and how often."""
-        self.workers: list[tuple[int, float, list[Submitted]]] = []
-        """Lines of Python workers that name no stage: (lines before, ms, the stage attempts that were not over)."""
+        self._rounds = Rounds()
         self._work = work
         self._rows = np.empty(0, _ROW)
         self._running = 0
@@ -86,12 +87,23 @@ class StageTasks:
         rows = np.concatenate([self._rows, fresh])
         ran = self._count(fresh, rows, submitted)
         if not fine and len(fresh):
-            note_ends(fresh, ran, rows, submitted)
-        self._settle_workers(rows, submitted)
+            self._rounds.add(fresh, ran, rows, submitted)
+        if self.workers:
+            tasks = rows[np.argsort(rows["of"], kind="stable")]
+            pythonlines.share(self.workers, tasks, _left(tasks), submitted)
+            self.workers = []
         self._tell(rows, submitted, fine)
         over = np.array([one.over for one in submitted], bool)
         self._rows = rows[~over[rows["of"]]]
         self._rows["of"] = (np.cumsum(~over) - 1)[self._rows["of"]]
+
+    def forget(self, jobs: int) -> None:
+        """So many jobs of the log are over."""
+        self._rounds.forget(jobs)
+
+    def settle_waits(self, jobs: Sequence[Begun]) -> None:
+        """Note how long stages of these jobs, which know their batches, waited for others' tasks."""
+        self._rounds.settle(jobs, most_at_once(self._ran))
 
     def _count(self, fresh: np.ndarray, rows: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
         """How many tasks ran before each line; those that an attempt leaves when it ends run no longer."""
@@ -103,19 +115,8 @@ class StageTasks:
         behind = self._running + np.cumsum(moves) - gone[np.searchsorted(lines, fresh["line"])]
         self._running += int(moves.sum() - gone[-1])
         starts = behind[fresh["kind"] == Kind.STARTS]
-        self.ran.update(dict(enumerate(np.bincount(starts[starts > 0]).tolist())))
+        self._ran.update(dict(enumerate(np.bincount(starts[starts > 0]).tolist())))
         return np.asarray(behind - moves)
-
-    def _settle_workers(self, rows: np.ndarray, submitted: Sequence[Submitted]) -> None:
-        """Of lines that name no stage it is the one that had a task running, if there was no other."""
-        places = {id(one): at for at, one in enumerate(submitted)} if self.workers else {}
-        for line, ms, among in self.workers:
-            before = rows[: np.searchsorted(rows["line"], line)]
-            left = np.bincount(before["of"], _steps(before), len(submitted))
-            running = [one for one in among if left[places[id(one)]] > 0] or among
-            for one in running:
-                one.works(ms if len(running) == 1 else nan)
-        self.workers = []
 
     def _tell(self, rows: np.ndarray, submitted: Sequence[Submitted], fine: bool) -> None:
         """Tell of the attempts that ended; `rows` are lines of tasks."""
@@ -123,6 +124,8 @@ class StageTasks:
         rows = rows[np.argsort(rows["of"], kind="stable")]
         starts, finishes, lost = (rows[rows["kind"] == kind] for kind in (Kind.STARTS, Kind.FINISHES, Kind.LOST))
         self._complete(submitted, _longest(finishes), Counter(lost["of"].tolist()))
+        if not fine:
+            self._rounds.over(starts, submitted)
         end = np.array([one.end for one in submitted], np.int64)
         if len(finishes):
             spans = _own_times(finishes) if fine else _laid(finishes, _at_once(starts, len(submitted)), submitted)
@@ -193,6 +196,13 @@ def _attempts(rows: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
 def _steps(rows: np.ndarray) -> np.ndarray:
     """How many more tasks run behind each line than before it."""
     return np.where(rows["kind"] == Kind.STARTS, 1, -1)
+
+
+def _left(rows: np.ndarray) -> np.ndarray:
+    """How many tasks of its attempt run behind each line, where those of one stand together."""
+    steps = _steps(rows)
+    ran, starts = np.cumsum(steps), np.flatnonzero(np.diff(rows["of"], prepend=-1))
+    return np.asarray(ran - np.repeat((ran - steps)[starts], np.diff(np.append(starts, len(rows)))))
 
 
 def _longest(finishes: np.ndarray) -> dict[int, int]:
