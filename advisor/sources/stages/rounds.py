@@ -66,18 +66,21 @@ class Rounds:
 
     def settle(self, jobs: Sequence[Begun], slots: int) -> None:
         """Note how long stages of these jobs, which know their batches, waited on so many slots, and for whom."""
-        self.forget(jobs[0].number if jobs else 0)
+        batches = [begun.job.batch for begun in jobs]
+        places = {id: place for place, id in enumerate(dict.fromkeys(batch.id for batch in batches if batch))}
+        if len(places) < 2:
+            return
+        whose = np.array([places[batch.id] if batch else -1 for batch in batches], np.int64)
+        first = jobs[0].number
+        self.forget(first)
         self._waiting.sort(key=attrgetter("line"))
-        batches = {begun.number: begun.job.batch for begun in jobs if begun.job.batch}
-        places = {id: place for place, id in enumerate(dict.fromkeys(batch.id for batch in batches.values()))}
-        query = {number: places[batch.id] for number, batch in batches.items()}
+        own = whose[[one.begun.number - first for one in self._waiting if one.begun]]
         (ends,) = self._ends
-        whose = np.array([query.get(number, -1) for number in ends["job"].tolist()], np.int64)
-        own = np.array([query.get(one.begun.number, -1) for one in self._waiting if one.begun], np.int64)
-        stretches, full = _stretches(self._waiting, ends), np.zeros(len(own), np.int64)
+        of_ends, stretches = whose[ends["job"] - first], _stretches(self._waiting, ends)
+        full = np.zeros(len(own), np.int64)
         others: list[list[str]] = [[] for _ in self._waiting]
         for id, place in places.items():
-            waiting, ran = _seen(ends[whose == place], stretches[own[stretches["of"]] != place])
+            waiting, ran = _seen(ends[of_ends == place], stretches[own[stretches["of"]] != place])
             np.maximum.at(full, waiting, ran)
             for at in np.unique(waiting).tolist():
                 others[at].append(id or "")
