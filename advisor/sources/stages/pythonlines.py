@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from advisor.sources.stages.stagetasks import Submitted
+    from advisor.sources.stages.submitted import Submitted
 
 _TIMES = re.compile(rb"Times: total = (\d{1,12}), boot = (?:.* task [\d.]+ in stage (\d{1,15}) \(TID)?")
 

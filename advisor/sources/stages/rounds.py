@@ -16,7 +16,7 @@ from advisor.sources.stages.kinds import Kind
 
 if TYPE_CHECKING:
     from advisor.sources.stages.begun import Begun
-    from advisor.sources.stages.stagetasks import Submitted
+    from advisor.sources.stages.submitted import Submitted
     from advisor.stages import Attempt
 
 _OFTEN = 0.5
@@ -41,19 +41,19 @@ class Rounds:
         self._ends = [np.empty(0, _END)]
         self._waiting: list[Submitted] = []
 
-    def add(self, fresh: np.ndarray, ran: np.ndarray, rows: np.ndarray, submitted: Sequence[Submitted]) -> None:
+    def add(self, fresh: np.ndarray, ran: np.ndarray, rows: np.ndarray, stages: np.ndarray) -> None:
         """`fresh`: lines of tasks, `ran`: how many tasks ran before each; `rows` have earlier ones of these stages."""
-        jobs = np.array([one.begun.number if one.begun else -1 for one in submitted], np.int64)[fresh["of"]]
+        jobs = stages["job"][fresh["of"]]
         told = (fresh["kind"] == Kind.FINISHES) & (jobs >= 0)
         ends = np.empty(np.count_nonzero(told), _END)
         ends["line"], ends["job"], ends["ran"] = fresh["line"][told], jobs[told], ran[told]
         behind = _behind(ends["line"], rows[rows["kind"] == Kind.STARTS])
-        ends["behind"] = np.where(behind >= 0, np.array([one.line for one in submitted], np.int64)[behind], -1)
+        ends["behind"] = np.where(behind >= 0, stages["line"][behind], -1)
         self._ends.append(ends)
 
-    def over(self, starts: np.ndarray, submitted: Sequence[Submitted]) -> None:
+    def over(self, starts: np.ndarray, submitted: Sequence[Submitted], stages: np.ndarray) -> None:
         """Stages have ended; `starts` are lines in which tasks of theirs started, those of one behind the other."""
-        for one, until in zip(submitted, _until(starts, submitted).tolist(), strict=True):
+        for one, until in zip(submitted, _until(starts, stages).tolist(), strict=True):
             if one.attempt and one.begun:
                 one.until = until
                 self._waiting.append(one)
@@ -95,9 +95,9 @@ def _behind(lines: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.where((at >= 0) & (starts["line"][at] == lines - 1), starts["of"][at], -1) if len(starts) else at
 
 
-def _until(starts: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
+def _until(starts: np.ndarray, stages: np.ndarray) -> np.ndarray:
     """The line before which each stage had tasks to start."""
-    until, tasks = np.array([(one.end, one.tasks) for one in submitted], np.int64).T
+    until, tasks = stages["end"].copy(), stages["tasks"]
     first, last = (np.searchsorted(starts["of"], np.arange(len(tasks)), side) for side in ("left", "right"))
     all = (tasks > 0) & (first + tasks <= last)
     until[all] = np.minimum(until[all], starts["line"][first[all] + tasks[all] - 1])

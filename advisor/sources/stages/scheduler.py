@@ -14,7 +14,8 @@ from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.kinds import FAILED, LAST, Kind
 from advisor.sources.stages.moment import Moment, Told
 from advisor.sources.stages.openjobs import OpenJobs
-from advisor.sources.stages.stagetasks import StageTasks, Submitted
+from advisor.sources.stages.stagetasks import StageTasks
+from advisor.sources.stages.submitted import Submitted
 from advisor.stages import Attempt, Job, Work
 
 Tells = Callable[[int, int, float], None]
