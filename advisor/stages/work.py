@@ -96,8 +96,6 @@ class Work:
         self.attempts: list[Attempt] = []
         self.notes: list[Note] = []
         self.cpus = 1
-        self.at_once = 0
-        """The most tasks that ran at once, as the order of lines tells."""
         self.spans = Spans()
         self._cores: dict[str, int] = {}
         self._cores_since: list[tuple[float, int]] = []

@@ -110,6 +110,16 @@ def times(form: str, ms: int, n: int = 4, logger: str = "PythonUDFRunner") -> st
             ],
             {4: 810, 5: 70},
         ),
+        (
+            [
+                STAGE.format(n=4),
+                STAGE.format(n=5).rpartition("25/10")[0],
+                times(TIMES, 810),
+                ENDS.format(n=4),
+                ENDS.format(n=5),
+            ],
+            {4: 810, 5: None},
+        ),
         ([STAGE.format(n=4), times(NAMED, 33, 9), ENDS.format(n=4)], {4: None}),
         *(
             ([STAGE.format(n=4), times(NAMED, 33, logger=logger), ENDS.format(n=4)], {4: 33})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,5 @@ class Begun:
     attempts: list[Attempt] = field(default_factory=list)
     leaves: list[Attempt] = field(default_factory=list)
     named: Named | None = None
-    waits: list[tuple[Attempt, Mapping[int, int]]] = field(default_factory=list)
-    """Stages of it that had tasks to start while tasks of these other jobs ended, and the most tasks that ran then."""
     now: float = 0.0
     """When its last stage ended, without a clock that knows milliseconds."""

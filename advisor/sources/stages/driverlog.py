@@ -23,7 +23,6 @@ from advisor.sources.stages.messages import Reader
 from advisor.sources.stages.moment import Moment, Told
 from advisor.sources.stages.notes import Notes
 from advisor.sources.stages.owners import settle
-from advisor.sources.stages.rounds import most_at_once
 from advisor.sources.stages.scheduler import Scheduler
 from advisor.stages import Work
 
@@ -186,6 +185,6 @@ class _Application:
         work = self._work
         work.clock = self._moment.fine
         work.fold()
-        work.at_once = most_at_once(self._scheduler.ran)
         settle(work, self._scheduler.jobs, self._notes.notes, events, shift=shift)
+        self._scheduler.settle_waits()
         return work

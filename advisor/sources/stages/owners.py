@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,6 @@ _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
 _CLOCKS_MS = 1_000
 """By so much a line may stand before what it tells of; a job that ended earlier than its batch began is none of it."""
-_CLOSE_MS, _CLOSE = 20.0, 0.1
-"""How far apart two bounds of a wait may be that is told: milliseconds, or its share."""
 
 
 def settle(
@@ -43,15 +41,12 @@ def settle(
         if event:
             by_batch.setdefault(event.batch, (event, []))[1].append(begun)
     zone = _zone(by_batch.values()) if work.clock and shift else 0.0
-    names: dict[int, Batch] = {}
     work.strangers += [begun.job for begun in jobs if not begun.named and events.of(begun.place, None) is None]
     for event, members in by_batch.values():
         own = [begun for begun in members if not work.clock or _ended(begun) + zone > event.begin - _CLOCKS_MS]
         for begun in own:
-            begun.job.batch = names[begun.number] = event.batch
+            begun.job.batch = event.batch
         _settle_batch(event, own)
-    for begun in () if work.clock else jobs:
-        _settle_waits(begun, names, work.at_once)
     for place, note in notes:
         event = events.of(place, None)
         if event:
@@ -121,27 +116,6 @@ def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -
         attempt.kind = "state"
         share = attempt.numbers.get("task_ms", 0.0) / whole if whole else 1 / len(holding)
         attempt.numbers.update({name: ms * share for name, ms in event.sums.items()})
-
-
-def _settle_waits(begun: Begun, names: Mapping[int, Batch], slots: int) -> None:
-    """A stage with tasks to start while other queries' tasks held all slots, and one of these ended, waited for it.
-
-    So it did in all its time but that of its own tasks: between their sum and the longest one, as they overlap. Where
-    that leaves open how long it waited, or the order of lines whether all slots were held, it cannot be told.
-    """
-    own = begun.job.batch.id if begun.job.batch else None
-    for attempt, ran in begun.waits:
-        others = {job: full for job, full in ran.items() if job in names and names[job].id != own}
-        full = max(others.values(), default=0)
-        if full < slots - 1 or not others:
-            continue
-        wall = attempt.completed - attempt.submitted
-        least, most = (wall - attempt.numbers.get(name, wall) for name in ("task_ms", "task_max_ms"))
-        if full < slots or not attempt.seen or most - least > max(_CLOSE_MS, _CLOSE * most):
-            attempt.paused = True
-        elif least > 0:
-            attempt.numbers["slots_wait_ms"] = least
-            attempt.waited_for = sorted({names[job].id or "" for job in others} - {""})
 
 
 def _zone(batches: Iterable[tuple[Event, list[Begun]]]) -> float:

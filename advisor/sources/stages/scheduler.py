@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 
@@ -14,7 +13,9 @@ from advisor.sources.stages.begun import Begun
 from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.kinds import FAILED, LAST, Kind
 from advisor.sources.stages.moment import Moment, Told
-from advisor.sources.stages.stagetasks import StageTasks, Submitted
+from advisor.sources.stages.openjobs import OpenJobs
+from advisor.sources.stages.stagetasks import StageTasks
+from advisor.sources.stages.submitted import Submitted
 from advisor.stages import Attempt, Job, Work
 
 Tells = Callable[[int, int, float], None]
@@ -41,7 +42,7 @@ class Scheduler:
         self.begun = begun
         """How many jobs have begun."""
         self._work, self._moment, self._delta = work, moment, delta
-        self._open: dict[int, Begun] = {}
+        self._open = OpenJobs()
         self._last: Begun | None = None
         self.stages: dict[int, Submitted] = {}
         """Stage attempts that were submitted and are not over."""
@@ -50,26 +51,20 @@ class Scheduler:
         self._tasks = StageTasks(work)
         self._marked, self._marked_ms = begun, 0.0
 
-    @property
-    def ran(self) -> Counter[int]:
-        """How many tasks ran when one started, and how often."""
-        return self._tasks.ran
-
     def python(self, line: bytes, _: int) -> None:
         """A line of a Python worker."""
         if not (found := pythonlines.told(line)):
             return
         ms, stage = found
-        among = list(self.stages.values()) if stage is None else [self.stages[stage]] if stage in self.stages else []
-        if len(among) == 1:
-            among[0].works(ms)
-        elif among:
-            self._tasks.workers.append((self._moment.number, ms, among))
+        if stage is None and self.stages:
+            self._tasks.workers.append((self._moment.number, ms))
+        elif stage in self.stages:
+            self.stages[stage].works(ms)
 
     @property
     def idle(self) -> bool:
         """Whether no job runs."""
-        return all(begun.job.end is not None for begun in self._open.values())
+        return self._open.idle
 
     def mark(self) -> None:
         """Jobs that begin from now on are those of `since_mark`."""
@@ -84,7 +79,12 @@ class Scheduler:
         """The first jobs; they are forgotten here."""
         taken, self.jobs = self.jobs[:count], self.jobs[count:]
         self._marked_ms = _length([begun for begun in taken if begun.number >= self._marked], self._marked_ms)
+        self._tasks.forget(self.jobs[0].number if self.jobs else self.begun)
         return taken
+
+    def settle_waits(self) -> None:
+        """Note how long stages waited for others' tasks, of jobs that know their batches."""
+        self._tasks.settle_waits(self.jobs)
 
     def read_tasks(self, told: Told, rows: np.ndarray) -> None:
         """Take the messages of tasks in these rows, behind all others of theirs."""
@@ -92,42 +92,28 @@ class Scheduler:
         if not submitted:
             return
         self._tasks.read(told, rows, submitted, fine=self._moment.fine)
-        for one in submitted:
-            if one.attempt and one.begun and one.full:
-                one.begun.waits.append((one.attempt, one.full))
         self._submitted = [one for one in submitted if not one.over]
 
     def _begins(self, number: int, background: int, _: float) -> None:
-        self._forget()
         now = self._moment.now
         job = Job(number, None, now, nth=self.begun)
         self._last = Begun(job, self.begun, self._moment.place, self._delta.job, bool(background))
         self._last.now = now
-        self._open[number] = self._last
+        self._open.begins(self._last)
         self.begun += 1
         self.jobs.append(self._last)
         self._work.jobs.append(job)
 
-    def _forget(self) -> None:
-        """Jobs whose last stage is over, although no line says that they ended.
-
-        Spark logs the end of a job only where a thread waits for it; adaptive execution runs each shuffle, and what it
-        puts into a cache, as a job for which none does.
-        """
-        if self._open:
-            self._open = {number: begun for number, begun in self._open.items() if begun.job.end is None}
-
     def _final(self, stage: int, _: int, __: float) -> None:
         if self._last:
-            self._last.final = stage
+            self._open.final(self._last, stage)
 
     def _parents(self, some: int, _: int, __: float) -> None:
         if self._last:
             self._last.has_parents = bool(some)
 
     def _submits(self, stage: int, tasks: int, _: float) -> None:
-        fitting = [begun for begun in self._open.values() if begun.final >= stage]
-        begun = min(fitting, key=attrgetter("final")) if fitting else None
+        begun = self._open.of(stage)
         leaf = begun is not None and not begun.ended and not (begun.has_parents and stage == begun.final)
         now = self._moment.now if begun is None or self._moment.fine else begun.now
         if before := self.stages.get(stage):
@@ -162,6 +148,7 @@ class Scheduler:
                 begun.leaves.append(attempt)
             if stage == begun.final and not how & FAILED:
                 begun.job.end = completed
+                self._open.over(begun)
 
     def _completed(self, submitted: Submitted, ms: float) -> float:
         """When a stage ended that took so long."""
@@ -175,7 +162,7 @@ class Scheduler:
         return completed
 
     def _job_ends(self, number: int, _: int, ms: float) -> None:
-        begun = self._open.pop(number, None)
+        begun = self._open.ends(number)
         if begun is None:
             return
         moment = self._moment

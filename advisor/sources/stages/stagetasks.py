@@ -8,55 +8,24 @@ they tell together becomes numbers of it then.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import nan
+from collections.abc import Sequence
 
 import numpy as np
 
+from advisor.sources.stages import pythonlines
 from advisor.sources.stages.begun import Begun
 from advisor.sources.stages.kinds import Kind
 from advisor.sources.stages.messages import Messages
 from advisor.sources.stages.moment import Told
 from advisor.sources.stages.packed import packed_all
-from advisor.sources.stages.rounds import note_ends
-from advisor.stages import FAILED, Attempt, Work
+from advisor.sources.stages.rounds import Rounds, most_at_once
+from advisor.sources.stages.submitted import OPEN, Submitted, columns_of
+from advisor.stages import FAILED, Work
 
 _ROW = np.dtype(
     [("line", "i8"), ("kind", "i1"), ("stage", "i8"), ("other", "i8"), ("ms", "f8"), ("time", "f8"), ("of", "i8")]
 )
 """A line of a task: how many lines stand before it, what `Messages` says, its time, and the place of its attempt."""
-_OPEN = np.iinfo(np.int64).max
-
-
-@dataclass(slots=True, eq=False)
-class Submitted:
-    """A stage attempt whose tasks were submitted."""
-
-    stage: int
-    line: int
-    """How many lines of the log stand before the one that says so."""
-    time: float
-    tasks: int
-    begun: Begun | None
-    leaf: bool
-    end: int = _OPEN
-    """The line behind which no task is its own."""
-    attempt: Attempt | None = None
-    """What it became, if its end was told."""
-    full: dict[int, int] = field(default_factory=dict)
-    """Other jobs of which a task ended while it had tasks to start, and the most tasks that ran then."""
-    python_ms: float | None = None
-    """Its tasks' Python workers; NaN where lines may be of another stage."""
-
-    @property
-    def over(self) -> bool:
-        """Whether no more is to come of it."""
-        return self.end < _OPEN
-
-    def works(self, ms: float) -> None:
-        """A task of it was so long in a Python worker; NaN where it may have been another's."""
-        self.python_ms = (self.python_ms or 0.0) + ms
 
 
 class StageTasks:
@@ -64,10 +33,11 @@ class StageTasks:
 
     def __init__(self, work: Work) -> None:
         """What is told of them goes to `work`."""
-        self.ran: Counter[int] = Counter()
+        self.workers: list[tuple[int, float]] = []
+        """Lines of Python workers that name no stage: (lines before, ms)."""
+        self._ran: Counter[int] = Counter()
         """How many tasks ran when one started, and how often."""
-        self.workers: list[tuple[int, float, list[Submitted]]] = []
-        """Lines of Python workers that name no stage: (lines before, ms, the stage attempts that were not over)."""
+        self._rounds = Rounds()
         self._work = work
         self._rows = np.empty(0, _ROW)
         self._running = 0
@@ -78,67 +48,70 @@ class StageTasks:
         `submitted` begins with the attempts that were not over the last time. `fine`: whether the clock knows
         milliseconds.
         """
-        fresh = _rows(told, lines)
-        fresh["of"] = _attempts(fresh, submitted)
+        fresh, stages = _rows(told, lines), columns_of(submitted)
+        fresh["of"] = _attempts(fresh, stages)
         own = fresh["of"] >= 0
         fresh = fresh[own]
         _name(told.messages, lines[own], fresh["of"], submitted)
         rows = np.concatenate([self._rows, fresh])
-        ran = self._count(fresh, rows, submitted)
+        ended = np.flatnonzero(stages["told"])
+        ended = ended[np.argsort(stages["end"][ended], kind="stable")]
+        ran = self._count(fresh, rows, stages, ended)
         if not fine and len(fresh):
-            note_ends(fresh, ran, rows, submitted)
-        self._settle_workers(rows, submitted)
-        self._tell(rows, submitted, fine)
-        over = np.array([one.over for one in submitted], bool)
+            self._rounds.add(fresh, ran, rows, stages)
+        if self.workers:
+            tasks = rows[np.argsort(rows["of"], kind="stable")]
+            pythonlines.share(self.workers, tasks, _left(tasks), submitted)
+            self.workers = []
+        self._tell(rows, submitted, stages, ended, fine)
+        over = stages["end"] < OPEN
         self._rows = rows[~over[rows["of"]]]
         self._rows["of"] = (np.cumsum(~over) - 1)[self._rows["of"]]
 
-    def _count(self, fresh: np.ndarray, rows: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
+    def forget(self, jobs: int) -> None:
+        """So many jobs of the log are over."""
+        self._rounds.forget(jobs)
+
+    def settle_waits(self, jobs: Sequence[Begun]) -> None:
+        """Note how long stages of these jobs, which know their batches, waited for others' tasks."""
+        self._rounds.settle(jobs, most_at_once(self._ran))
+
+    def _count(self, fresh: np.ndarray, rows: np.ndarray, stages: np.ndarray, ended: np.ndarray) -> np.ndarray:
         """How many tasks ran before each line; those that an attempt leaves when it ends run no longer."""
-        left = np.bincount(rows["of"], _steps(rows), len(submitted)).astype(np.int64)
-        ended = _ended(submitted)
-        gone = np.append(0, np.cumsum(left[ended]))
-        lines = np.array([submitted[at].end for at in ended], np.int64)
+        left = np.bincount(rows["of"], _steps(rows), len(stages)).astype(np.int64)
+        gone, lines = np.append(0, np.cumsum(left[ended])), stages["end"][ended]
         moves = _steps(fresh)
         behind = self._running + np.cumsum(moves) - gone[np.searchsorted(lines, fresh["line"])]
         self._running += int(moves.sum() - gone[-1])
         starts = behind[fresh["kind"] == Kind.STARTS]
-        self.ran.update(dict(enumerate(np.bincount(starts[starts > 0]).tolist())))
+        self._ran.update(dict(enumerate(np.bincount(starts[starts > 0]).tolist())))
         return np.asarray(behind - moves)
 
-    def _settle_workers(self, rows: np.ndarray, submitted: Sequence[Submitted]) -> None:
-        """Of lines that name no stage it is the one that had a task running, if there was no other."""
-        places = {id(one): at for at, one in enumerate(submitted)} if self.workers else {}
-        for line, ms, among in self.workers:
-            before = rows[: np.searchsorted(rows["line"], line)]
-            left = np.bincount(before["of"], _steps(before), len(submitted))
-            running = [one for one in among if left[places[id(one)]] > 0] or among
-            for one in running:
-                one.works(ms if len(running) == 1 else nan)
-        self.workers = []
-
-    def _tell(self, rows: np.ndarray, submitted: Sequence[Submitted], fine: bool) -> None:
-        """Tell of the attempts that ended; `rows` are lines of tasks."""
-        rows = rows[np.array([one.attempt is not None for one in submitted], bool)[rows["of"]]]
+    def _tell(
+        self, rows: np.ndarray, submitted: Sequence[Submitted], stages: np.ndarray, ended: np.ndarray, fine: bool
+    ) -> None:
+        """Tell of the attempts that ended, in this order; `rows` are lines of tasks."""
+        rows = rows[stages["told"][rows["of"]]]
         rows = rows[np.argsort(rows["of"], kind="stable")]
         starts, finishes, lost = (rows[rows["kind"] == kind] for kind in (Kind.STARTS, Kind.FINISHES, Kind.LOST))
-        self._complete(submitted, _longest(finishes), Counter(lost["of"].tolist()))
-        end = np.array([one.end for one in submitted], np.int64)
+        if not fine:
+            self._rounds.over(starts, submitted, stages)
+        self._complete([submitted[at] for at in ended.tolist()], ended, finishes, lost)
         if len(finishes):
             spans = _own_times(finishes) if fine else _laid(finishes, _at_once(starts, len(submitted)), submitted)
             where = _localities(starts, finishes, len(submitted))
-            self._work.tasks(finishes["stage"], 0, *spans, locality=where, at=end[finishes["of"]])
+            self._work.tasks(finishes["stage"], 0, *spans, locality=where, at=stages["end"][finishes["of"]])
         if len(lost):
             times = np.array([one.attempt.completed if one.attempt else 0.0 for one in submitted])[lost["of"]]
-            self._work.tasks(lost["stage"], 0, times, times, flags=FAILED, at=end[lost["of"]])
+            self._work.tasks(lost["stage"], 0, times, times, flags=FAILED, at=stages["end"][lost["of"]])
         self._work.fold()
 
-    def _complete(self, submitted: Sequence[Submitted], longest: Mapping[int, int], unseen: Mapping[int, int]) -> None:
+    def _complete(self, ended: Sequence[Submitted], places: np.ndarray, finishes: np.ndarray, lost: np.ndarray) -> None:
         """Tell of the attempts that ended, in the order in which they did, before their tasks are folded."""
-        for at in _ended(submitted):
-            one = submitted[at]
+        longest, unseen = _longest(finishes), Counter(lost["of"].tolist())
+        for one, at in zip(ended, places.tolist(), strict=True):
             assert one.attempt
-            one.attempt.unseen = unseen.get(at, 0)
+            one.attempt.unseen = unseen[at]
             if at in longest:
                 one.attempt.numbers["longest_task"] = longest[at]
             if one.python_ms is not None:
@@ -167,16 +140,11 @@ def _name(messages: Messages, lines: np.ndarray, of: np.ndarray, submitted: Sequ
             begun.named = messages.named(lines[at])
 
 
-def _ended(submitted: Sequence[Submitted]) -> list[int]:
-    """Which of these ended, in the order in which they did."""
-    return [at for _, at in sorted((one.end, at) for at, one in enumerate(submitted) if one.attempt)]
-
-
-def _attempts(rows: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
+def _attempts(rows: np.ndarray, submitted: np.ndarray) -> np.ndarray:
     """The place of each task's attempt in `submitted`; -1 where there is none."""
-    if not submitted or not len(rows):
+    if not len(submitted) or not len(rows):
         return np.full(len(rows), -1)
-    stages, lines, ends = np.array([(one.stage, one.line, one.end) for one in submitted], np.int64).T
+    stages, lines, ends = (submitted[name] for name in ("stage", "line", "end"))
     order = np.lexsort((lines, stages))
     all = np.unique(stages)
     first = min(lines.min(), rows["line"].min())
@@ -193,6 +161,13 @@ def _attempts(rows: np.ndarray, submitted: Sequence[Submitted]) -> np.ndarray:
 def _steps(rows: np.ndarray) -> np.ndarray:
     """How many more tasks run behind each line than before it."""
     return np.where(rows["kind"] == Kind.STARTS, 1, -1)
+
+
+def _left(rows: np.ndarray) -> np.ndarray:
+    """How many tasks of its attempt run behind each line, where those of one stand together."""
+    steps = _steps(rows)
+    ran, starts = np.cumsum(steps), np.flatnonzero(np.diff(rows["of"], prepend=-1))
+    return np.asarray(ran - np.repeat((ran - steps)[starts], np.diff(np.append(starts, len(rows)))))
 
 
 def _longest(finishes: np.ndarray) -> dict[int, int]:
