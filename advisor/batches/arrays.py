@@ -73,7 +73,9 @@ class Columns:
         at = np.flatnonzero(keep)
         if len(at) == self.length:
             return self
-        together = len(at) > 0 and at[-1] - at[0] + 1 == len(at)  # as without the cold ones: no copy of each column
+        if not len(at):
+            return self.part(0, 0)
+        together = at[-1] - at[0] + 1 == len(at)  # as without the cold ones: no copy of each column
         return self.part(int(at[0]), int(at[-1]) + 1) if together else self.at(at)
 
     def part(self, start: int, end: int) -> Columns:
@@ -143,7 +145,7 @@ def lacking(batches: Columns) -> frozenset[str]:
 
 def in_part(batches: Columns, part: str) -> np.ndarray:
     """Which of these batches' records do not have all of this part, by Spark's name."""
-    return np.array([part in (text or "").split(",") for text in batches["partial"]], dtype=bool)
+    return np.array([text is not None and part in text.split(",") for text in batches["partial"]], dtype=bool)
 
 
 class Members:

@@ -41,9 +41,13 @@ class Facts(Mapping[str, Known]):
         # Mapping's own raises and catches an error for each fact that is not known, a hundred times a run
         return self._known.get(name, default)
 
-    def having(self, name: str, known: Known) -> Facts:
-        """The same facts and this one."""
-        return Facts({**self._known, name: known}, self.conflicts)
+    def each(self, names: Iterable[str]) -> list[Known | None]:
+        """What is known of each of these facts."""
+        return [*map(self._known.get, names)]
+
+    def having(self, **more: Known) -> Facts:
+        """The same facts and these."""
+        return Facts({**self._known, **more}, self.conflicts)
 
     def value(self, name: str) -> Any:
         """The value, or None when it is not known (or known to be none)."""
