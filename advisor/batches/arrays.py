@@ -94,7 +94,7 @@ def instant(ms: float) -> datetime | None:
 
 def whole_seconds(starts: np.ndarray) -> bool:
     """Whether all of these instants (ms) are whole seconds: whoever wrote them down cut the rest off."""
-    return not np.any(starts % 1000) and len(np.unique(starts)) >= _FEWEST_CUT
+    return len(starts) >= _FEWEST_CUT and not np.any(starts % 1000) and len(np.unique(starts)) >= _FEWEST_CUT
 
 
 def rows_of(table: pa.Table) -> Columns:

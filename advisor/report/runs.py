@@ -200,8 +200,10 @@ class RunJudge:
         """The run's facts; where a fault in the advisor prevents it, those that the user gives."""
         user = self._asked.wishes.facts(run) if self._asked.wishes else {}
         try:
-            known = _told(self._batches.get(run.run_id, self._nothing))
-            return settle(self._evidence.of(run.run_id), self._evidence.around(run.run_id), known, user=user)
+            seen = self._evidence.of(run.run_id)
+            named = any(row.fact == "trigger_interval_ms" for row in seen)
+            known = _told(self._batches.get(run.run_id, self._nothing), named)
+            return settle(seen, self._evidence.around(run.run_id), known, user=user)
         except Exception as error:
             self._faults[run.run_id] = fault(error)
             return Facts({name: Known(value, "user") for name, value in user.items()})
@@ -215,10 +217,10 @@ def _started(run: Run) -> tuple[bool, datetime, int, str]:
     return run.first is None, run.first or _NEVER, place, run.run_id
 
 
-def _told(batches: Batches) -> dict[str, Known]:
+def _told(batches: Batches, interval_named: bool) -> dict[str, Known]:
     """What the run's batches tell; nothing where a fault in the advisor prevents it, which is told instead."""
     try:
-        return computed(_looked_at(batches))
+        return computed(_looked_at(batches), interval_named)
     except Exception as error:
         return {"data_problem": Known(f"a fault in the advisor: {fault(error)}", "computed")}
 
