@@ -39,9 +39,14 @@ class Columns:
     flags are bool, false where they are not known; texts are objects, None where there is none.
     """
 
-    def __init__(self, length: int, make: Make, made: Mapping[str, np.ndarray] | None = None) -> None:
-        """`make` gives a column of that name, or raises KeyError; `made` are there already."""
-        self.length, self._make = length, make
+    def __init__(
+        self, length: int, make: Make, made: Mapping[str, np.ndarray] | None = None, of: Columns | None = None
+    ) -> None:
+        """`make` gives a column of that name, or raises KeyError; `made` are there already.
+
+        `of`: the columns that they are taken from, which are the same but for `made`.
+        """
+        self.length, self._make, self._of = length, make, of
         self._made = dict(made or {})
         self._lacking: set[str] = set()
 
@@ -57,6 +62,8 @@ class Columns:
     def __contains__(self, name: str) -> bool:
         if name in self._made or name in self._lacking:
             return name in self._made
+        if self._of is not None:
+            return name in self._of  # which of many runs is asked once
         try:
             self[name]
         except KeyError:
@@ -66,7 +73,7 @@ class Columns:
 
     def at(self, positions: np.ndarray) -> Columns:
         """The rows at these positions."""
-        return Columns(len(positions), lambda name: self[name][positions])
+        return Columns(len(positions), lambda name: self[name][positions], of=self)
 
     def where(self, keep: np.ndarray) -> Columns:
         """The rows for which `keep` is true."""
@@ -80,11 +87,11 @@ class Columns:
 
     def part(self, start: int, end: int) -> Columns:
         """The rows from `start` to `end`, without a copy."""
-        return Columns(end - start, lambda name: self[name][start:end])
+        return Columns(end - start, lambda name: self[name][start:end], of=self)
 
     def having(self, **more: np.ndarray) -> Columns:
         """The same rows with more columns."""
-        return Columns(len(self), self.__getitem__, more)
+        return Columns(len(self), self.__getitem__, more, of=self)
 
 
 def instant(ms: float) -> datetime | None:
