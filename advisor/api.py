@@ -149,7 +149,7 @@ def analyze_fleet(
         if save_table is not None or incremental:
             raise UsageError("save_table", "only Spark writes tables", "use engine='spark'")
         reading = files.read(given, stages=stages, progress=progress)
-        found = list(map(fleet.summary, entries_of(reading, judges, asked, metrics=fleet.METRICS)))
+        found = list(map(fleet.summary, entries_of(reading, judges, asked, brief=True)))
         _refuse_absent(asked, limits, found, span(reading.batches))
         return fleet.report(found, input_of(reading, _batches(found)), version=advisor.__version__)
     from advisor import cluster  # noqa: PLC0415
@@ -163,7 +163,7 @@ def analyze_fleet(
             judges,
             asked,
             shape=short,
-            metrics=fleet.METRICS,
+            brief=True,
             progress=progress,
             table=place,
             stages=stages,

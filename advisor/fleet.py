@@ -29,12 +29,10 @@ from advisor.facts.versions import version_in_words
 SCHEMA_VERSION = 1
 HOUR_MS = 3_600_000
 UNKNOWN = "unknown"
-METRICS = ("interval_ms", "trigger_execution_ms")
-"""What `summary` needs of a run's metrics."""
 
 
 def summary(entry: QueryEntry) -> FleetQuery:
-    """What the fleet's report needs of a run's entry in the report; small, and made where the run is judged."""
+    """What the fleet's report needs of a run's entry, a brief one even; small, and made where the run is judged."""
     per_hour = batches_per_hour(entry)
     best = entry.best_step
     return FleetQuery(

@@ -136,7 +136,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
     whole = Batches.of(table)
     ran = _as_whole_as_possible(whole.rows, ~whole.rows["idle"])
     ran &= _last(ran, MOST_BATCHES + LONGEST_WARM_UP)
-    executed = _timed(whole.rows.where(ran), _held_back(whole, facts)[ran]).having(moved=_moved(whole)[ran])
+    executed = _timed(whole.rows.where(ran), held_back=_held_back(whole, facts)[ran], moved=_moved(whole)[ran])
     return Window(
         batches=executed,
         operators=members_of(whole.operators, ran),
@@ -185,17 +185,18 @@ def _moved(whole: Batches) -> np.ndarray:
     return moved
 
 
-def _timed(executed: Columns, held_back: np.ndarray) -> Columns:
-    """The executed batches with what follows from how they stand in time."""
-    since = _since_last(executed)
-    told_by_clock = np.where(_consecutive(executed) & (since > 0), since, np.nan)
-    interval = np.where(held_back, told_by_clock, intervals(executed))
+def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Columns:
+    """The executed batches with what follows from how they stand in time, and with what was told of them."""
+    since, consecutive = _since_last(executed), _consecutive(executed)
+    by_clock = np.where(consecutive & (since > 0), since, np.nan)
+    interval = np.where(held_back, by_clock, _intervals(executed, by_clock))
     gap = since - _before(executed["trigger_execution_ms"])
-    told = _consecutive(executed) & (interval >= since - 1)
+    told = consecutive & (interval >= since - 1)
     return executed.having(
         interval_ms=np.where(_follows_the_start(executed, gap), np.nan, interval),
         between_batches_ms=np.maximum(np.where(told, gap, np.nan), 0),
         held_back=held_back,
+        moved=moved,
         cold=cold(executed),
         lasts_on=(lasts_on := _lasts_into_the_next(executed)),
         belied=(belied := _belied(executed)),
@@ -242,19 +243,19 @@ def _follows_the_start(executed: Columns, gap: np.ndarray) -> np.ndarray:
     return second
 
 
-def intervals(batches: Columns) -> np.ndarray:
-    """Milliseconds from the start of the trigger before to this one's; NaN where nothing tells.
+def _intervals(batches: Columns, by_clock: np.ndarray) -> np.ndarray:
+    """Milliseconds from the start of the trigger before to this one's, `by_clock` where that tells them; else NaN.
 
     Spark's inputRowsPerSecond is rows over just that time, idle triggers included; timestamps tell it where no
     idle trigger lay between. The smaller of both is taken.
     """
-    rate, since = batches["input_rows_per_second"], _since_last(batches)
+    rate = batches["input_rows_per_second"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         by_rate = batches["input_rows"] / rate * 1000
-    by_clock = np.where(_consecutive(batches) & (since > 0), since, np.nan)
     # Spark 4.1 rounds the rate to one decimal: below ten rows a second it says nothing about milliseconds.
     tells = np.isfinite(by_rate) & (by_rate > 0) & ((rate >= 10) | np.isnan(by_clock))
-    return np.fmin(by_clock, np.where(tells, by_rate, np.nan))
+    least: np.ndarray = np.fmin(by_clock, np.where(tells, by_rate, np.nan))
+    return least
 
 
 def _before(values: np.ndarray) -> np.ndarray:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
-from advisor import fleet
+import pytest
+
+from advisor import catalogue, fleet
 from advisor.contract import Fleet, Input, QueryEntry, Wins, plain
+from advisor.report.assemble import entries_of
+from advisor.report.runs import Asked
+from advisor.sources import files
 from advisor.views import fleet as view
 from tests.views import reports
 
+SAMPLES = Path(__file__).parents[1] / "sample_progress"
 READ = Input(files=3, bytes=2_000_000, events=900, idle=0, duplicates=0, broken=())
 
 
@@ -159,3 +166,11 @@ def test_long_lists_are_cut_and_say_so() -> None:
     made = ranked(*(entry(f"q{number}", id=str(number)) for number in range(30)))
     assert "10 more: --all" in view.fleet_as_text(made)
     assert "q29" in view.fleet_as_text(made, everything=True)
+
+
+@pytest.mark.parametrize("sample", ["LG001/rate-to-noop-4.3.0", "ST002/rocksdb-without-changelog-4.3.0"])
+def test_a_brief_entry_tells_a_fleet_as_much_as_a_whole_one(sample: str) -> None:
+    reading, rules = files.read([str(SAMPLES / sample)]), catalogue.load(None)
+    whole, brief = (list(entries_of(reading, rules, Asked(), brief=brief)) for brief in (False, True))
+    assert [fleet.summary(entry) for entry in brief] == [fleet.summary(entry) for entry in whole]
+    assert all(entry.budget and not other.budget for entry, other in zip(whole, brief, strict=True))

@@ -39,9 +39,14 @@ class Columns:
     flags are bool, false where they are not known; texts are objects, None where there is none.
     """
 
-    def __init__(self, length: int, make: Make, made: Mapping[str, np.ndarray] | None = None) -> None:
-        """`make` gives a column of that name, or raises KeyError; `made` are there already."""
-        self.length, self._make = length, make
+    def __init__(
+        self, length: int, make: Make, made: Mapping[str, np.ndarray] | None = None, of: Columns | None = None
+    ) -> None:
+        """`make` gives a column of that name, or raises KeyError; `made` are there already.
+
+        `of`: the columns that they are taken from, which are the same but for `made`.
+        """
+        self.length, self._make, self._of = length, make, of
         self._made = dict(made or {})
         self._lacking: set[str] = set()
 
@@ -57,6 +62,8 @@ class Columns:
     def __contains__(self, name: str) -> bool:
         if name in self._made or name in self._lacking:
             return name in self._made
+        if self._of is not None:
+            return name in self._of  # which of many runs is asked once
         try:
             self[name]
         except KeyError:
@@ -66,23 +73,25 @@ class Columns:
 
     def at(self, positions: np.ndarray) -> Columns:
         """The rows at these positions."""
-        return Columns(len(positions), lambda name: self[name][positions])
+        return Columns(len(positions), lambda name: self[name][positions], of=self)
 
     def where(self, keep: np.ndarray) -> Columns:
         """The rows for which `keep` is true."""
         at = np.flatnonzero(keep)
         if len(at) == self.length:
             return self
-        together = len(at) > 0 and at[-1] - at[0] + 1 == len(at)  # as without the cold ones: no copy of each column
+        if not len(at):
+            return self.part(0, 0)
+        together = at[-1] - at[0] + 1 == len(at)  # as without the cold ones: no copy of each column
         return self.part(int(at[0]), int(at[-1]) + 1) if together else self.at(at)
 
     def part(self, start: int, end: int) -> Columns:
         """The rows from `start` to `end`, without a copy."""
-        return Columns(end - start, lambda name: self[name][start:end])
+        return Columns(end - start, lambda name: self[name][start:end], of=self)
 
     def having(self, **more: np.ndarray) -> Columns:
         """The same rows with more columns."""
-        return Columns(len(self), self.__getitem__, more)
+        return Columns(len(self), self.__getitem__, more, of=self)
 
 
 def instant(ms: float) -> datetime | None:
@@ -92,7 +101,7 @@ def instant(ms: float) -> datetime | None:
 
 def whole_seconds(starts: np.ndarray) -> bool:
     """Whether all of these instants (ms) are whole seconds: whoever wrote them down cut the rest off."""
-    return not np.any(starts % 1000) and len(np.unique(starts)) >= _FEWEST_CUT
+    return len(starts) >= _FEWEST_CUT and not np.any(starts % 1000) and len(np.unique(starts)) >= _FEWEST_CUT
 
 
 def rows_of(table: pa.Table) -> Columns:
@@ -143,7 +152,7 @@ def lacking(batches: Columns) -> frozenset[str]:
 
 def in_part(batches: Columns, part: str) -> np.ndarray:
     """Which of these batches' records do not have all of this part, by Spark's name."""
-    return np.array([part in (text or "").split(",") for text in batches["partial"]], dtype=bool)
+    return np.array([text is not None and part in text.split(",") for text in batches["partial"]], dtype=bool)
 
 
 class Members:

@@ -50,6 +50,8 @@ class Batches:
 
     def where(self, keep: np.ndarray) -> Batches:
         """The rows for which `keep` is true."""
+        if keep.all():
+            return self
         parts = (members_of(members, keep) for members in (self.operators, self.sources, self.stages))
         operators, sources, stages = parts
         return Batches(self.rows.where(keep), operators, sources, self.whole, stages)

@@ -25,7 +25,6 @@ from advisor.cluster.session import explained, settings, ship
 from advisor.cluster.trimming import Summary
 from advisor.cluster.units import Log, Unit, grown, tasks
 from advisor.errors import InputError
-from advisor.metrics import METRICS
 from advisor.report import Asked
 from advisor.report.absent import Span, whole
 from advisor.sources.containers import all_of
@@ -58,7 +57,7 @@ def judge(
     asked: Asked,
     *,
     shape: Shape[T],
-    metrics: Iterable[str] = METRICS,
+    brief: bool = False,
     progress: Callable[[Progressed], None] | None = None,
     split: int | None = None,
     table: Table | None = None,
@@ -66,7 +65,7 @@ def judge(
 ) -> Judged[T]:
     """All runs in `paths`, read and judged on the cluster.
 
-    `shape` makes of each entry, which tells these `metrics`, on the worker what the driver is to get. `progress` hears
+    `shape` makes of each entry, a `brief` one if so asked, on the worker what the driver is to get. `progress` hears
     what has been read. `table`: where the tables are saved; with an incremental one, all that stands there is judged.
     `stages`: whether addBatch is opened; each log is then read a second time, whole, by one task.
     Raises InputError as the local engine does.
@@ -75,7 +74,7 @@ def judge(
     ship(spark)
     try:
         with explained(), settings(spark, SETTINGS):
-            return _Hearing(jobs, spark, paths, asked, table, stages).judged(catalogue, shape, tuple(metrics), split)
+            return _Hearing(jobs, spark, paths, asked, table, stages).judged(catalogue, shape, brief, split)
     finally:
         jobs.forget()
 
@@ -110,7 +109,7 @@ class _Hearing:
         self._saved = Saved(spark, table) if table else None
         self._known = self._saved.files() if self._saved else {}
 
-    def judged(self, catalogue: Catalogue, shape: Shape[T], metrics: tuple[str, ...], split: int | None) -> Judged[T]:
+    def judged(self, catalogue: Catalogue, shape: Shape[T], brief: bool, split: int | None) -> Judged[T]:
         """Read, put together, judge."""
         size = split or _size(self._given.cost, self._jobs.parallel)
         units = self._units(size)
@@ -125,7 +124,7 @@ class _Hearing:
             self._saved.add(rows, sightings, self._jobs.spread)
             batches, sightings = batch_rows(self._saved.batches()), sighting_rows(self._saved.sightings())
         opened = self._opened() if self._stages else None
-        found = self._entries(rows, batches, sightings, opened, catalogue, shape, metrics)
+        found = self._entries(rows, batches, sightings, opened, catalogue, shape, brief)
         if self._saved:
             self._saved.add_findings(found.entries)
             self._saved.add_files((seen(file) for log in self._given.logs for file in log.files), self._known)
@@ -166,7 +165,7 @@ class _Hearing:
         opened: Any,
         catalogue: Catalogue,
         shape: Shape[T],
-        metrics: tuple[str, ...],
+        brief: bool,
     ) -> Judged[T]:
         runs = self._jobs.runs(batches, self._asked)
         summaries = [_summary(row.note) for row in runs.filter("kind = 'run'").select("note").collect()]
@@ -181,7 +180,7 @@ class _Hearing:
             return Judged(reading, [], by_jvm)
         kin = families(summaries, told)
         told_of = runs.union(sightings) if opened is None else runs.union(sightings).union(opened)
-        entries = self._jobs.judged(told_of, kin, catalogue, self._asked, shape, metrics)
+        entries = self._jobs.judged(told_of, kin, catalogue, self._asked, shape, brief)
         in_order = _in_order(entries.select("start", "note", "payload").collect(), shape.type)
         return Judged(reading, in_order, by_jvm, whole(one.span for one in summaries))
 

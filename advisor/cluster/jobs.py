@@ -126,14 +126,14 @@ class Jobs:
         catalogue: Catalogue,
         asked: Asked,
         shape: Shape[Any],
-        metrics: tuple[str, ...],
+        brief: bool,
     ) -> Any:
         """Rows of entries. `rows`: of runs and of sightings; `families`: (run or log, its name, its group)."""
         groups = self._spark.createDataFrame(families, "family string, name string, group string").hint("broadcast")
         found = rows.selectExpr(*_FAMILY).join(groups, ["family", "name"])
         keyed = found.selectExpr("kind", "group as key", "number", "start", "rows", "note", "payload")
         partitions = min(self.parallel * 8, len({group for *_, group in families}))
-        return self._grouped(keyed, partitions, lambda each: judge_groups(each, catalogue, asked, shape, metrics))
+        return self._grouped(keyed, partitions, lambda each: judge_groups(each, catalogue, asked, shape, brief))
 
     def forget(self) -> None:
         """Let go of all that was kept."""

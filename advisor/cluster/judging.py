@@ -16,7 +16,6 @@ from advisor.cluster.inside import inside_of
 from advisor.cluster.rows import Row, unpacked
 from advisor.cluster.trimming import Summary, as_text
 from advisor.contract import FleetQuery, QueryEntry, encoded
-from advisor.metrics import METRICS
 from advisor.report.runs import NARROW, Asked, judge_runs
 
 T = TypeVar("T", bound=QueryEntry | FleetQuery)
@@ -37,25 +36,23 @@ _LAST = 1 << 62
 
 
 def judge_groups(
-    rows: Iterable[Row], catalogue: Catalogue, asked: Asked, shape: Shape[Any], metrics: Iterable[str] = METRICS
+    rows: Iterable[Row], catalogue: Catalogue, asked: Asked, shape: Shape[Any], brief: bool = False
 ) -> Iterator[Row]:
     """One row per run, its entry of the report as JSON; `rows` come group by group (runs that share a log or query).
 
     `start` is the time of the run's first event, for order.
     """
     for group, members in groupby(rows, key=lambda row: row.key):
-        for first, entry in _entries(list(members), catalogue, asked, metrics):
+        for first, entry in _entries(list(members), catalogue, asked, brief):
             yield Row("entry", group, start=first, note=entry.run_id, payload=encoded(shape.of(entry)))
 
 
-def _entries(
-    rows: list[Row], catalogue: Catalogue, asked: Asked, metrics: Iterable[str]
-) -> Iterator[tuple[int, QueryEntry]]:
+def _entries(rows: list[Row], catalogue: Catalogue, asked: Asked, brief: bool) -> Iterator[tuple[int, QueryEntry]]:
     places = _places([row for row in rows if row.kind == "narrow"])
     sightings = [unpacked(row.payload) for row in rows if row.kind == "sightings"]
     told = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
     firsts = _firsts(places)
-    for entry in judge_runs(_Batches(rows, inside_of(rows)), places, told, catalogue, asked, metrics=metrics):
+    for entry in judge_runs(_Batches(rows, inside_of(rows)), places, told, catalogue, asked, brief=brief):
         yield firsts.get(entry.run_id, _LAST), entry
 
 

@@ -43,7 +43,7 @@ def judged_window(rule: Rule, window: Window) -> Window:
 
 def _kind(window: Window, catalogue: Catalogue) -> bytes:
     """All of a run that such a rule can ask: facts, how few batches there are, whether something shows their jobs."""
-    facts = [window.facts.get(name) for name in catalogue.facts]
+    facts = window.facts.each(catalogue.facts)
     batches = [min(len(part), catalogue.most_batches) for part in (window, window.cold or ())]
     return _KEY.encode((facts, batches, window.opened))
 

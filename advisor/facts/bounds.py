@@ -43,17 +43,17 @@ def version_bounds(
     executed = shown.where(~shown["idle"])
     whole = ~executed["shortened"]
     least = _newest([*_present(shown, operators, set(keys))])
-    headed = whole & _headed(executed)
+    headed = whole & ~np.isnan(executed["timestamp"]) & ~in_part(executed, "id")  # others are cut or shortened by hand
     # few phases of an idle event do not show whether somebody shortened it
     full = bool((headed if len(executed) else shown["whole"]).any())
-    below = _oldest([*_older(shown, sources), *_missing(executed, operators, whole, full)])
+    before_commits = _lacks(executed, whole, "commit_offsets_ms")
+    below = _oldest(["3.4"] * before_commits + [*_older(shown, sources), *_missing(executed, operators, headed, full)])
     if least and below and version_at_least(least, below):
         least = None
-    before_commits = COMMIT_OFFSETS_ON_DATABRICKS[1] if _lacks(executed, whole, "commit_offsets_ms") else None
     return {
         "spark_version_at_least": least,
         "spark_version_below": below,
-        "databricks_runtime_below": before_commits,
+        "databricks_runtime_below": COMMIT_OFFSETS_ON_DATABRICKS[1] if before_commits else None,
     }
 
 
@@ -80,16 +80,8 @@ def _older(shown: Columns, sources: frozenset[str]) -> Iterator[str]:
         yield "2.2" if (shown["run_id"][old] == shown["id"][old]).all() else "2.3"
 
 
-def _headed(executed: Columns) -> np.ndarray:
-    """Which events have their head, which may be cut off, left out of a table or shortened by hand, as others are."""
-    found: np.ndarray = ~np.isnan(executed["timestamp"]) & ~in_part(executed, "id")
-    return found
-
-
-def _missing(executed: Columns, operators: Columns, whole: np.ndarray, full: bool) -> Iterator[str]:
-    if _lacks(executed, whole, "commit_offsets_ms"):
-        yield "3.4"
-    if _lacks(executed, whole & _headed(executed), "batch_duration_ms"):
+def _missing(executed: Columns, operators: Columns, headed: np.ndarray, full: bool) -> Iterator[str]:
+    if _lacks(executed, headed, "batch_duration_ms"):
         yield "4.0"
     if full and not in_part(executed, "stateOperators").any() and _without_times(operators):
         yield "3.2"

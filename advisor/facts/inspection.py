@@ -60,8 +60,11 @@ _METRICS_ON_DATABRICKS: Final = (
 """Metrics of Kafka's and Delta's sources that open-source Spark does not report."""
 
 
-def computed(table: pa.Table | Batches) -> dict[str, Known]:
-    """Facts from batches of one run (rows of the table of batches in order of time, idle ones included), by name."""
+def computed(table: pa.Table | Batches, interval_named: bool = True) -> dict[str, Known]:
+    """Facts from batches of one run (rows of the table of batches in order of time, idle ones included), by name.
+
+    What they say against a trigger interval is told only where a text names one (`interval_named`).
+    """
     batches = Batches.of(table)
     if not len(batches):
         return {}
@@ -86,7 +89,7 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         found["slots_held_by"] = Known(held_by, "computed")
     if len(batches.stages) and (batches.stages["what"].astype(str) == LOG_CHECKPOINT).any():
         found["writes_delta"] = Known(True, "computed")  # who only reads a table writes no checkpoint of its log
-    if below := interval_below(executed):
+    if interval_named and (below := interval_below(executed)):
         found["trigger_interval_below"] = Known(below, "computed")
     left = possible_triggers(executed, sources, str(told["source"]))
     return {**infer_trigger(executed), "trigger_one_of": Known(left, "computed"), **found}

@@ -41,9 +41,13 @@ class Facts(Mapping[str, Known]):
         # Mapping's own raises and catches an error for each fact that is not known, a hundred times a run
         return self._known.get(name, default)
 
-    def having(self, name: str, known: Known) -> Facts:
-        """The same facts and this one."""
-        return Facts({**self._known, name: known}, self.conflicts)
+    def each(self, names: Iterable[str]) -> list[Known | None]:
+        """What is known of each of these facts."""
+        return [*map(self._known.get, names)]
+
+    def having(self, **more: Known) -> Facts:
+        """The same facts and these."""
+        return Facts({**self._known, **more}, self.conflicts)
 
     def value(self, name: str) -> Any:
         """The value, or None when it is not known (or known to be none)."""
@@ -79,15 +83,22 @@ def _seen(rows: Iterable[Sighting]) -> Candidates:
         if not _fits(row.fact, value):
             continue
         by_origin = candidates.setdefault(row.fact, {})
-        earlier, merge = by_origin.get(row.origin), _merge(row.fact)
-        if merge == "largest" and row.origin == "inferred" and earlier is not None:
-            value = max(value, earlier)
-        if row.fact.startswith(EXECUTOR) and value is None and earlier:
-            continue  # a second line about the same executor, which names no cores
-        if merge == "pinned" and row.run_id and earlier not in (None, value):
-            by_origin.setdefault("session", earlier)
+        if by_origin.get(row.origin) is not None:
+            value = _merged(row, value, by_origin)
         by_origin[row.origin] = value
     return candidates
+
+
+def _merged(row: Sighting, value: Any, by_origin: dict[str, Any]) -> Any:
+    """What counts of the value that the row tells and the one that its origin told before."""
+    earlier, merge = by_origin[row.origin], _merge(row.fact)
+    if merge == "largest" and row.origin == "inferred":
+        return max(value, earlier)
+    if row.fact.startswith(EXECUTOR) and value is None and earlier:
+        return earlier  # a second line about the same executor, which names no cores
+    if merge == "pinned" and row.run_id and earlier != value:
+        by_origin.setdefault("session", earlier)
+    return value
 
 
 def _merge(name: str) -> Merge:
@@ -108,6 +119,9 @@ def _fits(name: str, value: Any) -> bool:
 
 
 def _take(name: str, by_origin: Mapping[str, Any]) -> Known:
+    if len(by_origin) == 1:
+        [(origin, value)] = by_origin.items()
+        return Known(value, origin)
     trust = FACTS[name].trust if name in FACTS else ORIGINS.index
     told = [origin for origin in by_origin if origin == "user" or by_origin[origin] is not None] or list(by_origin)
     origin = min(told, key=trust)  # of what was seen, "none here" gives way to "one there"
@@ -117,10 +131,8 @@ def _take(name: str, by_origin: Mapping[str, Any]) -> Known:
 def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> list[dict[str, Any]]:
     """One entry per fact of which two origins differ: {"fact", "values": [{"value", "from"}], "taken"}."""
     conflicts = []
-    for name, known in sorted(taken.items()):
-        if len(candidates[name]) < 2:
-            continue
-        fact = FACTS.get(name)
+    for name in sorted(name for name in taken if len(candidates[name]) > 1):
+        known, fact = taken[name], FACTS.get(name)
         values = [
             {"value": candidates[name][origin], "from": origin} for origin in ORIGINS if origin in candidates[name]
         ]

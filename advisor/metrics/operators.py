@@ -116,6 +116,8 @@ def largest(window: Window, values: np.ndarray) -> np.ndarray:
 
 def largest_told(window: Window, values: np.ndarray) -> np.ndarray:
     """The same; NaN, too, where a batch has operators and none of them tells."""
+    if not len(window.operators):
+        return largest(window, values)
     silent, batch = np.isnan(values), window.operators["batch"]
     told = np.bincount(batch, ~silent, len(window)) > 0
     return np.where(told | (np.bincount(batch, minlength=len(window)) == 0), largest(window, values), np.nan)

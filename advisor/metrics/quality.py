@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.metrics.operators import least_shown
-from advisor.metrics.registry import Estimate, Windowed, window_metric
+from advisor.metrics.registry import Estimate, Windowed, remembered, window_metric
 from advisor.window import Window
 
 FEWEST_OF_A_LOG = 10
@@ -31,6 +31,7 @@ def jumps(window: Window) -> Estimate:
     return _count((~_steps(window)[1]).sum())
 
 
+@remembered
 def _steps(window: Window) -> tuple[np.ndarray, np.ndarray]:
     """By how much the ids rise from batch to batch, and which of these steps are possible in the time between."""
     rise = np.diff(window.executed["batch_id"])

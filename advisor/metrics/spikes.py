@@ -40,7 +40,7 @@ def rhythm(window: Window) -> Rhythm | Missing:
     It is looked for in all batches of the run that had rows, cold ones too, each compared with its neighbours: a run
     that gets faster while it warms up has its spikes all the same.
     """
-    found = _found(window)
+    found = _found(window) if len(window) else None
     if found is None:
         return NO_RHYTHM
     every, offset = found

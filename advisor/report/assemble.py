@@ -25,7 +25,6 @@ from advisor.contract import (
     plain,
     worst,
 )
-from advisor.metrics import METRICS
 from advisor.progress import AT_BYTE, UNNAMED
 from advisor.redaction import hide
 from advisor.report.falling import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, falling_behind
@@ -79,13 +78,9 @@ def assemble(
     catalogue: Catalogue,
     asked: Asked | None = None,
     judged: Callable[[int, int], None] | None = None,
-    metrics: Iterable[str] = METRICS,
 ) -> Report:
-    """The report on everything that was read. `judged` hears how many of how many runs are done.
-
-    `metrics`: those that are told of each run; to tell all takes a third of the time.
-    """
-    return report_on(reading, entries_of(reading, catalogue, asked or Asked(), judged, metrics))
+    """The report on everything that was read. `judged` hears how many of how many runs are done."""
+    return report_on(reading, entries_of(reading, catalogue, asked or Asked(), judged))
 
 
 def entries_of(
@@ -93,11 +88,11 @@ def entries_of(
     catalogue: Catalogue,
     asked: Asked,
     judged: Callable[[int, int], None] | None = None,
-    metrics: Iterable[str] = METRICS,
+    brief: bool = False,
 ) -> Iterator[QueryEntry]:
     """One entry per run of a reading, as `judge_runs` gives them."""
     batches, narrow = _by_run(reading), reading.batches.select(NARROW)
-    return judge_runs(batches, narrow, reading.sightings, catalogue, asked, judged, metrics)
+    return judge_runs(batches, narrow, reading.sightings, catalogue, asked, judged, brief)
 
 
 def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) -> Report:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
 
 from advisor.contract import (
     BestStep,
+    Calm,
     Conflict,
     FactEntry,
+    Loss,
     QueryEntry,
     State,
     Terminated,
@@ -37,21 +39,23 @@ from advisor.vocabulary import at_once
 from advisor.window import Window, span
 
 _UNKNOWN = FactEntry(value=None, origin=None)
+_BRIEFLY = ("interval_ms", "trigger_execution_ms")
+"""The metrics of a brief entry."""
 RESTARTING = 3  # runs of a query that died: it is being started again and again
 
 
-def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
-    """The entry of a run in the report, with these metrics; numbers as they are printed."""
+def query(judged: Judged, brief: bool = False) -> QueryEntry:
+    """The entry of a run in the report; numbers as they are printed. A brief one tells what a fleet's report needs."""
     window, facts = judged.window, judged.window.facts
     findings = judged.judgement.findings
     first, last = span(window.executed) if judged.fault is None else (judged.run.first, judged.run.last)
     apart = AT_BYTE in judged.run.run_id
     changed = change(judged.before, window, judged.since, apart=apart) if judged.before is not None else None
     loss = largest_loss(window, findings, changed)
-    best, parts = best_step(findings, loss, within_add_batch(window, findings)), budget(window)
+    best = best_step(findings, loss, within_add_batch(window, findings))
     others, trend = troubles(judged, changed, loss), trends(window)
     quiet = calm(judged, loss, others, changed, trend)
-    return QueryEntry(
+    entry = QueryEntry(
         id=judged.run.id,
         run_id=judged.run.run_id,
         name=judged.run.name,
@@ -69,14 +73,34 @@ def query(judged: Judged, metrics: Iterable[str] = METRICS) -> QueryEntry:
         trend=trend,
         facts=facts_told(facts),
         conflicts=msgspec.convert(facts.conflicts, tuple[Conflict, ...]),
-        metrics=statistics(window, metrics),
-        budget=parts,
-        saved=saved(parts, best.advice) if best else {},
+        metrics=statistics(window, _BRIEFLY),
+        budget={},
         findings=tuple(finding.rounded() for finding in findings),
         suppressed=judged.judgement.suppressed,
         skipped=judged.judgement.skipped,
         passed=judged.judgement.passed,
         not_applicable=judged.judgement.not_applicable,
+        worst=(),
+        limits=(),
+    )
+    return entry if brief else _whole(entry, judged, best, loss, others, quiet)
+
+
+def _whole(
+    entry: QueryEntry,
+    judged: Judged,
+    best: BestStep | None,
+    loss: Loss | None,
+    others: Sequence[str],
+    quiet: Calm | None,
+) -> QueryEntry:
+    """The entry with all metrics, with what they come to, and with what is shown first."""
+    window, findings, parts = judged.window, judged.judgement.findings, budget(judged.window)
+    return msgspec.structs.replace(
+        entry,
+        metrics=statistics(window, METRICS),
+        budget=parts,
+        saved=saved(parts, best.advice) if best else {},
         together=together(findings, parts),
         worst=worst(window),
         inside=inside(window),
@@ -111,12 +135,9 @@ def _left_out(window: Window) -> str:
 
 def facts_told(facts: Facts) -> dict[str, FactEntry]:
     """Every fact that has a name, unknown ones too, and the configuration values that were seen."""
-    seen = [name for name in facts if name.startswith(CONF)]
-    told = {}
-    for name in (*FACTS, *sorted(seen)):
-        known = facts.get(name)
-        told[name] = FactEntry(value=known.value, origin=known.origin) if known else _UNKNOWN
-    return told
+    names = [*FACTS, *sorted(name for name in facts if name.startswith(CONF))]
+    known = zip(names, facts.each(names), strict=True)
+    return {name: FactEntry(value=one.value, origin=one.origin) if one else _UNKNOWN for name, one in known}
 
 
 def _rounded(best: BestStep) -> BestStep:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Protocol
@@ -84,15 +84,15 @@ def judge_runs(
     catalogue: Catalogue,
     asked: Asked,
     judged: Callable[[int, int], None] | None = None,
-    metrics: Iterable[str] = METRICS,
+    brief: bool = False,
 ) -> Iterator[QueryEntry]:
-    """One entry per run, in order of time, each judged when it is asked for.
+    """One entry per run, in order of time, each judged when it is asked for; `brief` ones are enough for a fleet.
 
     `batches`: of each run those that can be judged, in order of time; `narrow`: NARROW of every event of every
     run, sorted by run and time. A run is judged alike beside any others, as long as all runs are there that share its
     logs or its query.
     """
-    judge_of = RunJudge(batches, narrow, sightings, catalogue, asked, tuple(metrics))
+    judge_of = RunJudge(batches, narrow, sightings, catalogue, asked, brief)
     for done, run in enumerate(judge_of.runs, 1):
         yield judge_of.entry(run)
         if judged is not None:
@@ -100,10 +100,7 @@ def judge_runs(
 
 
 class RunJudge:
-    """`runs` in order of time: each is to be judged in its turn, and may be compared with the one before it.
-
-    `metrics`: those that its entry tells.
-    """
+    """`runs` in order of time: each is to be judged in its turn, and may be compared with the one before it."""
 
     def __init__(
         self,
@@ -112,9 +109,10 @@ class RunJudge:
         sightings: pa.Table,
         catalogue: Catalogue,
         asked: Asked,
-        metrics: Sequence[str] = (),
+        brief: bool = True,
     ) -> None:
-        self._catalogue, self._asked, self._metrics = catalogue, asked, metrics
+        """`brief`: whether the entries of the runs are."""
+        self._catalogue, self._asked, self._brief = catalogue, asked, brief
         self._batches = batches
         self._nothing = Batches.of(SCHEMA.empty_table())
         self._evidence = Evidence(sightings, narrow)
@@ -131,10 +129,10 @@ class RunJudge:
         """The run's entry; where a fault in the advisor prevents it, what is known without its batches."""
         judged = self.judged(run)
         try:
-            entry = query(judged, self._metrics)
+            entry = query(judged, self._brief)
             return msgspec.structs.replace(entry, series=self._series(judged)) if self._asked.series else entry
         except Exception as error:
-            return query(self._unjudged(run, self._settled(run), fault(error)), self._metrics)
+            return query(self._unjudged(run, self._settled(run), fault(error)), self._brief)
 
     def judged(self, run: Run) -> Judged:
         """One run, judged as it was asked for; where a fault in the advisor prevents it, without its batches."""
@@ -166,7 +164,8 @@ class RunJudge:
         elif len(window):
             self._earlier[run.id] = window
         window = self._with_schedule(run, window)
-        remember_typical(window, self._metrics)
+        if not self._brief:
+            remember_typical(window, METRICS)
         silenced, levels = (wishes.silenced(run), wishes.levels(run)) if wishes else ((), None)
         judgement = judge(window, self._catalogue, silenced, levels)
         notes, idle = wishes.notes(run) if wishes else (), None if len(window) else batches.where(batches.rows["idle"])
@@ -181,9 +180,8 @@ class RunJudge:
             runs.append(one)
         if self._seen[run.id] < self._runs_of[run.id] or len(runs) < self._runs_of[run.id]:
             return window
-        return window.with_facts(
-            window.facts.having("scheduled_runs", Known(scheduled(runs, one_shot=one_shot), "computed"))
-        )
+        together = Known(scheduled(runs, one_shot=one_shot), "computed")
+        return window.with_facts(window.facts.having(scheduled_runs=together))
 
     def _state(self, run: Run, facts: Facts) -> State:
         return state(run, facts, self._runs_of[run.id] - self._seen[run.id], self._died[run.id], self._asked.live)
@@ -202,8 +200,10 @@ class RunJudge:
         """The run's facts; where a fault in the advisor prevents it, those that the user gives."""
         user = self._asked.wishes.facts(run) if self._asked.wishes else {}
         try:
-            known = _told(self._batches.get(run.run_id, self._nothing))
-            return settle(self._evidence.of(run.run_id), self._evidence.around(run.run_id), known, user=user)
+            seen = self._evidence.of(run.run_id)
+            named = any(row.fact == "trigger_interval_ms" for row in seen)
+            known = _told(self._batches.get(run.run_id, self._nothing), named)
+            return settle(seen, self._evidence.around(run.run_id), known, user=user)
         except Exception as error:
             self._faults[run.run_id] = fault(error)
             return Facts({name: Known(value, "user") for name, value in user.items()})
@@ -217,10 +217,10 @@ def _started(run: Run) -> tuple[bool, datetime, int, str]:
     return run.first is None, run.first or _NEVER, place, run.run_id
 
 
-def _told(batches: Batches) -> dict[str, Known]:
+def _told(batches: Batches, interval_named: bool) -> dict[str, Known]:
     """What the run's batches tell; nothing where a fault in the advisor prevents it, which is told instead."""
     try:
-        return computed(_looked_at(batches))
+        return computed(_looked_at(batches), interval_named)
     except Exception as error:
         return {"data_problem": Known(f"a fault in the advisor: {fault(error)}", "computed")}
 
@@ -228,7 +228,7 @@ def _told(batches: Batches) -> dict[str, Known]:
 def _looked_at(batches: Batches) -> Batches:
     ran = ~batches.rows["idle"]
     executed = batches.where(ran) if ran.any() else batches
-    return executed.part(max(0, len(executed) - LOOKED_AT), len(executed))
+    return executed if len(executed) <= LOOKED_AT else executed.part(len(executed) - LOOKED_AT, len(executed))
 
 
 def _window(
@@ -248,11 +248,9 @@ def _with_computed(window: Window) -> Window:
     """The window, knowing also what its batches tell of themselves: whether their numbers can be trusted."""
     if not len(window.executed):
         return window
-    known = dict(window.facts)
-    known.setdefault("data_problem", Known(data_problem(window), "computed"))
-    for name in ("missing_batch", "known_error", "scheduled_runs"):
-        known.setdefault(name, Known(None, "computed"))
-    return window.with_facts(Facts(known, window.facts.conflicts))
+    told = {"data_problem": data_problem(window), "missing_batch": None, "known_error": None, "scheduled_runs": None}
+    untold = {name: Known(value, "computed") for name, value in told.items() if window.facts.get(name) is None}
+    return window.with_facts(window.facts.having(**untold))
 
 
 def _limited(batches: Batches, asked: Asked) -> Batches:

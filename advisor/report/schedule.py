@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
@@ -13,6 +14,7 @@ from advisor.batches import Columns
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.phases import DISCOVERY
 from advisor.metrics.words import milliseconds, number
+from advisor.numbers import total
 
 _EVEN = 0.1  # of the usual time between two starts: so far they may differ, and still are a schedule
 _ON_THE_MINUTE_MS, _MINUTE_MS = 2000, 60_000  # two starts that lie whole minutes apart are no chance
@@ -48,9 +50,9 @@ def short_run(executed: Columns, *, one_shot: bool) -> ShortRun | None:
         began=began,
         took=float(executed["timestamp"][last] + executed["trigger_execution_ms"][last]) - began,
         rows=float(executed["input_rows"][: last + 1].sum()),
-        discovery=float(np.nansum([executed[name][: last + 1] for name in DISCOVERY])),
+        discovery=total(np.array([executed[name][: last + 1] for name in DISCOVERY])),
     )
-    return one if np.isfinite(one).all() else None
+    return one if all(map(math.isfinite, one)) else None
 
 
 def scheduled(runs: Sequence[ShortRun], *, one_shot: bool) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -40,8 +41,8 @@ _MEANINGS = {
 
 def first_batch(window: Window) -> str:
     """Where the time of the first batch after a start went: discovery, planning, reading and writing."""
-    count = int(window.executed["cold"].sum())
-    first = window.executed.at(np.flatnonzero(window.executed["cold"])[:1])
+    count, at = int(window.executed["cold"].sum()), int(window.executed["cold"].argmax())
+    first = window.executed.part(at, at + 1)
     whole, rows = float(first["trigger_execution_ms"][0]), first["input_rows"][0]
     of_rows = "" if np.isnan(rows) else f" for {number(rows, 'rows')}"
     parts = ", ".join(_parts(first, whole, _has_hidden_commit_log(window)))
@@ -118,7 +119,8 @@ def _has_hidden_commit_log(window: Window) -> bool:
 
 def _parts(batch: Columns, whole: float, hidden_commit_log: bool) -> Iterator[str]:
     """The phases that are worth telling, the longest first, and a larger part of the batch that is in none."""
-    known = {name: float(batch[column][0]) for column, name in PHASES.items() if not np.isnan(batch[column][0])}
+    told = {name: float(batch[column][0]) for column, name in PHASES.items()}
+    known = {name: ms for name, ms in told.items() if not math.isnan(ms)}
     for name, ms in sorted(known.items(), key=lambda phase: -phase[1]):
         if ms >= _WORTH_TELLING * whole:
             yield f"{name} {milliseconds(ms)}{f' ({_MEANINGS[name]})' if name in _MEANINGS else ''}"

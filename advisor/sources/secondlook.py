@@ -99,7 +99,7 @@ class SecondLook:
                 self._keep(self._pasted(bytes(window.buffer[: LONGEST_PASTE + 1])))
         for start, end in merged(stretches):
             region_start, region = _whole_lines(window, start, end)
-            if region:
+            if region.strip(b"}\r\n"):  # not the last bracket of a file that ends with an event
                 self._keep(self._sighted(region, window.base + region_start))
 
     def _pasted(self, text: bytes) -> list[Sighting]:

@@ -43,7 +43,7 @@ _decode_event = msgspec.json.Decoder(_Line).decode
 
 def matches(head: bytes) -> bool:
     """Whether a file that begins like this is an event log; progress before its first event is not of one."""
-    found = _EVENT_LOG.search(head)
+    found = _EVENT_LOG.search(head) if _EVENT in head else None
     return found is not None and (not found.start() or not (MARKER in head or _DURATIONS in head[: found.start()]))
 
 
