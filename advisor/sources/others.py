@@ -61,12 +61,23 @@ _KINDS: Final = {
         "this names Spark's line about batches that fall behind, and not its figures: give the line itself, with the "
         "trigger interval and the time spent"
     ),
-    r"\b(?:read|write)Stream\b": "this is the code of a query, which tells no durations",
+    r"\"batchWatermarkMs\"\s{0,9}:": (
+        "this is a file of a checkpoint's offset log: it tells where a batch ended and its settings, and no durations"
+    ),
+    r"\bexecutor\.Executor\b.{0,12} (?:Running|Finished) task ": (
+        "these are lines of an executor, and Spark writes progress on the driver: give the driver's log"
+    ),
+    r"\b(?:read|write)Stream\b": "this shows code of a query, which tells no durations",
     r"(?i)\b(?:spark|streaming|kafka|latency)\b[^?]{0,1000}\?": (
         "this is a question in words, and the advisor judges what Spark wrote of the query"
     ),
 }
 """By what stands in the text."""
+_OF_STREAMS: Final = re.compile(r"(?i)\b(?:spark|streaming|streams?|kafka|micro-?batch(?:es)?|foreach_?batch)\b")
+_OF_A_LOG: Final = re.compile(r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b")
+_WORD: Final = re.compile(r"(?<![\w./])[^\W\d_]{2,20}(?=[ ,.;:?!)\n])")
+_FEWEST_WORDS: Final = 25
+_IN_WORDS: Final = "this is a text in words, in which the advisor finds no figures of a batch"
 
 
 def kind(text: str) -> str | None:
@@ -89,11 +100,21 @@ def kind(text: str) -> str | None:
         or _marked(_OF_ANOTHER, text)
         or batches_of(text)
         or _marked(_KINDS, text)
+        or _in_words(text)
     )
 
 
 def _marked(kinds: Mapping[str, str], text: str) -> str | None:
     return next((words for mark, words in kinds.items() if re.search(mark, text)), None)
+
+
+def _in_words(text: str) -> str | None:
+    """That it is prose on a stream: no log, and words rather than code."""
+    if _OF_A_LOG.search(text) or not _OF_STREAMS.search(text):
+        return None
+    words = _WORD.findall(text)
+    enough = len(set(words)) >= _FEWEST_WORDS and sum(len(word) + 1 for word in words) > len(text) / 2
+    return _IN_WORDS if enough else None
 
 
 def _idle(text: str) -> str | None:

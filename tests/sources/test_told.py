@@ -221,6 +221,12 @@ def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> No
     assert query.best_step.step == "restore-checkpoint-files"
 
 
+PROSE = (
+    "We noticed poor performance of our stream at high load. The messages of a minute that come through Kafka took far "
+    "longer to arrive than we had hoped, and the writer seems to be where most of that time goes in the end."
+)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -260,6 +266,12 @@ def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> No
         ("input rate ~ 5.2k rows/s while process rate is ~ 3,100 rows/s", "rows come 1.7 times as fast"),
         ("Name\tAvg Input /sec\tAvg Process /sec\tLatest Batch\npay\t850.5\t1,200.5\t41\n", "takes 71 % of the time"),
         ("the process rate of 400 rows/s, is that a question about Spark streaming?", "question in words"),
+        ('v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n{"in":{"0":5}}', "offset log"),
+        (
+            "26/03/01 02:00:01 INFO org.apache.spark.executor.Executor:57 - Running task 7.1 in stage 280.0",
+            "an executor",
+        ),
+        (PROSE, "a text in words"),
         ('inputRate_total{q="a"} 1200\ninputRate_total{q="b"} 830', "not where the time went"),
         (
             "app.driver.spark.streaming.pay.inputRate-total\n   value = NaN\napp.driver.spark.streaming.pay.latency\n"
@@ -270,6 +282,14 @@ def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> No
 )
 def test_what_a_text_without_progress_is_instead(text: str, said: str) -> None:
     assert said in (kind(text) or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"26/03/01 02:00:01 INFO Made: {PROSE}", PROSE.replace("stream", "table").replace("Kafka", "mail"), "see Kafka"],
+)
+def test_logs_other_matters_and_few_words_are_no_prose_on_a_stream(text: str) -> None:
+    assert kind(text) is None
 
 
 def test_a_text_that_shows_nothing_is_of_no_kind() -> None:
