@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -101,10 +101,11 @@ class Runner:
                 query = self._on_trial(writer, setup).start()
             except Exception as error:  # Spark's own refusals have no common class
                 return Run(setup.variant, None, _nothing(), _words(error), {})
-            self._steady(query, live, heard, enough)
+            judged = self._steady(query, live, heard, enough)
             refused = _words(query.exception()) if query.exception() is not None else None
             query.stop()
-            window = self._window(live.opened())
+            # Not the batches until the stop, too: beside faster ones some of the others would count as cold again.
+            window = self._window(replace(judged, inside=live.opened().inside))
             latency = measured(*map(pd.Timestamp, window.span)) if len(window) else {}  # type: ignore[arg-type]
             return Run(setup.variant, str(query.runId), window, refused, latency)
 
@@ -115,14 +116,15 @@ class Runner:
         every = setup.variant.trigger.get("processing_time")
         return writer.trigger(processingTime=interval(every)) if every else writer
 
-    def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, enough: int) -> None:
-        """Wait until enough batches are steady, time is over or the query has ended."""
+    def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, enough: int) -> Reading:
+        """What was read when enough batches are steady, time is over or the query has ended."""
         until, wanted = time.monotonic() + self.bounds.seconds, self.bounds.batches
         while True:
             goes_on = heard.wait(query, wanted, until)
-            steady = len(self._window(live.recorder.reading()))
+            reading = live.recorder.reading()
+            steady = len(self._window(reading))
             if steady >= enough or not goes_on:
-                return
+                return reading
             wanted = heard.batches + max(1, (enough - steady) // 2)
 
     def _window(self, reading: Reading) -> Window:
