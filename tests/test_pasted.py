@@ -315,3 +315,10 @@ def test_what_its_author_wrote_behind_a_line_tells_which_batch_was_late(tmp_path
     ]
     (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
     assert "the first after a start, which is cold, took 91.0 s; later ones 24.0 s" in entry["says"]
+
+
+@pytest.mark.parametrize("prose", ["First I looked at the cluster.", "Every query of ours prints this."])
+def test_a_sentence_behind_a_line_is_no_label_of_it(tmp_path: Path, prose: str) -> None:
+    line = BEHIND.format("10000 ms", "15000 ms")
+    (entry,) = told(tmp_path, f"26/03/04 09:00:14 {line}. {prose}")["input"]["falling_behind"]
+    assert "the first batch after a start often works off what had piled up" in entry["says"]

@@ -18,7 +18,8 @@ from advisor.window import Window
 
 _BEHIND = "metrics:avgMsBehindLatest"
 _FURTHEST, _MEAN_BEHIND = "metrics:maxOffsetsBehindLatest", "metrics:avgOffsetsBehindLatest"
-_IS_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
+_IS_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,30})?(?:E-?\d)?")
+"""As Java writes a mean: 333333.3333333333, 1.2345678E7."""
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
 _FURTHEST_ALONE = Missing("the sources tell of their furthest partition only, not how many rows wait in all")
 

@@ -120,9 +120,8 @@ def _over(outer: str, key: str, thing: dict[str, Any]) -> str:
         return "private key"
     if key.lower() != "value":
         return key
-    told = {each.lower(): item for each, item in thing.items()}
-    beside = told.get("name", told.get("key"))
-    return beside if isinstance(beside, str) else key
+    beside = [item for each, item in thing.items() if each.lower() in ("name", "key") and isinstance(item, str)]
+    return next(filter(is_secret_name, beside), key)
 
 
 def redact_json(raw: bytes) -> bytes:

@@ -48,7 +48,10 @@ _RULES: Final = Tried((
     rule(("password(", "apikey(", "token(", "secret("), rf"((?i:password|api_?key|token|secret)\(){_DRAWN}"),
     rule("basic", r"(\b(?:Basic\s{1,3}|[bB]asic[\"']?[:=]\s?[\"']?))"
          r"(?=[A-Za-z]{0,200}(?:[0-9=]|[a-z][A-Z]))[\w+/=-]{8,}"),
-    rule("-u", rf"((?<![\w-])(?:-[uU]|--user|--proxy-user)[\s=]{{0,3}}[\"']?){NOT_YET}[\w.@-]{{1,100}}:[^\s\"']+"),
+    rule("-u", rf"((?<![\w-])(?:-u|--user|--proxy-user)[\s=]{{0,3}}[\"']?){NOT_YET}[\w.@-]{{1,100}}:[^\s\"']+"),
+    # also to a proxy, and behind other letters: curl -sSU me:...
+    rule("curl", r"((?i:\bcurl)\s[^\n|&]{0,300}?(?<=\s)-[a-zA-Z]{0,6}[uU][\s=]{0,3}[\"']?)"
+                 rf"{NOT_YET}[\w.@-]{{1,100}}:[^\s\"']+"),
     # clients of databases and registries
     rule("-p", rf"((?<![\w-])(?:mysql|mariadb)\w*[^\n|&]{{0,300}}?\s-p)(?=\S){NOT_YET}(?:\"[^\"]*\"|'[^']*'|\S+)"),
     rule(" -", r"((?<![\w-])(?:(?:docker|podman|az|oc|helm registry) login|sqlcmd|bcp|mongo\w*|redis-cli|sqlplus)"

@@ -19,17 +19,22 @@ _WRAPPED: Final = re.compile(r"(?<=[a-z,])\n[ \t]{0,8}(?=[a-z~≈\d])")
 """A sentence goes on in the next line."""
 _THEN: Final = re.compile(
     r"(?i)\b(?:it|this|that|they|which)(?:[ ](?:now|only|then))?[ ](?:takes?|took"
-    rf"|(?:went|came|is|was)[ ](?:up|down)[ ]to|(?:dropped|fell|rose|grew|went)[ ]to){ABOUT}{LENGTH}"
+    rf"|(?:went|came|is|was)[ ](?:up|down)[ ]to|(?:dropped|fell|rose|grew|went)[ ]to){ABOUT}{LENGTH}\b"
+    r"(?![ ](?:for|to|until|before)\b)"
 )
 _AND: Final = re.compile(
     rf"(?i)^(?:[^.;:\n]|\.\d){{0,25}}?\b(?:and|then|vs\.?|versus|instead of)\b{ABOUT}{LENGTH}"
-    r"(?![ ]of[ ](?:it|that|this|them|which)\b)"
+    r"\b(?=\W{0,3}(?:$|[.;,)\n]|(?:and|or|on|at|in|with|after|when|now|per|each|later)\b))"
 )
 _LONG_AGO: Final = re.compile(
-    r"(?i)\blast (?:week|month|quarter|year)\b|\bago\b|\bused to\b|\bprevious|\bformer|\bvorher\b|\bfrüher\b|\(#\d+\)"
+    r"(?i)\b(?:nightly|daily|hourly|weekly|batch jobs?)\b"
+    r"|\blast (?:week|month|quarter|year)\b|\bago\b|\bused to\b|\bprevious|\bformer|\bvorher\b|\bfrüher\b|\(#\d+\)"
 )
-_OF_A_PART: Final = re.compile(r"(?i)\b(?:for|of) (?:an?|the|each|every|one)\b[^.;]{0,20}$")
-"""`collect for a batch took 3 s` tells of something in it."""
+_OF_NO_BATCH: Final = re.compile(
+    r"(?i)\b(?:for|of) (?:an?|the|each|every|one)\b[^.;]{0,20}$|\b(?:never|no|not)\b[^.;]{0,12}$"
+    r"|\b(?:increas|decreas|set|chang|rais|reduc|lower|configur)\w{0,6}(?: (?:the|my|our|a))? $"
+)
+"""`collect for a batch took 3 s` tells of a part, `never a batch took` of none, `set the batch duration` of a wish."""
 _PARTITIONS: Final = re.compile(r"(?i)shuffle[. _]partitions|\b200 (?:state |shuffle )?(?:partitions|tasks)\b")
 _TASKS: Final = (
     ". It names shuffle partitions: 200 by default, and a query that keeps state or shuffles rows runs as many tasks "
@@ -58,7 +63,7 @@ def read_lengths(text: str) -> Iterator[float]:
     """Milliseconds of batches in the order of the text; what it supposes, or was so long ago, counts for nothing."""
     follows = False
     for sentence in held(sentences(Words(_WRAPPED.sub(" ", text.replace("`", ""))))):
-        first = [match for match in said(sentence) if not _OF_A_PART.search(_before(sentence, match))]
+        first = [match for match in said(sentence) if not _OF_NO_BATCH.search(_before(sentence, match))]
         first = [] if _LONG_AGO.search(sentence) else first
         ands = [found for match in first if (found := _AND.match(sentence[match.end() : match.end() + _NEAR]))]
         told = [ms for match in [*first, *ands] for ms in span(match["length"]) if ms > 0]

@@ -16,6 +16,8 @@ from advisor.views.console import table
 _COLUMNS = ("", "batch", "rows", "rows/s", "from")
 _TOLD = ("trigger_execution_ms", "input_rows", "processed_rows_per_second")
 _PLACE = re.compile(rf"{AT_BYTE}(\d[\d,]{{0,20}})$")
+_MOST = 12
+"""More that nothing names are no measurements which somebody sets side by side."""
 _UNNAMED = "unnamed query ("
 _NONE = Metric()
 
@@ -24,7 +26,7 @@ def print_side_by_side(page: Console, report: Report) -> None:
     """A table of what the text's headings tell apart, in its order; nothing of one measurement, or of several files."""
     judged = [query for query in report.queries if query.window.batches]
     told = [(int(found[1].replace(",", "")), query) for query in judged if (found := _PLACE.search(query.run_id))]
-    if report.input.files == 1 and len(told) > 1:
+    if report.input.files == 1 and 1 < len(told) <= _MOST:
         ordered = (query for _, query in sorted(told, key=itemgetter(0)))
         table(page, "Side by side, as the text names them", _COLUMNS, _rows(ordered))
 

@@ -244,6 +244,7 @@ PLACED: dict[str, str] = {
     "cookie in json": '{{"Cookie": "sid={}"}}',
     "curl": "curl -u me:{} https://h/x",
     "curl to a proxy": "curl -U me:{} https://h/x",
+    "curl with letters together": "curl -sSu me:{} https://h/x",
     "curl without a blank": "curl -ume:{} https://h/x",
     "curl long": "curl --user me:{} https://h/x",
     "curl header": "curl -H 'Authorization: token {}' https://h/x",
@@ -455,6 +456,7 @@ TOKENS: dict[str, str] = {
 """Credentials that are known by their own form, whatever stands around them."""
 
 HARMLESS: list[str] = [
+    "docker run -U user:group made/image",
     "file:/data/checkpoints/rate-to-noop",
     "abfss://container@account.dfs.core.windows.net/checkpoints/q1",
     "wasbs://container@account.blob.core.windows.net/q1",

@@ -158,6 +158,8 @@ def test_words_on_one_long_line_are_read_at_once(unit: str) -> None:
         ("With 200 partitions each micro-batch took a median\n  of ~17.8 s. With 8 it took ~2.8 s.", [17_800, 2_800]),
         ("It was lowered after a test: a batch took about 5.4 s at 0.01 and about 2.1 s at 0.02", [5_400, 2_100]),
         ("Each batch takes 2 minutes.", [120_000]),
+        ("Batch processing time: 200 ms. Then it took 5 minutes for the cluster to start.", [200]),
+        ("A batch takes an average of 5 s and then 3 s cleanup", [5_000]),
         ("Se cada batch leva 10 segundos", [10_000]),
     ],
 )
@@ -174,6 +176,9 @@ def test_lengths_of_batches_without_an_interval(text: str, ms: list[float]) -> N
         "- Batches took 40 s (#412)",
         "A batch takes 5 rows. It takes 3 s to start the cluster.",
         "the batch size is 500 ms",
+        "Spark batch job (nightly batch takes 3 hours) reads from Kafka.",
+        "Never a batch took 30 s.",
+        "I increased the batch duration to 30 s of data.",
     ],
 )
 def test_other_lengths_are_none_of_a_batch(text: str) -> None:

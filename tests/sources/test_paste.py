@@ -255,6 +255,14 @@ WRITER = 'df.writeStream.option("maxFilesPerTrigger", "50").trigger(availableNow
             "maxOffsetsPerTrigger in the session's configuration",
         ),
         (
+            'q = (df.writeStream\n  .option("path", str(p))\n  .option("maxFilesPerTrigger", 9)\n  .start())',
+            "maxFilesPerTrigger on writeStream",
+        ),
+        (
+            'SparkSession.builder.appName("a").config("maxOffsetsPerTrigger", "200").getOrCreate()',
+            "maxOffsetsPerTrigger in the session's configuration",
+        ),
+        (
             'builder.config("maxOffsetsPerTrigger", "200").getOrCreate()',
             "maxOffsetsPerTrigger in the session's configuration",
         ),
@@ -278,6 +286,13 @@ def test_a_limit_that_no_source_reads_is_none(tmp_path: Path, code: str, limit: 
         'a.writeStream.start()\nspark.readStream.option("maxFilesPerTrigger", "50").load(src)',
         'opts = {"maxFilesPerTrigger": "50"}',
         '# df.writeStream.option("maxFilesPerTrigger", "50")',
+        'do we wonder why df.writeStream.option("maxFilesPerTrigger", "50") does nothing?',
+        'def sink(df):\n  return df.writeStream\n\ndef source(r):\n  return r.option("maxFilesPerTrigger", 9).load()',
+        's.writeStream.format("delta").toTable ("o")\nr = base.option("maxFilesPerTrigger", 5)',
+        '"""df.writeStream"""\nreader.option("maxFilesPerTrigger", 5)',
+        'spark.readStream.options(maxFilesPerTrigger=10)\ndf.writeStream.option("maxFilesPerTrigger", 10).start()',
+        'job = JobConfig().config("maxFilesPerTrigger", 10).build()',
+        'df.writeStream.foreachBatch(f).start()\ndef f(b, n):\n  spark.read.option("maxFilesPerTrigger", 5).load()',
     ],
 )
 def test_a_limit_on_the_reader_holds(code: str) -> None:

@@ -171,6 +171,7 @@ def test_an_error_that_ends_tasks_shows_no_end_of_a_query_by_itself() -> None:
     text = f"Our readStream has this in every batch, and goes on:\n\n{RECEIVER}\n\tat com.made.Reader.go(Reader.java:9)"
     assert told_error(text) is None
     assert "Where tasks or a query ended with it: give each query a consumer group" in (named_error(text) or "")
+    assert told_error(f"{text}\nThe job failed 3 times last week.") is None
     assert told_error(f"{FAILED}\nCaused by: {RECEIVER}") is not None
 
 

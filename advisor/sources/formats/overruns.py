@@ -31,7 +31,7 @@ _CLUES = {
         rb"\bbatch:? \d{1,18}\b[^\n]{1,120}\b\d{1,6} ?m?s\b[^\n]{0,20}\b\d{1,2} rows?\b", re.IGNORECASE
     ),
     "limit": re.compile(
-        rb"\bmax(?:Offsets|Files|Bytes)PerTrigger\b[^\w\n]{0,9}(?:(?:at|to|of|is|was|set) ){0,2}[^\w\n]{0,9}\d"
+        rb"\bmax(?:Offsets|Files|Bytes)PerTrigger[\"'`]{0,3}\s{0,3}(?:[=:]|at|to|of|is|was|set to)\s{0,3}[\"'`]?\d"
     ),
     "file_sink": re.compile(
         rb"writeStream(?:(?!readStream)[^#]){0,500}?format\(\s*[\"'](?:parquet|json|csv|orc|text|avro)\b"
@@ -39,7 +39,10 @@ _CLUES = {
 }
 _NUMBERED = re.compile(rb"\bbatch:?\s+(\d{1,18})\b", re.IGNORECASE)
 """A number of a batch that the query's own code or the console sink prints."""
-_LABELLED = re.compile(rb"(?i)[^\w\n]{0,6}(?:(first|cold|warm-?up)|(steady|later|every|subsequent))\b[^\n]{0,40}")
+_LABELLED = re.compile(
+    rb"(?i)[^\w\n]{0,4}(?:[(\[#]|//|--|<-|\xe2(?:\x80[\x93\x94]|\x86\x90))[^\w\n]{0,4}"
+    rb"(?:(first|cold|warm-?up)|(steady|later|every|subsequent))\b"
+)
 """What somebody wrote behind the line: `(first batch)`, `(steady-state)`."""
 
 

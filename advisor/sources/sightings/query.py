@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import pairwise
+from textwrap import shorten
 from typing import Any, Final, NamedTuple
 
 from stringzilla import find
@@ -54,6 +55,7 @@ _CLASS: Final = re.compile(
 """What stands before an error's own words: its class, and who printed it."""
 _OF_A_JOB: Final = re.compile(r"[Jj]ob aborted|\bTask \d{1,9} in stage \S{1,20} failed|Exception thrown in awaitResult")
 """Words of an error that says only that a job failed: why stands in its last cause."""
+_CAUSE_SHOWN: Final = 300
 _CAUSE: Final = re.compile(r"^\s{0,40}Caused by: ([^\n]{1,1000})", re.MULTILINE)
 _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?[Tt]rue")
 _NAMED: Final = re.compile(
@@ -263,7 +265,7 @@ def said(whole: str) -> str:
         first = next((line for line in others if line and not line[0].isspace()), first)
     words = _CLASS.sub("", first.strip())
     causes = _CAUSE.findall(_NEXT_RECORD.split(whole, 1)[0]) if _OF_A_JOB.search(words) else []
-    return f"{words.rstrip('.')}; caused by {causes[-1].strip()}" if causes else words
+    return f"{words.rstrip('.')}; caused by {shorten(causes[-1], _CAUSE_SHOWN, placeholder=' …')}" if causes else words
 
 
 def read_batch_files(line: Line) -> list[Told]:

@@ -13,7 +13,8 @@ _STREAMING: Final = re.compile(
     r"|[Ss]tructured [Ss]treaming"
 )
 _ENDED: Final = re.compile(
-    r"terminated with (?:error|exception)|StreamingQueryException|[Jj]ob aborted|\bfailed \d{1,3} times\b"
+    r"terminated with (?:error|exception)|StreamingQueryException|[Jj]ob aborted"
+    r"|\bTask \d{1,9} in stage \S{1,20} failed"
 )
 """What says that not only a task ended."""
 _WARNS: Final = re.compile(r"\b(?:WARN|WARNING|INFO)\b")
