@@ -47,6 +47,8 @@ def furthest_behind_rows(window: Window) -> Batchwise:
 def _by_the_mean(window: Window) -> np.ndarray:
     """Rows behind of all sources by their partitions' mean; 0 where the furthest of each is not behind."""
     sources = window.sources
+    if _FURTHEST not in sources and _MEAN_BEHIND not in sources:
+        return np.full(len(window), math.nan)
     partitions = np.array([len(kafka_offsets(text) or ()) or math.nan for text in sources["end_offset"]])
     rows = np.where(_of_metric(window, _FURTHEST) == 0, 0.0, _of_metric(window, _MEAN_BEHIND) * partitions)
     return sum_of_sources(window, rows)

@@ -59,6 +59,8 @@ def first_batch(window: Window) -> str:
 
 def _commits(cold: Window, whole: float) -> str:
     """What committing the state took in the first batch, where that is a part of it worth telling."""
+    if not len(cold.operators):
+        return ""
     each, total = measure(cold, "state_commit_per_task_ms"), measure(cold, "state_commit_task_ms")
     if not isinstance(each, Estimate) or not isinstance(total, Estimate) or len(cold) != 1:
         return ""

@@ -15,9 +15,8 @@ from advisor.sources.sightings.marked import Words
 LONGEST: Final = 64 << 10
 """Bytes of a text that somebody pasted."""
 _OF_A_LOG: Final = re.compile(r"(?m)^[ \t]*(?:[\[{]|\d\d(?:\d\d)?[-/]\d\d[-/]\d\d)")
-_LINE: Final = re.compile(r".*\n|.+")
 _TIME: Final = re.compile(r"\d\d(?:\d\d)?[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d")
-_ENDS: Final = re.compile(r"[sSUW](?<!\w.)(?:(?<=[sS])(?:ources?|ink)|(?<=U)sing|(?<=W)riting)\b")
+_ENDS: Final = re.compile(r"[sSUW](?<!\w.)(?:(?<=[sS])(?:ources?|ink)|(?<=U)sing|(?<=W)riting(?! atomically))\b")
 """The words source, sink, Using and Writing; a pattern that begins with letters passes over all others at once."""
 _MANY_LINES: Final = 40
 """Of a log: so many nobody pastes to be read."""
@@ -31,10 +30,9 @@ def written(text: bytes) -> Words:
 
 def beside_the_log(text: str) -> str:
     """The text without the lines of a log, where these are many: they tell by themselves, and nobody wrote them."""
-    lines = _LINE.findall(text)
-    times = map(_TIME.match, lines)
-    rest = [line for line, time in zip(lines, times, strict=True) if not time or _names_an_end(line, time.end())]
-    return "".join(rest) if len(lines) - len(rest) >= _MANY_LINES else text
+    lines = text.split("\n")
+    rest = [line for line in lines if not (time := _TIME.match(line)) or _names_an_end(line, time.end())]
+    return "\n".join(rest) if len(lines) - len(rest) >= _MANY_LINES else text
 
 
 def above_the_log(text: str) -> str:
