@@ -84,9 +84,8 @@ def latency_with_spikes(window: Window, left: float) -> Quantiles | Missing:
         return found
     if isinstance(mixed, Missing):
         return mixed
-    turn = window.batches["batch_id"] % found.every
-    slow_turns = np.unique(turn[found.slow])
-    follows = np.isin((turn - 1) % found.every, slow_turns)  # the slow one before it may not be in the window
+    before = (window.batches["batch_id"] - 1) % found.every
+    follows = before == found.offset  # the slow one before it may not be in the window
     calm = ~(found.slow | follows)[mixed.known]
     if not calm.any():
         return Missing("every batch is slow, or follows one that is")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -64,9 +64,9 @@ def untold(window: Window, metric: AnyMetric) -> Missing | None:
     return NOT_SEEN if metric.inside and not window.opened else None
 
 
-def typical(window: Window, metrics: Iterable[AnyMetric]) -> dict[str, Estimate]:
+def typical(window: Window, values: Mapping[AnyMetric, Batchwise | Windowed]) -> dict[str, Estimate]:
     """What `measure` says of those metrics whose values are known of each batch, by name: all summed at once."""
-    told = {metric: values for metric in metrics if isinstance(values := computed(window, metric), np.ndarray)}
+    told = {metric: of_batches for metric, of_batches in values.items() if isinstance(of_batches, np.ndarray)}
     if not told:
         return {}
     ones = np.ones(len(window))

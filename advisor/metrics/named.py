@@ -101,7 +101,7 @@ def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Mi
 
 def remember_typical(window: Window, names: Iterable[str]) -> None:
     """Take the typical value of each of these metrics at once, for those who ask one by one."""
-    found = measuring.typical(window, [named(name) for name in names])
+    found = measuring.typical(window, {named(name): measured(window, name) for name in names})
     window.memo.update({(name, "typical"): value for name, value in found.items()})
 
 
@@ -113,4 +113,7 @@ def sure(window: Window, name: str) -> float:
 
 def measured(window: Window, name: str) -> Batchwise | Windowed:
     """The metric's plain values: an array, Bounds, Estimate, Quantiles or Missing."""
-    return measuring.computed(window, named(name))
+    found = window.memo.get(name)
+    if found is None:
+        window.memo[name] = found = measuring.computed(window, named(name))
+    return found  # type: ignore[return-value]

@@ -24,10 +24,17 @@ def per_batch(window: Window, values: np.ndarray) -> np.ndarray:
     """
     if not len(window.operators):
         return np.full(len(window), _without_operators(window))
-    told = ~np.isnan(values)
-    batch = window.operators["batch"][told]
-    total = np.bincount(batch, values[told], len(window))
-    return np.where(np.bincount(batch, minlength=len(window)) > 0, total, np.nan)
+    told, batch, has_any = ~np.isnan(values), window.operators["batch"], _has_operators(window)
+    if not told.all():
+        batch, values = batch[told], values[told]
+        has_any = np.bincount(batch, minlength=len(window)) > 0
+    return np.where(has_any, np.bincount(batch, values, len(window)), np.nan)
+
+
+@remembered
+def _has_operators(window: Window) -> np.ndarray:
+    """Which batches tell of operators."""
+    return np.bincount(window.operators["batch"], minlength=len(window)) > 0
 
 
 def _without_operators(window: Window) -> float:
@@ -120,4 +127,4 @@ def largest_told(window: Window, values: np.ndarray) -> np.ndarray:
         return largest(window, values)
     silent, batch = np.isnan(values), window.operators["batch"]
     told = np.bincount(batch, ~silent, len(window)) > 0
-    return np.where(told | (np.bincount(batch, minlength=len(window)) == 0), largest(window, values), np.nan)
+    return np.where(told | ~_has_operators(window), largest(window, values), np.nan)

@@ -27,9 +27,12 @@ NO_RHYTHM = Missing("no batches are slow in a fixed rhythm")
 
 
 class Rhythm(NamedTuple):
-    """`every`: batches from one spike to the next. `slow`: which batches of the window are in the rhythm."""
+    """`every`: batches from one spike to the next. `offset`: their batch id modulo that. `slow`: which batches of the
+    window are in the rhythm.
+    """
 
     every: int
+    offset: float
     slow: np.ndarray
 
 
@@ -45,7 +48,7 @@ def rhythm(window: Window) -> Rhythm | Missing:
         return NO_RHYTHM
     every, offset = found
     slow = window.batches["batch_id"] % every == offset
-    return Rhythm(every, slow) if slow.any() and not slow.all() else NO_RHYTHM
+    return Rhythm(every, offset, slow) if slow.any() and not slow.all() else NO_RHYTHM
 
 
 def _found(window: Window) -> tuple[int, float] | None:
