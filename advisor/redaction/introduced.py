@@ -32,6 +32,9 @@ _OF_OUTCOMES: Final = r"(?i:(?:fail|log|regist|sign|succe)\w*|auth|callback|deni
 _OF_HOST: Final = r"(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}(?![\w.-])"
 """What stands behind a slash beside "login" and is no password: the host of a Kerberos principal, an outcome."""
 _OF_PGPASS: Final = r":(?:\d{2,5}|\*):[\w*-]{1,63}:[\w.*-]{1,63}:"
+_USER: Final = rf"{NOT_YET}[\w.@-]{{1,100}}:"
+_OF_USER: Final = rf"(?:(?<=\"){_USER}[^\"]{{1,200}}(?=\")|(?<='){_USER}[^']{{1,200}}(?=')|{_USER}[^\s\"']+)"
+"""A user and a password of a command line; between quotes it may be several words."""
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
 _RULES: Final = Tried((
     rule("private key", r"-{4,5}\s?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}"
@@ -48,10 +51,10 @@ _RULES: Final = Tried((
     rule(("password(", "apikey(", "token(", "secret("), rf"((?i:password|api_?key|token|secret)\(){_DRAWN}"),
     rule("basic", r"(\b(?:Basic\s{1,3}|[bB]asic[\"']?[:=]\s?[\"']?))"
          r"(?=[A-Za-z]{0,200}(?:[0-9=]|[a-z][A-Z]))[\w+/=-]{8,}"),
-    rule("-u", rf"((?<![\w-])(?:-u|--user|--proxy-user)[\s=]{{0,3}}[\"']?){NOT_YET}[\w.@-]{{1,100}}:[^\s\"']+"),
+    rule("-u", rf"((?<![\w-])(?:-u|--user|--proxy-user)[\s=]{{0,3}}[\"']?){_OF_USER}"),
     # also to a proxy, and behind other letters: curl -sSU me:...
     rule("curl", r"((?i:\bcurl)\s[^\n|&]{0,300}?(?<=\s)-[a-zA-Z]{0,6}[uU][\s=]{0,3}[\"']?)"
-                 rf"{NOT_YET}[\w.@-]{{1,100}}:[^\s\"']+"),
+                 + _OF_USER),
     # clients of databases and registries
     rule("-p", rf"((?<![\w-])(?:mysql|mariadb)\w*[^\n|&]{{0,300}}?\s-p)(?=\S){NOT_YET}(?:\"[^\"]*\"|'[^']*'|\S+)"),
     rule(" -", r"((?<![\w-])(?:(?:docker|podman|az|oc|helm registry) login|sqlcmd|bcp|mongo\w*|redis-cli|sqlplus)"

@@ -165,7 +165,11 @@ _FORMS: Final = Tried(
             _value,
         ),
         ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?(?i:value)\s?=\s?(?=[\"'])", _quoted),
-        ("</", r"(?i:<name)>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}(?i:</name>\s{0,9}<value)>", _until(_OF_ELEMENT)),
+        (
+            "</",
+            r"(?i:<(?:name|key))>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}(?i:</(?:name|key)>\s{0,9}<(?:value|string))>",
+            _until(_OF_ELEMENT),
+        ),
         ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", _until(_OF_ELEMENT)),
         ("</", r"<[\w\-]{1,50}\s(?i:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", _until(_OF_ELEMENT)),
         ("&lt;/", r"&lt;(?P<name>[\w.\-]{1,100})&gt;", _until(_OF_ESCAPED_ELEMENT)),

@@ -35,7 +35,7 @@ _SAID: Final = tuple(
     )
 )
 _MORE: Final = re.compile(rf"(?i)^[ ]?[,;/][ ]?(?:and[ ])?(?:p50|p95|p99|median|avg|average|mean|max)\b{ABOUT}{LENGTH}")
-_RANGE: Final = re.compile(r"(?i)(\d[\d.]*)[ ]?([a-z]*?)[ ]?(?:-|–|to|and)[ ]?(\d[\d.]*[ -]?[a-z]+)$")
+_RANGE: Final = re.compile(r"(?i)(\d[\d.]*)[ ]?([a-z]*?)[ ]?(-|–|to|and)[ ]?(\d[\d.]*[ -]?[a-z]+)$")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LITERALS: Final = re.compile(r"""(?<!\\)(["'])[ \t]{0,9}\+?[ \t]{0,9}\n[ \t]{0,80}\+?[ \t]{0,9}(?:[frb]{1,2})?\1""")
 """Where a text in a program's lines goes on from one string to the next."""
@@ -152,10 +152,15 @@ def span(words: str) -> list[float]:
     found = _RANGE.match(words)
     if found is None:
         return _ms(words)
-    high = _ms(found[3])
-    unit = found[2] or found[3].lstrip("0123456789.- ")
-    low = _ms(f"{found[1]} {unit}")
-    return [*low, *high] if low and high and low <= high else []
+    number, unit, joint, last = found.groups()
+    of_last = last.lstrip("0123456789.- ")
+    low, high = _ms(f"{number} {unit or of_last}"), _ms(last)
+    if not low or not high:
+        return []
+    if low <= high:
+        return [*low, *high]
+    in_two_units = joint == "and" and unit and _ms(f"1 {unit}") > _ms(f"1 {of_last}")  # 2 hours and 30 min
+    return [low[0] + high[0]] if in_two_units else []
 
 
 def _ms(words: str) -> list[float]:

@@ -161,6 +161,8 @@ def test_words_on_one_long_line_are_read_at_once(unit: str) -> None:
         ("Batch processing time: 200 ms. Then it took 5 minutes for the cluster to start.", [200]),
         ("A batch takes an average of 5 s and then 3 s cleanup", [5_000]),
         ("Se cada batch leva 10 segundos", [10_000]),
+        ("Each batch takes 2 hours and 30 min.", [9_000_000]),
+        ("Batches take 40 s and 10 s.", []),
     ],
 )
 def test_lengths_of_batches_without_an_interval(text: str, ms: list[float]) -> None:
