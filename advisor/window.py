@@ -159,6 +159,8 @@ def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
 
 def _last(mask: np.ndarray, count: int) -> np.ndarray:
     """Which of the elements stand where no more than `count` true ones are left, itself included."""
+    if len(mask) <= count:
+        return np.ones(len(mask), dtype=bool)
     left: np.ndarray = np.cumsum(mask[::-1])[::-1] <= count
     return left
 
@@ -213,11 +215,13 @@ def _outlasted(executed: Columns) -> np.ndarray:
 
 def _belied(executed: Columns) -> np.ndarray:
     """Which batches told without phases took another time by their rows and rate: Spark divides them by that time."""
+    alone: np.ndarray = np.isnan(executed["add_batch_ms"])  # of a whole record the phases bear the length out
+    if not alone.any():
+        return alone
     rate, took = executed["processed_rows_per_second"], executed["trigger_execution_ms"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         by_rate = executed["input_rows"] / rate * 1000
         factor = np.fmax(by_rate, took) / np.fmin(by_rate, took)
-    alone = np.isnan(executed["add_batch_ms"])  # of a whole record the phases bear the length out
     told = alone & (rate >= 1) & (by_rate > 0) & (took > 0)  # Spark 4.1 rounds it to one decimal
     found: np.ndarray = told & (factor > BELIED) & (np.abs(by_rate - took) > BELIED_MS)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -96,7 +97,7 @@ class Columns:
 
 def instant(ms: float) -> datetime | None:
     """The point in time so many milliseconds after 1970; None for NaN."""
-    return None if np.isnan(ms) else _EPOCH + timedelta(milliseconds=float(ms))
+    return None if math.isnan(ms) else _EPOCH + timedelta(milliseconds=float(ms))
 
 
 def whole_seconds(starts: np.ndarray) -> bool:
@@ -152,7 +153,10 @@ def lacking(batches: Columns) -> frozenset[str]:
 
 def in_part(batches: Columns, part: str) -> np.ndarray:
     """Which of these batches' records do not have all of this part, by Spark's name."""
-    return np.array([text is not None and part in text.split(",") for text in batches["partial"]], dtype=bool)
+    partial = batches["partial"]
+    if set(partial) <= {None}:
+        return np.zeros(len(partial), dtype=bool)
+    return np.array([text is not None and part in text.split(",") for text in partial], dtype=bool)
 
 
 class Members:

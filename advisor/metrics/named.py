@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -75,6 +75,8 @@ def _defined() -> Iterator[AnyMetric]:
 
 
 METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}
+_OF_PROGRESS = tuple(name for name, metric in METRICS.items() if not metric.inside)
+"""Those that progress alone may tell."""
 assert len(METRICS) == sum(1 for _ in _defined()), "two metrics have one name"
 
 
@@ -99,9 +101,10 @@ def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Mi
     return found  # type: ignore[return-value]
 
 
-def remember_typical(window: Window, names: Iterable[str]) -> None:
-    """Take the typical value of each of these metrics at once, for those who ask one by one."""
-    found = measuring.typical(window, {named(name): measured(window, name) for name in names})
+def remember_typical(window: Window) -> None:
+    """Take the typical value of each metric at once, for those who ask one by one."""
+    names = METRICS if window.opened else _OF_PROGRESS
+    found = measuring.typical(window, {METRICS[name]: measured(window, name) for name in names})
     window.memo.update({(name, "typical"): value for name, value in found.items()})
 
 

@@ -16,6 +16,7 @@ LONGEST = 100
 _USUAL = (10, 5, 20, 25, 50, 100)
 RHYTHMS = (*_USUAL, *(every for every in range(2, LONGEST + 1) if every not in _USUAL))
 """Intervals that are looked for, Spark's and Delta's default first: the later one is tried, the surer it has to be."""
+_RHYTHMS = np.array(RHYTHMS, dtype=np.intp)
 FEWEST_SPIKES = 3
 SPIKE_FACTOR = 1.5  # a spike takes at least this many times the median of the other batches
 MOST_MISSED = 0.2  # of the batches in the rhythm that are no spikes
@@ -73,12 +74,12 @@ def _may_be(ids: np.ndarray, times: np.ndarray) -> set[int]:
 
     A spike takes a factor of the median of the others. These are at least half of all, their median no less than p25.
     """
-    every = np.array([every for every in RHYTHMS if len(times) >= FEWEST_SPIKES * every], dtype=np.intp)[:, np.newaxis]
-    if not len(every):
+    if len(times) < FEWEST_SPIKES * min(RHYTHMS):
         return set()
     slow = times >= SPIKE_FACTOR * np.sort(times)[(len(times) - 1) // 4]
     if slow.sum() < FEWEST_SPIKES:
         return set()
+    every = _RHYTHMS[len(times) >= FEWEST_SPIKES * _RHYTHMS][:, np.newaxis]
     first = np.cumsum(every, axis=0) - every  # the places of each interval, those of all put in one row
     places = first + ids.astype(np.intp) % every
     count, spikes = (np.bincount(some.ravel(), minlength=int(every.sum())) for some in (places, places[:, slow]))
@@ -102,7 +103,8 @@ def _beside_neighbours(duration: np.ndarray) -> np.ndarray:
         return duration
     half = NEIGHBOURS // 2
     padded = np.concatenate([duration[half:0:-1], duration, duration[-2 : -half - 2 : -1]])
-    usual = np.sort(np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS), axis=1)[:, half]
+    around = np.arange(len(duration))[:, np.newaxis] + np.arange(NEIGHBOURS)
+    usual = np.sort(padded[around], axis=1)[:, half]
     beside: np.ndarray = duration / np.maximum(usual, 1.0)
     return beside
 

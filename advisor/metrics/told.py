@@ -11,7 +11,7 @@ import numpy as np
 from advisor import contract
 from advisor.metrics.named import METRICS, measure, measured
 from advisor.metrics.numbers import row_quantiles
-from advisor.metrics.registry import Batchwise, Missing, Quantiles, Windowed
+from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles
 from advisor.window import Window
 
 ENDS = (0.50, 0.95, 0.99)
@@ -21,7 +21,10 @@ def statistics(window: Window, names: Iterable[str]) -> dict[str, contract.Metri
     """Each of these metrics as the report tells it."""
     values = {name: measured(window, name) for name in names}
     ends = _ends({name: value for name, value in values.items() if isinstance(value, np.ndarray)})
-    return {name: _told(window, name, value, ends.get(name)) for name, value in values.items()}
+    return {
+        name: _missing(value.reason) if isinstance(value, Missing) else _told(window, name, value, ends.get(name))
+        for name, value in values.items()
+    }
 
 
 def _ends(values: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
@@ -30,9 +33,9 @@ def _ends(values: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
     return dict(zip(values, row_quantiles(rows, ENDS).T.tolist(), strict=True)) if len(rows) else {}
 
 
-def _told(window: Window, name: str, value: Batchwise | Windowed, ends: Sequence[float] | None) -> contract.Metric:
-    if isinstance(value, Missing):
-        return _missing(value.reason)
+def _told(
+    window: Window, name: str, value: np.ndarray | Bounds | Estimate | Quantiles, ends: Sequence[float] | None
+) -> contract.Metric:
     unit = METRICS[name].unit
     if isinstance(value, Quantiles):
         return _spread(unit, _round(value.p50), None, _round(value.p99), None)

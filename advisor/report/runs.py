@@ -26,7 +26,7 @@ from advisor.contract import (
 from advisor.engine import judge
 from advisor.errors import fault
 from advisor.facts import Evidence, Facts, Known, Run, computed, settle
-from advisor.metrics import METRICS, remember_typical
+from advisor.metrics import remember_typical
 from advisor.metrics.quality import data_problem
 from advisor.progress import AT_BYTE
 from advisor.regime import latest_regime
@@ -165,7 +165,7 @@ class RunJudge:
             self._earlier[run.id] = window
         window = self._with_schedule(run, window)
         if not self._brief:
-            remember_typical(window, METRICS)
+            remember_typical(window)
         silenced, levels = (wishes.silenced(run), wishes.levels(run)) if wishes else ((), None)
         judgement = judge(window, self._catalogue, silenced, levels)
         notes, idle = wishes.notes(run) if wishes else (), None if len(window) else batches.where(batches.rows["idle"])
