@@ -32,6 +32,10 @@ def inferred(*batches: Batch) -> tuple[Any, Any]:
             ((0, 3_412, 0, 14_000), (1, 17_412, 14_000, 1_200), (2, 20_003, 2_591, 1_200), (3, 30_002, 9_999, 1_100)),
             10_000,
         ),
+        # one alone that waited nearly all of it
+        (((0, 8_969, 0, 1_650), (1, 10_637, 1_668, 230), (2, 20_002, 9_365, 240)), 10_000),
+        # the one before the first is not there, and may have outlasted the interval
+        (((9, 10_637, 1_668, 230), (10, 20_002, 9_365, 240)), 10_000),
         (((0, 17_731, 0, 40_000), (1, 57_740, 40_009, 900), (2, 60_004, 2_264, 900), (3, 90_003, 29_999, 900)), 30_000),
     ],
 )
@@ -46,6 +50,8 @@ def test_an_interval_after_a_batch_that_outlasted_it(batches: tuple[Batch, ...],
         ((0, 3_412, 0, 14_000), (1, 17_412, 14_000, 1_200), (2, 20_003, 2_591, 1_200)),
         # no multiple of 10 s passed while the batch before the one at once ran
         ((0, 11_412, 0, 4_000), (1, 15_412, 4_000, 1_200), (2, 20_003, 4_591, 1_200), (3, 30_002, 9_999, 1_100)),
+        # no multiple of an interval passed before the first, whose forerunner is not there
+        ((9, 12_214, 2_211, 230), (10, 20_002, 7_788, 240)),
         # each begins as the one before ends, at a full second by chance
         ((4, 5_000, 990, 1_000), (5, 6_004, 1_004, 1_000)),
     ],

@@ -175,7 +175,7 @@ def _by_batches(executed: Columns) -> list[int]:
 
 
 def _by_one_start(paced: _Paced) -> list[int]:
-    steps, starts, _ = _since_the_trigger_before(paced)
+    steps, starts, *_ = _since_the_trigger_before(paced)
     off = starts % _GRID_MS >= LATE_MS
     if not off.any() or whole_seconds(starts):
         return []
@@ -280,7 +280,7 @@ def _interval_by_rate(paced: _Paced) -> int | None:
     out, as a start lies near one of their multiples by chance. Where each batch began as the one before ended, that
     time is but the length of a batch.
     """
-    steps, starts, _ = _since_the_trigger_before(paced)
+    steps, starts, *_ = _since_the_trigger_before(paced)
     if _each_followed_at_once(paced):
         return None
     usual = [each for each in _USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(steps, each)]
@@ -292,32 +292,55 @@ def _interval_by_wait(paced: _Paced) -> int | None:
 
     The trigger before may have been late, a run's first one say, so that the time since then is shorter than the
     interval. By default trigger a batch or a poll begins at once after the other; one that lasted so long and ended
-    within 20 ms of a multiple of five seconds or more is one in 250. A batch that came right after the one before did
-    not wait: two others must have waited then, and a multiple have passed while the one before it ran, as a first
-    batch that outlasts its interval. Where several intervals fit, as at a full minute, the wait must have been most of
-    the least. Starts cut to seconds say nothing.
+    within 20 ms of a multiple of five seconds or more is one in 250. Beside batches that did not wait, two others must
+    have waited, or one most of the interval. So it must where several intervals fit, as at a full minute: most of the
+    least. Starts cut to seconds say nothing.
     """
-    steps, starts, durations = _since_the_trigger_before(paced)
-    followed = durations == steps
-    began, ended = starts[followed] - steps[followed], starts[followed]
-    steps, starts, durations = steps[~followed], starts[~followed], durations[~followed]
-    if len(starts) < (2 if followed.any() else 1) or whole_seconds(starts) or (steps < _WAITED * durations).any():
+    since = _since_the_trigger_before(paced)
+    fitting = {each: waits for each in _USUAL_MS if len(waits := _waits(since, each))}
+    if not fitting or whole_seconds(since.starts):
         return None
-    usual = [each for each in _USUAL_MS if each >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max())]
-    fitting = [each for each in usual if (starts % each < LATE_MS).all() and (began // each < ended // each).all()]
-    told = len(fitting) == 1 or (fitting and steps.max() >= _MOST_OF_IT * fitting[0])
-    return fitting[0] if told else None
+    least, waits = next(iter(fitting.items()))
+    single = len(waits) == 1 < len(since.steps)
+    told = waits.max() >= _MOST_OF_IT * least or (len(fitting) == 1 and not single)
+    return least if told else None
 
 
-def _since_the_trigger_before(paced: _Paced) -> tuple[npt.NDArray[np.float64], Millis, npt.NDArray[np.float64]]:
-    """Of each batch that tells its rate: ms since the trigger before, its start, and how long it took.
+def _waits(since: _Since, interval: int) -> npt.NDArray[np.float64]:
+    """How long the batches waited for a multiple of that interval, if it explains them all; else none.
 
-    That is all the time since the trigger before where the batch came right after the one before.
+    A batch that came right after the one before did not wait: a multiple passed while the one before it ran, as a first
+    batch that outlasts its interval. So it may be with one whose forerunner nobody saw.
     """
-    steps = paced.steps
-    told = np.isfinite(steps) & ~np.isnan(paced.starts)
-    took = np.where(steps - paced.before < _PAUSE_MS, steps, paced.took)
-    return steps[told], paced.starts[told].astype(np.int64), took[told]
+    on_time = since.starts % interval < LATE_MS
+    waited = ~since.followed & (on_time | ~since.unseen)
+    steps, began = since.steps[waited], (since.starts - since.steps)[~waited]
+    explained = (
+        interval >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max(initial=0))
+        and on_time[waited].all()
+        and (steps >= _WAITED * since.took[waited]).all()
+        and (began // interval < since.starts[~waited] // interval).all()
+    )
+    return steps if explained else steps[:0]
+
+
+class _Since(NamedTuple):
+    """Of each batch that tells its rate: ms since the trigger before, its start, how long it took, whether it came
+    right after the batch before, and whether that one is not there.
+    """
+
+    steps: npt.NDArray[np.float64]
+    starts: Millis
+    took: npt.NDArray[np.float64]
+    followed: npt.NDArray[np.bool_]
+    unseen: npt.NDArray[np.bool_]
+
+
+def _since_the_trigger_before(paced: _Paced) -> _Since:
+    told = np.isfinite(paced.steps) & ~np.isnan(paced.starts)
+    steps, before = paced.steps[told], paced.before[told]
+    followed = steps - before < _PAUSE_MS
+    return _Since(steps, paced.starts[told].astype(np.int64), paced.took[told], followed, np.isnan(before))
 
 
 def _each_followed_at_once(paced: _Paced) -> bool:

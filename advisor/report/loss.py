@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
-import numpy as np
 
 from advisor.contract import Changed, Finding, Loss, LossKind, Part
 from advisor.metrics import Estimate, measure, sure
@@ -17,6 +16,7 @@ from advisor.metrics.spikes import Rhythm, rhythm
 from advisor.metrics.words import milliseconds, number, with_article
 from advisor.report.behind import LEAST_WAIT, behind, nothing_waits
 from advisor.report.change import medians, slower
+from advisor.report.mean_wait import mean_wait
 from advisor.report.parts import typical_parts, within_add_batch
 from advisor.window import Window
 
@@ -91,25 +91,8 @@ def _with_what_is_left(loss: Loss | None, window: Window) -> Loss | None:
 
 def _with_mean_wait(loss: Loss | None, window: Window) -> Loss | None:
     """The loss; of a part of the batch with what a record waits for its trigger, where that is more than the batch."""
-    interval, batch = fixed_interval_ms(window), sure(window, "trigger_execution_ms")
-    apart = interval or _apart(window)
-    if loss is None or loss.kind not in _SAYS or not apart / 2 > batch:
-        return loss
-    wait = f"{milliseconds(apart / 2)} for the trigger, longer than for its batch."
-    if interval:
-        says = f"On average a record waits {wait}"
-    else:
-        says = f"A trigger began {milliseconds(apart)} after the one before: if that is usual, a record waits {wait}"
-    return msgspec.structs.replace(loss, says=f"{loss.says} {says}")
-
-
-def _apart(window: Window) -> float:
-    """The time from trigger to trigger where nothing tells the trigger's kind, NaN if unknown.
-
-    Not after batch 0: it is cold, and the next one may only have waited for its end.
-    """
-    after_first = window.batches["batch_id"] == 1
-    return np.nan if "trigger" in window.facts else median(window.batches["interval_ms"][~after_first])
+    wait = mean_wait(window) if loss is not None and loss.kind in _SAYS else ""
+    return msgspec.structs.replace(loss, says=f"{loss.says} {wait}") if loss is not None and wait else loss
 
 
 def _keeps_up(window: Window) -> str:
