@@ -202,7 +202,7 @@ LABELS: Final[dict[str, str]] = {
     "unaccounted_share": "the share of time in no phase",
     "unchanged_rows_written": "unchanged keys that a batch writes again",
     "undivided_share": "the share of batches without durations",
-    "unwanted_interval_wait_ms": "the wait for a longer interval than needed",
+    "unwanted_interval_wait_ms": "the wait for an interval many times as long as needed",
     "used_slots": "task slots that a batch uses",
     "utilisation": "the batch over the time from one trigger to the next",
     "wal_commit_ms": "walCommit",
