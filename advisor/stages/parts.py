@@ -82,7 +82,7 @@ class _There(NamedTuple):
     enters: np.ndarray
     leaves: np.ndarray
 
-    def count(self, moments: int) -> np.ndarray:
+    def at_once(self, moments: int) -> np.ndarray:
         """How many of them are there in each moment."""
         there = self.enters < self.leaves
         enter, leave = (np.bincount(at[there], minlength=moments) for at in (self.enters, self.leaves))
@@ -94,7 +94,8 @@ class _There(NamedTuple):
         It is the difference of two running sums: thousands that are there at once have millions of moments.
         """
         until = np.concatenate([[0.0], np.cumsum(values)])
-        return until[np.maximum(self.enters, self.leaves)] - until[self.enters]
+        sums: np.ndarray = until[np.maximum(self.enters, self.leaves)] - until[self.enters]
+        return sums
 
 
 def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) -> tuple[np.ndarray, Idle]:
@@ -119,7 +120,7 @@ def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) 
     )
     parts = np.zeros((len(bounds), len(NAMES)))
 
-    at_once = running.count(len(moments.ms))
+    at_once = running.at_once(len(moments.ms))
     shared = np.divide(moments.ms, at_once, out=np.zeros(len(at_once)), where=at_once > 0)
     own = np.bincount(runner, running.sums(shared), len(attempts))
     np.add.at(parts, stages.of, own[:, None] * shares_of(gathered))
