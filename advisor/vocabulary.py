@@ -23,6 +23,8 @@ ENDING = ("once", "available_now")
 """Triggers whose runs take what is there, and end."""
 TAKES: tuple[Takes, ...] = get_args(Takes)
 """From what costs least to what costs most."""
+CONF = "conf:"
+"""Prefix of the facts that hold a configuration value."""
 
 
 def at_once(one_of: Iterable[str] | None) -> str:

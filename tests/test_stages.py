@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import tracemalloc
 from array import array
 from pathlib import Path
@@ -19,7 +20,7 @@ from advisor.column import Column
 from advisor.sources import files
 from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
 from advisor.stages.inside import Gathered, Inside
-from advisor.stages.parts import NAMES, divide, shares_of
+from advisor.stages.parts import HOME, NAMES, divide, shares_of
 from advisor.stages.spans import Spans
 from advisor.stages.waits import Slots
 
@@ -243,6 +244,35 @@ def test_thousands_of_jobs_whose_ends_are_lost_are_divided_in_little_memory() ->
     tracemalloc.stop()
     assert parts == {"not_visible_ms": 4000}
     assert most < 20 << 20
+
+
+def test_thousands_of_stages_that_run_at_once_are_divided_in_memory_in_proportion() -> None:
+    """Each pair of a stage and a moment in which it runs would be nine million numbers."""
+    attempts = [attempt("state", number / 2 - 10, 4005 - number / 2) for number in range(3000)]
+    work = gathered(([JOB], attempts))
+    tracemalloc.start()
+    parts, _ = divide(work, np.array([[0, 4000]], float))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert parts[0, NAMES.index("state_update_ms")] == pytest.approx(4000)
+    assert most < 20 << 20
+
+
+@given(st.lists(st.tuples(TIMES, TIMES, TIMES, TIMES).map(sorted), min_size=1, max_size=4))
+def test_stages_share_each_moment_with_those_that_run_in_it(times: list[list[float]]) -> None:
+    """As it is defined, moment by moment; the tasks of each stage run in two stretches."""
+    stages = [
+        Attempt(None, number, 0, spans[0], spans[3], kind, busy=array("d", spans))
+        for number, (kind, spans) in enumerate(zip(("source_read", "state", "result", "shuffle"), times, strict=False))
+    ]
+    moments = sorted({time for spans in times for time in spans})
+    expected = {HOME[stage.kind]: 0.0 for stage in stages}
+    for start, end in itertools.pairwise(moments):
+        running = [stage for stage in stages for at in (0, 2) if stage.busy[at] <= start and end <= stage.busy[at + 1]]
+        for stage in running:
+            expected[HOME[stage.kind]] += (end - start) / len(running)
+    parts = divided([], stages, moments[0], moments[-1])
+    assert {name: parts.get(name, 0.0) for name in expected} == pytest.approx(expected)
 
 
 def test_batches_are_divided_apart() -> None:

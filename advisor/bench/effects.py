@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from advisor.comparison import Effect, Trial, interleaved, levels
 from advisor.comparison.interleaved import Arm
-from advisor.comparison.levels import INSIDE, Levels, is_opened
+from advisor.comparison.levels import INSIDE, TOTAL, Levels, is_opened
 from advisor.metrics import Missing
 from advisor.window import Window
 
-TOTAL: Final = "triggerExecution"
 ESTIMATED, MEASURED = "record latency", "measured record latency"
 
 

@@ -15,7 +15,7 @@ import msgspec
 import advisor
 from advisor import catalogue, contract
 from advisor.bench import steps as on_trial
-from advisor.bench.effects import MEASURED, TOTAL, Counted, counted, effects, found
+from advisor.bench.effects import MEASURED, Counted, counted, effects, found
 from advisor.bench.place import throw_away
 from advisor.bench.run import SMALLER_STATE, Bounds, Run, Runner
 from advisor.bench.setup import Permissions, Setup, Variant
@@ -23,7 +23,7 @@ from advisor.bench.steps import Candidate
 from advisor.comparison import Effect, Kept, Trial, order
 from advisor.comparison.effect import SAME_SHARE
 from advisor.comparison.interleaved import FEWEST_RUNS
-from advisor.comparison.levels import FEWEST
+from advisor.comparison.levels import FEWEST, TOTAL
 from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
 from advisor.contract import Advice, Promise, TrialRun, TrialVerdict, plain

@@ -21,7 +21,7 @@ from advisor.window import PHASES
 
 ROW = {"triggerExecution", "numInputRows", *PHASES.values()}
 OPERATOR = {field.encode_name for field in fields(Operator)}
-PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_BRACES = re.compile(r"\{([^{}]*)\}")
 Found = Iterator[tuple[str, str]]
 """Key and text of problems in one file."""
 
@@ -193,7 +193,7 @@ def _no_fact(name: str) -> str:
 def _placeholders(key: str, value: object) -> Found:
     """Names in braces, in a text or anywhere inside a model, must be metrics or facts."""
     if isinstance(value, str):
-        for name in PLACEHOLDER.findall(value):
+        for name in _BRACES.findall(value):
             if name not in METRICS and name not in FACTS:
                 yield key, f"'{{{name}}}' is neither a metric nor a fact{suggestion(name, [*METRICS, *FACTS])}"
     elif isinstance(value, Model):

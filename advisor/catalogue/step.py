@@ -12,7 +12,8 @@ from advisor.catalogue.condition import Condition, Model, Stat, Text
 from advisor.contract import Semantics, Status, Takes
 from advisor.facts.names import FACTS
 
-_NAME = re.compile(r"\{([a-z][a-z0-9_:.]*)\}")
+PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_:.]*)\}")
+"""A metric or a fact that stands in a text of a rule."""
 StepId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 Share: TypeAlias = tuple[float, float | None, float]
@@ -74,7 +75,7 @@ class Change(Model):
     @cached_property
     def names(self) -> frozenset[str]:
         """The names that stand in braces in its texts."""
-        return frozenset(_NAME.findall(repr(self.kinds)))
+        return frozenset(PLACEHOLDER.findall(repr(self.kinds)))
 
     @model_validator(mode="after")
     def _something(self) -> Change:
@@ -123,7 +124,7 @@ class StepBody(Model):
     @property
     def does(self) -> str:
         """What to do, where no run fills in what stands in braces: a fact then by its meaning."""
-        said = _NAME.sub(lambda name: FACTS[name[1]].meaning if name[1] in FACTS else name[0], self.do)
+        said = PLACEHOLDER.sub(lambda name: FACTS[name[1]].meaning if name[1] in FACTS else name[0], self.do)
         return said[:1].upper() + said[1:]
 
     @model_validator(mode="after")

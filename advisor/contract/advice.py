@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from advisor.contract.base import Entry
-from advisor.vocabulary import Confidence, Legal, Level, Semantics, Status, Takes
+from advisor.vocabulary import CONF, Confidence, Legal, Level, Semantics, Status, Takes
 
 
 class FactEntry(Entry, frozen=True):
@@ -84,8 +84,6 @@ class Promise(Entry, frozen=True, kw_only=False):
 
 KINDS = ("source", "platform")
 """What a step may be made for: elsewhere it does nothing, ends the query, or moves files away."""
-_SETTING = "conf:"
-"""A step that is for one value of a setting only sets what holds already, where it has another."""
 
 
 class Advice(Entry, frozen=True):
@@ -123,10 +121,13 @@ class Advice(Entry, frozen=True):
 
     @property
     def untold_kinds(self) -> tuple[str, ...]:
-        """What nobody knows and says whether the step is made for this query: its platform, its source, a setting."""
+        """What nobody knows and says whether the step is made for this query: its platform, its source, a setting.
+
+        A step that is for one value of a setting only sets what holds already, where it has another.
+        """
         if self.legal != "if":
             return ()
-        return tuple(fact for fact in self.unknown if fact in KINDS or fact.startswith(_SETTING))
+        return tuple(fact for fact in self.unknown if fact in KINDS or fact.startswith(CONF))
 
     @property
     def ends_slow_batches(self) -> bool:

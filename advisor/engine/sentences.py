@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from advisor import contract
 from advisor.catalogue import Change, Rule, Step
+from advisor.catalogue.step import PLACEHOLDER
 from advisor.metrics import METRICS, Estimate, Missing, measure
 from advisor.metrics.words import in_words, interval, number
 from advisor.window import Window
 
-_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_:.]*)\}")
-
 
 def sentence(text: str, window: Window, rule: Rule | None = None) -> str:
     """The text with each {metric} and {fact} as people read it; a name that is not known stands as `unknown`."""
-    return _PLACEHOLDER.sub(lambda match: _words(match[1], window, rule), text)
+    return PLACEHOLDER.sub(lambda match: _words(match[1], window, rule), text)
 
 
 def setting(text: str, window: Window) -> str:
     """The value of a setting: bare numbers, whole; what is not known stands as <name: why>, to be filled in."""
-    return _PLACEHOLDER.sub(lambda match: _bare(match[1], window), text)
+    return PLACEHOLDER.sub(lambda match: _bare(match[1], window), text)
 
 
 def finding_says(rule: Rule, window: Window) -> str:

@@ -13,7 +13,7 @@ from advisor.facts.confs import (
     in_order,
 )
 from advisor.facts.fact import ORIGINS, Fact, Known
-from advisor.facts.names import CONF, EXECUTOR, FACTS
+from advisor.facts.names import EXECUTOR, FACTS
 from advisor.facts.settlement import Facts, settle
 from advisor.facts.sighting import LATE_BATCH, Sighting
 from advisor.facts.values import check_value, fact_named, parse_user_fact, read_value
@@ -25,6 +25,7 @@ from advisor.facts.versions import (
     version_in_words,
     version_numbers,
 )
+from advisor.vocabulary import CONF
 
 if TYPE_CHECKING:
     from advisor.facts.evidence import Evidence, Run

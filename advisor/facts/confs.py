@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from advisor.facts.fact import Known
-from advisor.facts.names import CONF
 from advisor.redaction import redact_setting
+from advisor.vocabulary import CONF
 
 ASYNC_ENABLED: Final = "asyncProgressTrackingEnabled"
 ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"

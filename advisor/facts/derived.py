@@ -8,9 +8,9 @@ from typing import Any, Final
 from advisor.facts.bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, local_slots
 from advisor.facts.fact import ORIGINS
-from advisor.facts.names import CONF, EXECUTOR
+from advisor.facts.names import EXECUTOR
 from advisor.facts.versions import is_older, platform_of, version_at_least, version_numbers
-from advisor.vocabulary import ENDING
+from advisor.vocabulary import CONF, ENDING
 
 Candidates = dict[str, dict[str, Any]]
 

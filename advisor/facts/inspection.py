@@ -13,7 +13,7 @@ import pyarrow as pa
 from advisor.batches import Batches, Columns, in_part, kafka_offsets, lacking
 from advisor.facts.bounds import version_bounds
 from advisor.facts.fact import Known
-from advisor.facts.intervals import interval_below
+from advisor.facts.rates import interval_below
 from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
 from advisor.numbers import zero_filled
 from advisor.stages import LOG_CHECKPOINT

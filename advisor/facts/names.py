@@ -477,8 +477,5 @@ FACTS: Final[dict[str, Fact]] = {
 }
 """Every fact by name. Beside these, `conf:KEY` holds a configuration value that was seen (credentials removed)."""
 
-CONF: Final = "conf:"
-"""Prefix of the facts that hold a configuration value."""
-
 EXECUTOR: Final = "executor:"
 """Prefix of the sightings that hold an executor's cores: 0 when it is removed, None when the log names none."""

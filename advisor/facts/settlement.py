@@ -9,9 +9,10 @@ import msgspec
 
 from advisor.facts.derived import derive
 from advisor.facts.fact import ORIGINS, Known, Merge
-from advisor.facts.names import CONF, EXECUTOR, FACTS
+from advisor.facts.names import EXECUTOR, FACTS
 from advisor.facts.sighting import Sighting
 from advisor.facts.values import check_value, same_value
+from advisor.vocabulary import CONF
 
 Candidates = dict[str, dict[str, Any]]
 """Fact to origin to value."""

@@ -1,4 +1,4 @@
-"""The trigger: which kinds the batches leave possible, and which one is inferred from how their starts align."""
+"""The trigger: which kinds the batches leave possible, and which one their starts and rates show."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from typing import Final
 
 import numpy as np
 
-from advisor.batches import Columns, whole_seconds
+from advisor.batches import Columns
 from advisor.facts.fact import Known
-from advisor.facts.intervals import AT_ONCE_MS, LATE_MS, PAUSE_MS, USUAL_MS, Millis, by_rates, every
-from advisor.numbers import middle, sorted_quantile
+from advisor.facts.rates import by_rates
+from advisor.facts.starts import PAUSE_MS, each_at_once, every, interval_of
 
-_WAITS: Final = 10
-"""Starts after a wait that are needed before their alignment says something."""
-_ALIGNED_SHARE: Final = 0.9
 _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "real_time")
 """All but continuous processing, which reports no progress at all."""
-_SHORTEST_REAL_TIME_MS: Final = 5000
+SHORTEST_REAL_TIME_MS: Final = 5000.0
 """Spark refuses a shorter interval of real-time mode, and each of its batches lasts that long."""
 _ALIKE, _ALIKE_SHARE = 3, 0.1
 """Batches that must last as long, and by how much of it they may differ: a checkpoint interval and its end."""
 _PAUSES: Final = 2
+"""AvailableNow starts each batch as soon as the one before is done."""
 _AT_A_BLOW: Final = ("rate", "rate_micro_batch")
 """Sources that give all that AvailableNow asks for in one batch (tried on Spark 4.3.0)."""
 
@@ -38,7 +36,7 @@ def possible_triggers(executed: Columns, sources: Columns, source: str) -> tuple
     excluded = {
         "once": batches > 1 or (executed["input_rows_per_second"] > 0).any(),
         "available_now": batches > at_once or (source == "kafka" and _grows(sources)) or _pauses(executed),
-        "real_time": (executed["trigger_execution_ms"][data] < _SHORTEST_REAL_TIME_MS).any(),
+        "real_time": (executed["trigger_execution_ms"][data] < SHORTEST_REAL_TIME_MS).any(),
     }
     return tuple(kind for kind in _TRIGGERS if not excluded.get(kind))
 
@@ -56,7 +54,7 @@ def real_time(executed: Columns, sources: Columns) -> bool:
     if len(durations) < _ALIKE or asked or not kafka or not all(kafka) or np.isnan(executed["commit_offsets_ms"]).any():
         return False
     shortest, longest = durations.min(), durations.max()
-    return bool(shortest >= _SHORTEST_REAL_TIME_MS and longest <= (1 + _ALIKE_SHARE) * shortest)
+    return bool(shortest >= SHORTEST_REAL_TIME_MS and longest <= (1 + _ALIKE_SHARE) * shortest)
 
 
 def _grows(sources: Columns) -> bool:
@@ -85,48 +83,9 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     durations = executed["trigger_execution_ms"][known].astype(np.int64)
     starts = executed["timestamp"][known].astype(np.int64)
     pauses = np.diff(starts) - durations[:-1]
-    interval = _interval(starts, pauses)
+    interval = interval_of(starts, pauses)
     if interval is not None:
         return every(interval)
-    if _at_once(durations, pauses):
+    if each_at_once(durations, pauses):
         return {"trigger": Known("unspecified", "inferred")}
     return by_rates(executed)
-
-
-def _interval(starts: Millis, pauses: Millis) -> int | None:
-    """The longest interval at whose multiples nearly all starts after a wait lie."""
-    waited = pauses > LATE_MS
-    if waited.sum() < _WAITS:
-        return None
-    after = starts[1:][waited]
-    steps = np.diff(starts)[waited]
-    shortest = middle(steps) if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
-    candidates = sorted((each for each in _candidates(steps) if each >= shortest), reverse=True)
-    return next((each for each in candidates if _aligned(after, each) and _reached(pauses, starts, each)), None)
-
-
-def _candidates(steps: Millis) -> set[int]:
-    """Usual intervals, and the usual step between starts rounded to what a person writes."""
-    usual = int(middle(steps))
-    rounded = {round(usual / unit) * unit for unit in (10, 50, 100, 500, 1000)}
-    return {each for each in rounded | set(USUAL_MS) if each >= 5 * LATE_MS}
-
-
-def _aligned(starts: Millis, interval: int) -> bool:
-    return bool((starts % interval < LATE_MS).mean() >= _ALIGNED_SHARE)
-
-
-def _reached(pauses: Millis, starts: Millis, interval: int) -> bool:
-    """Whether batches wait for the next multiple only: a batch that is done waits less than one interval, mostly."""
-    waits = pauses[pauses > LATE_MS]
-    return bool((waits <= interval).mean() >= 0.5) and len(starts) > _WAITS
-
-
-def _at_once(durations: Millis, pauses: Millis) -> bool:
-    """Whether every batch started as soon as the one before was done, and not before: that clock stands."""
-    if len(pauses) < 2 * _WAITS:
-        return False
-    allowed = max(AT_ONCE_MS, 0.15 * middle(durations))
-    ordered = np.sort(pauses)
-    soonest, latest = sorted_quantile(ordered, 0.1), sorted_quantile(ordered, 0.9)
-    return bool(-allowed <= soonest and latest <= allowed)

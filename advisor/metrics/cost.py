@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from advisor.facts.confs import ASYNC_INTERVAL_MS
+from advisor.facts.trigger import SHORTEST_REAL_TIME_MS
 from advisor.metrics.latency import record_latency_ms
 from advisor.metrics.numbers import fact_number, known, mean, median, quantile, rank_correlation
 from advisor.metrics.operators import partitions
@@ -25,7 +26,6 @@ FEWEST_FOR_P95, SAFETY_OF_FEW = 10, 2.0  # of fewer batches p95 is one of them, 
 MOST_MORE_COMMITS = 10  # to which nobody is sent whose sink keeps the files of each batch
 _KEEPS_NO_FILES = ("kafka", "console", "memory", "noop", "foreach")
 ADVISED_LOG_INTERVAL_MS = 5000  # the documented example for a queue that is full
-SHORTEST_REAL_TIME_MS = 5_000.0  # Spark refuses a shorter one
 USUAL_REAL_TIME_MS = 60_000.0
 REAL_TIME_PAUSE_MS = 250.0  # between two batches of real-time mode: 124 to 222 ms on local disk
 

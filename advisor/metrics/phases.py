@@ -152,8 +152,9 @@ def unaccounted_ms(window: Window) -> Batchwise:
     return np.where(window.batches["shortened"], np.nan, rest.clip(min=0))
 
 
-def share_of(part: BatchMetric, name: str, meaning: str, whole: BatchMetric = trigger_execution_ms) -> BatchMetric:
-    """The metric `part` over `whole`, batch by batch."""
+def share_of(part: BatchMetric, name: str, meaning: str) -> BatchMetric:
+    """The metric `part` over triggerExecution, batch by batch."""
+    whole = trigger_execution_ms
 
     def compute(window: Window) -> Batchwise:
         return _ratio(part(window), whole(window))

@@ -10,7 +10,7 @@ import numpy as np
 
 from advisor.batches import Batches, Columns
 from advisor.facts import is_older
-from advisor.facts.intervals import LATE_MS
+from advisor.facts.starts import LATE_MS
 from advisor.metrics import Estimate, measure
 from advisor.metrics.inside import OWN_CODE
 from advisor.metrics.numbers import any_above_zero, known

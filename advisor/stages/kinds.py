@@ -10,7 +10,6 @@ KINDS = (None, "source_read", "state", "shuffle", "result", "table_log", "other"
 _STATE = re.compile(r"StateStore|StateStoreRDD|StreamingDeduplicate|WithState|SymmetricHashJoin|SessionWindowState")
 _STREAM = re.compile(r"MicroBatchScan|KafkaSourceRDD|StreamingSource")
 _FILES = re.compile(r"^(?:Scan|FileScan|LocalTableScan|BatchScan)\b")
-_SHUFFLED = re.compile(r"ShuffledRowRDD|ShuffledRDD|CoGroupedRDD")
 _TABLE_LOG = re.compile(
     r"^Delta: (?!.*(?:write|Write))|snapshot for version|Delta Lake Checkpoint|log ?checkpoint|manifest", re.IGNORECASE
 )

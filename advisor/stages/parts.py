@@ -82,12 +82,20 @@ class _There(NamedTuple):
     enters: np.ndarray
     leaves: np.ndarray
 
-    def each(self) -> tuple[np.ndarray, np.ndarray]:
-        """(which of them, a moment in which it is there), one pair after the other."""
-        lengths = np.maximum(self.leaves - self.enters, 0)
-        before = np.cumsum(lengths) - lengths
-        which = np.repeat(np.arange(len(lengths)), lengths)
-        return which, np.arange(lengths.sum()) + (self.enters - before)[which]
+    def at_once(self, moments: int) -> np.ndarray:
+        """How many of them are there in each moment."""
+        there = self.enters < self.leaves
+        enter, leave = (np.bincount(at[there], minlength=moments) for at in (self.enters, self.leaves))
+        return np.cumsum(enter - leave)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """The sum of a value that each moment has, over the moments in which each of them is there.
+
+        It is the difference of two running sums: thousands that are there at once have millions of moments.
+        """
+        until = np.concatenate([[0.0], np.cumsum(values)])
+        sums: np.ndarray = until[np.maximum(self.enters, self.leaves)] - until[self.enters]
+        return sums
 
 
 def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) -> tuple[np.ndarray, Idle]:
@@ -112,9 +120,9 @@ def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) 
     )
     parts = np.zeros((len(bounds), len(NAMES)))
 
-    runs, then = running.each()
-    at_once = np.bincount(then, minlength=len(moments.ms))
-    own = np.bincount(runner[runs], moments.ms[then] / at_once[then], len(attempts))
+    at_once = running.at_once(len(moments.ms))
+    shared = np.divide(moments.ms, at_once, out=np.zeros(len(at_once)), where=at_once > 0)
+    own = np.bincount(runner, running.sums(shared), len(attempts))
     np.add.at(parts, stages.of, own[:, None] * shares_of(gathered))
 
     ranked = _ranked(gathered)

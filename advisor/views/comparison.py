@@ -13,6 +13,7 @@ from advisor.views.clean import clean_all
 from advisor.views.console import console, grid, table, written
 from advisor.views.effects import STYLES, TITLE, effect_rows, effects_as_markdown, headings, promise_rows
 from advisor.views.markdown import escape, section
+from advisor.vocabulary import CONF
 
 WIDTH = 100
 _HEADINGS = headings("before", "after")
@@ -72,7 +73,7 @@ def _changes(entry: Comparison) -> Iterator[tuple[str, str]]:
     before = [change.fact for change in entry.changed if change.after is None]
     after = [change.fact for change in entry.changed if change.before is None]
     for side, alone in (("before", before), ("after", after)):
-        facts = [name for name in alone if not name.startswith("conf:")]
+        facts = [name for name in alone if not name.startswith(CONF)]
         if alone:
             settings = len(alone) - len(facts)
             more = [text.plural(settings, "setting")] if settings else []

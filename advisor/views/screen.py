@@ -99,13 +99,13 @@ class _Screen:
 
     def _do(self) -> None:
         if self.chosen.best is None:
-            self._labelled("DO", Text(in_short.no_step(self.query)), style="bold")
+            self._advised(Text(in_short.no_step(self.query)), style="bold")
             return
         step = self.chosen.best.advice
         title = Text.assemble(
             (step.do, "bold green"), (f"   ({in_short.takes_in_short(step)} · {self.chosen.best.rule})", "dim")
         )
-        self._labelled("DO", title, style="bold green")
+        self._advised(title, style="bold green")
         if step.stages:
             self.console.print(Padding(Text(in_short.stages(step), "dim"), (0, 0, 0, 5)))
         for line in _code(step, self.console.width - _CODE):
@@ -125,11 +125,11 @@ class _Screen:
             self.console.print()
             self._rows(_once(rows), indent=0)
 
-    def _labelled(self, label: str, words: Text, style: str) -> None:
+    def _advised(self, words: Text, style: str) -> None:
         grid = Table.grid(padding=(0, 1, 0, 0))
         grid.add_column(width=4, style=style)
         grid.add_column(overflow="fold")
-        grid.add_row(label, words)
+        grid.add_row("DO", words)
         self.console.print(grid)
 
     def _rows(self, rows: Iterator[tuple[str, Text]] | Sequence[tuple[str, str]], indent: int = 1) -> None:

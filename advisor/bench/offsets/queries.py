@@ -18,7 +18,6 @@ from advisor.bench.setup import Setup
 OBSERVED: Final = "stat"
 SAMPLED_PER_SECOND: Final = 1000
 Measured = Callable[[pd.Timestamp, pd.Timestamp], Mapping[str, float]]
-Measuring = Callable[[Setup], Any]
 _NOW_US: Final = "CAST(java_method('java.lang.System', 'currentTimeMillis') AS BIGINT) * 1000"
 
 

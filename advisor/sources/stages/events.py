@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from advisor.sources.stages.horizon import LOST
 from advisor.stages import Batch
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ Place = tuple[int, int]
 
 BEGINNING: Place = (-1, -1)
 """Before all that a log holds."""
-_LOST = 2048
-"""Behind so many others a job that has not ended will not: the line is lost."""
 _LOAD = "rocksdbLoadLatencyMs"
 _UPDATES = "all_updates_ms", "all_removals_ms"
 _NOTHING: Mapping[str, float] = {}
@@ -88,7 +87,7 @@ class Events:
         for at, begun in enumerate(jobs):
             if begun.place > reach:
                 count, until = at, reach
-            if begun.job.end is None and begun.number > jobs[-1].number - _LOST:
+            if begun.job.end is None and begun.number > jobs[-1].number - LOST:
                 return count, until
             if event := self.of(begun.place, begun.named):
                 reach = max(reach, event.place)

@@ -11,7 +11,7 @@ from advisor.stages import Job
 
 _SILENT_MS = 3_600_000
 """Of a query of which nothing was heard for so long nothing older will come."""
-_LOST = 2048
+LOST = 2048
 """Behind so many others a job that has not ended will not: the line is lost."""
 
 
@@ -34,7 +34,7 @@ class Horizon:
             heard[query] = max(heard.get(query, end), end)
         newest = max(heard.values(), default=0.0)
         last = jobs[-1].nth if jobs else 0
-        running = [job.start for job in jobs if job.end is None and job.nth > last - _LOST]
+        running = [job.start for job in jobs if job.end is None and job.nth > last - LOST]
         return min([time for time in heard.values() if time > newest - _SILENT_MS] + running, default=0.0)
 
     def waits(self, job: Job) -> bool:

@@ -1,4 +1,4 @@
-"""The interval of a trigger that the rates of a few batches show, and the shortest one that is ruled out."""
+"""What the rates of a few batches tell of the trigger: rows over the rate are the time since the trigger before."""
 
 from __future__ import annotations
 
@@ -9,31 +9,8 @@ import numpy.typing as npt
 
 from advisor.batches import Columns, whole_seconds
 from advisor.facts.fact import Known
+from advisor.facts.starts import AT_ONCE_MS, LATE_MS, PAUSE_MS, USUAL_MS, Millis, every
 
-LATE_MS: Final = 20
-"""How late after its time a batch may start and still count as aligned."""
-AT_ONCE_MS: Final = 60
-"""The longest pause between batches that start at once: progress is reported in between."""
-PAUSE_MS: Final = 1000
-"""AvailableNow starts each batch as soon as the one before is done."""
-USUAL_MS: Final = (
-    100,
-    200,
-    250,
-    500,
-    1000,
-    2000,
-    3000,
-    5000,
-    10000,
-    15000,
-    20000,
-    30000,
-    60000,
-    120000,
-    300000,
-    600000,
-)
 _SHORTEST_BY_RATE_MS: Final = 1000
 _SHORTEST_BY_WAIT_MS: Final = 5000
 _WAITED: Final = 2
@@ -53,11 +30,9 @@ _SOONER: Final = 10
 _GRID_MS: Final = 500
 """Intervals of at least twice as much start at its multiples, as people write them."""
 
-Millis = npt.NDArray[np.int64]
-
 
 def by_rates(executed: Columns) -> dict[str, Known]:
-    """`trigger` and `trigger_interval_ms` as far as the rates of a few batches show them; else nothing."""
+    """What the rates of a few batches show, where their starts alone say nothing."""
     paced = _paced(executed)
     if not np.isfinite(paced.steps).any():
         return {}
@@ -69,11 +44,6 @@ def by_rates(executed: Columns) -> dict[str, Known]:
     if likely is not None and likely < (interval_below(executed) or likely + 1):
         return every(likely, "inferred")
     return {"trigger": Known("unspecified", "inferred")} if _at_once_by_rate(executed, steps) else {}
-
-
-def every(interval: int, origin: str = "progress") -> dict[str, Known]:
-    """The facts of a trigger with that interval in ms, of that origin."""
-    return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
 
 
 def interval_below(executed: Columns) -> int | None:
