@@ -38,7 +38,6 @@ NAV: dict[str, list[tuple[str, str]]] = {
         ("Attach to a running query", "docs/attach.md"),
         ("Watch a log", "docs/watch.md"),
         ("Use a notebook", "docs/notebook.md"),
-        ("Watch a log or a query", "docs/watch.md"),
         ("Share a page", "docs/page.md"),
         ("Open addBatch", "docs/stages.md"),
         ("Judge a fleet", "docs/fleet.md"),

@@ -217,6 +217,15 @@ def test_jobs_that_read_the_source_again_count_without_the_longest() -> None:
     assert ms(in_one, "repeated_read_ms") == 0
 
 
+def test_jobs_that_compute_the_state_again_count_without_the_longest() -> None:
+    again = [EVEN | {"kind": "state", "wall_ms": took} for took in (30.0, 90.0)]
+    window = opened([BATCH] * 3, dict.fromkeys(range(3), again))
+    assert ms(window, "repeated_state_ms") == 30
+    assert ms(window, "repeated_read_ms") == 0
+    in_one = opened([BATCH] * 3, {n: [each | {"job": 7} for each in again] for n in range(3)})
+    assert ms(in_one, "repeated_state_ms") == 0
+
+
 def test_rows_of_kafkas_partitions_tell_where_tasks_do_not() -> None:
     offsets = [
         KAFKA

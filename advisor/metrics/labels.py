@@ -121,6 +121,8 @@ LABELS: Final[dict[str, str]] = {
     "record_latency_without_spikes_ms": "record latency without the periodic slow batches",
     "repeated_read_ms": "rows read again",
     "repeated_read_share": "the share of reading rows again",
+    "repeated_state_ms": "state computed again",
+    "repeated_state_share": "the share of computing the state again",
     "reread_factor": "how often the source is read",
     "reread_ms": "rows read again",
     "row_count_share": "the share of counting the state's rows",

@@ -180,11 +180,21 @@ def locality_wait_ms(window: Window) -> Batchwise:
 @batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def repeated_read_ms(window: Window) -> Batchwise:
     """What stages that read the source take in all jobs of the batch but the longest of them: reading it again."""
+    return _repeated(window, "source_read")
+
+
+@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+def repeated_state_ms(window: Window) -> Batchwise:
+    """What stages that work on state take in all jobs of the batch but the longest of them: computing it again."""
+    return _repeated(window, "state")
+
+
+def _repeated(window: Window, kind: str) -> Batchwise:
     if not len(window.stages):
         return NOT_SEEN
-    stages, reads = window.stages, of_kind(window, "source_read")
-    batch, wall = stages["batch"][reads], zero_filled(stages["wall_ms"][reads])
-    jobs, at = np.unique(np.stack([batch, stages["job"][reads]]), axis=1, return_inverse=True)
+    stages, again = window.stages, of_kind(window, kind)
+    batch, wall = stages["batch"][again], zero_filled(stages["wall_ms"][again])
+    jobs, at = np.unique(np.stack([batch, stages["job"][again]]), axis=1, return_inverse=True)
     of_job = np.bincount(at.ravel(), wall, jobs.shape[1])
     total, longest = np.zeros(len(window)), np.zeros(len(window))
     np.add.at(total, jobs[0].astype(int), of_job)
@@ -273,5 +283,8 @@ too_few_readers_share = share_of(
 )
 locality_wait_share = share_of(locality_wait_ms, "locality_wait_share", "waiting for a place / triggerExecution")
 repeated_read_share = share_of(repeated_read_ms, "repeated_read_share", "reading the source again / triggerExecution")
+repeated_state_share = share_of(
+    repeated_state_ms, "repeated_state_share", "computing the state again / triggerExecution"
+)
 gc_share = share_of(gc_ms, "gc_share", "garbage collection during tasks as wall time / triggerExecution")
 table_log_share = share_of(table_log_ms, "table_log_share", "stages on a table's own log / triggerExecution")

@@ -94,7 +94,7 @@ def compare_readings(
                 raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze says why")
         pairs = list(_across(old, new, wanted))
     if not pairs:
-        raise InputError("compare", "there are not two parts of one query to compare", _would_do(after is None))
+        raise InputError("compare", "there are not two parts of one query to compare", _would_do(after is None, asked.live))
     on_the_mean = _on_the_mean(catalogue)
     found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
     entries = tuple(_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True))
@@ -124,7 +124,9 @@ def _may_not_belong(one: _Side, other: _Side) -> str:
     return "The query ids differ: these are two queries, or one query with a new checkpoint."
 
 
-def _would_do(alone: bool) -> str:
+def _would_do(alone: bool, live: bool) -> str:
+    if live:
+        return "restart a query in this session, or let one change within its run, and look again after some batches"
     if alone:
         return "give two logs, or one with two runs of a query or a change within a run"
     return "name the query with --query, or compare logs of the same query"

@@ -91,7 +91,9 @@ def _condition(step: Advice) -> str:
         return ", once more is known of the query"
     if step.unknown:
         return f", once {' and '.join(step.unknown)} {'is' if len(step.unknown) == 1 else 'are'} known for sure"
-    return ", at the price of a new checkpoint" if step.takes == "new_checkpoint" else f", if {step.because}"
+    if step.takes == "new_checkpoint":
+        return ", at the price of a new checkpoint"
+    return f"; whether it fits is not known: {step.because}"
 
 
 def _nothing_found(judged: Judged, others: Sequence[str]) -> str:

@@ -65,6 +65,8 @@ PRINTED = {
     "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema does not match existing state key": "Undo the change",
     "[STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA] Streaming stateful operator name": "Undo the change",
     "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function": "Mend the function",
+    "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach batch sink. "
+    "Reason: Error while sending a command. SQLSTATE: 39000": "See why the Python program ended",
     "[STREAMING_REAL_TIME_MODE.INPUT_STREAM_NOT_SUPPORTED] Streaming real-time mode has the following limitation: The "
     "input stream org.apache.spark.sql.execution.streaming.sources.RateStreamMicroBatchStream": "Read from Kafka",
     "[STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST] Streaming real-time mode has the following "

@@ -300,6 +300,13 @@ ERRORS: Final = (
         "# HADOOP_HOME names their directory, and its bin stands in PATH",
     ),
     KnownError(
+        r"(?:Reason|Py4JException): Error while (?:sending a command|obtaining a new communication channel)",
+        "The Python program ended, or was ended, while a batch ran, so Spark could no longer call its function. The "
+        "function itself did not fail. The next start runs that batch again.",
+        "See why the Python program ended: its own output tells",
+        "query.awaitTermination()  # keeps the program alive; to end it: query.stop(), and then spark.stop()",
+    ),
+    KnownError(
         r"FOREACH_BATCH_USER_FUNCTION_ERROR|An exception was raised by the Python Proxy",
         "The function that was given to foreachBatch raised an error; the error's reason is its own.",
         "Mend the function in foreachBatch",
