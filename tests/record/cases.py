@@ -523,6 +523,18 @@ CAUSES = (
         runs=until(25),
     ),
     Case(
+        "SK011/count-and-write",
+        "foreachBatch counts and writes a count over 20,000 keys: each computes and commits the state again",
+        source={**RATE, "rowsPerBatch": "5000"},
+        shape={"name": "count_by_key", "keys": 20000},
+        sink={"foreach_batch": "count_and_write"},
+        output_mode="update",
+        conf={**ROCKSDB, **EIGHT_PARTITIONS},
+        expect=("SK011",),
+        keep=EVENTS,
+        runs=until(25),
+    ),
+    Case(
         "SK005/slow-commit",
         "a sink that takes the rows at once and 300 ms for its commit",
         sink={"format": "slow_commit", "ms": 300},

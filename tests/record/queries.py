@@ -192,6 +192,16 @@ def count_check_and_write(table: str) -> Callable[[DataFrame, int], None]:
     return write
 
 
+def count_and_write(_: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: the batch is counted and written, and each computes it."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        print(number, batch.count())
+        batch.write.format("noop").mode("append").save()
+
+    return write
+
+
 def write_then_wait(_: str) -> Callable[[DataFrame, int], None]:
     """foreachBatch: the driver works alone, before and after the write, as one does that asks a service."""
 
@@ -230,9 +240,8 @@ def with_batch_id_as_text(_: str) -> Callable[[DataFrame, int], None]:
     return lambda batch, number: numbered(batch, functions.lit(str(number)))
 
 
-def count_check_and_write_persisted(table: str) -> Callable[[DataFrame, int], None]:
-    """foreachBatch: as `count_check_and_write`, and the batch is persisted first."""
-    several = count_check_and_write(table)
+def persisted(several: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+    """The same work on a batch that is persisted first."""
 
     def write(batch: DataFrame, number: int) -> None:
         batch.persist()
@@ -244,11 +253,22 @@ def count_check_and_write_persisted(table: str) -> Callable[[DataFrame, int], No
     return write
 
 
+def count_check_and_write_persisted(table: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: as `count_check_and_write`, and the batch is persisted first."""
+    return persisted(count_check_and_write(table))
+
+
+def count_and_write_persisted(table: str) -> Callable[[DataFrame, int], None]:
+    """foreachBatch: as `count_and_write`, and the batch is persisted first."""
+    return persisted(count_and_write(table))
+
+
 FOREACH_BATCH = {
     function.__name__: function
     for function in (
         append_once, write_twice, send_row_by_row, count_check_and_write, count_check_and_write_persisted,
-        write_then_wait, count_then_wait, with_batch_id, with_batch_id_as_text,
+        count_and_write, count_and_write_persisted, write_then_wait, count_then_wait, with_batch_id,
+        with_batch_id_as_text,
     )
 } | unseen.FOREACH_BATCH  # fmt: skip
 

@@ -70,6 +70,8 @@ PAIRS = (
     Pair("CL002 two executors", WAVES, {"conf": {"spark.master": "local-cluster[2,1,1024]"}}, "more-task-slots"),
     Pair("SK004 persist", of("SK004/count-check-and-write"),
          {"sink": {"foreach_batch": "count_check_and_write_persisted"}}, "persist-in-foreach-batch"),
+    Pair("SK011 persist", of("SK011/count-and-write"), {"sink": {"foreach_batch": "count_and_write_persisted"}},
+         "persist-state-in-foreach-batch", runs=until(20, 90)),
     Pair("CL005 fair", of("CL005/beside-a-heavy-query"), {"conf": {"spark.scheduler.mode": "FAIR"}}, "fair-scheduler"),
     Pair("SH003 one file", SHUFFLED, ONE_FILE, "shuffle-in-one-file"),
     Pair("SH003 20 in the code", replace(SHUFFLED, shape={"name": "shuffled", "into": 20}), ONE_FILE,
