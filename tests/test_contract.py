@@ -10,7 +10,7 @@ import pytest
 
 from advisor import contract
 from advisor.contract import schema
-from advisor.vocabulary import LEGAL, LEVELS, TAKES, worst
+from advisor.vocabulary import LEGAL, LEVELS, TAKES, at_once, worst
 from tests.views.reports import plain_report, slow
 
 
@@ -20,6 +20,12 @@ def test_words_stand_in_their_order() -> None:
     assert TAKES == ("nothing", "restart", "stages", "new_checkpoint")
     assert worst(["low", "high", "medium"]) == "high"
     assert worst([]) is None
+
+
+def test_triggers_that_wait_for_nothing_are_named_as_far_as_they_fit() -> None:
+    assert at_once(["unspecified", "available_now"]).startswith("default trigger, AvailableNow, or")
+    assert at_once(["unspecified"]) == at_once(None)
+    assert at_once(None).startswith("default trigger, or")
 
 
 def test_a_report_is_the_same_after_it_was_json() -> None:

@@ -215,6 +215,12 @@ def test_an_interval_that_holds_the_limit_is_no_answer() -> None:
     assert ask(condition(metric="state_commit_wall_ms", at_least=500), made).holds is False
 
 
+def test_a_limit_is_reached_by_a_number_that_equals_it() -> None:
+    made = window([BATCH])
+    assert ask(condition(metric="trigger_execution_ms", at_least=100), made).holds is True
+    assert ask(condition(metric="trigger_execution_ms", below=100), made).holds is False
+
+
 @pytest.mark.parametrize(("value", "level"), [(0.05, None), (0.1, "low"), (0.3, "medium"), (0.9, "high")])
 def test_levels(value: float, level: str | None) -> None:
     assert level_of(value, {"low": 0.1, "medium": 0.2, "high": 0.4}) == level

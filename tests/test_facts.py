@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+import advisor.facts
 from advisor.batches import SIGHTINGS
 from advisor.errors import UsageError
 from advisor.facts import (
@@ -834,3 +835,7 @@ def test_a_sink_that_got_nothing_while_the_state_changed_is_in_append_mode() -> 
 def test_a_file_sink_takes_append_mode_only() -> None:
     told = values(settle(Evidence(sightings(seen("sink", "file", run=RUN)), frame([BATCH])).of(RUN)))
     assert told["output_mode"] == "append"
+
+
+def test_what_the_package_does_not_hold_is_no_attribute_of_it() -> None:
+    assert not hasattr(advisor.facts, "nothing_of_this_name")

@@ -63,6 +63,12 @@ def advised(catalogue: Catalogue, store: str, partitions: int) -> dict[str, Advi
     return {step.id: step for step in steps if step.legal != "no" and step.takes != "nothing"}
 
 
+def test_steps_that_lead_to_another_measured_setting_are_advised(catalogue: Catalogue) -> None:
+    """All but RocksDB: at no measured setting of the default store a rule has it."""
+    found = {step for store, partitions in TRIGGER for step in advised(catalogue, store, partitions)}
+    assert set(LEADS_TO) - found == {"rocksdb-with-changelog"}
+
+
 @pytest.mark.parametrize(("store", "partitions"), TRIGGER)
 def test_no_step_leads_to_a_slower_setting(catalogue: Catalogue, store: str, partitions: int) -> None:
     for step in advised(catalogue, store, partitions):

@@ -56,6 +56,15 @@ def test_totals_that_an_event_log_leaves_out_are_sums() -> None:
     assert (event.num_input_rows, event.input_rows_per_second, event.processed_rows_per_second) == (10, 10.5, 33.0)
 
 
+def test_a_total_is_told_only_where_every_source_tells_its_part() -> None:
+    event = of_event_log(an_event())
+    (source,) = event["sources"]
+    silent = {key: value for key, value in source.items() if key != "numInputRows"}
+    given = ([source, source], [source, silent], [])
+    rows = [decoded(event | {"sources": sources}).num_input_rows for sources in given]
+    assert rows == [20, None, None]
+
+
 def test_phases_that_have_no_field_are_kept() -> None:
     durations = an_event()["durationMs"] | {"newPhase": 7, "commitBatch": 5}
     event = decoded(an_event(durationMs=durations))

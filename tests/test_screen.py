@@ -161,7 +161,9 @@ def test_every_metric_has_words_for_a_reader() -> None:
 
 
 def test_a_part_of_add_batch_that_a_rule_found_is_named() -> None:
-    for case in (case for case in CASES if case.parent.name == "PY001"):
+    cases = [case for case in CASES if case.parent.name == "PY001"]
+    assert cases
+    for case in cases:
         (query,) = report(case).typed.queries
         loss = query.screen.loss
         assert loss is not None and (loss.name, loss.rule) == ("Python workers", "PY001")

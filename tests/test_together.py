@@ -79,12 +79,26 @@ def test_only_what_spark_takes_on_this_checkpoint_is_combined() -> None:
     assert names(finding("LG001", ASYNC), finding("ST002", CHANGELOG, explained_by="ST001")) == []
 
 
+def test_a_step_is_experimental_by_its_status() -> None:
+    assert not ASYNC.experimental
+    assert replace(ASYNC, status="experimental").experimental
+
+
 def test_steps_that_were_made_at_once_promise_in_common() -> None:
     silent = step("silent", None, "nothing", ())
     one, other = made_at_once([ASYNC, silent, CHANGELOG], BUDGET)
     assert (one.id, one.do) == ("async-progress + changelog", "async-progress; changelog")
     assert one.saves_ms == Promise(190, 360, 530, 60)
     assert other is silent
+
+
+def test_where_add_batch_takes_nothing_its_steps_save_nothing_in_common() -> None:
+    planning = step("planning", Promise(10, 20, 30, 5), "query_planning_ms", ("queryPlanning",))
+    budget = {"walCommit": 100.0, "commitOffsets": 100.0, "queryPlanning": 100.0}
+    (one,) = made_at_once([ASYNC, planning], budget)
+    assert ASYNC.saves_ms and one.saves_ms and one.saves_ms.low == ASYNC.saves_ms.low + 10
+    (one,) = made_at_once([ASYNC, CHANGELOG], budget)
+    assert one.saves_ms == ASYNC.saves_ms
 
 
 def test_steps_whose_common_saving_cannot_be_told_stay_apart() -> None:

@@ -16,6 +16,7 @@ from advisor.metrics.words import milliseconds, number
 from advisor.window import Window
 
 OUTPACED = 2.0  # times as long as its rows took to come: a batch that leaves more to the next one
+LEAST_OUTPACED = 1000.0  # ms: of a shorter batch it is not said that rows come faster
 MOSTLY_BEHIND = 0.5  # of the batches outlast the interval: that is the loss, whatever they spend their time on
 BY_BATCH = ("rate_micro_batch",)  # sources that give each batch as many rows, whatever time has passed
 LEAST_WAIT = 1000.0  # ms for which rows wait in the source: less is no backlog to speak of
@@ -23,41 +24,67 @@ LEAST_WAIT = 1000.0  # ms for which rows wait in the source: less is no backlog 
 
 def behind(window: Window) -> Iterator[Loss]:
     """That the query does not keep up."""
-    over, share = sure(window, "over_interval_share"), sure(window, "falling_behind_share")
-    batch, interval = sure(window, "trigger_execution_ms"), fixed_interval_ms(window)
+    yield from _late(window)
+    yield from _backlog_grows(window)
+    yield from _more_files_wait(window)
+    yield from _outpaced(window)
+    yield from _rows_wait(window)
+
+
+def _late(window: Window) -> Iterator[Loss]:
+    """That most batches outlast the trigger's interval."""
+    over, interval = sure(window, "over_interval_share"), fixed_interval_ms(window)
     if over >= MOSTLY_BEHIND and interval:
+        batch = milliseconds(sure(window, "trigger_execution_ms"))
         yield _falling(
-            f"A batch takes {milliseconds(batch)}, the trigger allows {milliseconds(interval)}{_so_many(window, over)}."
+            f"A batch takes {batch}, the trigger allows {milliseconds(interval)}{_so_many(window, over)}."
             f"{_nothing_waits(window)}"
         )
+
+
+def _backlog_grows(window: Window) -> Iterator[Loss]:
+    """That records wait longer and longer."""
     slope = sure(window, "backlog_trend_ms_per_minute")
-    if share >= MOSTLY_BEHIND and slope > 0:
+    if sure(window, "falling_behind_share") >= MOSTLY_BEHIND and slope > 0:
         yield _falling(f"The backlog grows: every minute records wait {milliseconds(slope)} longer.")
-    yield from _more_files_wait(window)
-    busy, of_a_row = sure(window, "utilisation"), milliseconds(sure(window, "add_batch_per_row_ms"))
-    one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
-    if busy >= OUTPACED and batch >= 1000 and window.facts.value("source") not in BY_BATCH:
+
+
+def _outpaced(window: Window) -> Iterator[Loss]:
+    """That rows come faster than they are processed."""
+    batch, busy = sure(window, "trigger_execution_ms"), sure(window, "utilisation")
+    if busy >= OUTPACED and batch >= LEAST_OUTPACED and window.facts.value("source") not in BY_BATCH:
+        of_a_row = milliseconds(sure(window, "add_batch_per_row_ms"))
+        one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
         yield _falling(
             f"Rows arrive {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its "
             f"rows arrived in {milliseconds(batch / busy)}; addBatch{one_by_one} takes {of_a_row} per row."
         )
+
+
+def _rows_wait(window: Window) -> Iterator[Loss]:
+    """That what waits in the source is as much work as a batch, or more."""
     wait = sure(window, "backlog_wait_ms")
-    if wait >= batch and wait >= LEAST_WAIT:
+    if wait < sure(window, "trigger_execution_ms") or wait < LEAST_WAIT:
+        return
+    if files := sure(window, "files_waiting"):
+        yield _falling(f"{files:,.0f} files wait in the source, {milliseconds(wait)} of work at the current pace.")
+    else:
         takes = f"a batch takes {number(median(rows_taken(window)), 'rows')}{_by_a_limit(window)}."
-        left = measure(window, "catch_up_ms")
-        if files := sure(window, "files_waiting"):
-            yield _falling(f"{files:,.0f} files wait in the source, {milliseconds(wait)} of work at the current pace.")
-        elif not isinstance(measure(window, "backlog_rows"), Estimate):
-            yield _falling(f"The source says that it is {milliseconds(wait)} behind; {takes}")
-        elif isinstance(left, Estimate):
-            yield _worked_off(window, takes, left)
-        elif not _waits_at_end(window):
-            rows = number(sure(window, "backlog_rows"), "rows")
-            says = f"{rows} waited in the source in the middle of the run, and none after its last batch; {takes}"
-            yield Loss(kind="backlog", says=says)
-        else:
-            rows = number(sure(window, "backlog_rows"), "rows")
-            yield _falling(f"{rows} wait in the source, {milliseconds(wait)} of work at the current pace; {takes}")
+        yield _backlog(window, wait, takes)
+
+
+def _backlog(window: Window, wait: float, takes: str) -> Loss:
+    """The rows that wait; `takes`: how many of them a batch takes."""
+    left = measure(window, "catch_up_ms")
+    if not isinstance(measure(window, "backlog_rows"), Estimate):
+        return _falling(f"The source says that it is {milliseconds(wait)} behind; {takes}")
+    if isinstance(left, Estimate):
+        return _worked_off(window, takes, left)
+    rows = number(sure(window, "backlog_rows"), "rows")
+    if not _waits_at_end(window):
+        says = f"{rows} waited in the source in the middle of the run, and none after its last batch; {takes}"
+        return Loss(kind="backlog", says=says)
+    return _falling(f"{rows} wait in the source, {milliseconds(wait)} of work at the current pace; {takes}")
 
 
 def _so_many(window: Window, late: float) -> str:

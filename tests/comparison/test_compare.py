@@ -10,9 +10,11 @@ import pytest
 
 from advisor.catalogue import load as load_catalogue
 from advisor.comparison import Comparison, compare
+from advisor.comparison.effect import Effect
 from advisor.comparison.load import load
 from advisor.contract import FactEntry
 from advisor.engine import Advice, judge
+from advisor.metrics import Estimate
 from advisor.window import Window
 from tests.made import window
 
@@ -91,6 +93,21 @@ def test_slower_by_more_than_counts_the_low_end_of_the_interval(percent: float, 
     found = compare(run(SYNC, **LEGAL), run(slower, seed=1, **LEGAL))
     assert found.slower_by_more_than(percent) is fails
     assert not compare(run(slower, **LEGAL), run(SYNC, seed=1, **LEGAL)).slower_by_more_than(percent)
+
+
+def test_slower_by_just_as_much_is_not_slower_by_more() -> None:
+    share = Estimate(0.25, 0.5, 0.75)
+    effects = (Effect("triggerExecution", "typical", 100, 150, Estimate(25, 50, 75), share),)
+    found = Comparison("slower", "", None, effects, (), (), ())
+    assert not found.slower_by_more_than(25)
+    assert found.slower_by_more_than(24.9)
+
+
+@pytest.mark.parametrize(("low", "high", "same"), [(-9.9, 9, True), (-9, 10, False), (-10.1, 0, False)])
+def test_sides_are_the_same_whose_whole_interval_is_within_a_share_of_before(
+    low: float, high: float, same: bool
+) -> None:
+    assert Effect("addBatch", "typical", 200, 200, Estimate(low, 0, high), None).same is same
 
 
 def test_too_few_batches_say_how_many_more() -> None:

@@ -67,6 +67,7 @@ OF_ONE_RUN = (
     ("The trigger is 10 seconds.", "It takes longer then."),
     ("", ""),
     ("With a slow batch:", "With an idle one:"),
+    ("My stream is slow:", "**16 workers**"),
 )
 
 

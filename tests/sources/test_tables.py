@@ -283,7 +283,9 @@ def test_a_table_that_is_longer_than_what_is_looked_at_for_its_head(monkeypatch:
 @pytest.mark.parametrize("key", ["addBatchMs", "ADD_BATCH_MS", "add_batch", "durationMs.addBatch"])
 def test_flattened_keys_in_any_case(key: str) -> None:
     texts = [f'{{"batchId": {n}, "triggerExecution": 300, "{key}": {200 + n}}}' for n in range(3)]
-    assert scanned("\n".join(texts).encode()).table["add_batch_ms"].to_pylist() == [200, 201, 202]
+    found = scanned("\n".join(texts).encode()).table
+    assert found["add_batch_ms"].to_pylist() == [200, 201, 202]
+    assert len(set(found["run_id"].to_pylist())) == 1
 
 
 SOURCE = """

@@ -144,4 +144,6 @@ def test_a_promise_that_was_surpassed_is_kept_and_says_so() -> None:
     given = {"step": "a", "do": "Do", "of": "batch", "predicted_ms": promise, "because": "", "more_batches": None}
     surpassed = KeptPromise(**given, measured_ms=Interval(low=35, value=40, high=45), verdict="kept")  # type: ignore[arg-type]
     within = KeptPromise(**given, measured_ms=Interval(low=15, value=20, high=45), verdict="kept")  # type: ignore[arg-type]
-    assert (outcome(surpassed), outcome(within)) == ("kept, more than promised", "kept")
+    touching = KeptPromise(**given, measured_ms=Interval(low=30, value=35, high=45), verdict="kept")  # type: ignore[arg-type]
+    assert outcome(surpassed) == "kept, more than promised"
+    assert (outcome(within), outcome(touching)) == ("kept", "kept")

@@ -261,7 +261,9 @@ def test_fewer_points_keep_the_peak_and_one_length(tmp_path: Path) -> None:
 
 def test_a_drawn_chart_is_an_image_with_words_and_without_script(sample: contract.Report) -> None:
     query = sample.queries[0]
-    for chart in charts(query, query.series):
+    drawings = list(charts(query, query.series))
+    assert drawings
+    for chart in drawings:
         svg = drawn(chart, "q1")
         assert svg == drawn(chart, "q1")
         assert svg.startswith('<svg role="img" aria-label="') and escape(chart.caption) in svg
