@@ -130,8 +130,8 @@ def test_the_report_is_json() -> None:
 
 
 TEXT = """\
-2 queries in 2 runs, 900 events from 3 files (2 MB). The best step of each query together: 36.0 s an hour of waiting. \
-Do async: helps 1 query, 36.0 s an hour.
+2 queries in 2 runs, 900 events; read: 3 files (2 MB). The best step of each query together: 36.0 s an hour of \
+waiting. Do async: helps 1 query, 36.0 s an hour.
 
 Changes, by what they win over all queries
   change    queries  wins            legal  takes    most for

@@ -940,3 +940,18 @@ def test_a_first_batch_tells_what_committing_its_state_took(tmp_path: Path, comm
     first = batch(0, operators=[STATE | {"commitTimeMs": commit_ms}], **FIRST)
     verdict = only(told(tmp_path, pretty(first)))["verdict"]
     assert ("Committing the state took its tasks 6.0 s, 3.0 s each on average." in verdict) is told_of
+
+
+def test_a_step_that_the_first_batch_cannot_settle_is_named_with_that_doubt(tmp_path: Path) -> None:
+    state = {"operatorName": "stateStoreSave", "numShufflePartitions": 64, "numRowsUpdated": 0, "commitTimeMs": 9973}
+    event = {
+        "id": "1" * 8, "runId": "2" * 8, "name": "orders", "timestamp": "2026-01-01T00:00:00.000Z", "batchId": 0,
+        "numInputRows": 0, "durationMs": {"addBatch": 15923, "triggerExecution": 18645},
+        "stateOperators": [state], "sources": [{"description": "RateStreamV2[]", "numInputRows": 0}],
+        "sink": {"description": "ForeachBatchSink"},
+    }  # fmt: skip
+    path = tmp_path / "progress.jsonl"
+    path.write_text(json.dumps(event))
+    known = ["spark_version=4.3.0", "state_store=rocksdb", "platform=open_source", "task_slots=2"]
+    (query,) = advisor.analyze(path, set=known).data["queries"]
+    assert "; whether it fits is not known: there are no steady batches." in query["verdict"]

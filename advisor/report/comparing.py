@@ -94,7 +94,9 @@ def compare_readings(
                 raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze says why")
         pairs = list(_across(old, new, wanted))
     if not pairs:
-        raise InputError("compare", "there are not two parts of one query to compare", _would_do(after is None, asked.live))
+        raise InputError(
+            "compare", "there are not two parts of one query to compare", _would_do(after is None, asked.live)
+        )
     on_the_mean = _on_the_mean(catalogue)
     found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
     entries = tuple(_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True))

@@ -70,8 +70,8 @@ def wins(query: FleetQuery) -> str:
 def _opening(report: Fleet) -> str:
     read = report.input
     seen = f"{_count(len(report.queries))} in {text.plural(report.runs, 'run')}"
-    held = f"{text.plural(read.events, 'event')} from {text.plural(read.files, 'file')}"
-    said = f"{seen}, {held} ({text.size(read.bytes)}).{by_jvm(read)}"
+    held = text.plural(read.events, "event")  # with --incremental also of files that an earlier run read
+    said = f"{seen}, {held}; read: {text.plural(read.files, 'file')} ({text.size(read.bytes)}).{by_jvm(read)}"
     if not report.changes:
         return said + " No change is known that would help."
     best = report.changes[0]

@@ -10,8 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import advisor
+from advisor.catalogue import load
 from advisor.cli import main
+from advisor.config import Config
 from advisor.errors import InputError, UsageError
+from advisor.session.judging import Judging
+from advisor.sources import files
+from advisor.wishes import UserWishes
 from tests.made import events
 
 ORDERS, CLICKS = ("aaaaaaaa-0000-0000-0000-000000000000", "bbbbbbbb-0000-0000-0000-000000000000")
@@ -110,6 +115,11 @@ def test_a_change_after_a_restart_hides_the_restart_not(tmp_path: Path) -> None:
     found = advisor.compare(path).data["comparisons"]
     pairs = [(one["before"]["run_id"], one["after"]["run_id"], one["verdict"]) for one in found]
     assert pairs == [("0", "1", "faster"), ("1", "1", "slower")]
+
+
+def test_in_a_session_it_says_what_to_do_there(slow: str) -> None:
+    with pytest.raises(InputError, match="not two parts of one query to compare; restart a query in this session"):
+        Judging(load(None), UserWishes(Config(), ())).compare(files.read([slow]))
 
 
 def test_what_is_not_there_is_said(slow: str, tmp_path: Path) -> None:
