@@ -68,7 +68,7 @@ def trigger_execution_ms(window: Window) -> Batchwise:
 
 @window_metric("share", "count")
 def undivided_share(window: Window) -> Windowed:
-    """Share of the batches of which only the length is known, and no phase: their records lack durationMs."""
+    """Share of the batches of which only the length is known, and no phase: their records name none."""
     if not len(window):
         return Missing("there are no steady batches")
     return Estimate.exactly(float(window.batches["undivided"].mean()))
