@@ -30,7 +30,7 @@ DATABRICKS = (
     "post_add_batch_callback_ms",
     "post_commit_batch_callback_ms",
 )
-NO_DURATIONS = Missing("partial record: durations missing")
+NO_DURATIONS = Missing("the records name no phase of durationMs")
 _MEANING = {column.name: column.meaning for column in COLUMNS}
 
 

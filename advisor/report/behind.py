@@ -34,12 +34,11 @@ def behind(window: Window) -> Iterator[Loss]:
     if share >= MOSTLY_BEHIND and slope > 0:
         yield _falling(f"The backlog grows: every minute records wait {milliseconds(slope)} longer.")
     yield from _more_files_wait(window)
-    busy, of_a_row = sure(window, "utilisation"), milliseconds(sure(window, "add_batch_per_row_ms"))
-    one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
+    busy = sure(window, "utilisation")
     if busy >= OUTPACED and batch >= 1000 and window.facts.value("source") not in BY_BATCH:
         yield _falling(
             f"Rows arrive {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its "
-            f"rows arrived in {milliseconds(batch / busy)}; addBatch{one_by_one} takes {of_a_row} per row."
+            f"rows arrived in {milliseconds(batch / busy)}{_of_a_row(window)}."
         )
     wait = sure(window, "backlog_wait_ms")
     if wait >= batch and wait >= LEAST_WAIT:
@@ -58,6 +57,15 @@ def behind(window: Window) -> Iterator[Loss]:
         else:
             rows = number(sure(window, "backlog_rows"), "rows")
             yield _falling(f"{rows} wait in the source, {milliseconds(wait)} of work at the current pace; {takes}")
+
+
+def _of_a_row(window: Window) -> str:
+    """What addBatch takes for each row, where it is known."""
+    each = measure(window, "add_batch_per_row_ms")
+    if not isinstance(each, Estimate):
+        return ""
+    one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
+    return f"; addBatch{one_by_one} takes {milliseconds(each.safe)} per row"
 
 
 def _so_many(window: Window, late: float) -> str:
