@@ -38,11 +38,15 @@ _RATES: Final = {"inputRowsPerSecond": "rows/s came", "processedRowsPerSecond": 
 
 
 class Partial(NamedTuple):
-    """What a partial record gives: its event if its durations are whole, the parts that it lacks, and what is there."""
+    """What a partial record gives: its event if its durations are whole, the parts that it lacks, and what is there.
+
+    `in_part`: the parts that it lacks, and yet tells something of.
+    """
 
     event: Progress | None
     lacks: tuple[str, ...]
     says: str
+    in_part: tuple[str, ...] = ()
 
 
 def of_fragment(fragment: Fragment) -> Partial | None:
@@ -58,14 +62,15 @@ def of_fragment(fragment: Fragment) -> Partial | None:
     if (rows := _rows_by_rate(thing)) is not None:
         thing = {**thing, "numInputRows": rows}
     lacks = tuple(_lacking(thing, fragment))
+    in_part = tuple(part for part in lacks if thing.get(part) and isinstance(thing[part], dict | list))
     says = describe(thing)
     if not says:
         return None
     if not any(_OF_DURATIONS.search(key) for key in thing) and (took := _by_its_rate(thing)) is not None:
-        return Partial(_event({**thing, "durationMs": {"triggerExecution": took}}, lacks), lacks, says)
+        return Partial(_event({**thing, "durationMs": {"triggerExecution": took}}, lacks), lacks, says, in_part)
     thing = _undivided(_with_its_length(thing), lacks)
     judged = "durationMs" not in lacks or _has_durations(thing)
-    return Partial(_event(thing, lacks) if judged else None, lacks, says)
+    return Partial(_event(thing, lacks) if judged else None, lacks, says, in_part)
 
 
 def _by_its_rate(thing: dict[str, Any]) -> int | None:

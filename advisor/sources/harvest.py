@@ -133,7 +133,7 @@ class Harvest:
 
     def add_partial(self, partial: Partial, start: int, end: int) -> None:
         """Note a record that was read as far as it goes; its event, if it has one, is kept apart from whole ones."""
-        self.add_broken(start, redact(partial.says), partial.lacks)
+        self.add_broken(start, redact(partial.says), partial.lacks, partial.in_part)
         if self.spans is not None:
             self.spans.append((start, end))
         if partial.event is None:
@@ -167,13 +167,15 @@ class Harvest:
         before = self._unnamed.end - self._window.base
         return 0 < before <= start and _IN_A_LIST.fullmatch(bytes(self._window.buffer[before:start])) is not None
 
-    def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
+    def add_broken(
+        self, start: int, reason: str, lacks: tuple[str, ...] | None = None, in_part: tuple[str, ...] = ()
+    ) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""
         more = self._more[lacks is not None]
         listed = len(self._listed) < MOST_BROKEN
         if listed or more.first is None:
             line = self._lines.number(self._window, start)
-            found = Broken(self.file, start + self._window.base, line, reason, lacks)
+            found = Broken(self.file, start + self._window.base, line, reason, lacks, in_part=in_part)
             if listed:
                 self._listed.append(found)
                 return
