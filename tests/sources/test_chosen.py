@@ -155,3 +155,14 @@ def test_records_of_one_list_are_one_query(tmp_path: Path) -> None:
 def test_records_of_two_lists_are_two_queries(tmp_path: Path) -> None:
     found = report(tmp_path, LIST + "\nother = Fake(recent=[" + LIST.split("[")[1]).data["queries"]
     assert [query["window"]["batches"] for query in found] == [3, 3]
+
+
+@pytest.mark.parametrize(("rows", "partitions"), [(300, 1), (1800, None)])
+def test_sources_that_do_not_tell_all_rows_do_not_tell_all_partitions(
+    tmp_path: Path, rows: int, partitions: int | None
+) -> None:
+    ends = {"startOffset": {"t": {"0": 20}}, "endOffset": {"t": {"0": 320}}}
+    source = {"description": "KafkaV2[Subscribe[t]]", **ends, "numInputRows": 300}
+    row = {"numInputRows": rows, "addBatch": 1900, "triggerExecution": 2300, "sources": [source]}
+    query = told(tmp_path, json.dumps(event(12, 0, 60_000, row)))
+    assert query["facts"]["kafka_partitions"]["value"] == partitions
