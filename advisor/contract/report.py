@@ -171,11 +171,12 @@ class QueryEntry(Entry, frozen=True):
     """One run of a query.
 
     `verdict` is the whole in one sentence. `budget`: milliseconds of a typical batch by phase, in the order of a
-    batch's life. `findings`: the most important first, those that another one explains last. `idle_since` is told by an
-    attached advisor only, `series` where it is asked for. `saved`: of `budget` what the best step is expected to take
-    away, or is sure to where nothing is expected yet; empty where it is not known of which phases. `together`: steps
-    that help beside each other, with one promise for all; None where fewer than two do. `screen`: what is
-    shown first. `inside`: what addBatch consists of, where jobs were seen.
+    batch's life; `untold` is what phases take that records leave out. `findings`: the most important first, those
+    that another one explains last. `idle_since` is told by an attached advisor only, `series` where it is asked
+    for. `saved`: of `budget` what the best step is expected to take away, or is sure to where nothing is expected
+    yet; empty where it is not known of which phases. `together`: steps that help beside each other, with one
+    promise for all; None where fewer than two do. `screen`: what is shown first. `inside`: what addBatch consists
+    of, where jobs were seen.
 
     Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
     """

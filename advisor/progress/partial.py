@@ -160,9 +160,11 @@ def _has_none(thing: dict[str, Any], fragment: Fragment) -> bool:
     It stands before the operators, so one that was cut behind these shows it. Of one that was closed without its other
     parts, or that has gaps between them, somebody chose the members.
     """
+    if "stateOperators" not in thing or fragment.shortened:
+        return False
     others = [part in thing or (part == "id" and bool(_NAMES & thing.keys())) for part in PARTS if part != "eventTime"]
     told = others if fragment.whole else others[others.index(True) : len(others) - others[::-1].index(True)]
-    return "stateOperators" in thing and all(told) and not fragment.shortened
+    return all(told)
 
 
 def _without_the_rate(thing: dict[str, Any]) -> bool:

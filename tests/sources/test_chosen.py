@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import advisor
+from advisor.progress import of_fragment, read_fragment
 from advisor.report import Report
 from advisor.views import wording
 from tests.made import event, events
@@ -166,3 +167,8 @@ def test_sources_that_do_not_tell_all_rows_do_not_tell_all_partitions(
     row = {"numInputRows": rows, "addBatch": 1900, "triggerExecution": 2300, "sources": [source]}
     query = told(tmp_path, json.dumps(event(12, 0, 60_000, row)))
     assert query["facts"]["kafka_partitions"]["value"] == partitions
+
+
+def test_a_fragment_of_which_nothing_could_be_read_is_no_record() -> None:
+    assert of_fragment(read_fragment('{"durationMs": {"addBa')) is None
+    assert of_fragment(read_fragment("{")) is None
