@@ -77,17 +77,18 @@ class Chunks:
         partial, starts = pa.array(self._lacks, pa.string()), pa.array(self._starts, pa.int64())
         where = [partial, pa.array(files).take(each), starts, pa.array(logs).take(each)]
         chunk = pa.RecordBatch.from_arrays([*self._rows.arrays(), *where], schema=SCHEMA)
-        self._done.append(_by_run(chunk if partial.null_count == len(partial) else _with_idle(chunk)))
+        self._done.append(_by_run(_without_those_that_ran(chunk)))
         self._rows, self._starts, self._lacks, self._files = Rows(), [], [], []
 
 
-def _with_idle(chunk: pa.RecordBatch) -> pa.RecordBatch:
-    """The chunk with partial records of rows and a length, and no phase, as batches: no idle trigger has rows."""
-    rows = np.asarray(pc.fill_null(chunk["input_rows"], 0))
-    ran = undivided(chunk) & (rows > 0) & np.asarray(chunk["partial"].is_valid())
-    at = SCHEMA.get_field_index("idle")
-    idle = pa.array(np.asarray(chunk["idle"]) & ~ran)
-    return pa.RecordBatch.from_arrays([*chunk.columns[:at], idle, *chunk.columns[at + 1 :]], schema=SCHEMA)
+def _without_those_that_ran(chunk: pa.RecordBatch) -> pa.RecordBatch:
+    """The chunk with records of rows and a length, and no phase, as batches: no idle trigger has rows."""
+    idle = np.asarray(chunk["idle"])
+    ran = idle & (np.asarray(pc.fill_null(chunk["input_rows"], 0)) > 0)
+    if not ran.any() or not (ran := ran & undivided(chunk)).any():
+        return chunk
+    at, others = SCHEMA.get_field_index("idle"), pa.array(idle & ~ran)
+    return pa.RecordBatch.from_arrays([*chunk.columns[:at], others, *chunk.columns[at + 1 :]], schema=SCHEMA)
 
 
 def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:

@@ -35,8 +35,9 @@ TABLES: Mapping[str, pa.Schema] = {
 class Broken:
     """A record that is not one whole event: where it begins (byte of the decompressed file, line from 1), and why.
 
-    A partial record was read as far as it goes: `lacks` names what is missing, and `reason` is what it says. `times`:
-    how many records it stands for; of very many of a file only the first are listed one by one.
+    A partial record was read as far as it goes: `lacks` names what is missing, `in_part` what of it is there in part,
+    and `reason` is what it says. `times`: how many records it stands for; of very many of a file only the first are
+    listed one by one.
     """
 
     file: str
@@ -45,6 +46,7 @@ class Broken:
     reason: str
     lacks: tuple[str, ...] | None = None
     times: int = 1
+    in_part: tuple[str, ...] = ()
 
     @property
     def partial(self) -> bool:

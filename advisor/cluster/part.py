@@ -154,9 +154,11 @@ class _RangeHarvest(Harvest):
         if self._kept.holds(start + self._at):
             super().add_partial(partial, start, end)
 
-    def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
+    def add_broken(
+        self, start: int, reason: str, lacks: tuple[str, ...] | None = None, in_part: tuple[str, ...] = ()
+    ) -> None:
         if self._kept.holds(start + self._at):
-            super().add_broken(start, reason, lacks)
+            super().add_broken(start, reason, lacks, in_part)
 
 
 class _Part:

@@ -31,7 +31,8 @@ class BrokenRecord(Entry, frozen=True):
 class PartialRecord(Entry, frozen=True):
     """A record that was read as far as it goes: where it begins, what it says, and what it lacks by Spark's names.
 
-    It is judged where its durations are whole, that is where `lacks` has no durationMs. `times`: as of a BrokenRecord.
+    It is judged where its durations are whole, that is where `lacks` has no durationMs, and as far as it goes where
+    they tell the length of the batch. `times`: as of a BrokenRecord. `in_part`: what of `lacks` is there in part.
     """
 
     file: str
@@ -40,6 +41,7 @@ class PartialRecord(Entry, frozen=True):
     lacks: tuple[str, ...]
     says: str
     times: int = 1
+    in_part: tuple[str, ...] = ()
 
 
 class FallingBehind(Entry, frozen=True):
@@ -169,11 +171,12 @@ class QueryEntry(Entry, frozen=True):
     """One run of a query.
 
     `verdict` is the whole in one sentence. `budget`: milliseconds of a typical batch by phase, in the order of a
-    batch's life. `findings`: the most important first, those that another one explains last. `idle_since` is told by an
-    attached advisor only, `series` where it is asked for. `saved`: of `budget` what the best step is expected to take
-    away, or is sure to where nothing is expected yet; empty where it is not known of which phases. `together`: steps
-    that help beside each other, with one promise for all; None where fewer than two do. `screen`: what is
-    shown first. `inside`: what addBatch consists of, where jobs were seen.
+    batch's life; `untold` is what phases take that records leave out. `findings`: the most important first, those
+    that another one explains last. `idle_since` is told by an attached advisor only, `series` where it is asked
+    for. `saved`: of `budget` what the best step is expected to take away, or is sure to where nothing is expected
+    yet; empty where it is not known of which phases. `together`: steps that help beside each other, with one
+    promise for all; None where fewer than two do. `screen`: what is shown first. `inside`: what addBatch consists
+    of, where jobs were seen.
 
     Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
     """

@@ -100,7 +100,7 @@ class Screen(Entry, frozen=True):
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait, and nobody tells how long:
     the record latency is longer than is told. `unopened`: most of a long batch is addBatch, and nothing that was read
-    tells what it does. `undivided`: how long batches took is known, and no phase of them: the records lack durationMs.
+    tells what it does. `undivided`: how long batches took is known, and no phase of them: the records name none.
     `keeps_old_state`: the watermark lies far behind the newest event, and no batch removed state.
     """
 

@@ -144,13 +144,22 @@ def _sink_and_source(batches: Batches) -> dict[str, Any]:
     described = [text or (number and "Kafka") for text, number in zip(last["description"], behind, strict=True)]
     kinds = [source_kind(text or "") for text in described]
     known = {kind for kind, text in zip(kinds, described, strict=True) if text}
-    kafka = [ends for kind, ends in zip(kinds, last["end_offset"], strict=True) if kind == "kafka"]
+    all_told = _tells_all_rows(batches, last)
+    kafka = [ends for kind, ends in zip(kinds, last["end_offset"], strict=True) if kind == "kafka" and all_told]
     return {
         "sink": None if sink is None else sink_kind(sink),
         "source": (next(iter(known)) if len(known) == 1 else "several") if known else None,
         "source_scheme": _scheme(last["description"]) if known == {"file"} else None,
         "kafka_partitions": sum(len(kafka_offsets(offsets) or ()) for offsets in kafka) or None,
     }
+
+
+def _tells_all_rows(batches: Batches, last: Columns) -> bool:
+    """Whether the sources of a batch tell all of its rows; somebody left out sources or partitions where they do not.
+
+    Spark's number of rows is the sum over the sources.
+    """
+    return not len(last) or not last["input_rows"].sum() < batches.rows["input_rows"][last["batch"][0]]
 
 
 def _last_sources(batches: Batches) -> Columns:

@@ -167,7 +167,7 @@ def left_waiting_share(window: Window) -> Windowed:
     backlog = backlog_rows(window)
     told = known(backlog) if isinstance(backlog, np.ndarray) else np.array([])
     if not len(told):
-        return NO_BACKLOG
+        return backlog if isinstance(backlog, Missing) else NO_BACKLOG
     left = float((told > 0).mean())
     return Estimate.exactly(left)
 

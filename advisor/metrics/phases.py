@@ -30,7 +30,7 @@ DATABRICKS = (
     "post_add_batch_callback_ms",
     "post_commit_batch_callback_ms",
 )
-NO_DURATIONS = Missing("partial record: durations missing")
+NO_DURATIONS = Missing("the records name no phase of durationMs")
 _MEANING = {column.name: column.meaning for column in COLUMNS}
 
 
@@ -68,7 +68,7 @@ def trigger_execution_ms(window: Window) -> Batchwise:
 
 @window_metric("share", "count")
 def undivided_share(window: Window) -> Windowed:
-    """Share of the batches of which only the length is known, and no phase: their records lack durationMs."""
+    """Share of the batches of which only the length is known, and no phase: their records name none."""
     if not len(window):
         return Missing("there are no steady batches")
     return Estimate.exactly(float(window.batches["undivided"].mean()))

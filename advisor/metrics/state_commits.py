@@ -31,7 +31,7 @@ def _reports_commits(window: Window) -> bool:
 def state_commit_task_ms(window: Window) -> Batchwise:
     """commitTimeMs of all operators: a sum over tasks, no part of the batch's clock."""
     if not _reports_commits(window):
-        return NO_OPERATORS if "stateOperators" in window.lacks else NO_COMMIT_TIME
+        return NO_COMMIT_TIME if len(window.operators) else NO_OPERATORS
     return per_batch(window, window.operators["commit_ms"])
 
 
@@ -39,7 +39,7 @@ def state_commit_task_ms(window: Window) -> Batchwise:
 def state_commit_per_task_ms(window: Window) -> Batchwise:
     """commitTimeMs / numShufflePartitions, summed over operators: the commit of one task."""
     if not _reports_commits(window):
-        return NO_OPERATORS if "stateOperators" in window.lacks else NO_COMMIT_TIME
+        return NO_COMMIT_TIME if len(window.operators) else NO_OPERATORS
     return per_batch(window, window.operators["commit_ms"] / partitions(window))
 
 
@@ -65,7 +65,7 @@ def in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
     the waves that all slots would give.
     """
     if not _reports_commits(window):
-        return NO_OPERATORS if "stateOperators" in window.lacks else NO_COMMIT_TIME
+        return NO_COMMIT_TIME if len(window.operators) else NO_OPERATORS
     each = task_ms / partitions(window)
     at_once, free = per_batch(window, each), slots(window)
     waves = per_batch(window, each * np.ceil(partitions(window) / (free or least_slots(window))))

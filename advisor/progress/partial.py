@@ -32,15 +32,21 @@ _ANY_TIME: Final = "1970-01-01T00:00:00.000Z"
 _SHOWN: Final = 3
 _OF_DURATIONS: Final = re.compile("(?i)duration_?m|add_?batch")
 _LONGEST_MS, _LARGEST = 10 * 366 * 86_400_000.0, 1e18
+_NAMES: Final = {"runId", "name"}
+"""What Spark writes between the id and the timestamp."""
 _RATES: Final = {"inputRowsPerSecond": "rows/s came", "processedRowsPerSecond": "rows/s were processed"}
 
 
 class Partial(NamedTuple):
-    """What a partial record gives: its event if its durations are whole, the parts that it lacks, and what is there."""
+    """What a partial record gives: its event if its durations are whole, the parts that it lacks, and what is there.
+
+    `in_part`: the parts that it lacks, and yet tells something of.
+    """
 
     event: Progress | None
     lacks: tuple[str, ...]
     says: str
+    in_part: tuple[str, ...] = ()
 
 
 def of_fragment(fragment: Fragment) -> Partial | None:
@@ -56,14 +62,15 @@ def of_fragment(fragment: Fragment) -> Partial | None:
     if (rows := _rows_by_rate(thing)) is not None:
         thing = {**thing, "numInputRows": rows}
     lacks = tuple(_lacking(thing, fragment))
+    in_part = tuple(part for part in lacks if thing.get(part) and isinstance(thing[part], dict | list))
     says = describe(thing)
     if not says:
         return None
     if not any(_OF_DURATIONS.search(key) for key in thing) and (took := _by_its_rate(thing)) is not None:
-        return Partial(_event({**thing, "durationMs": {"triggerExecution": took}}, lacks), lacks, says)
+        return Partial(_event({**thing, "durationMs": {"triggerExecution": took}}, lacks), lacks, says, in_part)
     thing = _undivided(_with_its_length(thing), lacks)
     judged = "durationMs" not in lacks or _has_durations(thing)
-    return Partial(_event(thing, lacks) if judged else None, lacks, says)
+    return Partial(_event(thing, lacks) if judged else None, lacks, says, in_part)
 
 
 def _by_its_rate(thing: dict[str, Any]) -> int | None:
@@ -129,16 +136,35 @@ def _lacking(thing: dict[str, Any], fragment: Fragment) -> Iterator[str]:
             there = bool(thing.get("id") or thing.get("runId"))
         elif part == "timestamp":
             there = as_instant(thing.get(part)) is not None
-        elif part == "eventTime":  # events without event time do not have it: it stands before the operators
-            there = part in thing or fragment.whole or ("stateOperators" in thing and not fragment.shortened)
+        elif part == "eventTime":
+            there = part in thing or _has_none(thing, fragment)
         elif part == "durationMs":
-            there = isinstance(thing.get(part), dict) and "triggerExecution" in thing[part]
+            there = isinstance(thing.get(part), dict) and _of_all_phases(thing)
         else:
             there = thing.get(part) is not None or (part == "numInputRows" and _counted(thing, fragment))
         if not there or (part in fragment.in_part and not (part == "sink" and _names_itself(thing[part]))):
             yield part
     if _without_the_rate(thing) and fragment.end and not fragment.shortened:
         yield INPUT_RATE
+
+
+def _of_all_phases(thing: dict[str, Any]) -> bool:
+    """Whether durations tell the whole trigger, and addBatch where rows show that a batch ran."""
+    told = thing["durationMs"].keys()
+    return "triggerExecution" in told and ("addBatch" in told or not _above_zero(thing.get("numInputRows")))
+
+
+def _has_none(thing: dict[str, Any], fragment: Fragment) -> bool:
+    """Whether a record without event time shows that its query has none.
+
+    It stands before the operators, so one that was cut behind these shows it. Of one that was closed without its other
+    parts, or that has gaps between them, somebody chose the members.
+    """
+    if "stateOperators" not in thing or fragment.shortened:
+        return False
+    others = [part in thing or (part == "id" and bool(_NAMES & thing.keys())) for part in PARTS if part != "eventTime"]
+    told = others if fragment.whole else others[others.index(True) : len(others) - others[::-1].index(True)]
+    return all(told)
 
 
 def _without_the_rate(thing: dict[str, Any]) -> bool:

@@ -137,7 +137,15 @@ def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
             for b in unread
         ),
         partial=tuple(
-            PartialRecord(file=hide(b.file), offset=b.offset, line=b.line, lacks=b.lacks, says=b.reason, times=b.times)
+            PartialRecord(
+                file=hide(b.file),
+                offset=b.offset,
+                line=b.line,
+                lacks=b.lacks,
+                says=b.reason,
+                times=b.times,
+                in_part=b.in_part,
+            )
             for b in reading.broken
             if b.lacks is not None
         ),

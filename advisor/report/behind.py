@@ -53,11 +53,9 @@ def _outpaced(window: Window) -> Iterator[Loss]:
     """That rows come faster than they are processed."""
     batch, busy = sure(window, "trigger_execution_ms"), sure(window, "utilisation")
     if busy >= OUTPACED and batch >= LEAST_OUTPACED and window.facts.value("source") not in BY_BATCH:
-        of_a_row = milliseconds(sure(window, "add_batch_per_row_ms"))
-        one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
         yield _falling(
             f"Rows arrive {busy:.1f} times as fast as they are processed: a batch takes {milliseconds(batch)}, its "
-            f"rows arrived in {milliseconds(batch / busy)}; addBatch{one_by_one} takes {of_a_row} per row."
+            f"rows arrived in {milliseconds(batch / busy)}{_of_a_row(window)}."
         )
 
 
@@ -85,6 +83,15 @@ def _backlog(window: Window, wait: float, takes: str) -> Loss:
         says = f"{rows} waited in the source in the middle of the run, and none after its last batch; {takes}"
         return Loss(kind="backlog", says=says)
     return _falling(f"{rows} wait in the source, {milliseconds(wait)} of work at the current pace; {takes}")
+
+
+def _of_a_row(window: Window) -> str:
+    """What addBatch takes for each row, where it is known."""
+    each = measure(window, "add_batch_per_row_ms")
+    if not isinstance(each, Estimate):
+        return ""
+    one_by_one = ", where a ForeachWriter gets them one by one," if window.facts.value("sink") == "foreach" else ""
+    return f"; addBatch{one_by_one} takes {milliseconds(each.safe)} per row"
 
 
 def _so_many(window: Window, late: float) -> str:

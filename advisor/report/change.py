@@ -6,7 +6,7 @@ import numpy as np
 
 from advisor.contract import Changed, Direction, Regime, Since, Trend, Trends
 from advisor.metrics import Estimate, measure, measured
-from advisor.metrics.budget import budget
+from advisor.metrics.budget import UNTOLD, budget
 from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken
 from advisor.metrics.latency import typical_by_batch
 from advisor.metrics.numbers import known, median
@@ -101,7 +101,8 @@ def _since(now: Window, because: Since, *, apart: bool) -> str:
 def _says(before: Window, now: Window, since: str) -> str:
     old, new = (median(window.batches["trigger_execution_ms"]) for window in (before, now))
     then, today = budget(before), budget(now)
-    grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in dict.fromkeys([*then, *today])}
+    told = [phase for phase in dict.fromkeys([*then, *today]) if phase != UNTOLD]
+    grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in told}
     phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name], default=None)
     where = f"most of the difference is in {phase} ({grown[phase]:+.0f} ms), " if phase else ""
     if now.facts.value("trigger") == "real_time":

@@ -9,7 +9,7 @@ from advisor.window import Window
 
 _AT_ONCE = 0.9
 """Of the time since the batch before: a batch that takes more leaves no pause to speak of."""
-NOT_TOLD = "Where their time goes is not told: these records lack durationMs."
+NOT_TOLD = "Where their time goes is not told: these records name no phase of durationMs."
 
 
 def undivided(window: Window) -> bool:

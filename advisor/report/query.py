@@ -21,6 +21,7 @@ from advisor.facts import CONF, FACTS, Facts, Run
 from advisor.metrics import METRICS, Estimate, measure, statistics
 from advisor.metrics.budget import budget
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
+from advisor.metrics.words import milliseconds
 from advisor.progress import AT_BYTE, PARTS
 from advisor.report.budget import moment, saved, worst
 from advisor.report.calm import calm
@@ -165,11 +166,22 @@ def limits(judged: Judged) -> list[str]:
                     "become visible now.")  # fmt: skip
     if facts.value("trigger") == "real_time":
         said.append("In real-time mode a trigger lasts as long as its interval: neither is a latency.")
-    trigger = facts.get("trigger")
-    if trigger is not None and trigger.origin == "inferred":
-        kinds = at_once(facts.value("trigger_one_of"))
-        said.append(f"Each batch starts as soon as the one before ends: {kinds}. To say which: --set trigger=...")
+    said += _inferred_trigger(facts)
     return [*said, *judged.notes]
+
+
+def _inferred_trigger(facts: Facts) -> list[str]:
+    """What a trigger is inferred from that nothing names, and how to say which it is."""
+    trigger, interval = facts.get("trigger"), facts.get("trigger_interval_ms")
+    if trigger is None or trigger.origin != "inferred":
+        return []
+    if trigger.value == "unspecified":
+        kinds = at_once(facts.value("trigger_one_of"))
+        return [f"Each batch starts as soon as the one before ends: {kinds}. To say which: --set trigger=..."]
+    if interval is None or interval.origin != "inferred":
+        return []
+    every = milliseconds(float(interval.value))
+    return [f"A trigger every {every} is inferred from the time between batches. Another one: --set trigger=..."]
 
 
 def _rows_wait(window: Window) -> bool:

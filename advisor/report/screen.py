@@ -25,14 +25,16 @@ from advisor.contract import (
 )
 from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured, sure
+from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
+from advisor.metrics.numbers import median
 from advisor.report.behind import files_left
 from advisor.report.first_step import felt
 from advisor.report.judged import Judged
 from advisor.report.loss import keeps_old_state
 from advisor.report.pace import undivided
 from advisor.report.parts import goes_to, within_add_batch
-from advisor.report.troubles import MOST
+from advisor.report.troubles import MOST, outpaced
 from advisor.savings import sets
 from advisor.window import Window
 
@@ -77,9 +79,11 @@ def _headroom(window: Window) -> float | None:
 
 
 def _backlog_untold(window: Window, loss: Loss | None) -> bool:
-    """Whether rows wait, since the query falls behind or files are left over, and nothing tells how long."""
+    """Whether rows wait, since the query falls behind or rows or files are left over, and nothing tells how long."""
     if isinstance(measure(window, "backlog_ms"), Estimate):
         return False
+    if outpaced(window) or sure(window, "furthest_behind_rows") >= median(rows_taken(window)):
+        return True
     limited = max(sure(window, "met_limit_share"), sure(window, "full_of_files_share")) >= MOST
     return limited or files_left(window) > 0 or (loss is not None and loss.kind == "falling_behind")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from advisor.batches import in_part
 from advisor.contract import Changed, Finding, Loss, LossKind
 from advisor.facts import is_older
-from advisor.metrics import Estimate, measure
+from advisor.metrics import Estimate, measure, sure
 from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.numbers import fact_number, fixed_interval_ms, median
@@ -181,16 +181,16 @@ def _before_min_partitions(window: Window) -> bool:
 
 def _outpaced(window: Window) -> Iterator[str]:
     """That rows came faster than a few batches process them: many would show whether it lasts."""
-    busy, batch = measure(window, "utilisation"), measure(window, "trigger_execution_ms")
-    if (
-        window.facts.value("source") in BY_BATCH
-        or len(window) >= FEWEST_BATCHES
-        or not isinstance(busy, Estimate)
-        or not isinstance(batch, Estimate)
-    ):
-        return
-    if busy.safe >= OUTPACED and batch.safe >= LONG_MS:
-        yield f"Rows came {busy.safe:.2g} times as fast as they were processed: if that lasts, the query falls behind."
+    if outpaced(window):
+        busy = sure(window, "utilisation")
+        yield f"Rows came {busy:.2g} times as fast as they were processed: if that lasts, the query falls behind."
+
+
+def outpaced(window: Window) -> bool:
+    """Whether rows came faster than a few long batches process them."""
+    if window.facts.value("source") in BY_BATCH or len(window) >= FEWEST_BATCHES:
+        return False
+    return sure(window, "utilisation") >= OUTPACED and sure(window, "trigger_execution_ms") >= LONG_MS
 
 
 def harmless(window: Window) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import re
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from advisor.sources.runs import Runs
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file, the first; the others are counted."""
 _COMPARED = 64 << 10
+_IN_A_LIST = re.compile(rb"\s*,\s*")
 _NEWLINE = ord("\n")
 
 
@@ -59,6 +61,13 @@ class _More:
     offsets: array[int] = field(default_factory=lambda: array("q"))
 
 
+class _Unnamed(NamedTuple):
+    """The last record without an id: where the first of its list begins in the file, and where it ends itself."""
+
+    first: int
+    end: int
+
+
 class Harvest:
     """What one file gave so far. Positions are handed in relative to the window that `move` announced."""
 
@@ -78,6 +87,7 @@ class Harvest:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._partial: list[tuple[Record, str]] = []
+        self._unnamed = _Unnamed(0, 0)
         self._window = Stretch(b"", 0, 0, False)
         self._lines = Lines()
 
@@ -123,7 +133,7 @@ class Harvest:
 
     def add_partial(self, partial: Partial, start: int, end: int) -> None:
         """Note a record that was read as far as it goes; its event, if it has one, is kept apart from whole ones."""
-        self.add_broken(start, redact(partial.says), partial.lacks)
+        self.add_broken(start, redact(partial.says), partial.lacks, partial.in_part)
         if self.spans is not None:
             self.spans.append((start, end))
         if partial.event is None:
@@ -131,27 +141,41 @@ class Harvest:
         self.judged += 1
         base = self._window.base
         if partial.event.run_id == UNNAMED:
-            self._name(partial.event, start)
+            self._name(partial.event, start, end)
         elif self.runs is not None:
             self.runs.saw(partial.event.run_id, base + start, base + end)
         self._partial.append((Record(partial.event, start, end), ",".join(partial.lacks)))
         if len(self._partial) >= FRESH_EVENTS:
             self.flush()
 
-    def _name(self, event: Progress, start: int) -> None:
-        """Name a record without an id by its place; without a batch or a time nothing joins it to another's run."""
-        place = f"{AT_BYTE}{start + self._window.base:,}"
+    def _name(self, event: Progress, start: int, end: int) -> None:
+        """Name a record without an id by its place, one of a list by that of the list's first.
+
+        Without a batch or a time nothing else joins it to another's run.
+        """
+        base, first = self._window.base, self._unnamed.first
+        if not self._follows_in_a_list(start):
+            first = start + base
+        self._unnamed = _Unnamed(first, end + base)
+        place = f"{AT_BYTE}{first:,}"
         event.name = event.name or f"unnamed query ({place.strip()})"
         if event.batch_id is None and not event.timestamp:
             event.id = event.run_id = f"{UNNAMED}{place}"
 
-    def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
+    def _follows_in_a_list(self, start: int) -> bool:
+        """Whether nothing but a comma stands between the record at `start` and the one without an id before it."""
+        before = self._unnamed.end - self._window.base
+        return 0 < before <= start and _IN_A_LIST.fullmatch(bytes(self._window.buffer[before:start])) is not None
+
+    def add_broken(
+        self, start: int, reason: str, lacks: tuple[str, ...] | None = None, in_part: tuple[str, ...] = ()
+    ) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""
         more = self._more[lacks is not None]
         listed = len(self._listed) < MOST_BROKEN
         if listed or more.first is None:
             line = self._lines.number(self._window, start)
-            found = Broken(self.file, start + self._window.base, line, reason, lacks)
+            found = Broken(self.file, start + self._window.base, line, reason, lacks, in_part=in_part)
             if listed:
                 self._listed.append(found)
                 return

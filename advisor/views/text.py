@@ -7,6 +7,7 @@ from datetime import datetime
 
 from advisor.batches import PHASES
 from advisor.contract import Promise
+from advisor.metrics.budget import UNTOLD
 from advisor.metrics.labels import label
 from advisor.metrics.words import number
 
@@ -16,6 +17,7 @@ _DOES = {column.spark: column.does for column in PHASES} | {
     "other": "phases that only this Spark has",
     "commitLog": "in no phase: mostly writing the commit log",
     "unaccounted": "Spark names no phase for this time",
+    UNTOLD: "in phases that these records leave out",
 }
 
 

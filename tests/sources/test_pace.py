@@ -38,7 +38,7 @@ def test_a_listener_that_prints_rates_tells_length_headroom_and_interval(tmp_pat
     assert trigger(query) == ("processing_time", 20_000, "inferred")
     assert query["screen"]["headroom"] == pytest.approx(0.25, abs=0.001)
     assert "of the 20.0 s between two triggers: these batches keep up" in query["verdict"]
-    assert "lack durationMs" in query["verdict"]
+    assert "name no phase of durationMs" in query["verdict"]
     assert query["screen"]["undivided"]
 
 

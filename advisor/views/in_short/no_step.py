@@ -10,8 +10,8 @@ _OPEN_IT = (
     "or the driver log at INFO, opens it here (docs/stages.md); Spark's UI shows the stages of a batch's SQL query."
 )
 _SHOW_DURATIONS = (
-    "Find out where a batch's time goes first: these records lack durationMs. Print the whole of query.lastProgress, "
-    "which holds it, or bring a log that does (docs/get-a-log.md)."
+    "Find out where a batch's time goes first: these records name no phase of durationMs. Print the whole of "
+    "query.lastProgress, which names them, or bring a log that does (docs/get-a-log.md)."
 )
 _WATERMARK_FIRST = (
     "Find out first why the watermark lies so far behind: a long delay in withWatermark, one of several inputs that is "
