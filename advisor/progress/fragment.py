@@ -215,6 +215,8 @@ class _Reader:
         if token.text.isdigit() and not self._forgotten and self._begins_the_next_line(following, token):
             self._forgotten = True
             return _of_number(token.text)
+        if self._ends_its_lines(following, token):
+            return _of_number(token.text)
         if following is None or following.text not in (",", "}", "]", ")"):
             return _LOST
         rest = self._next(following.end)
@@ -227,6 +229,11 @@ class _Reader:
         lines that were cut.
         """
         return token is not None and self._is_key(token) and "\n" in self._text[before.end : token.start]
+
+    def _ends_its_lines(self, token: _Token | None, before: _Token) -> bool:
+        """Whether a number is the last of members that somebody took out of their object, line by line."""
+        alone = not self._depth and before.text.isdigit() and token is None
+        return alone and "\n" in self._text[before.end :]
 
     def _with_comma(self, token: _Token, rest: _Token) -> Any:
         """`184,938` may be thousands or a fraction and stays unknown; `184,9384` is a fraction."""
