@@ -24,6 +24,7 @@ _ELIDED: Final = re.compile(
     r"(?:\.\.\.|…|.*\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
 )
 """A comment that says that something was left out."""
+_QUOTED_KEY: Final = re.compile(r"""\s{0,40}(["'])\w{1,60}\1\s{0,9}:\s{0,9}""")
 _ENDS: Final = {"{": "}", "[": "]", "(": ")"}
 _NAMES: Final = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _QUOTED_CALLS: Final = ("UUID", "Decimal", "Timestamp", "str")
@@ -232,8 +233,10 @@ class _Reader:
 
     def _ends_its_lines(self, token: _Token | None, before: _Token) -> bool:
         """Whether a number is the last of members that somebody took out of their object, line by line."""
-        alone = not self._depth and before.text.isdigit() and token is None
-        return alone and "\n" in self._text[before.end :]
+        if self._depth or token is not None or not before.text.isdigit() or "\n" not in self._text[before.end :]:
+            return False
+        line = self._text.rfind("\n", 0, before.start) + 1
+        return _QUOTED_KEY.fullmatch(self._text, line, before.start) is not None
 
     def _with_comma(self, token: _Token, rest: _Token) -> Any:
         """`184,938` may be thousands or a fraction and stays unknown; `184,9384` is a fraction."""

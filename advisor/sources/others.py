@@ -9,6 +9,7 @@ from typing import Final
 from advisor.metrics.words import milliseconds
 from advisor.redaction import redact
 from advisor.sources.behind import waiting
+from advisor.sources.figures import phases_alone, tables_alone
 from advisor.sources.formats.gauges import of_the_last_trigger
 from advisor.sources.lengths import batches_of
 from advisor.sources.paced import grown, overdue
@@ -17,6 +18,7 @@ from advisor.sources.rates import busy
 from advisor.sources.sightings.quotes import named_error
 from advisor.sources.sightings.status import what_status_says
 from advisor.sources.statefigures import state_figures
+from advisor.sources.unmeasured import behind_without_figures
 
 CONTINUOUS: Final = (
     "continuous processing writes no progress: query.lastProgress and query.recentProgress stay empty, however long it "
@@ -51,8 +53,8 @@ _OF_ANOTHER: Final = {
     r"Total delay: [\d.]+ s for time \d+ ms|\b(?:StreamingContext|DStreams?|JobGenerator)\b"
     r"|\bspark\.streaming\.(?:receiver|driver)\.": _DSTREAMS,
     r"\bStreaming job from \[output operation \d+, batch time\b": (
-        f"{_DSTREAMS}. A table of jobs tells how long each took: add up those of one batch time, and compare the sum with "
-        "the batch interval"
+        f"{_DSTREAMS}. A table of jobs tells how long each took: add up those of one batch time, and compare the sum "
+        "with the batch interval"
     ),
 }
 _KINDS: Final = {
@@ -62,10 +64,6 @@ _KINDS: Final = {
         "driver's log of the same time with its progress"
     ),
     r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
-    r"(?i)\bbatch(?:es)? (?:(?:is|are|was|were) )?falling behind\b": (
-        "this names Spark's line about batches that fall behind, and not its figures: give the line itself, with the "
-        "trigger interval and the time spent"
-    ),
     r"\"batchWatermarkMs\"\s{0,9}:": (
         "this is a file of a checkpoint's offset log: it tells where a batch ended and its settings, and no durations"
     ),
@@ -99,20 +97,29 @@ def kind(text: str) -> str | None:
         or _real_time(text)
         or waiting(text)
         or what_status_says(text)
-        or named_error(text)
+        or _named(text)
         or _idle(text)
         or _trace(text)
         or of_the_last_trigger(text)
         or state_figures(text)
         or _marked(_OF_ANOTHER, text)
         or batches_of(text)
+        or behind_without_figures(text)
+        or phases_alone(text)
         or _marked(_KINDS, text)
+        or tables_alone(text)
         or _in_words(text)
     )
 
 
 def _marked(kinds: Mapping[str, str], text: str) -> str | None:
     return next((words for mark, words in kinds.items() if re.search(mark, text)), None)
+
+
+def _named(text: str) -> str | None:
+    """An error that the text names, and Spark's line about falling behind where that stands there, too."""
+    error, behind = named_error(text), behind_without_figures(text)
+    return f"{error}. Besides, {behind}" if error and behind else error
 
 
 def _in_words(text: str) -> str | None:
