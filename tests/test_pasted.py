@@ -322,3 +322,43 @@ def test_a_sentence_behind_a_line_is_no_label_of_it(tmp_path: Path, prose: str) 
     line = BEHIND.format("10000 ms", "15000 ms")
     (entry,) = told(tmp_path, f"26/03/04 09:00:14 {line}. {prose}")["input"]["falling_behind"]
     assert "the first batch after a start often works off what had piled up" in entry["says"]
+
+
+LATE_AT = "26/03/{0} 07:12:40 WARN ProcessingTimeExecutor: " + BEHIND.format("4000 ms", "{1} ms")
+
+
+@pytest.mark.parametrize(
+    ("lines", "says", "not_said"),
+    [
+        (("Batch: 0", LATE_AT.format("02", 7100), "", "the next day:", "wrote epoch 0", LATE_AT.format("03", 6200),
+          "writes epoch 1"), "each was the first batch after a start", "later ones 6.2 s"),
+        (("Batch: 7", LATE_AT.format("02", 7100), "restarted:", "wrote epoch 0", LATE_AT.format("03", 9200)),
+         "cold, took 9.2 s; later ones 7.1 s", "each was"),
+        (("Batch: 7", LATE_AT.format("02", 7100), "", LATE_AT.format("03", 9200)), "2 lines say", "the text numbers"),
+        (("Batch: 7", "and after a restart", LATE_AT.format("03", 9200)), "the first batch after a start often",
+         "it tells of one batch"),
+    ],
+)  # fmt: skip
+def test_a_number_counts_for_the_late_batch_of_its_own_run_only(
+    tmp_path: Path, lines: tuple[str, ...], says: str, not_said: str
+) -> None:
+    (entry,) = told(tmp_path, *lines)["input"]["falling_behind"]
+    assert says in entry["says"]
+    assert not_said not in entry["says"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ('["device"]', "no key ever leaves the state"),
+        ('Seq("device", "room")', "no key ever leaves the state"),
+        ('["device", "at"]', "The text shows dropDuplicates: its state"),
+        ("keys", "The text shows dropDuplicates: its state"),
+    ],
+)
+def test_deduplication_by_other_columns_than_the_watermark_s_keeps_its_keys(
+    tmp_path: Path, keys: str, says: str
+) -> None:
+    code = f'readings.withWatermark("at", "5 minutes").dropDuplicates({keys}).writeStream.format("console").start()'
+    (entry,) = told(tmp_path, code, BEHIND.format("4000 ms", "6100 ms"))["input"]["falling_behind"]
+    assert says in entry["says"]

@@ -1,5 +1,6 @@
 """Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
 
+from advisor.progress.behind import FURTHEST, offsets_behind
 from advisor.progress.decoding import UNUSUAL, decode, decode_usual
 from advisor.progress.fragment import Fragment, read_fragment
 from advisor.progress.instants import as_instant
@@ -10,6 +11,7 @@ from advisor.progress.tolerance import from_object, is_event
 __all__ = [
     "ABSENT",
     "AT_BYTE",
+    "FURTHEST",
     "INPUT_RATE",
     "PARTS",
     "UNNAMED",
@@ -29,5 +31,6 @@ __all__ = [
     "from_object",
     "is_event",
     "of_fragment",
+    "offsets_behind",
     "read_fragment",
 ]

@@ -24,6 +24,7 @@ _ELIDED: Final = re.compile(
     r"(?:\.\.\.|…|.*\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
 )
 """A comment that says that something was left out."""
+_QUOTED_KEY: Final = re.compile(r"""\s{0,40}(["'])\w{1,60}\1\s{0,9}:\s{0,9}""")
 _ENDS: Final = {"{": "}", "[": "]", "(": ")"}
 _NAMES: Final = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _QUOTED_CALLS: Final = ("UUID", "Decimal", "Timestamp", "str")
@@ -215,6 +216,8 @@ class _Reader:
         if token.text.isdigit() and not self._forgotten and self._begins_the_next_line(following, token):
             self._forgotten = True
             return _of_number(token.text)
+        if self._ends_its_lines(following, token):
+            return _of_number(token.text)
         if following is None or following.text not in (",", "}", "]", ")"):
             return _LOST
         rest = self._next(following.end)
@@ -227,6 +230,13 @@ class _Reader:
         lines that were cut.
         """
         return token is not None and self._is_key(token) and "\n" in self._text[before.end : token.start]
+
+    def _ends_its_lines(self, token: _Token | None, before: _Token) -> bool:
+        """Whether a number is the last of members that somebody took out of their object, line by line."""
+        if self._depth or token is not None or not before.text.isdigit() or "\n" not in self._text[before.end :]:
+            return False
+        line = self._text.rfind("\n", 0, before.start) + 1
+        return _QUOTED_KEY.fullmatch(self._text, line, before.start) is not None
 
     def _with_comma(self, token: _Token, rest: _Token) -> Any:
         """`184,938` may be thousands or a fraction and stays unknown; `184,9384` is a fraction."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from advisor.progress.behind import says_behind
 from advisor.progress.fragment import Fragment
 from advisor.progress.instants import as_instant
 from advisor.progress.shapes import Broken, Progress, with_totals
@@ -237,11 +238,28 @@ def _said(thing: dict[str, Any]) -> Iterator[str]:
         yield from (f"{thing[key]:,.5g} {words}" for key, words in _RATES.items() if _above_zero(thing.get(key)))
     if isinstance(thing.get("eventTime"), dict) and isinstance(thing["eventTime"].get("watermark"), str):
         yield f"watermark {thing['eventTime']['watermark']}"
-    yield from map(_operator, _objects(thing.get("stateOperators"))[:_SHOWN])
-    yield from (f"source {each['description']}" for each in _objects(thing.get("sources")) if each.get("description"))
+    operators = _objects(thing.get("stateOperators"))
+    yield from map(_operator, operators[:_SHOWN])
+    dropped = [operator.get("numRowsDroppedByWatermark") for operator in operators]
+    if _above_zero(rows := thing.get("numInputRows")) and any(
+        _above_zero(late) and late > rows / 2 for late in dropped
+    ):
+        yield "most of its rows came too late for the watermark"
+    yield from _end_to_end([thing.get("latencies"), thing.get("rtmMetrics")])
+    sources = _objects(thing.get("sources"))
+    yield from (f"source {each['description']}{says_behind(each)}" for each in sources if each.get("description"))
     sink = thing.get("sink")
     if isinstance(sink, dict) and sink.get("description"):
         yield f"sink {sink['description']}"
+
+
+def _end_to_end(told: list[Any]) -> Iterator[str]:
+    """The record latencies that real-time mode measured, end to end."""
+    inside = [each[key] for each in told if isinstance(each, dict) for key in each if key.startswith("e2eLatency")]
+    for values in (each for each in inside if isinstance(each, dict)):
+        of = {name.lower(): value for name, value in values.items() if _above_zero(value)}
+        if "p50" in of and "p99" in of:
+            yield f"records took {of['p50']:,.0f} ms (p50) and {of['p99']:,.0f} ms (p99) from end to end"
 
 
 def _operator(operator: dict[str, Any]) -> str:
@@ -249,7 +267,9 @@ def _operator(operator: dict[str, Any]) -> str:
     held = f" with {rows:,} {'row' if rows == 1 else 'rows'}" if isinstance(rows, int) else ""
     count = operator.get("numShufflePartitions")
     where = f" in {count:,} partition{'' if count == 1 else 's'}" if isinstance(count, int) else ""
-    return f"state operator {operator.get('operatorName') or 'without a name'}{held}{where}"
+    dropped = operator.get("numRowsDroppedByWatermark")
+    late = f", {dropped:,} rows dropped by the watermark" if isinstance(dropped, int) and dropped else ""
+    return f"state operator {operator.get('operatorName') or 'without a name'}{held}{where}{late}"
 
 
 def _objects(things: Any) -> list[dict[str, Any]]:

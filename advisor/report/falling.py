@@ -47,6 +47,10 @@ _FIRST = (
     "The text names it as the first batch after a start: that one is cold, and often works off what had piled up until "
     "then. By itself it shows no falling behind: judge later ones."
 )
+_ALL_FIRST = (
+    "As the text numbers them, each was the first batch after a start: cold, and often with what had piled up until "
+    "then. By themselves they show no falling behind: judge later ones."
+)
 _LISTED = (
     "Every tenth: the text names a file sink, which then writes the list of all its files anew, a list that grows with "
     "the table. Fewer files in each batch, or a table format, keep it short."
@@ -66,6 +70,16 @@ _CLUES = {
     ),
     "aggregation": (
         "The text names an aggregation: its state has as many partitions as spark.sql.shuffle.partitions says, 200 by "
+        "default, and each is a task in every batch, however few its rows."
+    ),
+    "endless_keys": (
+        "The text shows dropDuplicates by columns without the one of the watermark: then no key ever leaves the state, "
+        "which grows with each new one. Name that column among them, or use dropDuplicatesWithinWatermark (from Spark "
+        "3.5). The state has as many partitions as spark.sql.shuffle.partitions says, 200 by default, and each is a "
+        "task in every batch, however few its rows."
+    ),
+    "duplicates": (
+        "The text shows dropDuplicates: its state has as many partitions as spark.sql.shuffle.partitions says, 200 by "
         "default, and each is a task in every batch, however few its rows."
     ),
     "database": "The text names a database: what each batch reads or writes there counts into the batch.",
@@ -154,6 +168,8 @@ def _first_and_later(lines: Sequence[Overrun]) -> Iterator[str]:
     if first and later:
         cold, others = (_range(min(spent), max(spent), milliseconds) for spent in (first, later))
         yield f"As the text numbers them, the first after a start, which is cold, took {cold}; later ones {others}."
+    elif all("first_batch" in one.clues for one in lines):
+        yield _ALL_FIRST
 
 
 def _another_query(clocks: Sequence[str], others: Sequence[FallingBehind]) -> str:

@@ -26,6 +26,15 @@ _AND: Final = re.compile(
     rf"(?i)^(?:[^.;:\n]|\.\d){{0,25}}?\b(?:and|then|vs\.?|versus|instead of)\b{ABOUT}{LENGTH}"
     r"\b(?=\W{0,3}(?:$|[.;,)\n]|(?:and|or|on|at|in|with|after|when|now|per|each|later)\b))"
 )
+_PER_BATCH: Final = re.compile(
+    rf"(?i)\b(?:latenc\w{{1,4}}|durations?|(?<!lead )time|tiempo|takes?|took|dauer)\b[^.;\n\d]{{0,30}}[~≈]?{LENGTH}"
+    r"[ ](?:per|por|pro|par|a|each|je)[ ](?:micro-?)?(?:batch|lote)\b(?![ ](?:interval|job))"
+)
+_OF_A_PART: Final = re.compile(
+    r"(?i)overhead|sav(?:e|ing)|\badd(?:s|ed)?\b|cost|commit|plan|writ|extra|wait|timeout|trigger|interval|window|limit"
+    r"|budget|target|\bSLA|\bGC\b|schedul|shuffle|network|from \w+ to"
+)
+"""`latency of the commit: 200 ms per batch` is no length of it."""
 _LONG_AGO: Final = re.compile(
     r"(?i)\b(?:nightly|daily|hourly|weekly|batch jobs?)\b"
     r"|\blast (?:week|month|quarter|year)\b|\bago\b|\bused to\b|\bprevious|\bformer|\bvorher\b|\bfrüher\b|\(#\d+\)"
@@ -65,6 +74,8 @@ def read_lengths(text: str) -> Iterator[float]:
     for sentence in held(sentences(Words(_WRAPPED.sub(" ", text.replace("`", ""))))):
         first = [match for match in said(sentence) if not _OF_NO_BATCH.search(_before(sentence, match))]
         first = [] if _LONG_AGO.search(sentence) else first
+        if not first and not _LONG_AGO.search(sentence) and not _OF_A_PART.search(sentence):
+            first = [*_PER_BATCH.finditer(sentence)]
         ands = [found for match in first if (found := _AND.match(sentence[match.end() : match.end() + _NEAR]))]
         told = [ms for match in [*first, *ands] for ms in span(match["length"]) if ms > 0]
         yield from told

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from advisor.metrics.words import milliseconds, number
+from advisor.metrics.words import milliseconds
 from advisor.redaction import redact
+from advisor.sources.behind import waiting
+from advisor.sources.figures import phases_alone, tables_alone
 from advisor.sources.formats.gauges import of_the_last_trigger
 from advisor.sources.lengths import batches_of
 from advisor.sources.paced import grown, overdue
@@ -16,6 +18,7 @@ from advisor.sources.rates import busy
 from advisor.sources.sightings.quotes import named_error
 from advisor.sources.sightings.status import what_status_says
 from advisor.sources.statefigures import state_figures
+from advisor.sources.unmeasured import behind_without_figures
 
 CONTINUOUS: Final = (
     "continuous processing writes no progress: query.lastProgress and query.recentProgress stay empty, however long it "
@@ -30,7 +33,7 @@ _OF_CONTINUOUS: Final = re.compile(
     r"|continuous (?:processing|trigger|mode)\b"
 )
 _REAL_TIME: Final = re.compile(r"""["']?(e2eLatencyMs|processingLatencyMs)["']?\s*[:=]\s*\{([^{}]{1,400})\}""")
-_PERCENTILE: Final = re.compile(r"""["']?P(50|99)["']?\s*[:=]\s*(\d{1,9}(?:\.\d{1,3})?)""")
+_PERCENTILE: Final = re.compile(r"""["']?[pP](50|99)["']?\s*[:=]\s*(\d{1,9}(?:\.\d{1,3})?)""")
 _IDLE: Final = re.compile(r"Streaming query has been idle and waiting for new data more than (\d{1,15}) ms")
 _DIED: Final = "terminated with error"
 _FRAME: Final = re.compile(r"\n[ \t]+at org\.apache\.spark\.sql\.execution\.streaming\.\w{0,60}Execution\b")
@@ -39,35 +42,37 @@ _ERROR: Final = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.){1,12}[\w$]+(?:Excepti
 _SHOWN: Final = 200
 _FRAMES: Final = 16 << 10
 """Bytes of a trace above the frame of the query."""
-_WAITING: Final[dict[str, Callable[[int], str]]] = {
-    "numFilesOutstanding": lambda count: f"{count:,} file{'s' * (count != 1)}",
-    "numBytesOutstanding": lambda size: number(size, "bytes"),
-}
-_OUTSTANDING: Final = re.compile(r"""["']?\b(num(?:Files|Bytes)Outstanding)\b["']?\s*[:=]\s*["']?(\d{1,18})\b""")
+_DSTREAMS: Final = (
+    "this is of DStreams (Spark Streaming), which write no progress: the advisor reads Structured Streaming"
+)
 _OF_ANOTHER: Final = {
     r"org\.apache\.flink\b": "this is a log of Apache Flink, and the advisor reads Spark's Structured Streaming",
     r"org\.apache\.kafka\.streams\b": (
         "this is a log of Kafka Streams, and the advisor reads Spark's Structured Streaming"
     ),
     r"Total delay: [\d.]+ s for time \d+ ms|\b(?:StreamingContext|DStreams?|JobGenerator)\b"
-    r"|\bspark\.streaming\.(?:receiver|driver)\.": (
-        "this is of DStreams (Spark Streaming), which write no progress: the advisor reads Structured Streaming"
+    r"|\bspark\.streaming\.(?:receiver|driver)\.": _DSTREAMS,
+    r"\bStreaming job from \[output operation \d+, batch time\b": (
+        f"{_DSTREAMS}. A table of jobs tells how long each took: add up those of one batch time, and compare the sum "
+        "with the batch interval"
     ),
 }
 _KINDS: Final = {
     r"(?m)^Batch: \d+\s*\n-{5}": "this is what the console sink prints, which tells no durations",
-    r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
-    r"(?i)\bbatch(?:es)? (?:(?:is|are|was|were) )?falling behind\b": (
-        "this names Spark's line about batches that fall behind, and not its figures: give the line itself, with the "
-        "trigger interval and the time spent"
+    r"\b(?:HDFSBacked|RocksDB)StateStoreProvider\b|\bStateStore: |\bRocksDB \[": (
+        "these are lines of the state store, which tell its versions and files, and no durations of a batch: give the "
+        "driver's log of the same time with its progress"
     ),
+    r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
     r"\"batchWatermarkMs\"\s{0,9}:": (
         "this is a file of a checkpoint's offset log: it tells where a batch ended and its settings, and no durations"
     ),
     r"\bexecutor\.Executor\b.{0,12} (?:Running|Finished) task ": (
         "these are lines of an executor, and Spark writes progress on the driver: give the driver's log"
     ),
-    r"\b(?:read|write)Stream\b": "this shows code of a query, which tells no durations",
+    r"\b(?:read|write)Stream\b(?:\(\))?[ \t]*\\?(?:\s{0,200}\.\s{0,9}\w{1,40}\s?\(|[ \t]*\n)": (
+        "this shows code of a query, in which the advisor finds no durations"
+    ),
     r"(?i)\b(?:spark|streaming|kafka|latency)\b[^?]{0,1000}\?": (
         "this is a question in words, and the advisor judges what Spark wrote of the query"
     ),
@@ -90,22 +95,31 @@ def kind(text: str) -> str | None:
         or overdue(text)
         or grown(text)
         or _real_time(text)
-        or _waiting(text)
+        or waiting(text)
         or what_status_says(text)
-        or named_error(text)
+        or _named(text)
         or _idle(text)
         or _trace(text)
         or of_the_last_trigger(text)
         or state_figures(text)
         or _marked(_OF_ANOTHER, text)
         or batches_of(text)
+        or behind_without_figures(text)
+        or phases_alone(text)
         or _marked(_KINDS, text)
+        or tables_alone(text)
         or _in_words(text)
     )
 
 
 def _marked(kinds: Mapping[str, str], text: str) -> str | None:
     return next((words for mark, words in kinds.items() if re.search(mark, text)), None)
+
+
+def _named(text: str) -> str | None:
+    """An error that the text names, and Spark's line about falling behind where that stands there, too."""
+    error, behind = named_error(text), behind_without_figures(text)
+    return f"{error}. Besides, {behind}" if error and behind else error
 
 
 def _in_words(text: str) -> str | None:
@@ -138,16 +152,6 @@ def _trace(text: str) -> str | None:
         return None
     words = redact(error)[:_SHOWN].rstrip(": ")
     return f"this is an error that a streaming query met, none that the advisor knows: {words}"
-
-
-def _waiting(text: str) -> str | None:
-    """What the metrics of a source, without the rest of its event, say of what waits there."""
-    told = {name: int(count) for name, count in _OUTSTANDING.findall(text)}
-    if not told:
-        return None
-    said = [words(told[name]) for name, words in _WAITING.items() if told.get(name)]
-    waits = " with ".join(said) or "nothing"
-    return f"these are metrics of a source alone, by which {waits} waited there; how long a batch takes is not told"
 
 
 def _real_time(text: str) -> str | None:

@@ -17,6 +17,10 @@ ABOUT: Final = (
     r"[ ]?[=:|~≈(])*[ ]?[~≈]?"
 )
 _BATCH: Final = r"\b(?:micro-?)?batch(?:es)?"
+_OF_ROWS: Final = (
+    r"(?:[ ](?:of|with)[ ](?:about[ ]|around[ ]|only[ ])?[~≈]?\d[\d,.]{0,12}k?"
+    r"[ ](?:rows|records|events|messages|files))?"
+)
 _TAKES: Final = (
     r"(?:takes?|taking|took|runs? for|running for|lasts?|lasting|(?:processe?s?|completes?|finish(?:es)?) in"
     r"|lev(?:a|am|ou|aram)|demor(?:a|am|an|ou)|tardan?|dauer(?:t|n|te)|brauch(?:t|en)|prend|dure)"
@@ -29,7 +33,7 @@ LENGTH: Final = (
 _SAID: Final = tuple(
     re.compile(f"(?i){pattern}{ABOUT}{LENGTH}")
     for pattern in (
-        rf"{_BATCH}(?:[ ][a-z]{{1,12}}){{0,3}}?[ ]{_TAKES}",
+        rf"{_BATCH}{_OF_ROWS}(?:[ ][a-z]{{1,12}}){{0,3}}?[ ]{_TAKES}",
         rf"{_BATCH}[ _](?:processing[ _])?(?:duration|time|length)s?",
         r"\bprocessing[ ]time(?:[ ](?:per|of (?:a|each))[ ](?:micro-?)?batch)",
     )

@@ -8,6 +8,7 @@ from advisor.sources import containers
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.formats.durations import alone
 from advisor.sources.formats.gauges import gauges
+from advisor.sources.formats.html import with_bars
 from advisor.sources.formats.pairs import pairs
 from advisor.sources.formats.r import as_json
 from advisor.sources.formats.tables import rows_of
@@ -101,6 +102,7 @@ class Scan:
 
     def _look_for_figures(self, buffer: Buffer) -> None:
         """Of a text that holds no event: rows of tables, else durations that stand alone, else names and values."""
+        buffer = with_bars(buffer)
         rows = list(rows_of(buffer)) or list(gauges(buffer))
         rows = rows or ([] if self.harvest.anything else list(alone(buffer))) or list(pairs(buffer))
         if rows:

@@ -25,6 +25,7 @@ from advisor.sources.rates import busy
         ("trigger = 15s, batch duration p50 = 22s, p95 = 40s", (22_000, 40_000, 15_000)),
         ("batches are taking 900 ms to 1.5 s; processingTime='1 second'; trigger 1 second", (900, 1_500, 1_000)),
         ("| trigger interval | 10 s |\n| batch duration | 32 s |", (32_000, 32_000, 10_000)),
+        ("Each batch of 800 rows takes about 14 s; the trigger is 5 seconds.", (14_000, 14_000, 5_000)),
         ("With a 5 s trigger each batch takes 1 min 50 s.", (110_000, 110_000, 5_000)),
         ("| p95 batch duration | `~14s` against a 4s trigger |", (14_000, 14_000, 4_000)),
         (

@@ -306,3 +306,65 @@ def test_the_members_of_a_source_alone_tell_what_waits_in_it(tmp_path: Path, tex
     assert query["facts"]["source"]["value"] == "kafka"
     assert query["facts"]["kafka_partitions"]["value"] == 2
     assert "10,000 rows wait in the source" in query["verdict"]
+
+
+PEOPLE = {
+    "Markdown": "| Batch | Rows | Processing time |\n|---|---|---|\n| 4 | 700 | ~21 sec |\n| 5 | 1,300 | 34.5 s |\n",
+    "a unit in the head": "Batch ID,Records,Duration (ms)\n4,700,21000\n5,1300,34500\n",
+    "HTML": "<table>\n<tr><th>Batch</th><th>Events</th>\n<th>Batch duration</th></tr>\n<tr><td><b>4</b></td><td>700"
+    "</td><td>21&nbsp;s</td></tr>\n<tr><td>5</td><td>1,300</td><td>34,500 ms</td></tr></table>\n",
+}
+
+
+@pytest.mark.parametrize("text", PEOPLE.values(), ids=PEOPLE)
+def test_a_table_in_people_s_words_tells_the_length_of_batches(text: str) -> None:
+    found = scanned(f"Our Spark stream with foreachBatch:\n\n{text}".encode())
+    assert found.table["input_rows"].to_pylist() == [700, 1300]
+    assert found.table["trigger_execution_ms"].to_pylist() == [21000, 34500]
+
+
+def test_a_length_without_a_unit_and_batches_of_no_stream_are_not_read() -> None:
+    assert len(scanned(b"A Spark stream:\nBatch,Rows,Duration\n4,700,21\n").table) == 0
+    assert len(scanned(b"Loads of the warehouse:\nBatch,Rows,Duration\n4,700,21 s\n").table) == 0
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["addBatch (writing) | 210 ms", "`addBatch` (foreachBatch) | **210**", "| **addBatch** | 210 ms, 24 % |"],
+)
+def test_words_behind_a_phase_s_name_are_none_of_it(row: str) -> None:
+    found = scanned(f"{row}\nwalCommit | 15-24 ms\n**`triggerExecution` total** | 880 ms\n".encode())
+    assert [each[1:3] for each in told(found)] == [(880, 210)]
+    assert found.reasons == ["addBatch 210 ms, triggerExecution 880 ms; walCommit 15-24 ms is a range: no number of it "
+                             "is taken"]  # fmt: skip
+
+
+@pytest.mark.parametrize("remark", ["(max)", "(share)", "(s)", "(first batch)", "(before)", "total"])
+def test_words_by_which_a_number_is_another_are_heeded(remark: str) -> None:
+    assert len(scanned(f"addBatch {remark} | 210\ntriggerExecution | 880\n".encode()).table) == 0
+
+
+def test_phases_with_remarks_in_a_table_of_columns() -> None:
+    text = "phase | note | ms\naddBatch (write) | sink | 210\nwalCommit | log | 15-24\nTotal triggerExecution | | 880\n"
+    assert [each[1:3] for each in told(scanned(text.encode()))] == [(880, 210)]
+
+
+def test_phases_of_which_one_is_a_range_are_not_summed() -> None:
+    text = "addBatch,walCommit,queryPlanning,latestOffset\n210,600,70,10-20\n"
+    assert len(scanned(text.encode()).table) == 0
+
+
+def test_a_table_of_html_with_a_phase_in_each_row() -> None:
+    rows = "".join(f"<tr><td>{name}</td><td>{ms} ms</td></tr>" for name, ms in (("addBatch", 210),
+                   ("walCommit", 330), ("triggerExecution", 880)))  # fmt: skip
+    assert [each[1:3] for each in told(scanned(f"<table class='a'>{rows}</table>".encode()))] == [(880, 210)]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<table>", "<tr>", "<td", "<table><tr><td>", "addBatch (", "addBatch (a)|", "addBatch 1-", "batch duration ",
+     "batch,rows,duration\n", "1 s-", "triggerExecution total "],
+)  # fmt: skip
+def test_a_long_text_of_odd_tables_is_read_once(unit: str) -> None:
+    """Patterns that took the square of its length would take minutes here."""
+    scanned(f"spark {unit * (100_000 // len(unit))}".encode())

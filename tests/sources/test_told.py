@@ -265,6 +265,26 @@ PROSE = (
         ("-----\nBatch: 4\n------\n+---+\n|key|\n", "console sink"),
         ("== Physical Plan ==\nWriteToDataSourceV2", "a plan"),
         ('df.writeStream.format("kafka").start()  # why is it slow?', "code of a query"),
+        (f"{PROSE} We called readStream.forEachBatch before that, and it was no better.", "a text in words"),
+        (f"{PROSE} Latency: 410 ms per batch.", "batches of 410 ms"),
+        ("| job 7 | Streaming job from [output operation 1, batch time 10:15:30] | 0.4 s |", "of DStreams"),
+        ("10:00 INFO HDFSBackedStateStoreProvider: Loaded version 4 of the map in 3 ms", "lines of the state store"),
+        ("| addBatch | 400-900 ms |\n| walCommit | 30 ms |\n", "phases of a batch (addBatch, walCommit), and not"),
+        ("Our Kafka job:\n| test | lag | events/s |\n|--|--|--|\n| 1 | 0 | 31 |\n| 2 | 4 | 35 |\n", "tables of"),
+        (
+            "Batches are falling behind.\nmaxOffsetsPerTrigger = 600\ntrigger interval = 20 sec\n",
+            "a trigger interval of 20.0 s, maxOffsetsPerTrigger 600 (at most 30 rows a sec",
+        ),
+        ("| trigger interval   | 20 sec                  |\n| x | batch is falling behind |", "interval of 20.0 s"),
+        (
+            "| `exit code 137` | more memory |\n| The trigger interval is 30000 ms, but spent ... | slow |\nSpark "
+            "Structured Streaming",
+            "Besides, this names Spark's line about batches that fall behind",
+        ),
+        (
+            "pyspark==3.3.2; batch is falling behind; df.writeStream and df.dropDuplicates(['a'])",
+            "Spark 3.3.2, a query that keeps state, in 200 partitions unless",
+        ),
         ("input rate ~ 5.2k rows/s while process rate is ~ 3,100 rows/s", "rows come 1.7 times as fast"),
         ("Name\tAvg Input /sec\tAvg Process /sec\tLatest Batch\npay\t850.5\t1,200.5\t41\n", "takes 71 % of the time"),
         ("the process rate of 400 rows/s, is that a question about Spark streaming?", "question in words"),

@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from advisor.batches import PHASES
 from advisor.progress import UNNAMED, Fragment, as_instant, of_fragment, read_fragment
-from advisor.sources.formats.durations import SUMMED, with_sum
+from advisor.sources.formats.durations import SUMMED, bounds_of, with_sum
 from advisor.sources.formats.fragments import Piece
-from advisor.sources.formats.spans import read_span
+from advisor.sources.formats.remarks import without_remark
+from advisor.sources.formats.spans import read_range, read_span
 
 DURATIONS, _TRIGGER, _ADD_BATCH, _SPAN = "durationMs", "triggerExecution", "addBatch", "batchDuration"
 _NESTED: Final = ("sources", "stateOperators", "sink", "eventTime")
@@ -43,6 +44,7 @@ _PATHS: Final = {
     **{name: (meant,) for name, meant in _ALSO.items()},
     **{phase.spark.lower(): (DURATIONS, phase.spark) for phase in PHASES},
     "triggerms": (DURATIONS, _TRIGGER),
+    "totaltriggerexecution": (DURATIONS, _TRIGGER),
 }
 _BETWEEN: Final = re.compile(r"""[.\[\]{}/:'"`>*]+|__""")
 _UNIT: Final = re.compile(
@@ -70,13 +72,17 @@ _NOTHING: Final = frozenset({"", "nan", "null", "none", "-", "n/a", "na", "nat",
 
 
 class Column(NamedTuple):
-    """Where in a record the value of a column stands, and how many of the record's units one of its units is."""
+    """Where in a record the value of a column stands, and how many of the record's units one of its units is.
+
+    `unit` 0: only each cell can tell.
+    """
 
     path: tuple[str, ...]
     unit: int = 1
 
 
 BATCH: Final = Column(("batchId",))
+ROWS: Final = Column(("numInputRows",))
 LENGTH: Final = Column((DURATIONS, _TRIGGER))
 
 
@@ -86,6 +92,11 @@ def column_of(name: str) -> Column | None:
 
 
 def _read_name(name: str) -> Column | None:
+    plain = without_remark(name.strip(_MARKS))
+    return _named(name) or (_named(plain) if plain != name else None)
+
+
+def _named(name: str) -> Column | None:
     if _NOT_TYPICAL.match(name.strip().lower()):
         return None
     parts = [part for part in _BETWEEN.split(_RATE.sub(" per second", without_unit(name))) if part.strip()]
@@ -95,7 +106,7 @@ def _read_name(name: str) -> Column | None:
     word = re.sub(r"[^a-z0-9]", "", parts[-1].lower()) if parts else ""
     for spelt in (word, _BEFORE.sub("", word), word.removesuffix("ms"), _BEFORE.sub("", word.removesuffix("ms"))):
         if spelt in _PATHS:
-            return Column(_PATHS[spelt], _unit(name))
+            return Column(_PATHS[spelt], unit_of(name))
     return None
 
 
@@ -107,9 +118,10 @@ def without_unit(name: str) -> str:
     return _UNIT.sub("", _PER_SECOND.sub("", _REMARK.sub("", name.strip()))).strip()
 
 
-def _unit(name: str) -> int:
+def unit_of(name: str, default: int = 1) -> int:
+    """How many milliseconds one of the unit is that stands in a column's name."""
     match = _UNIT.search(name.strip())
-    return _MS[(match[1] or match[2])[0].lower()] if match else 1
+    return _MS[(match[1] or match[2])[0].lower()] if match else default
 
 
 def are_batches(columns: Iterable[Column]) -> bool:
@@ -129,6 +141,7 @@ def are_batches(columns: Iterable[Column]) -> bool:
 
 def record(start: int, end: int, cells: Iterable[tuple[Column, Any]], place: int) -> Iterator[Piece]:
     """A row at [start, end) of the table at `place`, whose cells are these; none where a number of it was cut."""
+    cells = list(cells)
     thing: dict[str, Any] = {}
     in_part: set[str] = set()
     for column, cell in cells:
@@ -140,7 +153,8 @@ def record(start: int, end: int, cells: Iterable[tuple[Column, Any]], place: int
     durations = thing.get(DURATIONS, {})
     if _TRIGGER not in durations and _SPAN in thing:
         durations[_TRIGGER] = thing[_SPAN]
-    summed = with_sum(durations)
+    ranges = dict(_ranges(cells))
+    summed = not ranges and with_sum(durations)
     if "numInputRows" not in thing and thing.get(_RATES[1], 0) > 0 and durations.get(_TRIGGER, 0) > 0:
         thing["numInputRows"] = round(thing[_RATES[1]] * durations[_TRIGGER] / 1000)  # Spark divides them by the length
     if durations.get(_ADD_BATCH, 0) > durations.get(_TRIGGER, durations.get(_ADD_BATCH, 0)):
@@ -154,7 +168,16 @@ def record(start: int, end: int, cells: Iterable[tuple[Column, Any]], place: int
     if partial.event is not None and partial.event.run_id == UNNAMED:
         name = f"unnamed query (table at byte {place:,})"
         partial.event.id = partial.event.run_id = partial.event.name = name
-    yield Piece(start, end, partial._replace(says=f"{partial.says}; {SUMMED}") if summed else partial)
+    says = f"{partial.says}{f'; {SUMMED}' if summed else ''}{bounds_of(ranges)}"
+    yield Piece(start, end, partial._replace(says=says))
+
+
+def _ranges(cells: Iterable[tuple[Column, Any]]) -> Iterator[tuple[str, str]]:
+    """(phase, bounds) of the cells of phases that hold a range."""
+    for column, cell in cells:
+        bounds = read_range(cell.strip(_MARKS)) if isinstance(cell, str) and column.path[0] == DURATIONS else ""
+        if bounds and len(column.path) > 1:
+            yield column.path[1], bounds
 
 
 def _put(thing: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
@@ -217,7 +240,7 @@ def _nested(name: str, cell: Any) -> tuple[Any, bool]:
 
 def _number(cell: Any, unit: int) -> int | None:
     number = parsed(cell, fraction=unit > 1)
-    return None if number is None else round(number[0] * (number[1] or unit))
+    return None if number is None or not (number[1] or unit) else round(number[0] * (number[1] or unit))
 
 
 def parsed(cell: Any, *, fraction: bool) -> tuple[float, int] | None:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from advisor.progress import of_fragment, read_fragment
 from advisor.sources.formats.fragments import Piece
-from advisor.sources.formats.spans import read_span
+from advisor.sources.formats.remarks import without_remark
+from advisor.sources.formats.spans import read_range, read_span
 from advisor.sources.harvest import Buffer
 
 _MOST = 1 << 20
 _APART = 200
 _NAMED = re.compile(
-    rb"\b(triggerExecution|addBatch|walCommit|commitOffsets|latestOffset|getOffset|getEndOffset|setOffsetRange|getBatch"
-    rb"|queryPlanning|numInputRows|batchId|Batch Duration|Input Rows)\b[\"'`*)\]]*[ \t]*"
+    rb"\b(?P<name>triggerExecution|addBatch|walCommit|commitOffsets|latestOffset|getOffset|getEndOffset|setOffsetRange|getBatch"
+    rb"|queryPlanning|numInputRows|batchId|Batch Duration|Input Rows)\b"
+    rb"(?P<remark>(?:[\"'`*]{0,4}[ \t]{0,9}(?:\([^()|\n]{1,60}\)|[A-Za-z]{5,9}(?=[\"'`*]{0,4}[ \t]{0,20}\|)))?)"
+    rb"[\"'`*)\]]*[ \t]*"
     rb"(?:[:=|~,;]|takes|took|is|of)?[ \t~*`]*(?:\xe2\x89\x88[ \t]*)?(?=\d|PT\d)"
 )
+_MARKS = " \t\"'`*"
 _LONGEST_SPAN = 40
 _BATCH_BEFORE = re.compile(
     rb"(?i)\bbatch[ \t]*(?:id|no\.?|number)?[ \t]*[#:=]?[ \t]*(\d{1,9})\b"
@@ -43,36 +48,56 @@ _CHART = {"addBatch", "walCommit", "queryPlanning"}
 SUMMED = "triggerExecution not given: the sum of the phases is taken"
 
 
+class _Group(NamedTuple):
+    """Numbers by name that stand together at [start, end), and which of them are told as a range."""
+
+    told: dict[str, int]
+    ranges: dict[str, str]
+    start: int
+    end: int
+
+
 def alone(buffer: Buffer) -> Iterator[Piece]:
     """Each group of durations near the beginning of a text that holds no event, as a partial record."""
     raw = bytes(buffer[:_MOST])
-    groups = list(_groups(raw))
+    groups = [group for group in _groups(raw) if group.told]
     rates = _rates(raw) if len(groups) == 1 else {}
     maps = [match.span() for match in _MAP.finditer(raw)]
-    for group, start, end in groups:
-        if "batchId" not in group and (named := _BATCH_BEFORE.search(raw[max(0, start - _FAR_BEFORE) : start])):
-            group["batchId"] = int(named[1])
-        whole = any(opened < start and end < closed for opened, closed in maps)
-        yield from _record(group, rates, start, end, whole=whole)
+    for group in groups:
+        before = raw[max(0, group.start - _FAR_BEFORE) : group.start]
+        if "batchId" not in group.told and (named := _BATCH_BEFORE.search(before)):
+            group.told["batchId"] = int(named[1])
+        whole = any(opened < group.start and group.end < closed for opened, closed in maps)
+        yield from _record(group, rates, whole=whole)
 
 
-def _groups(raw: bytes) -> Iterator[tuple[dict[str, int], int, int]]:
-    """(numbers by name, start, end) of what stands together."""
-    group: dict[str, int] = {}
-    start = end = 0
+def _groups(raw: bytes) -> Iterator[_Group]:
+    group = _Group({}, {}, 0, 0)
     for match in _NAMED.finditer(raw):
-        name = match[1].decode()
-        name = _PAGE.get(name, name)
-        told = _number(name, raw[match.end() : match.end() + _LONGEST_SPAN].decode("utf-8", "replace"))
-        if told is None:
+        name = _PAGE.get(match["name"].decode(), match["name"].decode())
+        if without_remark(f"{name}{match['remark'].decode('utf-8', 'replace').rstrip(_MARKS)}").rstrip(_MARKS) != name:
             continue
-        if group and (name in group or match.start() - end > _APART):
-            yield group, start, end
-            group = {}
-        start, end = start if group else match.start(), match.end()
-        group[name] = told
-    if group:
-        yield group, start, end
+        text = raw[match.end() : match.end() + _LONGEST_SPAN].decode("utf-8", "replace")
+        told = _number(name, text)
+        bounds = "" if told is not None or name in _COUNTS else read_range(text)
+        if told is None and not bounds:
+            continue
+        known = group.told.keys() | group.ranges
+        if not known or name in known or match.start() - group.end > _APART:
+            yield group
+            group = _Group({}, {}, match.start(), 0)
+        group = group._replace(end=match.end())
+        if told is None:
+            group.ranges[name] = bounds
+        else:
+            group.told[name] = told
+    yield group
+
+
+def bounds_of(ranges: dict[str, str]) -> str:
+    """What is said of phases that a text tells as ranges."""
+    told = ", ".join(f"{name} {bounds}" for name, bounds in ranges.items())
+    return f"; {told} {'are ranges' if len(ranges) > 1 else 'is a range'}: no number of it is taken" if ranges else ""
 
 
 def with_sum(durations: dict[str, int]) -> bool:
@@ -98,14 +123,15 @@ def _number(name: str, text: str) -> int | None:
     return None if span is None else round(span[0])
 
 
-def _record(group: dict[str, int], rates: dict[str, float], start: int, end: int, *, whole: bool) -> Iterator[Piece]:
+def _record(group: _Group, rates: dict[str, float], *, whole: bool) -> Iterator[Piece]:
     """The record of a group; only of a `whole` map it is known that these are all durations."""
-    rows: dict[str, float] = {name: group[name] for name in ("batchId", "numInputRows") if name in group}
-    durations = {name: ms for name, ms in group.items() if name not in rows}
-    summed = with_sum(durations)
+    rows: dict[str, float] = {name: group.told[name] for name in _COUNTS if name in group.told}
+    durations = {name: ms for name, ms in group.told.items() if name not in rows}
+    summed = not group.ranges and with_sum(durations)
     if not all(name in durations for name in _NEEDED):
         return
     text = msgspec.json.encode({**rows, **rates, "durationMs": durations}).decode()
     partial = of_fragment(read_fragment(text if whole else f"{text[:-2]}, ...}}}}"))
     if partial is not None:
-        yield Piece(start, end, partial._replace(says=f"{partial.says}; {SUMMED}") if summed else partial)
+        says = f"{partial.says}{f'; {SUMMED}' if summed else ''}{bounds_of(group.ranges)}"
+        yield Piece(group.start, group.end, partial._replace(says=says))

@@ -41,6 +41,9 @@ _PIECE = re.compile(
     rb"\\*[\"'](?:(stateOperators|numInputRows|runId|triggerExecution)\\*[\"']\s*:|(batchId)\\*[\"']\s*:\s*\d)"
 )
 """Offsets of Kinesis have a batchId, too, which is text."""
+_KEYS_OF_A_PIECE = 100
+_IN_METRICS = re.compile(rb"[\"']metrics\\*[\"']\s{0,9}:\s{0,9}\{[^{}]{0,400}\Z")
+"""A name of Spark's among what a source measured by itself."""
 
 
 class Found(NamedTuple):
@@ -166,7 +169,9 @@ def piece(buffer: Buffer) -> int:
 
 def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
     """What [begin, end) holds of an event without durations; `reason` says why it is none."""
-    key = _PIECE.search(buffer[begin : min(end, begin + _LOOK_BACK)])
+    raw = bytes(buffer[begin : min(end, begin + _LOOK_BACK)])
+    keys = list(islice(_PIECE.finditer(raw), _KEYS_OF_A_PIECE))
+    key = next((each for each in keys if not _IN_METRICS.search(raw, max(0, each.start() - 400), each.start())), None)
     found = piece_around(buffer, begin, begin + key.start(key.lastindex or 0), end) if key else None
     return Found(begin, end, None, reason, found and found.partial)
 

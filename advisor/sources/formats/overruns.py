@@ -24,6 +24,13 @@ _CLUES = {
     "shuffle_partitions": re.compile(rb"spark\.sql\.shuffle\.partitions|\+ \d+\) / 200\]"),
     "aggregation": re.compile(rb"\.groupBy\(|outputMode\(\s*[\"'](?:update|complete)", re.IGNORECASE),
     "database": re.compile(rb"\b(?:mysql|mariadb|postgres(?:ql)?|oracle)\b", re.IGNORECASE),
+    "endless_keys": re.compile(
+        rb"\bwithWatermark\(\s{0,20}[\"'](?P<time>\w{1,80})[\"'][^()]{0,80}\)"
+        rb"(?:(?!withWatermark|window\(|alias|Renamed|withColumn)[^#;]){0,400}?\.dropDuplicates\("
+        rb"(?=\s{0,20}(?:Seq\(|Array\(|\[)?\s{0,20}[\"'])"
+        rb"(?![^()]{0,300}[\"'](?P=time)[\"'])"
+    ),
+    "duplicates": re.compile(rb"\.dropDuplicates(?:WithinWatermark)?\("),
     "console": re.compile(
         rb"-{20,}[\s#/*|>]{1,20}Batch: \d{1,18}[\s#/*|>]{1,20}-{20,}(?!.*\bonly showing top\b)", re.DOTALL
     ),
@@ -37,8 +44,14 @@ _CLUES = {
         rb"writeStream(?:(?!readStream)[^#]){0,500}?format\(\s*[\"'](?:parquet|json|csv|orc|text|avro)\b"
     ),
 }
-_NUMBERED = re.compile(rb"\bbatch:?\s+(\d{1,18})\b", re.IGNORECASE)
-"""A number of a batch that the query's own code or the console sink prints."""
+_NUMBERED = re.compile(rb"\b(?:batch|epoch)(?:[ _]?id)?[:=]?\s+(\d{1,18})\b", re.IGNORECASE)
+"""A number of a batch that the query's own code or the console sink prints; for `foreach` it is an epoch."""
+_ANOTHER_RUN = re.compile(
+    rb"(?i)\bspent[\s#/*|>]+\{?\d|\brestart"
+    rb"|\b(?:next|another|following) (?:day|run|time|query|start)\b|\bspark-submit\b"
+    rb"|Starting new streaming query|\bstarted (?:it )?again\b|\brun again\b"
+)
+"""What stands between the lines of two runs, as far as a text tells: another such line, or words of a new start."""
 _LABELLED = re.compile(
     rb"(?i)[^\w\n]{0,4}(?:[(\[#]|//|--|<-|\xe2(?:\x80[\x93\x94]|\x86\x90))[^\w\n]{0,4}"
     rb"(?:(first|cold|warm-?up)|(steady|later|every|subsequent))\b"
@@ -67,7 +80,7 @@ def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: i
     before, after = bytes(buffer[max(0, at - _AROUND) : at]), bytes(buffer[at : at + _AROUND])
     clues = [name for name, clue in _CLUES.items() if clue.search(before + after)]
     label = _LABELLED.match(buffer[at + len(match[0]) : at + len(match[0]) + _AFTER])
-    which = ["first_batch" if label[1] else "later_batch"] if label else _by_its_number(before, after)
+    which = ["first_batch" if label[1] else "later_batch"] if label else _by_its_number(before, after[len(match[0]) :])
     return Overrun(
         file=file,
         offset=base + at,
@@ -81,9 +94,16 @@ def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: i
 def _by_its_number(before: bytes, after: bytes) -> list[str]:
     """Whether the batch that was late is the first or a later one, as the text around the line numbers it.
 
-    Number 0 stands before the line of the first batch, or 1 behind it; another number before that is of an older run.
+    Number 0 stands before the line of the first batch, or 1 behind it; another number before that is of an older run,
+    and so is whatever stands beyond words of another run.
     """
-    numbers, following = _NUMBERED.findall(before), _NUMBERED.search(after)
-    if following is not None and int(following[1]) == 1:
+    numbers, following = _NUMBERED.findall(_of_this_run(before)), _NUMBERED.search(after)
+    if following is not None and int(following[1]) == 1 and not _ANOTHER_RUN.search(after[: following.start()]):
         return ["first_batch"]
     return ["later_batch" if int(numbers[-1]) else "first_batch"] if numbers else []
+
+
+def _of_this_run(before: bytes) -> bytes:
+    """What stands before a line and behind the last sign of another run; a number may be part of such words."""
+    last = max((match.end() for match in _ANOTHER_RUN.finditer(before)), default=0)
+    return before[last:]

@@ -22,6 +22,11 @@ _BOUND: Final = r"(?:\+|[ \t]{0,2}(?:[-–—~]|â\x80[\x93\x94])[ \t]{0,2}\d|[ 
 _PARTS: Final = re.compile(rf"{_PART.pattern}(?:[ \t]?{_PART.pattern}){{0,2}}", re.IGNORECASE)
 _BOUNDED: Final = re.compile(rf"{_BOUND}|[ \t]?\d{{1,2}}{_BOUND}[ \t]?\d{{0,2}}[ \t]?{_UNIT}(?!\w)", re.IGNORECASE)
 """What follows a length that is a bound, itself or with its last part: `1 min 20 s+`, `1 min 20-45 s`."""
+_RANGE: Final = re.compile(
+    rf"{_NUMBER}[ \t]?(?:{_UNIT})?[ \t]{{0,2}}(?:[-–—~]|â\x80[\x93\x94]|[ \t](?:to|bis|a|à)[ \t])[ \t]{{0,2}}{_NUMBER}"
+    rf"(?:[ \t]?{_UNIT})?(?![\w.,:/-]*\d)(?![^\W\d])",
+    re.IGNORECASE,
+)
 _CLOCK: Final = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)(?![\d:])")
 _ISO: Final = re.compile(r"PT(?=\d)(?:(\d{1,4})H)?(?:(\d{1,4})M)?(?:(\d{1,7}(?:\.\d{1,9})?)S)?(?!\w)")
 _PLAIN: Final = re.compile(
@@ -47,6 +52,12 @@ def read_span(text: str) -> tuple[float, int] | None:
         return (sum(known), parts.end()) if len(known) == len(lengths) else None
     plain = _PLAIN.match(text)
     return (float(plain[1].replace(",", "")), plain.end()) if plain else None
+
+
+def read_range(text: str) -> str:
+    """The two bounds with which `text` begins, as they are written: `15-24 ms`; empty where there are not two."""
+    found = _RANGE.match(text)
+    return found[0] if found else ""
 
 
 def joined(line: str) -> str:

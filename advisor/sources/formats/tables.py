@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
-from advisor.sources.formats.cells import BATCH, LENGTH, Column, are_batches, column_of, parsed, record, without_unit
+from advisor.sources.formats.cells import (
+    BATCH,
+    LENGTH,
+    ROWS,
+    Column,
+    are_batches,
+    column_of,
+    parsed,
+    record,
+    unit_of,
+    without_unit,
+)
 from advisor.sources.formats.flattened import flattened
 from advisor.sources.formats.fragments import Piece
 from advisor.sources.formats.spans import joined
@@ -19,6 +30,21 @@ _MOST: Final = 1 << 20
 _SIGN: Final = re.compile(
     r"(?i)add[ _]?batch|duration_?ms|trigger[ _]?execution|process(?:ed|ing)?[ _]?(?:rows[ _]?per[ _]?second|rate)"
 )
+_TOOK: Final = (
+    r"(?:(?:processing|batch|execution)[ _-]?(?:time|duration)|duration|dauer|verarbeitungszeit|duraci[oó]n"
+    r"|tiempo de proces|temps de trait|dur[eé]e)"
+)
+_LENGTH_BY_PEOPLE: Final = re.compile(rf"(?i){_TOOK}")
+_BY_PEOPLE: Final = re.compile(rf"(?im)^(?=[^\n]{{0,120}}\b(?:micro-?)?(?:batch|lote)\b)[^\n]{{0,160}}?\b{_TOOK}")
+"""The head of a table in people's words."""
+_OF_STREAMS: Final = re.compile(
+    r"(?i)\bspark\b|structured streaming|foreach_?batch|micro-?batch|writeStream|readStream"
+)
+_OF_BATCHES: Final = frozenset(("batch", "batchid", "batchno", "batchnr", "batchnumber", "microbatch", "lote"))
+_OF_ROWS: Final = frozenset(
+    ("records", "rows", "events", "messages", "inputrows", "inputrecords", "numrecords", "numrows", "rowcount",
+     "recordcount", "zeilen", "datensätze", "registros", "filas", "eventos", "lignes")
+)  # fmt: skip
 _MEMBER: Final = re.compile(r"""\s*["'][\w.]+["']\s*:\s*[\d."'-][^,]*,?\s*$""")
 """A line of a JSON object, which is read as that."""
 _OF_GAUGES: Final = re.compile(r"(?i)processingRate[-_.]total")
@@ -27,6 +53,7 @@ _FOLD: Final = re.compile(r"\s*\\\s*$")
 _INDEX: Final = re.compile(r"^\s*\S+")
 _DIGIT: Final = re.compile(r"\d")
 _RULER: Final = re.compile(r"[\s|+:=─━═┼╪┿╇├┤╞╡┝┥┌┐└┘┬┴╒╕╘╛┏┓┗┛┡┩┠┨╂┯┷-]*")
+_MARKS: Final = " *`\"'"
 _TYPICAL: Final = ("50%", "median", "p50", "mean", "avg", "average")
 _EVENT: Final = re.compile(r"[\"']durationMs[\"']\s{0,9}:\s{0,9}\{")
 """What only an event holds that is written as JSON or as a Python dict: its lines are no rows, however it is cut."""
@@ -39,13 +66,17 @@ Row = tuple[int, int, Sequence[str]]
 def rows_of(buffer: Buffer) -> Iterator[Piece]:
     """Each row of the tables in a text that holds no event, as a partial record."""
     begins = bytes(buffer[:_MOST]).decode("latin-1")
-    if not _SIGN.search(begins) or _EVENT.search(begins):
+    if not _may_hold_tables(begins) or _EVENT.search(begins):
         return
     raw = bytes(buffer[:])
     begins_here = (
         next(_tables(raw[: 2 * _MOST]), None) is not None
     )  # a log of many lines is not taken apart for nothing
-    yield from (begins_here and list(_tables(raw))) or flattened(raw)
+    yield from (begins_here and list(_tables(raw))) or (flattened(raw) if _SIGN.search(begins) else ())
+
+
+def _may_hold_tables(text: str) -> bool:
+    return bool(_SIGN.search(text) or (_BY_PEOPLE.search(text) and _OF_STREAMS.search(text)))
 
 
 def _tables(raw: bytes) -> Iterator[Piece]:
@@ -55,7 +86,8 @@ def _tables(raw: bytes) -> Iterator[Piece]:
     at = place = 0
     before: dict[int, Column] = {}
     while at < len(lines):
-        sign = starts[at] < _MOST and _SIGN.search(lines[at]) is not None and not _MEMBER.match(lines[at])
+        told = starts[at] < _MOST and bool(_SIGN.search(lines[at]) or _BY_PEOPLE.search(lines[at]))
+        sign = told and not _MEMBER.match(lines[at])
         if sign and (table := _begins(lines, at)) is not None:
             columns, rows, behind = table
             apart = False
@@ -130,7 +162,22 @@ def _columns(cells: Sequence[str]) -> dict[int, Column]:
     found = {n: column for n, cell in enumerate(cells) if (column := column_of(cell)) is not None}
     if any(_OF_GAUGES.search(cell) for cell in cells):
         found |= {n: LENGTH for n, cell in enumerate(cells) if cell.strip("\"' ").lower() == "latency"}
-    return found
+    return found if are_batches(found.values()) else _by_people(cells) or found
+
+
+def _by_people(cells: Sequence[str]) -> dict[int, Column]:
+    """The columns of a table in people's words of batches, their rows and how long each took; empty of another one."""
+    meant = [_meant(cell.strip(_MARKS)) for cell in cells]
+    found = {n: column for n, column in enumerate(meant) if column is not None}
+    paths = [column.path for column in found.values()]
+    return found if sorted(paths) == sorted(column.path for column in (BATCH, ROWS, LENGTH)) else {}
+
+
+def _meant(name: str) -> Column | None:
+    word = "".join(filter(str.isalpha, without_unit(name).lower()))
+    if _LENGTH_BY_PEOPLE.match(name):
+        return LENGTH._replace(unit=unit_of(name, 0))
+    return BATCH if word in _OF_BATCHES else ROWS if word in _OF_ROWS else None
 
 
 def _by(delimiter: str) -> Split:

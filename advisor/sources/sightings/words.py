@@ -28,7 +28,8 @@ _AHEAD: Final = re.compile(
     r"(?:processing[ -]time[ ])?trigger(?:[ ]interval)?\b(?![ ](?:took|takes|executions?)|\w)"
 )
 _SET: Final = (
-    r"(?:[ \t]{0,20}\|[ \t]{0,20}(?=[^|\n]{1,20}\|?\s*$)|[\"'`]?[ \t]{0,20}(?:value[ ])?(?:=|:|->)[ \t]{0,20}"
+    r"(?:[ \t]{0,40}\|[ \t]{0,20}(?=[^|\n]{1,20}[ \t]{0,60}\|?\s*$)"
+    r"|[\"'`]?[ \t]{0,20}(?:value[ ])?(?:=|:|->)[ \t]{0,20}"
     r"|[ ](?:is[ ])?(?:set[ ])?(?:to|of|at)[ ]|[ ](?=\d))"
 )
 _KEYED: Final = re.compile(

@@ -1,0 +1,34 @@
+"""How far behind its latest offsets a source is, by a record of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+FURTHEST: Final = "maxOffsetsBehindLatest"
+"""The metric of Kafka: offsets of the partition that is furthest behind."""
+
+
+def offsets_behind(end: object, latest: object) -> int | None:
+    """Offsets from the end of a batch to the latest, over the partitions that both name; None where none is told."""
+    ends, newest = dict(_partitions(end)), dict(_partitions(latest))
+    both = ends.keys() & newest.keys()
+    return sum(max(0, newest[each] - ends[each]) for each in both) if both else None
+
+
+def _partitions(offsets: object) -> Iterator[tuple[tuple[str, str], int]]:
+    for topic, partitions in offsets.items() if isinstance(offsets, Mapping) else ():
+        for partition, offset in partitions.items() if isinstance(partitions, Mapping) else ():
+            if isinstance(offset, int):
+                yield (topic, partition), offset
+
+
+def says_behind(source: Mapping[str, Any]) -> str:
+    """How far behind a source is, in words behind its name; empty where its record does not tell."""
+    behind = offsets_behind(source.get("endOffset"), source.get("latestOffset"))
+    if behind is not None:
+        return f", {behind:,} offset{'s' * (behind != 1)} behind its latest"
+    metrics = source.get("metrics")
+    furthest = metrics.get(FURTHEST) if isinstance(metrics, Mapping) else None
+    told = str(furthest).isdecimal() and len(str(furthest)) < 19
+    return f", {int(str(furthest)):,} offsets behind its latest in the furthest partition" if told else ""
