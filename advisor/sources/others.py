@@ -59,13 +59,13 @@ _OF_ANOTHER: Final = {
 }
 _KINDS: Final = {
     r"(?m)^Batch: \d+\s*\n-{5}": "this is what the console sink prints, which tells no durations",
-    r"\b(?:HDFSBacked|RocksDB)StateStoreProvider\b|\bStateStore: |\bRocksDB \[": (
-        "these are lines of the state store, which tell its versions and files, and no durations of a batch: give the "
-        "driver's log of the same time with its progress"
-    ),
     r"== (?:Physical|Parsed Logical) Plan ==": "this is a plan, which tells no durations",
     r"\"batchWatermarkMs\"\s{0,9}:": (
         "this is a file of a checkpoint's offset log: it tells where a batch ended and its settings, and no durations"
+    ),
+    r"\b(?:HDFSBacked|RocksDB)StateStoreProvider(?::\d{1,5})?(?: -|:) |\bStateStore: ": (
+        "these are lines of the state store, which tell its versions and files, and no durations of a batch: give the "
+        "driver's log of the same time with its progress"
     ),
     r"\bexecutor\.Executor\b.{0,12} (?:Running|Finished) task ": (
         "these are lines of an executor, and Spark writes progress on the driver: give the driver's log"

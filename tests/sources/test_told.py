@@ -293,6 +293,7 @@ PROSE = (
             "26/03/01 02:00:01 INFO org.apache.spark.executor.Executor:57 - Running task 7.1 in stage 280.0",
             "an executor",
         ),
+        ('v1\n{"batchWatermarkMs":0,"conf":{"p":"org.x.RocksDBStateStoreProvider"}}\n{"in":{"0":5}}', "offset log"),
         (PROSE, "a text in words"),
         ('inputRate_total{q="a"} 1200\ninputRate_total{q="b"} 830', "not where the time went"),
         (

@@ -106,9 +106,8 @@ def named_error(text: str) -> str | None:
     if known is None or found is None or told_error(text) or _warned(text, found.start()):
         return None
     words, ended = " ".join(found[0].split()), "tasks or a query" if known.of_task else "a query"
-    whose = "an error" if known in OF_ANY_JOB else "an error of Spark"
     return (
-        f'the text names {whose} ("{words}") and does not show that this query ended with it. {known.means} '
+        f'the text names an error of Spark ("{words}") and does not show that this query ended with it. {known.means} '
         f"Where {ended} ended with it: {known.cure[0].lower()}{known.cure[1:]}"
     )
 

@@ -63,7 +63,7 @@ _PAST: Final = re.compile(
     r"vorher|früher|war|hatten?|antes|until|removed)\b"
 )
 _SUPPOSED: Final = re.compile(
-    r"\?|^\W{0,9}(?:fix|solution|remedy|recommended)\b[^:\n]{0,20}:"
+    r"\?|\b(?:con|with|mit|avec) [`\"']--|^\W{0,9}(?:fix|solution|remedy|recommended)\b[^:\n]{0,20}:"
     r"|\b(?:would|could|should|if|whether|try|tried|trying|suggest\w*|recommend\w*|plan\w*|want|instead of|"
     r"rather than|e\.g|for example|say|maybe|consider\w*|advis\w*|würde|sollte|könnte|wenn|not)\b"
 )
