@@ -22,8 +22,8 @@ from advisor.report.falling import PROGRESS_NEEDS_INFO
 from advisor.sources.codecs import Torn
 from advisor.sources.containers import all_of
 from advisor.sources.harvest import Stretch
+from advisor.sources.no_progress.kinds import CONTINUOUS, OF_CONTINUOUS
 from advisor.sources.opening import read_windows
-from advisor.sources.others import CONTINUOUS, OF_CONTINUOUS
 from advisor.sources.paths import Input, expand, shown
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory

@@ -13,7 +13,7 @@ from advisor.progress import AT_BYTE
 from advisor.sources.formats import Tells
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.measured import Measurement
-from advisor.sources.others import kind
+from advisor.sources.no_progress.kinds import kind
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log, sight_paste, sight_told
 from advisor.sources.sightings.written import LONGEST as LONGEST_PASTE

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import advisor
-from advisor.sources.others import kind
+from advisor.sources.no_progress.kinds import kind
 from advisor.sources.sightings.status import read_status
 from advisor.views.markdown import report_as_markdown as as_markdown
 from advisor.views.terminal import report_as_text

@@ -10,7 +10,7 @@ import pytest
 
 from advisor.api import analyze, analyze_fleet
 from advisor.errors import InputError
-from advisor.sources.others import kind
+from advisor.sources.no_progress.kinds import kind
 from advisor.sources.sightings import sight_told
 from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error
 from advisor.sources.sightings.quotes import told_error

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from advisor.metrics.words import milliseconds
-from advisor.sources.paced import ABOUT, LENGTH, said, span
+from advisor.sources.no_progress.paced import ABOUT, LENGTH, said, span
 from advisor.sources.sightings.marked import Words
 from advisor.sources.sightings.words import held, sentences
 

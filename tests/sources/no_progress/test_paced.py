@@ -8,10 +8,10 @@ import pytest
 
 import advisor
 from advisor.errors import InputError
-from advisor.sources.lengths import batches_of, read_lengths
-from advisor.sources.others import kind
-from advisor.sources.paced import grown, overdue, read_pace
-from advisor.sources.rates import busy
+from advisor.sources.no_progress.kinds import kind
+from advisor.sources.no_progress.lengths import batches_of, read_lengths
+from advisor.sources.no_progress.paced import grown, overdue, read_pace
+from advisor.sources.no_progress.rates import busy
 
 
 @pytest.mark.parametrize(

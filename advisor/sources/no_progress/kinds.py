@@ -8,17 +8,17 @@ from typing import Final
 
 from advisor.metrics.words import milliseconds
 from advisor.redaction import redact
-from advisor.sources.behind import waiting
-from advisor.sources.figures import phases_alone, tables_alone
 from advisor.sources.formats.gauges import of_the_last_trigger
-from advisor.sources.lengths import batches_of
-from advisor.sources.paced import grown, overdue
-from advisor.sources.pieces import at_work
-from advisor.sources.rates import busy
+from advisor.sources.no_progress.behind import waiting
+from advisor.sources.no_progress.figures import phases_alone, tables_alone
+from advisor.sources.no_progress.lengths import batches_of
+from advisor.sources.no_progress.paced import grown, overdue
+from advisor.sources.no_progress.pieces import at_work
+from advisor.sources.no_progress.rates import busy
+from advisor.sources.no_progress.statefigures import state_figures
+from advisor.sources.no_progress.unmeasured import behind_without_figures
 from advisor.sources.sightings.quotes import named_error
 from advisor.sources.sightings.status import what_status_says
-from advisor.sources.statefigures import state_figures
-from advisor.sources.unmeasured import behind_without_figures
 
 CONTINUOUS: Final = (
     "continuous processing writes no progress: query.lastProgress and query.recentProgress stay empty, however long it "

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from advisor.progress import of_fragment, offsets_behind, read_fragment
-from advisor.sources.behind import waiting
+from advisor.sources.no_progress.behind import waiting
 from tests.test_questions import told
 
 METRICS = {"avgOffsetsBehindLatest": "310.5", "maxOffsetsBehindLatest": "640", "minOffsetsBehindLatest": "12"}

@@ -9,7 +9,7 @@ import pytest
 
 import advisor
 from advisor.errors import InputError
-from advisor.sources.statefigures import state_figures
+from advisor.sources.no_progress.statefigures import state_figures
 
 SMALL = {"operatorName": "stateStoreSave", "numRowsTotal": 120, "allUpdatesTimeMs": 300, "commitTimeMs": 24000,
          "numShufflePartitions": 200}  # fmt: skip
