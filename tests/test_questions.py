@@ -431,9 +431,16 @@ def test_more_and_more_files_that_wait_are_falling_behind(tmp_path: Path) -> Non
 
 
 def test_a_record_with_rows_and_without_add_batch_is_not_idle(tmp_path: Path) -> None:
-    query = only(told(tmp_path, pretty(event(7, 0, 5000, {"triggerExecution": 4200, "numInputRows": 900}))))
+    durations = {"triggerExecution": 4200, "walCommit": 30}
+    query = only(told(tmp_path, pretty(event(7, 0, 5000, {**durations, "numInputRows": 900}))))
     assert query["verdict"].endswith("A trigger took 4.2 s for 900 rows; its durations name no addBatch.")
     assert "idle" not in query["verdict"]
+
+
+def test_a_record_with_rows_and_a_length_alone_is_judged(tmp_path: Path) -> None:
+    query = only(told(tmp_path, pretty(event(7, 0, 5000, {"triggerExecution": 4200, "numInputRows": 900}))))
+    assert query["window"]["batches"] == 1
+    assert query["verdict"].startswith("Little of the trigger interval is left. Bring records with all of durationMs")
 
 
 @pytest.mark.parametrize(("rest", "idle"), [({"walCommit": 17}, False), ({"queryPlanning": 40}, False), ({}, True)])
