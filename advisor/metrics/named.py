@@ -35,7 +35,7 @@ from advisor.metrics import (
     writes,
 )
 from advisor.metrics import measure as measuring
-from advisor.metrics.registry import AnyMetric, Batchwise, Estimate, Metric, Missing, Windowed
+from advisor.metrics.registry import NOT_SEEN, AnyMetric, Batchwise, Estimate, Metric, Missing, Windowed
 from advisor.window import Window
 
 _MODULES = (
@@ -77,6 +77,7 @@ def _defined() -> Iterator[AnyMetric]:
 METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}
 _OF_PROGRESS = tuple(name for name, metric in METRICS.items() if not metric.inside)
 """Those that progress alone may tell."""
+_OF_JOBS = tuple(name for name, metric in METRICS.items() if metric.inside)
 assert len(METRICS) == sum(1 for _ in _defined()), "two metrics have one name"
 
 
@@ -104,6 +105,8 @@ def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Mi
 def remember_typical(window: Window) -> None:
     """Take the typical value of each metric at once, for those who ask one by one."""
     names = METRICS if window.opened else _OF_PROGRESS
+    if not window.opened and window.batches.length:
+        window.memo.update(dict.fromkeys(_OF_JOBS, NOT_SEEN))
     found = measuring.typical(window, {METRICS[name]: measured(window, name) for name in names})
     window.memo.update({(name, "typical"): value for name, value in found.items()})
 

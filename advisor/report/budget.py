@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -57,12 +58,12 @@ def _told(window: Window, at: int, phase: str, ms: float) -> WorstBatch:
     number, when, rows, duration = (
         float(window.batches[name][at]) for name in ("batch_id", "timestamp", "input_rows", "trigger_execution_ms")
     )
-    known = np.isfinite(ms)
+    known = math.isfinite(ms)
     return WorstBatch(
-        batch_id=None if np.isnan(number) else int(number),
+        batch_id=None if math.isnan(number) else int(number),
         timestamp=moment(instant(when)),
         trigger_execution_ms=duration,
-        input_rows=None if np.isnan(rows) else int(rows),
+        input_rows=None if math.isnan(rows) else int(rows),
         phase=phase if known else "triggerExecution",
         phase_ms=ms if known else duration,
         inside=slow_inside(window, at) if known and phase == "addBatch" else (),
