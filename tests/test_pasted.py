@@ -350,10 +350,11 @@ def test_a_number_counts_for_the_late_batch_of_its_own_run_only(
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        ('["device"]', "no key ever leaves the state"),
-        ('Seq("device", "room")', "no key ever leaves the state"),
+        ('["device"]', "no key ever leaves the state then"),
+        ('Seq("device", "room")', "no key ever leaves the state then"),
         ('["device", "at"]', "The text shows dropDuplicates: its state"),
         ("keys", "The text shows dropDuplicates: its state"),
+        ('Seq("device", time)', "The text shows dropDuplicates: its state"),
     ],
 )
 def test_deduplication_by_other_columns_than_the_watermark_s_keeps_its_keys(

@@ -84,7 +84,8 @@ class Chunks:
 def _without_those_that_ran(chunk: pa.RecordBatch) -> pa.RecordBatch:
     """The chunk with records of rows and a length, and no phase, as batches: no idle trigger has rows."""
     idle = np.asarray(chunk["idle"])
-    ran = idle & (np.asarray(pc.fill_null(chunk["input_rows"], 0)) > 0)
+    rows, took = (np.asarray(pc.fill_null(chunk[name], 0)) for name in ("input_rows", "trigger_execution_ms"))
+    ran = idle & (rows > 0) & (took > 0)
     if not ran.any() or not (ran := ran & undivided(chunk)).any():
         return chunk
     at, others = SCHEMA.get_field_index("idle"), pa.array(idle & ~ran)

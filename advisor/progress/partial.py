@@ -240,11 +240,6 @@ def _said(thing: dict[str, Any]) -> Iterator[str]:
         yield f"watermark {thing['eventTime']['watermark']}"
     operators = _objects(thing.get("stateOperators"))
     yield from map(_operator, operators[:_SHOWN])
-    dropped = [operator.get("numRowsDroppedByWatermark") for operator in operators]
-    if _above_zero(rows := thing.get("numInputRows")) and any(
-        _above_zero(late) and late > rows / 2 for late in dropped
-    ):
-        yield "most of its rows came too late for the watermark"
     yield from _end_to_end([thing.get("latencies"), thing.get("rtmMetrics")])
     sources = _objects(thing.get("sources"))
     yield from (f"source {each['description']}{says_behind(each)}" for each in sources if each.get("description"))

@@ -62,10 +62,22 @@ class _More:
 
 
 class _Unnamed(NamedTuple):
-    """The last record without an id: where the first of its list begins in the file, and where it ends itself."""
+    """The last record without an id: where the first of its list begins in the file, where it ends itself, and what it
+    says of its query.
+    """
 
     first: int
     end: int
+    of: tuple[str | None, ...] = ()
+
+
+def _of_query(event: Progress) -> tuple[str | None, ...]:
+    """What a record says of its query: its name, its sink and its sources."""
+    return (
+        event.name,
+        event.sink.description if event.sink else None,
+        *(source.description for source in event.sources),
+    )
 
 
 class Harvest:
@@ -153,10 +165,10 @@ class Harvest:
 
         Without a batch or a time nothing else joins it to another's run.
         """
-        base, first = self._window.base, self._unnamed.first
-        if not self._follows_in_a_list(start):
+        base, first, of = self._window.base, self._unnamed.first, _of_query(event)
+        if not self._follows_in_a_list(start) or of != self._unnamed.of:
             first = start + base
-        self._unnamed = _Unnamed(first, end + base)
+        self._unnamed = _Unnamed(first, end + base, of)
         place = f"{AT_BYTE}{first:,}"
         event.name = event.name or f"unnamed query ({place.strip()})"
         if event.batch_id is None and not event.timestamp:

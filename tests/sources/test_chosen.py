@@ -172,3 +172,15 @@ def test_sources_that_do_not_tell_all_rows_do_not_tell_all_partitions(
 def test_a_fragment_of_which_nothing_could_be_read_is_no_record() -> None:
     assert of_fragment(read_fragment('{"durationMs": {"addBa')) is None
     assert of_fragment(read_fragment("{")) is None
+
+
+def test_a_length_of_nothing_is_no_batch(tmp_path: Path) -> None:
+    made = event(4, 5_000, 5_000, {"numInputRows": 500, "triggerExecution": 0})
+    (query,) = report(tmp_path, json.dumps(made)).typed.queries
+    assert query.batches == 0
+
+
+def test_records_of_a_list_that_name_other_sources_or_sinks_are_other_queries(tmp_path: Path) -> None:
+    one = {"numInputRows": 100, "durationMs": {"triggerExecution": 1000, "addBatch": 900}, "sink": {"description": "a"}}
+    listed = report(tmp_path, json.dumps([one, one, one | {"sink": {"description": "b"}}], indent=1)).typed.queries
+    assert sorted(query.batches for query in listed) == [1, 2]

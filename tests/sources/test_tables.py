@@ -326,6 +326,7 @@ def test_a_table_in_people_s_words_tells_the_length_of_batches(text: str) -> Non
 def test_a_length_without_a_unit_and_batches_of_no_stream_are_not_read() -> None:
     assert len(scanned(b"A Spark stream:\nBatch,Rows,Duration\n4,700,21\n").table) == 0
     assert len(scanned(b"Loads of the warehouse:\nBatch,Rows,Duration\n4,700,21 s\n").table) == 0
+    assert len(scanned(b"Our nightly Spark jobs:\nBatch,Rows,Processing time\n4,700,21 min\n").table) == 0
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ _CLUES = {
     "endless_keys": re.compile(
         rb"\bwithWatermark\(\s{0,20}[\"'](?P<time>\w{1,80})[\"'][^()]{0,80}\)"
         rb"(?:(?!withWatermark|window\(|alias|Renamed|withColumn)[^#;]){0,400}?\.dropDuplicates\("
-        rb"(?=\s{0,20}(?:Seq\(|Array\(|\[)?\s{0,20}[\"'])"
+        rb"(?=\s{0,20}(?:Seq\(|Array\(|\[)?\s{0,20}[\"'][^\"']{0,80}[\"'](?:\s{0,20},\s{0,20}[\"'][^\"']{0,80}[\"']){0,20}\s{0,20}[\])])"
         rb"(?![^()]{0,300}[\"'](?P=time)[\"'])"
     ),
     "duplicates": re.compile(rb"\.dropDuplicates(?:WithinWatermark)?\("),

@@ -38,7 +38,8 @@ _LENGTH_BY_PEOPLE: Final = re.compile(rf"(?i){_TOOK}")
 _BY_PEOPLE: Final = re.compile(rf"(?im)^(?=[^\n]{{0,120}}\b(?:micro-?)?(?:batch|lote)\b)[^\n]{{0,160}}?\b{_TOOK}")
 """The head of a table in people's words."""
 _OF_STREAMS: Final = re.compile(
-    r"(?i)\bspark\b|structured streaming|foreach_?batch|micro-?batch|writeStream|readStream"
+    r"(?i)\bstructured streaming|\bspark(?:'s)? stream|\bstreaming (?:query|job)|foreach_?batch\b|\bmicro-?batch"
+    r"|writeStream|readStream"
 )
 _OF_BATCHES: Final = frozenset(("batch", "batchid", "batchno", "batchnr", "batchnumber", "microbatch", "lote"))
 _OF_ROWS: Final = frozenset(

@@ -19,8 +19,10 @@ _WAITING: Final[dict[str, Callable[[float], str]]] = {
 _NAMES: Final = "|".join((FURTHEST, _MEAN, _BYTES, *_WAITING))
 _METRIC: Final = re.compile(
     rf"""\b({_NAMES})\b["'`*]{{0,3}}[ \t]{{0,20}}[:=|][ \t]{{0,20}}["'`]?"""
-    r"(\d{1,3}(?:,\d{3})+|\d{1,18})(\.\d{1,9})?\b"
+    r"(\d{1,3}(?:,\d{3})+|\d{1,18})((?:\.\d{1,18})?(?:[eE]\d{1,3})?)\b(?![.,]\d)"
 )
+_WANTED: Final = re.compile(r"(?i)\b(?:alert|alarm|threshold|warn|critical|target|default|allowed|at most|sla|slo)")
+"""Words before a number that somebody set, and nobody measured."""
 _END: Final = re.compile(r"""["']endOffset["']\s{0,9}:\s{0,9}(?=\{)""")
 _LATEST: Final = re.compile(r"""\s{0,40},\s{0,40}["']latestOffset["']\s{0,9}:\s{0,9}(?=\{)""")
 _LONGEST: Final = 64 << 10
@@ -28,6 +30,10 @@ _LONGEST: Final = 64 << 10
 _MOST: Final = 20
 """Sources that are looked at."""
 _SHOWN: Final = 5
+_MANY: Final = 1000
+"""Offsets of which a part of one says nothing."""
+_NEAR: Final = 200
+"""Letters before a number in which words about it stand."""
 _NOTHING: Final = "nothing waited there"
 _ONE_MOMENT: Final = "one moment does not tell whether it catches up or falls behind: compare a later one"
 
@@ -48,7 +54,10 @@ def waiting(text: str) -> str | None:
 def _sources(text: str) -> Iterator[dict[str, float]]:
     """The metrics, those of one source together: a name that comes again begins the next one."""
     metrics: dict[str, float] = {}
-    for name, whole, fraction in _METRIC.findall(text):
+    for found in _METRIC.finditer(text):
+        name, whole, fraction = found.groups()
+        if _WANTED.search(text, max(0, found.start() - _NEAR), found.start()):
+            continue
         if name in metrics:
             yield metrics
             metrics = {}
@@ -71,10 +80,14 @@ def _said_of_partitions(metrics: Mapping[str, float]) -> str:
     if FURTHEST in metrics:
         told.append(f"the partition that is furthest behind was {metrics[FURTHEST]:,.0f} offsets behind its latest")
     if _MEAN in metrics:
-        told.append(f"a partition was {metrics[_MEAN]:,.7g} offsets behind on average")
+        told.append(f"a partition was {_mean(metrics[_MEAN])} offsets behind on average")
     if metrics.get(_BYTES):
         told.append(f"about {number(metrics[_BYTES], 'bytes')} waited in all")
     return ", ".join(told)
+
+
+def _mean(offsets: float) -> str:
+    return f"{offsets:,.0f}" if offsets >= _MANY else f"{offsets:.7g}"
 
 
 def _by_offsets(text: str) -> Iterator[int]:
