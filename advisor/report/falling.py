@@ -73,9 +73,9 @@ _CLUES = {
         "default, and each is a task in every batch, however few its rows."
     ),
     "endless_keys": (
-        "The text shows dropDuplicates by columns without the one of the watermark: on a stream no key ever "
-        "leaves the state then, which grows with each new one (in foreachBatch, or on a table, it keeps none). Name "
-        "that column among them, or use dropDuplicatesWithinWatermark (from Spark 3.5). The state has as many partitions as "
+        "The text shows dropDuplicates by columns without the one of the watermark: on a stream no key ever leaves the "
+        "state then, which grows with each new one (in foreachBatch, or on a table, it keeps none). Name that column "
+        "among them, or use dropDuplicatesWithinWatermark (from Spark 3.5). The state has as many partitions as "
         "spark.sql.shuffle.partitions says, 200 by default, and each is a task in every batch, however few its rows."
     ),
     "duplicates": (
