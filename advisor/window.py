@@ -153,7 +153,7 @@ def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
     whole: np.ndarray = ran & events["whole"]
     if whole.sum() >= FEWEST_WHOLE:
         return whole
-    divided: np.ndarray = ran & ~events["undivided"]
+    divided: np.ndarray = ran & (~events["undivided"] | events["whole"])
     return divided if divided.any() else ran
 
 

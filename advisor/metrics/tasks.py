@@ -185,14 +185,20 @@ def repeated_read_ms(window: Window) -> Batchwise:
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True)
 def repeated_state_ms(window: Window) -> Batchwise:
-    """What stages that work on state take in all jobs of the batch but the longest of them: computing it again."""
-    return _repeated(window, "state")
+    """What stages that work on state take in all jobs of the batch but the longest of them: computing it again.
+
+    A job on some of its partitions only counts for nothing: `show()` and `take(n)` run one job after the other, each on
+    the next partitions.
+    """
+    return _repeated(window, "state", whole=True)
 
 
-def _repeated(window: Window, kind: str) -> Batchwise:
+def _repeated(window: Window, kind: str, whole: bool = False) -> Batchwise:
     if not len(window.stages):
         return NOT_SEEN
     stages, again = window.stages, of_kind(window, kind)
+    if whole:
+        again &= stages["tasks"] >= _most_tasks(window, again)
     batch, wall = stages["batch"][again], zero_filled(stages["wall_ms"][again])
     jobs, at = np.unique(np.stack([batch, stages["job"][again]]), axis=1, return_inverse=True)
     of_job = np.bincount(at.ravel(), wall, jobs.shape[1])
@@ -201,6 +207,14 @@ def _repeated(window: Window, kind: str) -> Batchwise:
     np.maximum.at(longest, jobs[0].astype(int), of_job)
     seen = np.bincount(stages["batch"], minlength=len(window)) > 0
     return np.where(seen, np.minimum(total - longest, window.batches["add_batch_ms"]), np.nan)
+
+
+def _most_tasks(window: Window, chosen: np.ndarray) -> np.ndarray:
+    """Of each stage the most tasks that one of the chosen stages has in its batch."""
+    stages, most = window.stages, np.zeros(len(window))
+    np.fmax.at(most, stages["batch"][chosen].astype(int), stages["tasks"][chosen])
+    found: np.ndarray = most[stages["batch"].astype(int)]
+    return found
 
 
 @batch_metric("ms", phases=("add_batch_ms",))

@@ -184,3 +184,11 @@ def test_records_of_a_list_that_name_other_sources_or_sinks_are_other_queries(tm
     one = {"numInputRows": 100, "durationMs": {"triggerExecution": 1000, "addBatch": 900}, "sink": {"description": "a"}}
     listed = report(tmp_path, json.dumps([one, one, one | {"sink": {"description": "b"}}], indent=1)).typed.queries
     assert sorted(query.batches for query in listed) == [1, 2]
+
+
+def test_events_of_a_length_alone_count_beside_those_with_phases(tmp_path: Path) -> None:
+    whole = [event(nth, nth * 5_000, 5_000, {"triggerExecution": 5000, "addBatch": 4000}) for nth in (5, 6)]
+    lengths = [event(nth, 60_000 * nth, 60_000, {"triggerExecution": 60_000}) for nth in (7, 8)]
+    (query,) = report(tmp_path, "\n".join(map(json.dumps, whole + lengths))).typed.queries
+    assert query.batches == 4
+    assert query.metrics["trigger_execution_ms"].p99 > 50_000

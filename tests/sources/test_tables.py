@@ -326,6 +326,7 @@ def test_a_table_in_people_s_words_tells_the_length_of_batches(text: str) -> Non
 def test_a_length_without_a_unit_and_batches_of_no_stream_are_not_read() -> None:
     assert len(scanned(b"A Spark stream:\nBatch,Rows,Duration\n4,700,21\n").table) == 0
     assert len(scanned(b"Loads of the warehouse:\nBatch,Rows,Duration\n4,700,21 s\n").table) == 0
+    assert len(scanned(b"A Spark stream:\nBatch,Rows,Processing time limit\n4,700,21 s\n").table) == 0
     assert len(scanned(b"Our nightly Spark jobs:\nBatch,Rows,Processing time\n4,700,21 min\n").table) == 0
 
 
@@ -364,8 +365,14 @@ def test_a_table_of_html_with_a_phase_in_each_row() -> None:
 @pytest.mark.parametrize(
     "unit",
     ["<table>", "<tr>", "<td", "<table><tr><td>", "addBatch (", "addBatch (a)|", "addBatch 1-", "batch duration ",
-     "batch,rows,duration\n", "1 s-", "triggerExecution total "],
+     "batch,rows,duration\n", "1 s-", "triggerExecution total ",
+     "addBatch spark batch duration\n<table>" + 19_000 * "<td <"],
 )  # fmt: skip
 def test_a_long_text_of_odd_tables_is_read_once(unit: str) -> None:
     """Patterns that took the square of its length would take minutes here."""
     scanned(f"spark {unit * (100_000 // len(unit))}".encode())
+
+
+def test_a_table_with_cells_over_several_rows_is_not_read() -> None:
+    text = PEOPLE["HTML"].replace("<td><b>4</b>", '<td rowspan="2"><b>4</b>')
+    assert len(scanned(f"Our Spark stream with foreachBatch:\n\n{text}".encode()).table) == 0

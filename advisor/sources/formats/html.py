@@ -13,6 +13,8 @@ _MOST: Final = 1 << 20
 _TABLE: Final = re.compile(rb"(?is)<table\b(?:(?!</?table\b).)*")
 _ROW: Final = re.compile(rb"(?i)<tr\b[^<>]{0,300}>")
 _CELL: Final = re.compile(rb"(?i)<t[dh]\b[^<>]{0,300}>")
+_SPANS: Final = re.compile(rb"(?i)<t[dh]\b[^<>]{0,300}\b(?:row|col)span\s*=\s*[\"']?(?!1\b)")
+"""A cell over several rows or columns: what stands in which column is then in doubt, and the table is left as it is."""
 _TAG: Final = re.compile(r"<[^<>]{0,300}>")
 
 
@@ -25,6 +27,8 @@ def with_bars(buffer: Buffer) -> Buffer:
 
 
 def _lines(table: re.Match[bytes]) -> bytes:
+    if _SPANS.search(table[0]):
+        return table[0]
     size = len(table[0])
     rows = (b"| " + b" | ".join(_cells(row)) + b" |" for row in _ROW.split(table[0])[1:])
     return (b"\n" + b"\n".join(rows))[: size - 1].ljust(size - 1) + b"\n"

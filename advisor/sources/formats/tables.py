@@ -34,7 +34,9 @@ _TOOK: Final = (
     r"(?:(?:processing|batch|execution)[ _-]?(?:time|duration)|duration|dauer|verarbeitungszeit|duraci[oó]n"
     r"|tiempo de proces|temps de trait|dur[eé]e)"
 )
-_LENGTH_BY_PEOPLE: Final = re.compile(rf"(?i){_TOOK}")
+_LENGTH_BY_PEOPLE: Final = re.compile(
+    rf"(?i){_TOOK}(?![^\n]{{0,60}}\b(?:allowed|budget|goal|limit|sla|slo|target|threshold|timeout)\b)"
+)
 _BY_PEOPLE: Final = re.compile(rf"(?im)^(?=[^\n]{{0,120}}\b(?:micro-?)?(?:batch|lote)\b)[^\n]{{0,160}}?\b{_TOOK}")
 """The head of a table in people's words."""
 _OF_STREAMS: Final = re.compile(
@@ -50,7 +52,8 @@ _MEMBER: Final = re.compile(r"""\s*["'][\w.]+["']\s*:\s*[\d."'-][^,]*,?\s*$""")
 """A line of a JSON object, which is read as that."""
 _OF_GAUGES: Final = re.compile(r"(?i)processingRate[-_.]total")
 """Beside it `latency` is how long the trigger took."""
-_FOLD: Final = re.compile(r"\s*\\\s*$")
+_FOLD: Final = "\\"
+"""At the end of a line that goes on in a later one."""
 _INDEX: Final = re.compile(r"^\s*\S+")
 _DIGIT: Final = re.compile(r"\d")
 _RULER: Final = re.compile(r"[\s|+:=─━═┼╪┿╇├┤╞╡┝┥┌┐└┘┬┴╒╕╘╛┏┓┗┛┡┩┠┨╂┯┷-]*")
@@ -220,10 +223,14 @@ def _unfolded(lines: list[str]) -> list[str]:
     for begin, end in ends.items():
         size = end - begin
         after = end
-        while lines[begin + 1 : begin + 2] and _FOLD.search(lines[begin + 1]) and ends.get(after, 0) - after == size:
+        while (
+            lines[begin + 1 : begin + 2]
+            and lines[begin + 1].rstrip().endswith(_FOLD)
+            and ends.get(after, 0) - after == size
+        ):
             for n in range(1, size):
                 cells = lines[after + n] if n == 1 else _INDEX.sub("", lines[after + n])  # each block repeats the index
-                lines[begin + n] = _FOLD.sub("", lines[begin + n].rstrip()) + "  " + cells.rstrip()
+                lines[begin + n] = lines[begin + n].rstrip().removesuffix(_FOLD).rstrip() + "  " + cells.rstrip()
                 lines[after + n] = ""
             after += size
     return lines
