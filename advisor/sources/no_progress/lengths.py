@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from advisor.metrics.words import milliseconds
-from advisor.sources.no_progress.paced import ABOUT, LENGTH, said, span
+from advisor.sources.no_progress.paced import ABOUT, LENGTH, NEAR, said, span
 from advisor.sources.sightings.marked import Words
 from advisor.sources.sightings.words import held, sentences
 
@@ -39,18 +39,11 @@ _LONG_AGO: Final = re.compile(
     r"(?i)\b(?:nightly|daily|hourly|weekly|batch jobs?)\b"
     r"|\blast (?:week|month|quarter|year)\b|\bago\b|\bused to\b|\bprevious|\bformer|\bvorher\b|\bfrüher\b|\(#\d+\)"
 )
-_OF_NO_BATCH: Final = re.compile(
-    r"(?i)\b(?:for|of) (?:an?|the|each|every|one)\b[^.;]{0,20}$|\b(?:never|no|not)\b[^.;]{0,12}$"
-    r"|\b(?:increas|decreas|set|chang|rais|reduc|lower|configur)\w{0,6}(?: (?:the|my|our|a))? $"
-)
-"""`collect for a batch took 3 s` tells of a part, `never a batch took` of none, `set the batch duration` of a wish."""
 _PARTITIONS: Final = re.compile(r"(?i)shuffle[. _]partitions|\b200 (?:state |shuffle )?(?:partitions|tasks)\b")
 _TASKS: Final = (
     ". It names shuffle partitions: 200 by default, and a query that keeps state or shuffles rows runs as many tasks "
     "in each batch, however few its rows"
 )
-_NEAR: Final = 100
-"""Letters beside a length in which words about it stand."""
 _MOST: Final = 6
 """Lengths that are repeated; more are a range."""
 
@@ -72,17 +65,12 @@ def read_lengths(text: str) -> Iterator[float]:
     """Milliseconds of batches in the order of the text; what it supposes, or was so long ago, counts for nothing."""
     follows = False
     for sentence in held(sentences(Words(_WRAPPED.sub(" ", text.replace("`", ""))))):
-        first = [match for match in said(sentence) if not _OF_NO_BATCH.search(_before(sentence, match))]
-        first = [] if _LONG_AGO.search(sentence) else first
+        first = [] if _LONG_AGO.search(sentence) else [*said(sentence)]
         if not first and not _LONG_AGO.search(sentence) and not _OF_A_PART.search(sentence):
             first = [*_PER_BATCH.finditer(sentence)]
-        ands = [found for match in first if (found := _AND.match(sentence[match.end() : match.end() + _NEAR]))]
+        ands = [found for match in first if (found := _AND.match(sentence[match.end() : match.end() + NEAR]))]
         told = [ms for match in [*first, *ands] for ms in span(match["length"]) if ms > 0]
         yield from told
         if told or follows:
             yield from (ms for match in _THEN.finditer(sentence) for ms in span(match["length"]) if ms > 0)
         follows = bool(told)
-
-
-def _before(sentence: str, match: re.Match[str]) -> str:
-    return sentence[max(0, match.start() - _NEAR) : match.start()]

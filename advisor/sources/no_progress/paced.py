@@ -47,8 +47,15 @@ _SEEN: Final = re.compile(r"(?i)\b(?:was|were|has been|have been)[ ](?=(?:observ
 """Of what was measured, which is told in the past, the rest counts for now."""
 _ASIDE: Final = re.compile(r"[ ](?:--|—)[ ]")
 """What an author thinks of it stands behind a dash, and supposes what the figures before it do not."""
-_ISSUE: Final = re.compile(r"\(#\d+\)")
-"""A line of a changelog tells of a fault that is gone."""
+_OF_OTHERS: Final = re.compile(r"(?i)\(#\d+\)|\b(?:nightly|daily|weekly|batch jobs?)\b")
+"""A line of a changelog tells of a fault that is gone, and a nightly batch is of no stream."""
+_OF_NO_BATCH: Final = re.compile(
+    r"(?i)\b(?:for|of) (?:an?|the|each|every|one)\b[^.;]{0,20}$|\b(?:never|no|not)\b[^.;]{0,12}$"
+    r"|\b(?:increas|decreas|set|chang|rais|reduc|lower|configur)\w{0,6}(?: (?:the|my|our|a))? $"
+)
+"""`collect for a batch took 3 s` tells of a part, `never a batch took` of none, `set the batch duration` of a wish."""
+NEAR: Final = 100
+"""Letters beside a length in which words about it stand."""
 _HARDLY: Final = 1.005
 _LATER: Final = LENGTH.replace("length", "later")
 _MORE_THAN: Final = r"(?:[ ](?:about|around|over|more than|mais de|más de|über|mehr als))?[ ]?[~≈]?"
@@ -120,7 +127,7 @@ def read_pace(text: str) -> Pace | None:
     """How long batches take and their interval, by the words for what is so now; None where one is not told, or two."""
     words = Words(_ASIDE.sub(". ", _SEEN.sub("", _LITERALS.sub("", text).replace("`", ""))))
     intervals = {told.value for told in (*read_words(words), *read_keys(words)) if told.fact == "trigger_interval_ms"}
-    took = [ms for sentence in of_now(sentences(words)) if not _ISSUE.search(sentence) for ms in _lengths(sentence)]
+    took = [ms for sentence in of_now(sentences(words)) if not _OF_OTHERS.search(sentence) for ms in _lengths(sentence)]
     if len(intervals) != 1 or not took or min(took) <= 0:
         return None
     return Pace(min(took), max(took), float(intervals.pop()))
@@ -147,7 +154,8 @@ def _lengths(sentence: str) -> Iterator[float]:
 
 def said(sentence: str) -> Iterator[re.Match[str]]:
     """Where a sentence says how long batches take, with the group `length`."""
-    return (match for pattern in _SAID for match in pattern.finditer(sentence))
+    found = (match for pattern in _SAID for match in pattern.finditer(sentence))
+    return (match for match in found if not _OF_NO_BATCH.search(sentence[max(0, match.start() - NEAR) : match.start()]))
 
 
 def span(words: str) -> list[float]:

@@ -196,6 +196,17 @@ def test_a_text_about_a_stream_tells_the_lengths_of_its_batches() -> None:
     assert "DStreams" in (kind("val ssc = new StreamingContext(conf, Seconds(5)) // Spark: each batch takes 9 s") or "")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never a batch takes 30 s; the trigger interval is 10 s.",
+        "Our nightly batch takes 3 hours. The trigger interval of the stream is 1 minute.",
+    ],
+)
+def test_batches_that_never_were_and_nightly_ones_tell_no_pace(text: str) -> None:
+    assert read_pace(text) is None
+
+
 def test_what_a_text_recommends_is_no_trigger_of_now() -> None:
     assert read_pace("Trigger interval: 10s\nActual batch time: 45s\nFix: set trigger to 60s") == (
         45_000,
