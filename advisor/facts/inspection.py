@@ -16,6 +16,7 @@ from advisor.facts.fact import Known
 from advisor.facts.rates import interval_below
 from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
 from advisor.numbers import zero_filled
+from advisor.progress import FURTHEST
 from advisor.stages import LOG_CHECKPOINT
 
 _CHANGELOG_BATCHES: Final = 5
@@ -53,7 +54,7 @@ _DISPLAY: Final = "display_query_"
 """How `display()` in a notebook of Databricks names its query."""
 _ON_DATABRICKS: Final = ("dbfs:/", "CloudFilesSource[")
 """What paths and descriptions show that only Databricks has."""
-_OF_KAFKA: Final = "metrics:maxOffsetsBehindLatest"
+_OF_KAFKA: Final = f"metrics:{FURTHEST}"
 """A metric that only Kafka's source reports: it tells the kind where the description was left out."""
 _METRICS_ON_DATABRICKS: Final = (
     "metrics:estimatedTotalBytesBehindLatest", "metrics:numBytesOutstanding", "metrics:numFilesOutstanding",

@@ -14,10 +14,11 @@ from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, me
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.metrics.slopes import trend
 from advisor.numbers import total
+from advisor.progress import FURTHEST, MEAN
 from advisor.window import Window
 
 _BEHIND = "metrics:avgMsBehindLatest"
-_FURTHEST, _MEAN_BEHIND = "metrics:maxOffsetsBehindLatest", "metrics:avgOffsetsBehindLatest"
+_FURTHEST, _MEAN_BEHIND = f"metrics:{FURTHEST}", f"metrics:{MEAN}"
 _IS_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,30})?(?:E-?\d)?")
 """As Java writes a mean: 333333.3333333333, 1.2345678E7."""
 NO_BACKLOG = Missing("the sources do not report how far behind they are")

@@ -1,6 +1,6 @@
 """Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
 
-from advisor.progress.behind import FURTHEST, offsets_behind
+from advisor.progress.behind import FURTHEST, MEAN, offsets_behind
 from advisor.progress.decoding import UNUSUAL, decode, decode_usual
 from advisor.progress.fragment import Fragment, read_fragment
 from advisor.progress.instants import as_instant
@@ -13,6 +13,7 @@ __all__ = [
     "AT_BYTE",
     "FURTHEST",
     "INPUT_RATE",
+    "MEAN",
     "PARTS",
     "UNNAMED",
     "UNUSUAL",

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 FURTHEST: Final = "maxOffsetsBehindLatest"
 """The metric of Kafka: offsets of the partition that is furthest behind."""
+MEAN: Final = "avgOffsetsBehindLatest"
+"""The metric of Kafka: offsets that a partition is behind on average."""
 
 
 def offsets_behind(end: object, latest: object) -> int | None:

@@ -9,14 +9,14 @@ from contextlib import suppress
 from typing import Any, Final
 
 from advisor.metrics.words import number
-from advisor.progress import FURTHEST, offsets_behind
+from advisor.progress import FURTHEST, MEAN, offsets_behind
 
-_MEAN, _BYTES = "avgOffsetsBehindLatest", "estimatedTotalBytesBehindLatest"
+_BYTES: Final = "estimatedTotalBytesBehindLatest"
 _WAITING: Final[dict[str, Callable[[float], str]]] = {
     "numFilesOutstanding": lambda count: f"{count:,.0f} file{'s' * (count != 1)}",
     "numBytesOutstanding": lambda size: number(size, "bytes"),
 }
-_NAMES: Final = "|".join((FURTHEST, _MEAN, _BYTES, *_WAITING))
+_NAMES: Final = "|".join((FURTHEST, MEAN, _BYTES, *_WAITING))
 _METRIC: Final = re.compile(
     rf"""\b({_NAMES})\b["'`*]{{0,3}}[ \t]{{0,20}}[:=|][ \t]{{0,20}}["'`]?"""
     r"(\d{1,3}(?:,\d{3})+|\d{1,18})((?:\.\d{1,18})?(?:[eE]\d{1,3})?)\b(?![.,]\d)"
@@ -67,20 +67,20 @@ def _sources(text: str) -> Iterator[dict[str, float]]:
 
 def _said(metrics: Mapping[str, float]) -> str:
     """What waits by the metrics of a source; empty where they tell nothing."""
-    if metrics.keys() & {FURTHEST, _MEAN}:
+    if metrics.keys() & {FURTHEST, MEAN}:
         return _said_of_partitions(metrics)
     waits = [words(metrics[name]) for name, words in _WAITING.items() if metrics.get(name)]
     return f"{' with '.join(waits) or 'nothing'} waited there" if metrics.keys() & _WAITING.keys() else ""
 
 
 def _said_of_partitions(metrics: Mapping[str, float]) -> str:
-    if not metrics.get(FURTHEST, metrics.get(_MEAN)):
+    if not metrics.get(FURTHEST, metrics.get(MEAN)):
         return _NOTHING
     told = []
     if FURTHEST in metrics:
         told.append(f"the partition that is furthest behind was {metrics[FURTHEST]:,.0f} offsets behind its latest")
-    if _MEAN in metrics:
-        told.append(f"a partition was {_mean(metrics[_MEAN])} offsets behind on average")
+    if MEAN in metrics:
+        told.append(f"a partition was {_mean(metrics[MEAN])} offsets behind on average")
     if metrics.get(_BYTES):
         told.append(f"about {number(metrics[_BYTES], 'bytes')} waited in all")
     return ", ".join(told)
