@@ -262,27 +262,6 @@ def durations(ms: int, *more: str) -> str:
     return ",\n".join([*told, f'"durationMs" : {{ {phases}, "triggerExecution" : {ms} }}', *more])
 
 
-def test_pieces_that_nothing_joins_are_not_one_run(tmp_path: Path) -> None:
-    data = told(tmp_path, "Untuned:", "```", durations(10_400), "```", "With fewer partitions:", "```", durations(680))
-    assert sorted(query["window"]["batches"] for query in data["queries"]) == [1, 1]
-    assert [query["name"] for query in data["queries"]] == [
-        "unnamed query (Untuned)",
-        "unnamed query (With fewer partitions)",
-    ]
-    assert not any("slow batch" in query["verdict"] for query in data["queries"])
-
-
-def test_measurements_of_one_text_stand_side_by_side_in_its_order(tmp_path: Path) -> None:
-    said = report(tmp_path, "Tuned:", "```", durations(680), "```", "Untuned:", "```", durations(10_400), "```").typed
-    page = report_as_text(said)
-    rows = page[page.index("Side by side") :].splitlines()[2:4]
-    assert [row.split() for row in rows] == [
-        ["Tuned", "680", "ms", "200", "300", "1", "batch"],
-        ["Untuned", "10.4", "s", "200", "300", "1", "batch"],
-    ]
-    assert "Side by side" not in report_as_text(report(tmp_path, durations(680)).typed)
-
-
 SHORTLY = {"timestamp": "2026-03-01T02:07:03.217Z", "queryPlanning": 20,
            "sources": [{"description": "KafkaSource[Subscribe[in]]", "numInputRows": 1832}]}  # fmt: skip
 APART = {"inputRowsPerSecond": 1832 / 9.734}
@@ -559,22 +538,6 @@ def test_kafka_that_is_not_asked_for_its_latest_offset_is_real_time(tmp_path: Pa
         told(tmp_path, *(line.replace('"latestOffset" : null', '"latestOffset" : {"a":{"0":1}}') for line in lines))
     )
     assert value(asked, "trigger") != "real_time"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "took {triggerExecution=5122, latestOffset=12, addBatch=4900, walCommit=80}",
-        "durationMs:\n  addBatch: 4900\n  triggerExecution: 5122\n",
-        "Input Rows 1200\nBatch Duration 5122 ms\nOperation Duration addBatch: 4900, walCommit: 80",
-    ],
-)
-def test_durations_alone_are_a_partial_record(tmp_path: Path, text: str) -> None:
-    data = told(tmp_path, text)
-    assert (data["input"]["events"], len(data["input"]["partial"])) == (0, 1)
-    query = only(data)
-    assert query["verdict"].startswith("4.9 s of a 5.1 s batch (96 %) is addBatch")
-    assert (value(query, "stateful"), value(query, "spark_version_below")) == (None, None)
 
 
 @pytest.mark.parametrize(

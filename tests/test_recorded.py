@@ -1,6 +1,6 @@
 """The program says of every recorded case what it said before.
 
-Where a change means to say something else: `python -m tests.recorded write` before and after it, `compare` and read each
+Where a change means to say something else: `python -m tests.recorded write` before and after it, `compare`, read each
 difference, then `pytest tests/test_recorded.py --write-golden`.
 """
 

@@ -335,18 +335,6 @@ def test_a_watermark_that_stands_still_comes_before_milliseconds(apart_ms: int, 
     assert (query.best_step is not None and query.best_step.rule == "ST017") == kind
 
 
-@pytest.mark.parametrize(
-    ("around", "best"),
-    [("", None), ("from Kafka, Spark 3.2", "kafka-offsets-by-admin-client"), ("source: parquet", "clean-source")],
-)
-def test_a_step_for_one_kind_of_source_waits_for_the_source(tmp_path: Path, around: str, best: str | None) -> None:
-    slow = "latestOffset: 6.2 s\naddBatch: 2.5 s\ntriggerExecution: 9.0 s\n"
-    (tmp_path / "pasted.txt").write_text(f"{around}\n{slow}")
-    (query,) = advisor.analyze([tmp_path / "pasted.txt"]).typed.queries
-    assert (query.best_step and query.best_step.step) == best
-    assert best or around or (query.screen.unsure and query.screen.unsure.fact) == "source"
-
-
 def test_slow_batches_that_come_more_seldom_still_make_part_of_the_p99() -> None:
     """A tenth of them is left, and each holds up a second of records: more than one in a hundred."""
     (query,) = report(SAMPLES / "SK001" / "delta-in-foreachbatch-4.0.0").typed.queries

@@ -7,17 +7,25 @@ from typing import Any
 
 import pytest
 
-from tests.sources.variants import KAFKA
-from tests.test_pasted import progress
-from tests.test_questions import only, told, value
+import advisor
+from tests.made import event
+from tests.sources.variants import KAFKA, pretty
+from tests.test_questions import only, value
+
+WARM = {
+    "triggerExecution": 130, "addBatch": 70, "commitOffsets": 22, "walCommit": 26, "latestOffset": 3,
+    "queryPlanning": 5, "getBatch": 0, "numInputRows": 840, "sources": [KAFKA], "sink": "ConsoleTable",
+}  # fmt: skip
 
 TEN = {"triggerExecution": 1300, "addBatch": 600, "walCommit": 310, "commitOffsets": 300}
 ALL_READ = KAFKA | {"latestOffset": KAFKA["endOffset"]}
 
 
-def _of_ten_seconds(folder: Path, trigger: str, **row: Any) -> Any:
-    words = f"It runs with .trigger({trigger}).\n"
-    return only(told(folder, words, progress(12, 20_003, 10_000, sources=[ALL_READ], **(TEN | row))))
+def progress(folder: Path, interval_ms: float, *given: str, **row: Any) -> Any:
+    """The query of one record of Kafka and of what the user knows."""
+    path = folder / "one.txt"
+    path.write_text(pretty(event(12, 20_003, interval_ms, WARM | {"sources": [ALL_READ]} | TEN | row)))
+    return only(advisor.analyze(path, set=given).data)
 
 
 @pytest.mark.parametrize(
@@ -33,34 +41,30 @@ def test_what_a_record_waits_for_its_trigger_is_the_loss_where_the_interval_is_l
     tmp_path: Path, took: int, logs: int, kind: str
 ) -> None:
     row = {"triggerExecution": took, "walCommit": logs // 2, "commitOffsets": logs - logs // 2}
-    query = _of_ten_seconds(tmp_path, 'processingTime="10 seconds"', **row)
+    query = progress(tmp_path, 10_000, "trigger_interval_ms=10000", **row)
     assert query["screen"]["loss"]["kind"] == kind
     assert (query["best_step"]["step"] == "interval-no-longer-than-needed") is (kind == "interval")
     if kind == "interval":
         assert "records wait 5.0 s for it on average. A shorter interval costs more batches." in query["verdict"]
 
 
-@pytest.mark.parametrize(
-    ("trigger", "known"), [("availableNow=True", "available_now"), ("once=True", "once"), ("Trigger.Once()", "once")]
-)
-def test_a_trigger_without_an_interval_has_no_wait_for_it(tmp_path: Path, trigger: str, known: str) -> None:
-    query = _of_ten_seconds(tmp_path, trigger)
-    assert (value(query, "trigger"), query["screen"]["loss"]["kind"]) == (known, "logs")
+@pytest.mark.parametrize("trigger", ["available_now", "once"])
+def test_a_trigger_without_an_interval_has_no_wait_for_it(tmp_path: Path, trigger: str) -> None:
+    query = progress(tmp_path, 10_000, f"trigger={trigger}")
+    assert (value(query, "trigger"), query["screen"]["loss"]["kind"]) == (trigger, "logs")
 
 
-@pytest.mark.parametrize("trigger", ['realTime="10 seconds"', 'Trigger.RealTime("10 seconds")'])
-def test_a_batch_of_real_time_mode_waits_for_no_interval(tmp_path: Path, trigger: str) -> None:
-    query = _of_ten_seconds(tmp_path, trigger, triggerExecution=10_050, addBatch=10_010)
+def test_a_batch_of_real_time_mode_waits_for_no_interval(tmp_path: Path) -> None:
+    query = progress(tmp_path, 10_000, "trigger=real_time", triggerExecution=10_050, addBatch=10_010)
     assert (value(query, "trigger"), query["screen"].get("loss")) == ("real_time", None)
 
 
 def test_an_inferred_interval_is_likely_the_loss(tmp_path: Path) -> None:
-    query = only(told(tmp_path, progress(12, 20_003, 8_600, sources=[ALL_READ], **TEN)))
+    query = progress(tmp_path, 8_600)
     assert "the trigger likely starts one only every 10.0 s" in query["screen"]["loss"]["says"]
 
 
 def test_a_backlog_comes_before_the_wait_for_the_trigger(tmp_path: Path) -> None:
     far = KAFKA | {"latestOffset": {"orders": {"0": 90_000, "1": 90_000}}}
-    words = 'It runs with .trigger(processingTime="10 seconds").'
-    query = only(told(tmp_path, words, progress(12, 20_003, 10_000, sources=[far], numInputRows=10, **TEN)))
+    query = progress(tmp_path, 10_000, "trigger_interval_ms=10000", sources=[far], numInputRows=10)
     assert query["screen"]["loss"]["kind"] == "falling_behind"

@@ -51,14 +51,6 @@ def test_rows_that_wait_for_more_rows_are_the_loss_and_count_into_the_latency(tm
     assert query["best_step"]["advice"]["saves_latency_ms"]["expected"] == pytest.approx(25_000, rel=0.05)
 
 
-def test_the_option_tells_where_a_log_has_no_idle_triggers(tmp_path: Path) -> None:
-    batches = minutes(12, waiting=0)[1::2]
-    option = '.option("minOffsetsPerTrigger", 600).load()'
-    assert (
-        "until there are 600 rows" in judged(tmp_path, batches, f"spark.readStream.format('kafka'){option}")["verdict"]
-    )
-
-
 @pytest.mark.parametrize("idle", [True, False])
 def test_rows_that_come_once_a_minute_wait_for_nothing(tmp_path: Path, idle: bool) -> None:
     made = minutes(12, waiting=0)

@@ -73,7 +73,6 @@ SLUGS: Final = {
     "CF002": "misspelled-async-option",
     "CF003": "setting-pinned-by-checkpoint",
     "CF006": "dstreams-setting",
-    "CF007": "limit-that-no-source-reads",
     "ER001": "well-known-error",
     "OB001": "listener-or-ui-cost",
     "DQ001": "data-quality",
@@ -96,5 +95,5 @@ SLUGS: Final = {
 }
 """What each id means, written or still to be written."""
 
-RETIRED: Final[dict[str, str]] = {}
+RETIRED: Final = {"CF007": "limit-that-no-source-reads"}
 """Ids that were used once -> what they meant."""

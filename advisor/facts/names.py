@@ -392,14 +392,6 @@ _SPARK = (
         nullable=True,
     ),
     Fact(
-        "misplaced_limit",
-        "str",
-        "a limit of rows, files or bytes per batch that is set where no source reads it",
-        "code beside a log",
-        _ASKED,
-        nullable=True,
-    ),
-    Fact(
         "pinned_setting",
         "str",
         "a setting that the session asks for, and the value that the checkpoint keeps instead",

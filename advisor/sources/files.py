@@ -12,17 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, SIGHTINGS, Broken, Chunks, Overrun, Reading
 from advisor.errors import InputError
 from advisor.facts.sighting import Sighting
-from advisor.progress import UNNAMED
 from advisor.report.falling import PROGRESS_NEEDS_INFO
 from advisor.sources.codecs import Torn
 from advisor.sources.containers import all_of
 from advisor.sources.harvest import Stretch
-from advisor.sources.no_progress.kinds import CONTINUOUS, OF_CONTINUOUS
 from advisor.sources.opening import read_windows
 from advisor.sources.paths import Input, expand, shown
 from advisor.sources.scan import Scan
@@ -63,7 +60,7 @@ def read(
             left[one.log] -= 1
             if not left[one.log]:
                 memories.pop(one.log, None)
-        reading = with_told(parts.reading(), parts.told)
+        reading = parts.reading()
     if not (reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings)):
         raise InputError(*nothing_found(paths, reading, *parts.instead()))
     return reading
@@ -105,8 +102,6 @@ class _Parts:
         self._told: list[pa.Table] = []
         self._broken: list[Broken] = []
         self._overruns: list[Overrun] = []
-        self.told: list[Sighting] = []
-        self._kind: str | None = None
         self._containers: list[str | None] = []
         self._files = 0
         self._bytes = 0
@@ -129,8 +124,6 @@ class _Parts:
         self._broken += scan.harvest.broken
         self._tell(scan.sightings)
         self._overruns += scan.harvest.overruns
-        self.told += scan.told
-        self._kind = self._kind or scan.kind
         self._containers.append(scan.container)
 
     def _tell(self, sightings: Iterable[Sighting]) -> None:
@@ -153,8 +146,7 @@ class _Parts:
 
     def instead(self) -> tuple[str | None, str | None]:
         """(what the files seem to be that hold nothing, what to give instead), as far as something shows it."""
-        says, give = all_of(self._containers)
-        return (says, give) if says else (self._kind, OF_CONTINUOUS if self._kind == CONTINUOUS else None)
+        return all_of(self._containers)
 
     def reading(self) -> Reading:
         """All parts together."""
@@ -177,37 +169,6 @@ def table_of(sightings: Iterable[Sighting]) -> pa.Table:
     """The table of sightings."""
     columns = list(zip(*sightings, strict=True)) or [()] * len(SIGHTINGS)
     return pa.table([pa.array(column, field.type) for column, field in zip(columns, SIGHTINGS, strict=True)], SIGHTINGS)
-
-
-def with_told(reading: Reading, told: Sequence[Sighting]) -> Reading:
-    """The reading with what texts without progress tell of their one query.
-
-    An error counts where the log does not say that it goes on, or what else it died of; one that Spark explains, before
-    a failed assertion, which explains nothing.
-    """
-    if unexplained := _assertions_after(reading.sightings, told):
-        reading = replace(reading, sightings=reading.sightings.filter(pc.invert(unexplained)))
-    named, sighted = set(_values(reading.sightings["run_id"])), _values(reading.sightings["fact"])
-    ended = "missing_batch" in sighted and "terminated_error" not in sighted
-    runs = named | set(_values(reading.batches["run_id"]))
-    kept = [row for row in told if ended or not named or row.fact == "ignored_async_setting"]
-    if reading.events or not kept or len(runs) > 1 or len({row.log for row in kept}) > 1:
-        return reading
-    if not runs:
-        kept.append(kept[0]._replace(fact="query_name", value=f'"{PASTED}"'))
-    query = [*_values(reading.sightings["id"]), *_values(reading.batches["id"]), UNNAMED][0]
-    rows = [row._replace(id=query, run_id=next(iter(runs), UNNAMED)) for row in kept]
-    return replace(reading, sightings=pa.concat_tables([table_of(rows), reading.sightings]))
-
-
-def _assertions_after(sightings: pa.Table, told: Sequence[Sighting]) -> pa.ChunkedArray | None:
-    """Which rows are failed assertions behind the known error that a text tells, where no run died of anything else."""
-    explained = [row.offset for row in told if row.fact == "known_error"]
-    errors = pc.equal(sightings["fact"], "terminated_error")
-    behind = pc.greater(sightings["offset"], min(explained, default=0))
-    found = pc.and_(errors, pc.and_(behind, pc.match_substring(sightings["value"], "AssertionError")))
-    only = pc.all(pc.or_(found, pc.invert(errors))).as_py()
-    return found if explained and only and pc.any(found).as_py() else None
 
 
 def _values(column: pa.ChunkedArray) -> list[str]:

@@ -16,7 +16,6 @@ import pyarrow as pa
 from advisor.batches import FRESH_EVENTS, Broken, Chunks, Overrun, instants
 from advisor.progress import AT_BYTE, UNNAMED, Partial, Progress
 from advisor.redaction import redact
-from advisor.sources.measured import Measurement, Record, tell_apart
 from advisor.sources.runs import Runs
 
 MOST_BROKEN = 10_000
@@ -24,6 +23,14 @@ MOST_BROKEN = 10_000
 _COMPARED = 64 << 10
 _IN_A_LIST = re.compile(rb"\s*,\s*")
 _NEWLINE = ord("\n")
+
+
+class Record(NamedTuple):
+    """An event that stands at [start, end) of a text."""
+
+    event: Progress
+    start: int
+    end: int
 
 
 class Buffer(Protocol):
@@ -194,10 +201,6 @@ class Harvest:
             more.first = found
         more.offsets.append(start + self._window.base)
 
-    def forget_broken(self) -> None:
-        """What was taken for records that are not whole is none."""
-        self._listed, self._more = [], (_More(), _More())
-
     def read_after_all(self, spans: Sequence[tuple[int, int]]) -> None:
         """These [start, end) of the window, in order, were read another way: nothing that begins there is broken."""
         starts, base = [start for start, _ in spans], self._window.base
@@ -218,12 +221,6 @@ class Harvest:
     def add_overruns(self, overruns: Iterable[Overrun]) -> None:
         """Keep what lines without progress say about batches that took too long."""
         self.overruns += islice(overruns, MOST_BROKEN - len(self.overruns))
-
-    def tell_apart(self) -> list[Measurement]:
-        """Give what a short text measured under different settings a run each; to be asked before it is handed over."""
-        whole = (Record(*each) for each in zip(self._fresh, self._starts, self._ends, strict=True))
-        records = [*whole, *(record for record, _ in self._partial)]
-        return tell_apart(bytes(self._window.buffer[0 : len(self._window.buffer)]), records)
 
     def so_far(self) -> pa.Table:
         """The rows of all events of this file and those before it."""

@@ -6,14 +6,8 @@ from advisor.batches import Chunks
 from advisor.facts.sighting import Sighting
 from advisor.sources import containers
 from advisor.sources.formats import HEAD, Format, format_of, loose
-from advisor.sources.formats.durations import alone
-from advisor.sources.formats.gauges import gauges
-from advisor.sources.formats.html import with_bars
-from advisor.sources.formats.pairs import pairs
-from advisor.sources.formats.r import as_json
-from advisor.sources.formats.tables import rows_of
 from advisor.sources.harvest import Buffer, Harvest, Stretch
-from advisor.sources.secondlook import Memory, SecondLook, is_short
+from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.stages.opened import Opened
 from advisor.sources.wrapped import exported
 
@@ -49,16 +43,6 @@ class Scan:
         """What the file revealed besides progress, so far."""
         return self._look.sightings if self._look else []
 
-    @property
-    def told(self) -> list[Sighting]:
-        """Of a short text without a whole event: what its writer tells of the query, naming no run."""
-        return self._look.told if self._look else []
-
-    @property
-    def kind(self) -> str | None:
-        """What a short text without a whole event is instead, where that is seen."""
-        return self._look.kind if self._look else None
-
     def feed(self, window: Stretch) -> int:
         """Read a window; the position in it from which on nothing has been read, so that the next must repeat it."""
         if window.final and not window.base and (text := _as_it_was(window.buffer[:])) is not None:
@@ -71,8 +55,6 @@ class Scan:
             self._reader = self._format.reader()
         resume = self._reader(window, self.harvest)
         if self._look:
-            if not self._format.tells and is_short(window):
-                self._look.measured = self.harvest.tell_apart()
             self._look.at(window, resume, self._format.tells)
         if self._opened:
             self._opened.read(self._format, self._log, self.harvest, window, resume)
@@ -89,28 +71,14 @@ class Scan:
         if self._format and not self._format.tells:  # an event log, which tells by its lines, is no pasted text
             self._look_for_what_is_no_event(window.buffer)
         self.harvest.flush()
-        if self._look and not self.harvest.found:
-            self._look.at_text(window)
 
     def _look_for_what_is_no_event(self, buffer: Buffer) -> None:
         """Of a text without an event: figures of batches, else a piece of one."""
-        if not self.harvest.events:
-            self._look_for_figures(buffer)
         if not self.harvest.anything and (piece := loose.piece(buffer)) >= 0:
             found = loose.early_piece(buffer, 0, len(buffer), A_PIECE)
             loose.keep_broken(found._replace(start=piece), self.harvest)
 
-    def _look_for_figures(self, buffer: Buffer) -> None:
-        """Of a text that holds no event: rows of tables, else durations that stand alone, else names and values."""
-        buffer = with_bars(buffer)
-        rows = list(rows_of(buffer)) or list(gauges(buffer))
-        rows = rows or ([] if self.harvest.anything else list(alone(buffer))) or list(pairs(buffer))
-        if rows:
-            self.harvest.forget_broken()
-        for record in rows:
-            self.harvest.add_partial(record.partial, record.start, record.end)
-
 
 def _as_it_was(raw: bytes) -> bytes | None:
     """The text before a collector or R wrote it in another form; None where none did."""
-    return exported(raw) or as_json(raw)
+    return exported(raw)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from stringzilla import find
 
 from advisor.facts.sighting import Sighting
-from advisor.progress import AT_BYTE
 from advisor.sources.formats import Tells
 from advisor.sources.harvest import Buffer, Stretch
-from advisor.sources.measured import Measurement
-from advisor.sources.no_progress.kinds import kind
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
-from advisor.sources.sightings import Repeats, sight, sight_event_log, sight_paste, sight_told
-from advisor.sources.sightings.written import LONGEST as LONGEST_PASTE
+from advisor.sources.sightings import Repeats, sight, sight_event_log
 from advisor.sources.wrapped import unwrapped
 
 AFTER_THE_LAST = 1 << 20
@@ -28,11 +24,6 @@ BEFORE_A_NAME, AFTER_A_NAME = 142, 358
 MENTIONS = 50
 _PLANS = 3
 TURNS = re.compile(rb"Starting |erminat|rror|Exception|Stream")
-
-
-def is_short(window: Stretch) -> bool:
-    """Whether a window is the whole of a text short enough to have been pasted."""
-    return window.final and not window.base and len(window.buffer) <= LONGEST_PASTE
 
 
 class Memory:
@@ -60,9 +51,6 @@ class SecondLook:
 
     def __init__(self, file: str, log: str, memory: Memory) -> None:
         self.sightings: list[Sighting] = []
-        self.told: list[Sighting] = []
-        self.kind: str | None = None
-        self.measured: Sequence[Measurement] = ()
         self._file = file
         self._log = log
         self._memory = memory
@@ -82,34 +70,16 @@ class SecondLook:
                 whole = window.whole if window.base else window.buffer
                 self.at_log(Stretch(whole, 0, 0, final=True), self._named)
 
-    def at_text(self, window: Stretch) -> None:
-        """Look at a whole short text for what its writer tells of the query."""
-        if is_short(window):
-            text = bytes(window.buffer[0 : len(window.buffer)]).decode("utf-8", "replace")
-            self.kind = kind(text)
-            self.told = sight_told(text, log=self._log, file=self._file)
-
     def at_log(self, window: Stretch, mentions: Iterable[tuple[int, int]]) -> None:
         """Look at the marked stretches of a driver's log, around what names a run, and at the end."""
         stretches = [(start - window.base, end - window.base) for start, end in self._memory.runs.take()]
         stretches += mentions
         if window.final:
             stretches += self._ends(window)
-            if not window.base:
-                self._keep(self._pasted(bytes(window.buffer[: LONGEST_PASTE + 1])))
         for start, end in merged(stretches):
             region_start, region = _whole_lines(window, start, end)
             if region.strip(b"}\r\n"):  # not the last bracket of a file that ends with an event
                 self._keep(self._sighted(region, window.base + region_start))
-
-    def _pasted(self, text: bytes) -> list[Sighting]:
-        """What the writer of a text says of the query, and in the heading of a measurement of that alone."""
-        found = []
-        for one in self.measured:
-            of_one = sight_paste(one.says.encode(), log=self._log, file=self._file)
-            found += [each._replace(id=one.id, run_id=one.run_id, offset=one.start) for each in of_one]
-            text = text.replace(one.says.encode(), b"")
-        return [*sight_paste(text, log=self._log, file=self._file), *found]
 
     def _note(self, window: Stretch) -> None:
         """Note where in the file lines name a run, as far as what stands behind a name is there."""
@@ -139,14 +109,7 @@ class SecondLook:
                 yield start, line, run
 
     def _keep(self, sightings: Iterable[Sighting]) -> None:
-        self.sightings += self._memory.repeats.fresh(map(self._of_measurement, sightings))
-
-    def _of_measurement(self, sighting: Sighting) -> Sighting:
-        """A sighting that names a run of which there are several measurements, as one of that in which it stands."""
-        for one in self.measured:
-            if sighting.run_id and one.run_id.startswith(f"{sighting.run_id}{AT_BYTE}") and sighting.offset < one.end:
-                return sighting._replace(run_id=one.run_id)
-        return sighting
+        self.sightings += self._memory.repeats.fresh(sightings)
 
     def _mentions(self, window: Stretch, begin: int, stop: int) -> Iterator[tuple[int, int]]:
         """Stretches around names of runs in [begin, stop): the first of each, and all that tell of a turn."""

@@ -18,7 +18,6 @@ from advisor.views.console import console, heading, written
 from advisor.views.proof import proof_by_run
 from advisor.views.screen import print_screen
 from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selections
-from advisor.views.side_by_side import print_side_by_side
 
 _Record = TypeVar("_Record", BrokenRecord, PartialRecord)
 
@@ -60,7 +59,6 @@ class _Page:
 
     def _first(self, shown: list[Selection]) -> None:
         """The first screens of the few most pressing queries, and a line for each of the others."""
-        print_side_by_side(self.console, self.report)
         for chosen in shown[:FIRST_QUERIES]:
             self.console.print()
             print_screen(self.console, chosen, self.proof.get(chosen.query.run_id, []))
@@ -73,7 +71,6 @@ class _Page:
     def _everything(self, shown: list[Selection]) -> None:
         if len(shown) > 1:
             self._ranking(shown)
-        print_side_by_side(self.console, self.report)
         for chosen in shown:
             self._query(chosen)
 

@@ -147,15 +147,6 @@ def test_records_that_are_all_cut_among_their_durations_are_not_taken_for_rows_o
     assert [reason.partition(",")[0] for reason in found.reasons] == [f"batch {number}" for number in range(20)]
 
 
-@pytest.mark.parametrize("into", [0, 6], ids=["before the key", "inside the key"])
-def test_records_that_are_all_cut_before_their_whole_are_as_long_as_their_phases_and_each_its_own(into: int) -> None:
-    cut = TEXT[: TEXT.index('"triggerExecution"') + into]
-    records = [cut.replace('"batchId" : 11', f'"batchId" : {number}') for number in range(20)]
-    found = scanned("".join(f"26/03/01 02:00:00 INFO x: made progress: {each}\n" for each in records).encode())
-    assert found.table["batch_id"].to_pylist() == list(range(20))
-    assert all("the sum of the phases is taken" in reason for reason in found.reasons)
-
-
 def without(part: str, events: list[dict[str, object]]) -> list[dict[str, object]]:
     return [{key: value for key, value in each.items() if key != part} for each in events]
 
@@ -240,7 +231,6 @@ KEYWORDS = """
 @pytest.mark.parametrize(
     ("call", "length"),
     [
-        ("SimpleNamespace", "batchDuration=1500"),
         ("StreamingQueryProgress", 'durationMs={"addBatch": 1100, "triggerExecution": 1500}'),
         ("Row", "durationMs=Row(addBatch=1100, triggerExecution=1500)"),
     ],
@@ -297,17 +287,6 @@ Input Rate avg 5,120 records/sec   Process Rate 3,050 records/sec
 Batch Duration 12,331 ms
 Operation duration: addBatch 11,020 ms, walCommit 531 ms, commitOffsets 480 ms
 """
-
-
-def test_rates_of_sparks_page_tell_the_rows() -> None:
-    (row,) = scanned(PAGE.encode()).table.to_pylist()
-    assert (row["input_rows_per_second"], row["processed_rows_per_second"]) == (5120, 3050)
-    assert row["input_rows"] == round(3050 * 12.331)
-
-
-def test_rates_of_two_records_are_nobodys() -> None:
-    rows = scanned((PAGE + PAGE).encode()).table.to_pylist()
-    assert [(row["input_rows"], row["input_rows_per_second"]) for row in rows] == [(None, None)] * 2
 
 
 @pytest.mark.parametrize(("opens", "closes"), [('String text = "', '";'), ('let text = r#"', '"#;'), ("text = '", "'")])

@@ -31,35 +31,6 @@ batchId=63  numInputRows=8980  inputRowsPerSecond=449.0  processedRowsPerSecond=
 """
 
 
-def test_a_listener_that_prints_rates_tells_length_headroom_and_interval(tmp_path: Path) -> None:
-    query = told(tmp_path, LISTENER)
-    assert query["window"]["batches"] == 3
-    assert took(query) == 15_005
-    assert trigger(query) == ("processing_time", 20_000, "inferred")
-    assert query["screen"]["headroom"] == pytest.approx(0.25, abs=0.001)
-    assert "of the 20.0 s between two triggers: these batches keep up" in query["verdict"]
-    assert "name no phase of durationMs" in query["verdict"]
-    assert query["screen"]["undivided"]
-
-
-def test_no_phase_is_made_up_of_a_length(tmp_path: Path) -> None:
-    query = told(tmp_path, LISTENER)
-    assert query["budget"] == {}
-    assert "goes_to" not in query["screen"]
-    for metric in ("add_batch_ms", "wal_commit_ms", "offset_log_share", "add_batch_growth_ms", "unaccounted_ms"):
-        assert "missing" in query["metrics"][metric], metric
-    assert {"LG001", "DR001", "ST005"}.isdisjoint(entry["rule"] for entry in query["passed"])
-
-
-def test_rows_that_come_faster_than_they_are_processed_are_said(tmp_path: Path) -> None:
-    rates = "inputRowsPerSecond: 2010.0, processedRowsPerSecond: 1207.3"
-    lines = [f"INFO Mon: Progress: batchId: {n}, numInputRows: {rows}, {rates}" for n, rows in enumerate(
-        (33_500, 55_773, 92_854), 70)]  # fmt: skip
-    query = told(tmp_path, "\n".join(lines))
-    assert "Rows came 1.7 times as fast as they were processed" in query["verdict"]
-    assert trigger(query)[0] == "unspecified"  # each began as the one before ended
-
-
 def test_a_record_that_ends_before_its_durations_is_judged(tmp_path: Path) -> None:
     head = '{"id": "0c7e9a51", "runId": "1f20f0b8", "name": "c", "timestamp": "2024-05-14T09:12:%02d.004Z", '
     rest = '"batchId": %d, "numInputRows": 840, "inputRowsPerSecond": 84.0, "processedRowsPerSecond": 91.31'
@@ -93,23 +64,6 @@ SCALA = "event=progress name=orders batchId={} numInputRows=2{} inputRowsPerSeco
 
 
 @pytest.mark.parametrize(
-    ("text", "batches", "length"),
-    [
-        (CSV, 3, 20_000),
-        (LENGTH_ONLY, 1, 2000),
-        (SCALA.format(5, "0" * 9), 1, 10_000),
-        ("numInputRows 250,000, inputRowsPerSecond 4,166.7, processedRowsPerSecond 3,787.9.", 1, 66_000),
-        (" - number of input rows:  90,000\n - input rows/sec:   1,500.0\n - processed rows/sec: 1,500.0", 1, 60_000),
-        ('{\n  "batchId": 7,\n  "numInputRows": 1000,\n  "processedRowsPerSecond": 12.5\n}', 1, 80_000),
-        ("Input Rows: 1500\nInput Rate: 50.0 rows/s\nProcess Rate: 75.0 rows/s\n", 1, 20_000),
-    ],
-)
-def test_other_layouts(tmp_path: Path, text: str, batches: int, length: int) -> None:
-    query = told(tmp_path, text)
-    assert (query["window"]["batches"], took(query)) == (batches, length)
-
-
-@pytest.mark.parametrize(
     "text",
     [
         'println(s"numInputRows=${p.numInputRows} processedRowsPerSecond=${p.processedRowsPerSecond}")',
@@ -120,25 +74,6 @@ def test_other_layouts(tmp_path: Path, text: str, batches: int, length: int) -> 
 )
 def test_what_tells_no_length_is_no_batch(text: str) -> None:
     assert not len(scanned(text.encode()).table)
-
-
-def test_a_rate_of_one_decimal_tells_an_interval_as_near_as_it_can(tmp_path: Path) -> None:
-    rows = [(301, "10:00:00.002", 100, 1.7), (302, "10:01:00.001", 104, 1.7), (303, "10:02:00.003", 99, 1.6)]
-    lines = [
-        f"batchId={n} timestamp=2025-02-02T{at}Z numInputRows={count} inputRowsPerSecond={came} "
-        "processedRowsPerSecond=5.0"
-        for n, at, count, came in rows
-    ]
-    assert trigger(told(tmp_path, "\n".join(lines))) == ("processing_time", 60_000, "inferred")
-
-
-def test_batches_that_nearly_fill_the_time_between_them_are_not_said_to_have_an_interval(tmp_path: Path) -> None:
-    lines = [
-        f"batchId={n} numInputRows=45000 inputRowsPerSecond=4500.0 processedRowsPerSecond=4736.8" for n in (4, 5, 6)
-    ]
-    query = told(tmp_path, "\n".join(lines))
-    assert query["facts"]["trigger"] == {"value": None, "from": None}
-    assert "one begins every 10.0 s: hardly a pause is left" in query["verdict"]
 
 
 @pytest.mark.parametrize(

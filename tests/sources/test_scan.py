@@ -192,50 +192,6 @@ def test_offsets_of_kinesis_are_no_piece_of_an_event() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "number"),
-    [
-        ("Batch 0 metrics - ", 0),
-        ("| first | Batch 41: ", 41),
-        ("batch #7 took long, ", 7),
-        ("batchId=12 ", 12),
-        ("Batch 900 rows: ", None),
-        ("batch 2.5 times slower: ", None),
-        ("in batches of 20, ", None),
-        ("Batch 3\n", None),
-    ],
-)
-def test_the_number_of_a_batch_in_the_words_before_its_durations(words: str, number: int | None) -> None:
-    found = scanned(f"{words}triggerExecution: 8437 ms, addBatch: 6587 ms, commitOffsets: 291 ms\n".encode())
-    assert found.table["batch_id"].to_pylist() == [number]
-
-
-def test_durations_alone_are_a_partial_record() -> None:
-    found = scanned(b"{triggerExecution=122, addBatch=36}\n")
-    assert found.table["add_batch_ms"].to_pylist() == [36]
-    assert ["durationMs" in one.lacks for one in found.broken if one.lacks] == [True]
-
-
-@pytest.mark.parametrize(
-    ("text", "add_batch", "whole"),
-    [
-        ("| addBatch | 12,331 ms |\n| walCommit | 1,031 |\n| triggerExecution | 13.9 s |", 12331, 13900),
-        ("triggerExecution takes 2 min of which addBatch 30s and walCommit 12.5 seconds", 30_000, 120_000),
-        ("Operation Duration: addBatch 12,331 ms  walCommit 1,031 ms queryPlanning 120 ms", 12331, 13482),
-        ("addBatch\t331\nwalCommit\t31\nqueryPlanning\t20\n", 331, 382),
-    ],
-)
-def test_figures_of_a_page_are_a_partial_record(text: str, add_batch: int, whole: int) -> None:
-    found = scanned(text.encode())
-    assert found.table["add_batch_ms"].to_pylist() == [add_batch]
-    assert found.table["trigger_execution_ms"].to_pylist() == [whole]
-
-
-def test_the_sum_of_phases_is_said_to_be_one() -> None:
-    (record,) = scanned(b"addBatch 331\nwalCommit 31\nqueryPlanning 20\n").broken
-    assert record.reason.endswith("triggerExecution not given: the sum of the phases is taken")
-
-
-@pytest.mark.parametrize(
     "text", ["{queryPlanning=12, addBatch=36}\n", "addBatch 1.5, walCommit 2.5, queryPlanning 3.5"]
 )
 def test_durations_without_the_whole_are_nothing(text: str) -> None:

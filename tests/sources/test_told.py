@@ -10,10 +10,7 @@ import pytest
 
 from advisor.api import analyze, analyze_fleet
 from advisor.errors import InputError
-from advisor.sources.no_progress.kinds import kind
-from advisor.sources.sightings import sight_told
 from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error
-from advisor.sources.sightings.quotes import told_error
 
 RUN = "[id = 6d8b2f1e-55c1-4a66-9e08-0c2f8f5d1a01, runId = 0b3c9a77-1111-4b6e-8a43-f0b4a6a2c901]"
 PRINTED = {
@@ -124,14 +121,12 @@ def test_what_follows_the_error_s_own_lines_is_not_read_as_it(tmp_path: Path) ->
     [
         f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query pay {RUN} terminated with error\n"
         "java.lang.IllegalArgumentException: Sink ForeachBatchSink does not support async progress tracking\n\tat x",
-        "Traceback (most recent call last):\npyspark.errors.exceptions.captured.IllegalArgumentException: "
-        "Sink ForeachBatchSink does not support async progress tracking\n",
         f"pyspark.errors.StreamingQueryException: [STREAM_FAILED] Query {RUN} terminated with exception: "
         "Sink ForeachBatchSink does not support async progress tracking\n",
         "org.apache.spark.sql.streaming.StreamingQueryException: Sink ForeachBatchSink does not support async progress "
         f"tracking\n=== Streaming Query ===\nIdentifier: agg {RUN}\n",
     ],
-    ids=["log", "traceback", "exception with the run", "exception above the run"],
+    ids=["log", "exception with the run", "exception above the run"],
 )
 def test_a_refusal_without_progress_is_told_with_its_cure(tmp_path: Path, text: str) -> None:
     query = judged(tmp_path, text)
@@ -165,16 +160,6 @@ def test_an_error_that_is_not_known_gets_no_cure(tmp_path: Path) -> None:
     assert query.best_step is None
 
 
-def test_what_spark_but_warns_of_or_another_job_died_of_is_no_end(tmp_path: Path) -> None:
-    lost = "Some data may have been lost because they are not available in Kafka any more; either the data was aged out"
-    assert told_error(f"25/03/01 09:00:01 WARN KafkaMicroBatchStream: {lost}") is None
-    assert told_error("java.lang.OutOfMemoryError: Java heap space\n\tat com.example.Report") is None
-    path = tmp_path / "other.log"
-    path.write_text("java.lang.OutOfMemoryError: Java heap space\n\tat com.example.Report\n")
-    with pytest.raises(InputError, match="no streaming progress"):
-        analyze(path)
-
-
 def test_an_error_that_a_running_query_outlived_ends_nothing(tmp_path: Path) -> None:
     text = (
         f"25/03/01 09:00:00 INFO MicroBatchExecution: Starting pay {RUN}. Use file:/c to store the query checkpoint.\n"
@@ -183,18 +168,6 @@ def test_an_error_that_a_running_query_outlived_ends_nothing(tmp_path: Path) -> 
     query = judged(tmp_path, text)
     assert query.state == "no_data"
     assert query.best_step is None
-
-
-def test_options_that_spark_ignores_are_named_without_progress(tmp_path: Path) -> None:
-    query = judged(
-        tmp_path,
-        "I set spark.conf.set('spark.sql.streaming.asyncProgressTrackingEnabled','true') and "
-        "asyncProgressCheckpointingInterval=500 on my Kafka to Kafka query.",
-    )
-    assert query.findings[0].rule == "CF002"
-    assert query.value("ignored_async_setting") == (
-        "spark.sql.streaming.asyncProgressTrackingEnabled and asyncProgressCheckpointingInterval"
-    )
 
 
 def test_options_in_spark_s_spelling_are_none_that_it_ignores(tmp_path: Path) -> None:
@@ -217,131 +190,10 @@ def test_a_gap_after_asynchronous_tracking_is_cured_by_it(tmp_path: Path, logger
     assert judged(tmp_path, text).best_step.step == "async-progress-on-again"
 
 
-def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> None:
-    query = judged(tmp_path, "java.lang.IllegalStateException: batch 41 doesn't exist\n")
-    assert query.value("missing_batch") == 41
-    assert query.best_step.step == "restore-checkpoint-files"
-
-
 PROSE = (
     "We noticed poor performance of our stream at high load. The messages of a minute that come through Kafka took far "
     "longer to arrive than we had hoped, and the writer seems to be where most of that time goes in the end."
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("INFO JobScheduler: Total delay: 12.345 s for time 1488362400000 ms (execution: 12.300 s)", "DStreams"),
-        ("INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator - Completed checkpoint 12", "Apache Flink"),
-        ("{'message': 'Processing new data', 'isDataAvailable': True, 'isTriggerActive': True}", "query.status"),
-        (">>> query.lastProgress\nNone\n", "empty until the first trigger"),
-        ("We run Spark 3.5.1 with foreachBatch. Should I use real-time mode?", "question in words"),
-        (
-            "Committed offsets for batch 7. Metadata OffsetSeqMetadata(0,1709378400000,Map())\n"
-            "INFO DAGScheduler: Job 9 finished: start at App.scala:7, took 8.91 s\n"
-            "Committed offsets for batch 8. Metadata OffsetSeqMetadata(0,1709378420000,Map())",
-            "at work (batches 7 to 8 began 20.0 s apart; 1 job took 8.9 s)",
-        ),
-        (
-            "INFO DAGScheduler: Job 1 finished: start at x.py:0, took 3.2 s\nINFO x: Committed delta #4 to",
-            "1 commit to",
-        ),
-        (
-            'INFO MicroBatchExecution: Resuming at batch 37 with committed offsets {"orders":{"0":5120}}',
-            "goes on at batch 37, by its checkpoint",
-        ),
-        (
-            "DEBUG StreamExecution: getOffset took 4 ms\nDEBUG StreamExecution: triggerExecution took 7 ms\n"
-            "DEBUG StreamExecution: triggerExecution took 9 ms",
-            "2 triggers without a batch took 7 ms to 9 ms",
-        ),
-        (
-            "com.shop.LedgerException: gave up after 4 tries: \n\tat com.shop.Ledger.get(Ledger.scala:61)\n"
-            "\tat scala.Option.getOrElse(Option.scala:121)\n"
-            "\tat org.apache.spark.sql.execution.streaming.MicroBatchExecution.run(MicroBatchExecution.scala:345)\n",
-            "an error that a streaming query met, none that the advisor knows: com.shop.LedgerException: gave up",
-        ),
-        ("-----\nBatch: 4\n------\n+---+\n|key|\n", "console sink"),
-        ("== Physical Plan ==\nWriteToDataSourceV2", "a plan"),
-        ('df.writeStream.format("kafka").start()  # why is it slow?', "code of a query"),
-        (f"{PROSE} We called readStream.forEachBatch before that, and it was no better.", "a text in words"),
-        (f"{PROSE} Latency: 410 ms per batch.", "batches of 410 ms"),
-        ("| job 7 | Streaming job from [output operation 1, batch time 10:15:30] | 0.4 s |", "of DStreams"),
-        ("10:00 INFO HDFSBackedStateStoreProvider: Loaded version 4 of the map in 3 ms", "lines of the state store"),
-        ("| addBatch | 400-900 ms |\n| walCommit | 30 ms |\n", "phases of a batch (addBatch, walCommit), and not"),
-        ("Our Kafka job:\n| test | lag | events/s |\n|--|--|--|\n| 1 | 0 | 31 |\n| 2 | 4 | 35 |\n", "tables of"),
-        (
-            "Batches are falling behind.\nmaxOffsetsPerTrigger = 600\ntrigger interval = 20 sec\n",
-            "a trigger interval of 20.0 s, maxOffsetsPerTrigger 600 (at most 30 rows a sec",
-        ),
-        ("| trigger interval   | 20 sec                  |\n| x | batch is falling behind |", "interval of 20.0 s"),
-        (
-            "| `exit code 137` | more memory |\n| The trigger interval is 30000 ms, but spent ... | slow |\nSpark "
-            "Structured Streaming",
-            "Besides, this names Spark's line about batches that fall behind",
-        ),
-        (
-            "pyspark==3.3.2; batch is falling behind; df.writeStream and df.dropDuplicates(['a'])",
-            "Spark 3.3.2, a query that keeps state, in 200 partitions unless",
-        ),
-        ("input rate ~ 5.2k rows/s while process rate is ~ 3,100 rows/s", "rows come 1.7 times as fast"),
-        ("Name\tAvg Input /sec\tAvg Process /sec\tLatest Batch\npay\t850.5\t1,200.5\t41\n", "takes 71 % of the time"),
-        ("the process rate of 400 rows/s, is that a question about Spark streaming?", "question in words"),
-        ('v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n{"in":{"0":5}}', "offset log"),
-        (
-            "26/03/01 02:00:01 INFO org.apache.spark.executor.Executor:57 - Running task 7.1 in stage 280.0",
-            "an executor",
-        ),
-        ('v1\n{"batchWatermarkMs":0,"conf":{"p":"org.x.RocksDBStateStoreProvider"}}\n{"in":{"0":5}}', "offset log"),
-        (PROSE, "a text in words"),
-        ('inputRate_total{q="a"} 1200\ninputRate_total{q="b"} 830', "not where the time went"),
-        (
-            "app.driver.spark.streaming.pay.inputRate-total\n   value = NaN\napp.driver.spark.streaming.pay.latency\n"
-            "   value = 21450\napp.driver.spark.streaming.pay.processingRate-total\n   value = 0.14",
-            "the last trigger took 21.4 s and that no rate of input was known, as in the first batch",
-        ),
-    ],
-)
-def test_what_a_text_without_progress_is_instead(text: str, said: str) -> None:
-    assert said in (kind(text) or "")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [f"26/03/01 02:00:01 INFO Made: {PROSE}", PROSE.replace("stream", "table").replace("Kafka", "mail"), "see Kafka"],
-)
-def test_logs_other_matters_and_few_words_are_no_prose_on_a_stream(text: str) -> None:
-    assert kind(text) is None
-
-
-def test_a_text_that_shows_nothing_is_of_no_kind() -> None:
-    assert kind("25/03/01 09:00:00 INFO DAGScheduler: Job 1 finished") is None
-
-
-@pytest.mark.parametrize(
-    "unit", ["spark ", "IllegalStateException: batch 1", "Error reading delta file x ", "latency{"]
-)
-def test_a_text_on_one_line_is_of_no_kind_and_quotes_nothing(unit: str) -> None:
-    """Patterns that took the square of its length would take minutes here."""
-    text = unit * 20_000
-    assert kind(text) is None
-    assert told_error(text) is None
-    assert sight_told(text, log="a", file="a") == []
-
-
-@pytest.mark.parametrize(
-    ("metrics", "waits"),
-    [
-        ('"numFilesOutstanding" : "238",\n "numBytesOutstanding" : "163939124006"', "238 files with 164 GB waited"),
-        ("numFilesOutstanding: 1", "1 file waited"),
-        ("'numBytesOutstanding': '0', 'numFilesOutstanding': '0'", "nothing waited"),
-        ("numFilesOutstanding tells what waits", None),
-    ],
-)
-def test_metrics_of_a_source_alone_tell_what_waits(metrics: str, waits: str | None) -> None:
-    said = kind(f'{{ "sources" : [ {{ "metrics" : {{ {metrics} }} }} ] }}')
-    assert (waits in said) if waits else said is None
 
 
 def test_an_event_log_whose_first_batch_still_runs_holds_no_broken_record(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from advisor.facts.sighting import Sighting
 from advisor.sources.sightings.events import sight_event_log
-from advisor.sources.sightings.region import sight, sight_paste, sight_told
+from advisor.sources.sightings.region import sight
 from advisor.sources.sightings.repeats import Repeats
 from advisor.sources.sightings.tasks import slots
 
-__all__ = ["Repeats", "Sighting", "sight", "sight_event_log", "sight_paste", "sight_told", "slots"]
+__all__ = ["Repeats", "Sighting", "sight", "sight_event_log", "slots"]

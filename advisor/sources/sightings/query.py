@@ -13,7 +13,6 @@ from stringzilla import find
 from advisor.facts import LATE_BATCH, REAL_ASYNC_CONF, from_conf, ignored_option, in_order
 from advisor.sources.sightings.errors import KnownError, known_error
 from advisor.sources.sightings.line import Line
-from advisor.sources.sightings.quotes import only_names
 
 
 class Told(NamedTuple):
@@ -200,9 +199,7 @@ def read_async_write(line: Line) -> list[Told]:
 def read_termination(line: Line) -> list[Told]:
     """Of `Query NAME [id = …, runId = …] terminated with error` and the first line of the error below it."""
     first = line.after.strip().partition("\n")[0]
-    if (
-        not line.run_id or _STOPPED in first or only_names(line.text, line.after)
-    ):  # stopping a query before 4.0 interrupts its asynchronous writes
+    if not line.run_id or _STOPPED in first:  # stopping a query before 4.0 interrupts its asynchronous writes
         return []
     return [*execution(line), *error(line.after)]
 
@@ -210,7 +207,7 @@ def read_termination(line: Line) -> list[Told]:
 def read_failure(line: Line) -> list[Told]:
     """Of `[STREAM_FAILED] Query [id = …, runId = …] terminated with exception: WHY`, as Spark's exceptions have it."""
     why = line.text.partition(_FAILED)[2]
-    ended = line.run_id and _STOPPED not in why and not only_names(line.text, line.after)
+    ended = line.run_id and _STOPPED not in why
     return error(f"{why}\n{line.after}") if ended else []
 
 

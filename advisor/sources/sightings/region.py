@@ -10,17 +10,11 @@ import msgspec
 
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
-from advisor.sources.sightings import application, query, settings, tasks
+from advisor.sources.sightings import application, query, tasks
 from advisor.sources.sightings.line import Line, lines_with
-from advisor.sources.sightings.marked import Words
-from advisor.sources.sightings.misplaced import read_misplaced
-from advisor.sources.sightings.paste import read_paste
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import Told, async_before
-from advisor.sources.sightings.quotes import missing_batch, told_error
 from advisor.sources.sightings.repeats import Repeats
-from advisor.sources.sightings.status import read_status
-from advisor.sources.sightings.written import written
 
 _OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
 """An id as Spark makes it, which is no credential and new in each log: to hide nothing in it takes long."""
@@ -79,32 +73,6 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
     start = Line("", "", 0)
     found += [_sighting(told, start, log=log, file=file, base=base) for told in _of_the_whole(region)]
     return Repeats().fresh(sorted(found, key=lambda each: each.offset))
-
-
-def sight_paste(text: bytes, *, log: str, file: str) -> list[Sighting]:
-    """What a text that somebody pasted says around its records; of one too long for a paste, above its first line."""
-    told = read_paste(written(text))
-    ends = {"stopped": len(text)}  # of all that stands in it
-    return [_sighting(each, Line("", "", ends.get(each.fact, 0)), log=log, file=file, base=0) for each in told]
-
-
-def sight_told(text: str, *, log: str, file: str) -> list[Sighting]:
-    """What people tell of a query without its progress, naming no run: how it ended, a setting that does nothing."""
-    at, error = _told_error(text)
-    ended = [] if error else [each for each in read_status(text) if each.fact != "stopped"]
-    others = [*query.misspelled(text), *settings.of_dstreams(text), *read_misplaced(Words(text)), *ended]
-    placed = [*((each, at) for each in error), *((each, 0) for each in others)]
-    return [_sighting(each, Line("", "", 0), log=log, file=file, base=place) for each, place in placed]
-
-
-def _told_error(text: str) -> tuple[int, list[Told]]:
-    """Where an error stands that a stream ended with, and what it says."""
-    found = told_error(text)
-    if found:
-        told = [Told("terminated_error", query.said(query.reason(found[1]))), *query.known(found[0])]
-        return len(text[: max(0, text.find(found[1]))].encode()), told
-    quoted = missing_batch(text)
-    return 0, query.error(quoted) if quoted else []
 
 
 def _of_the_whole(region: bytes) -> Iterable[Told]:

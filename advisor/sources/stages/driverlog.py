@@ -67,7 +67,7 @@ class DriverLog:
     def _tell(self, lines: Lines) -> None:
         self._clock = Clock(self._layout.first)
         self._moment.fine = self._clock.fine
-        said = self._messages.read(lines, alike=not self._layout.structured)
+        said = self._messages.read(lines)
         self._doubled.drop(lines, said.kind)
         if not self._clock.fine:
             said.kind[lines.loggers == self._layout.loggers.index(notes.BY_THE_CLOCK)] = Kind.NOTHING

@@ -1,1 +1,0 @@
-"""What is said of a text without progress: what it is, which figures it tells all the same, and what to bring."""
