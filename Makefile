@@ -69,5 +69,5 @@ $(RUNNING): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(DEVELOPING): $(RUNNING)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,connect,lz4,page,bench]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark,connect,lz4,page]' --group dev --group lab
 	@touch $@

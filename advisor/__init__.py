@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.api import analyze, compare, read_progress, read_sightings, read_stages
-    from advisor.bench import trial
     from advisor.report import Compared, Report
     from advisor.session import attach, watch
+    from advisor.trials import trial
 
 __version__ = "0.1.0"
 
@@ -32,7 +32,7 @@ _HOMES = {
     "read_progress": "advisor.api",
     "read_sightings": "advisor.api",
     "read_stages": "advisor.api",
-    "trial": "advisor.bench",
+    "trial": "advisor.trials",
     "watch": "advisor.session",
     "Compared": "advisor.report",
     "Report": "advisor.report",

@@ -16,10 +16,8 @@ from click.testing import CliRunner, Result
 import advisor.api
 from advisor.cli import completing, main
 from advisor.cli.analyze import fails
-from advisor.cli.spark import require
 from advisor.cluster.session import refuse_master
 from advisor.demo import sample
-from advisor.errors import UsageError
 from advisor.metrics import METRICS
 from tests.made import event
 
@@ -235,12 +233,6 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
     assert "waits.yaml: is not a file" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
 
 
-def test_an_extra_that_is_missing_is_one_line() -> None:
-    require("bench", "bench", ("json", "click"))
-    with pytest.raises(UsageError, match=r"^bench: no_such, not_here are not installed; pip install '.*\[bench\]'$"):
-        require("bench", "bench", ("json", "no_such", "not_here"))
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -256,7 +248,7 @@ def test_an_extra_that_is_missing_is_one_line() -> None:
         (["analyze", LOG, "--set", "rate-to-nop:sink=kafka"], "did you mean 'rate-to-noop'?"),
         (["compare", LOG, LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input"),
         (
-            ["trial", "advisor.bench.workloads:rate_to_noop", "--step", "async-progres"],
+            ["trial", "advisor.trials.workloads:rate_to_noop", "--step", "async-progres"],
             "did you mean 'async-progress'?",
         ),
         (["analyze", LOG, "--config", "nowhere.yaml"], "nowhere.yaml"),
@@ -457,7 +449,7 @@ def test_the_demonstration_without_spark() -> None:
 def test_what_is_no_master_starts_no_java(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyspark")
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    trial = ("trial", "advisor.bench.workloads:rate_to_noop", "--step", "async-progress")
+    trial = ("trial", "advisor.trials.workloads:rate_to_noop", "--step", "async-progress")
     for words in (("analyze", LOG, "--master", master), (*trial, "--spark", f"spark.master={master}")):
         said = one_line(run(*words))
         assert f"{master} is no master; give spark://host:7077, yarn, k8s://… or local[8]" in said
@@ -504,9 +496,6 @@ def test_what_was_asked_wrongly_starts_no_spark(words: tuple[str, ...], found: s
             ("trial", "mod:one", "--step", "async-progress", "--output", "no/x"),
             "--output no/x: there is no such directory",
         ),
-        (("bench", "offsets", "--save-runs", "no/runs.json"), "--save-runs no/runs.json: there is no such directory"),
-        (("bench", "offsets", "--chart", "no/x.svg"), "--chart no/x.svg: there is no such directory"),
-        (("bench", "offsets", "--output", "no/x"), "--output no/x: there is no such directory"),
         (("compare", LOG, LOG, "--fail-if-slower", "5%"), "'5%' is not a valid number"),
         (("rules", "new", "ZZ001", "--slug", "Small Files"), "--slug Small Files: is no short name; write lower-case"),
     ],

@@ -107,7 +107,7 @@ def test_every_output_that_is_shown_is_one_that_is_printed(monkeypatch: pytest.M
             assert len(outputs) == len(_WITHIN.findall(text)), f"{page.name}: an output that no command stands for"
 
 
-_NEED_SPARK = ("watch", "trial", "bench", "--engine")
+_NEED_SPARK = ("watch", "trial", "--engine")
 """What a command holds that runs a Spark, or ends with a query only."""
 
 

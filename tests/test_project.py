@@ -70,7 +70,6 @@ def test_pages_name_options_that_exist() -> None:
             ["rules"],
             ["trial"],
             ["watch"],
-            ["bench", "offsets"],
             ["log4j"],
         )
     ]

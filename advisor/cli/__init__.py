@@ -12,7 +12,6 @@ from advisor.cli.comparing import compare
 from advisor.cli.exits import CodedGroup
 from advisor.cli.known import facts, metrics
 from advisor.cli.log4j import log4j
-from advisor.cli.offsets import bench
 from advisor.cli.rules import rules, steps
 from advisor.cli.trial import trial
 from advisor.cli.watching import watch
@@ -53,7 +52,6 @@ def main() -> None:
 
 
 main.add_command(analyze)
-main.add_command(bench)
 main.add_command(compare)
 main.add_command(facts)
 main.add_command(log4j)

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any
 
 from advisor.errors import UsageError
@@ -27,21 +26,13 @@ def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def require(command: str, extra: str, modules: Sequence[str]) -> None:
-    """UsageError where a module of this extra is not installed."""
-    missing = [name for name in modules if find_spec(name) is None]
-    if missing:
-        found = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
-        raise UsageError(command, found, f"pip install 'streaming-latency-advisor[{extra}]'")
-
-
 @contextmanager
-def session(command: str, extras: str, settings: Mapping[str, str]) -> Iterator[Any]:
+def session(command: str, settings: Mapping[str, str]) -> Iterator[Any]:
     """A quiet session with these settings, stopped at the end; UsageError where PySpark or Java is missing."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        would_do = f"pip install 'streaming-latency-advisor[{extras}]'"
+        would_do = "pip install 'streaming-latency-advisor[spark]'"
         raise UsageError(command, "PySpark is not installed", would_do) from None
     from advisor.cluster.session import begun, java, refuse_master
 

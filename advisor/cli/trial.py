@@ -27,7 +27,7 @@ setup.path("...") or setup.topic("..."); readers take setup.reader_options.
 \b
 Examples:
   latency-advisor trial pipeline:build --step async-progress
-  latency-advisor trial advisor.bench.workloads:rate_to_noop --step async-progress --runs 4
+  latency-advisor trial advisor.trials.workloads:rate_to_noop --step async-progress --runs 4
   latency-advisor trial pipeline:build --conf spark.sql.shuffle.partitions=4 --state-rows 2000000
 """
 _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
@@ -86,9 +86,9 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 def trial(function: str, **options: Any) -> None:
     """Carry the trial out and print what it says."""
     from advisor import catalogue
-    from advisor.bench import trial as tried
-    from advisor.bench.steps import known
     from advisor.cli.output import put, terminal
+    from advisor.trials import trial as tried
+    from advisor.trials.steps import known
     from advisor.views.trial import trial_as_markdown, trial_as_text
 
     check_page(options)
@@ -97,7 +97,7 @@ def trial(function: str, **options: Any) -> None:
     known(steps, catalogue.load())  # before Spark is started for nothing
     names = ("runs", "batches", "seconds", "place", "most_runs", "state_rows", "safe_sink", "safe_source")
     chosen = {name: options[name] for name in names}
-    with session("trial", "spark", pairs("--spark", options["spark"])) as started:
+    with session("trial", pairs("--spark", options["spark"])) as started:
         found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
     forms = {
         "json": lambda: found.to_json() + "\n",

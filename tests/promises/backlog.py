@@ -1,6 +1,6 @@
 """The record latency that progress tells, beside Kafka's own clock, while a query falls behind its topic.
 
-`python -m tests.promises.backlog` needs the extra [bench]. Each case takes fewer records per batch than come, so that
+`python -m tests.promises.backlog` needs the group lab. Each case takes fewer records per batch than come, so that
 the backlog grows. Compared are the records that came during the first of the judged batches: they have become visible
 by the end of the last one.
 """
@@ -15,14 +15,14 @@ from typing import Any
 
 import pandas as pd
 
-from advisor.bench.offsets.queries import Kafka, Measured
-from advisor.bench.place import throw_away
-from advisor.bench.run import Bounds, Run, Runner
-from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
+from advisor.trials.place import throw_away
+from advisor.trials.run import Bounds, Run, Runner
+from advisor.trials.setup import Permissions, Setup, Variant
+from lab.offsets.queries import Kafka, Measured
 from tests.promises.run import SESSION, kafka
 
 CASES = ((1_000, 250), (1_000, 200), (10_000, 2_500), (10_000, 2_000))
@@ -49,7 +49,7 @@ def _until(first: pd.Timestamp, last: pd.Timestamp) -> pd.Timestamp:
 def main() -> None:
     """Print what progress says and what Kafka says, case by case."""
     argparse.ArgumentParser(prog="backlog", description=__doc__.split("\n\n", maxsplit=1)[0]).parse_args()
-    with session("backlog", "bench", SESSION) as spark, throw_away(spark, None) as place, kafka(spark) as address:
+    with session("backlog", SESSION) as spark, throw_away(spark, None) as place, kafka(spark) as address:
         _run(spark, address, f"{place}/warm-up", *CASES[0], warms_up=True)
         for number, (per_second, limit) in enumerate(CASES):
             run = _run(spark, address, f"{place}/{number}", per_second, limit)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from advisor.bench.offsets.queries import Kafka
+from lab.offsets.queries import Kafka
 from tests.promises import through_kafka, workloads
 from tests.promises.workloads import Build
 from tests.record.cases import CHANGELOG, ROCKSDB

@@ -17,18 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from advisor.bench.offsets.queries import Kafka
-from advisor.bench.place import throw_away
-from advisor.bench.run import Bounds, Runner
-from advisor.bench.setup import Permissions, Variant
-from advisor.bench.steps import candidate
 from advisor.catalogue import Catalogue, load
 from advisor.cli.spark import session
 from advisor.engine import judge
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
 from advisor.metrics import Estimate, measure
 from advisor.report.first_step import best_step
+from advisor.trials.place import throw_away
+from advisor.trials.run import Bounds, Runner
+from advisor.trials.setup import Permissions, Variant
+from advisor.trials.steps import candidate
 from advisor.window import Window
+from lab.offsets.queries import Kafka
 from tests.promises.cases import STATEFUL, STORES, Case, with_partitions
 from tests.promises.run import SESSION, keep, lab, parser
 from tests.promises.table import grid_table
@@ -81,7 +81,7 @@ def main() -> None:
         print("\n".join(names) or f"no query's name holds {asked.only!r}")
         return
     known = json.loads(MEASURED.read_text())
-    with session("grid", "spark", SESSION) as spark, lab(spark, names) as servers:
+    with session("grid", SESSION) as spark, lab(spark, names) as servers:
         for name, grid in ((name, grid) for name, grid in grids(servers.kafka) if name in names):
             found = {name: {"spark": spark.version, **measured(spark, grid, asked.rounds)}}
             keep(MEASURED, known, found, "grid", grid_table)

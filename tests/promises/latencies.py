@@ -1,6 +1,6 @@
 """The record latency that progress tells, beside Kafka's own clock, workload by workload.
 
-`python -m tests.promises.latencies [--list] [--only TEXT] [--minutes N] [--keep DIR]` needs the extra [bench]; a table
+`python -m tests.promises.latencies [--list] [--only TEXT] [--minutes N] [--keep DIR]` needs the group lab; a table
 in docs/measurements.md gets a row for each. Each workload runs once, from topic to topic. A query that falls behind is
 asked for the records that come during the first fifth of its batches, which all become visible before it is stopped.
 """
@@ -15,16 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from advisor.bench.offsets.queries import Kafka, Measured
-from advisor.bench.place import throw_away
-from advisor.bench.run import Bounds, Run
-from advisor.bench.setup import Permissions, Setup, Variant
 from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
+from advisor.trials.place import throw_away
+from advisor.trials.run import Bounds, Run
+from advisor.trials.setup import Permissions, Setup, Variant
 from advisor.views.text import plural
 from advisor.window import Window
+from lab.offsets.queries import Kafka, Measured
 from tests.promises import through_kafka as other
 from tests.promises.run import SESSION, kafka, parser
 from tests.promises.table import MEASUREMENTS, written
@@ -84,7 +84,7 @@ def main() -> None:
         print("\n".join(names) or f"no workload holds {asked.only!r}")
         return
     until, known = time.monotonic() + asked.minutes * 60, json.loads(FILE.read_text()) if FILE.exists() else {}
-    with session("latencies", "bench", SESSION) as spark, throw_away(spark, None) as place, kafka(spark) as address:
+    with session("latencies", SESSION) as spark, throw_away(spark, None) as place, kafka(spark) as address:
         chosen = sorted((one for one in workloads(address) if one[0] in names), key=lambda one: one[0] in known)
         _run(spark, place, "warm-up", *chosen[0][1:], None)
         for number, (name, *what) in enumerate(chosen):

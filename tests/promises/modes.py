@@ -1,6 +1,6 @@
 """Real-time mode and continuous processing beside micro-batches: what is promised of a record, by the broker's clock.
 
-`python -m tests.promises.modes` needs the extra [bench]; the table of promises in docs/measurements.md gets its rows.
+`python -m tests.promises.modes` needs the group lab; the table of promises in docs/measurements.md gets its rows.
 A trial refuses these steps: their batches, where they have any, are no latency. So here runs take turns, A B B A, and
 only records are compared.
 """
@@ -14,19 +14,19 @@ from typing import Any
 
 import pandas as pd
 
-from advisor.bench.effects import MEASURED as MEASURED_LATENCY
-from advisor.bench.lab import jars
-from advisor.bench.lab.broker import broker
-from advisor.bench.offsets.queries import Kafka
-from advisor.bench.place import throw_away
-from advisor.bench.run import Bounds, Run, Runner
-from advisor.bench.setup import Permissions, Setup, Variant
-from advisor.bench.steps import candidate
-from advisor.bench.turns import _mean
 from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.comparison import interleaved, order
 from advisor.contract import plain
+from advisor.trials.effects import MEASURED as MEASURED_LATENCY
+from advisor.trials.place import throw_away
+from advisor.trials.run import Bounds, Run, Runner
+from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.steps import candidate
+from advisor.trials.turns import _mean
+from lab import jars
+from lab.broker import broker
+from lab.offsets.queries import Kafka
 from tests.promises.cases import Case
 from tests.promises.run import MEASURED, RUNS, SESSION, keep, outcome, row_of_record
 from tests.promises.scoreboard import markdown
@@ -43,7 +43,7 @@ def main() -> None:
     """Measure each mode at each rate; the file and the table grow row by row."""
     argparse.ArgumentParser(prog="modes", description=__doc__.split("\n\n", maxsplit=1)[0]).parse_args()
     known = json.loads(MEASURED.read_text())
-    with session("modes", "bench", SESSION) as spark, throw_away(spark, None) as place, broker(spark) as address:
+    with session("modes", SESSION) as spark, throw_away(spark, None) as place, broker(spark) as address:
         # Real-time mode's results name a class of the connector, which a session's own jars (ADD JAR) do not give them.
         jars.added_to_driver(spark, jars.fetched(spark, jars.connector(spark.version)))
         for step in MODES:

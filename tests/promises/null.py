@@ -9,8 +9,8 @@ import argparse
 import sys
 from itertools import cycle, islice
 
-from advisor.bench import trial
 from advisor.cli.spark import session
+from advisor.trials import trial
 from tests.promises.cases import STATEFUL, Case
 from tests.promises.run import RUNS, SESSION
 from tests.promises.workloads import stateless
@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=20)
     asked = parser.parse_args()
     alarms = 0
-    with session("null", "spark", SESSION) as spark:
+    with session("null", SESSION) as spark:
         for name, (build, state) in islice(cycle(QUERIES.items()), asked.trials):
             bounds = {"runs": RUNS, "batches": Case.batches, "seconds": Case.seconds, "state_rows": state}
             tried = trial(build, [NOTHING], spark=spark, **bounds)

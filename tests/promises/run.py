@@ -1,7 +1,7 @@
 """Try what the steps promise on real Spark, and write the table of promises into docs/measurements.md.
 
 `python -m tests.promises.run [--list] [--only TEXT] [--minutes N] [--delta | --s3a]`; without options what needs only
-this machine's disk, over an hour; the cases with Kafka and with S3A need the extra [bench]. Each case is a trial:
+this machine's disk, over an hour; the cases with Kafka and with S3A need the group lab. Each case is a trial:
 baseline and candidate in turns, A B B A, on throw-away checkpoints. What was promised is computed from the baseline's
 own batches. A case that was measured before is measured again and replaces the old figure.
 """
@@ -19,13 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from advisor.bench.effects import MEASURED as MEASURED_LATENCY
-from advisor.bench.effects import TOTAL
-from advisor.bench.lab import jars
-from advisor.bench.lab.broker import broker
-from advisor.bench.lab.bucket import bucket
-from advisor.bench.run import Bounds
-from advisor.bench.setup import Permissions
 from advisor.catalogue import Saves, load
 from advisor.cli.spark import session
 from advisor.errors import AdvisorError
@@ -33,6 +26,13 @@ from advisor.metrics import Estimate, measure, named
 from advisor.metrics.latency import Mixture, mixture
 from advisor.savings import estimated_per_record
 from advisor.savings.record import felt
+from advisor.trials.effects import MEASURED as MEASURED_LATENCY
+from advisor.trials.effects import TOTAL
+from advisor.trials.run import Bounds
+from advisor.trials.setup import Permissions
+from lab import jars
+from lab.broker import broker
+from lab.bucket import bucket
 from tests.promises.calibrate import OF_MODEL
 from tests.promises.cases import DELAYS, DELTA, Case, Servers, cases, delta_cases, s3a_cases
 from tests.promises.scoreboard import markdown, verdicts
@@ -77,7 +77,7 @@ def main() -> None:
     until = time.monotonic() + asked.minutes * 60
     known = json.loads(MEASURED.read_text())
     with (
-        session("promises", "spark", SESSION | (DELTA if asked.delta else {})) as spark,
+        session("promises", SESSION | (DELTA if asked.delta else {})) as spark,
         lab(spark, names) as servers,
     ):
         chosen = [case for case in every(servers) if case.name in names]

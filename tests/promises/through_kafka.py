@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from advisor.bench.lab.broker import topics
-from advisor.bench.lab.load import Load
-from advisor.bench.offsets.queries import Kafka, Measured
-from advisor.bench.setup import Setup
+from advisor.trials.setup import Setup
+from lab.broker import topics
+from lab.load import Load
+from lab.offsets.queries import Kafka, Measured
 
 
 class KafkaOnce(Kafka):

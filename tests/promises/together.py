@@ -1,6 +1,6 @@
 """Several steps at once: what they promise in common beside what they save.
 
-`python -m tests.promises.together [--list] [--only TEXT] [--minutes N]` needs the extra [bench]; a table in
+`python -m tests.promises.together [--list] [--only TEXT] [--minutes N]` needs the group lab; a table in
 docs/measurements.md gets a row for each. Each is a trial as in `tests.promises.run`.
 """
 
@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from advisor.bench.effects import TOTAL
-from advisor.bench.offsets.queries import Kafka
 from advisor.cli.spark import session
 from advisor.comparison.promises import verdict
 from advisor.contract import Outcome, Promise
 from advisor.metrics import Estimate
+from advisor.trials.effects import TOTAL
 from advisor.views.text import plural
+from lab.offsets.queries import Kafka
 from tests.promises.cases import ASYNC, CHANGELOGS, FETCHES, FEWER, STATEFUL, Case, Servers, with_partitions
 from tests.promises.run import SESSION, keep, lab, on_trial, outcome, parser
 from tests.promises.scoreboard import interval
@@ -43,7 +43,7 @@ def main() -> None:
         print("\n".join(names) or f"no case holds {asked.only!r}")
         return
     until, known = time.monotonic() + asked.minutes * 60, json.loads(FILE.read_text()) if FILE.exists() else {}
-    with session("together", "bench", SESSION) as spark, lab(spark, names) as servers:
+    with session("together", SESSION) as spark, lab(spark, names) as servers:
         chosen = [case for case in cases(servers) if case.name in names]
         for case in sorted(chosen, key=lambda case: case.name in known):
             if time.monotonic() > until:

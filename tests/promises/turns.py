@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from advisor.bench.run import Run, Runner
-from advisor.bench.setup import Variant
-from advisor.bench.steps import Candidate
-from advisor.bench.turns import Bench, _Result
 from advisor.comparison.levels import FEWEST
 from advisor.contract import plain
+from advisor.trials.run import Run, Runner
+from advisor.trials.setup import Variant
+from advisor.trials.steps import Candidate
+from advisor.trials.turns import Bench, _Result
 
 RUNS, MOST_RUNS = 4, 16
 """A trial looks at its runs after each four, and ends after so many at the latest."""

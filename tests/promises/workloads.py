@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from advisor.bench.offsets.queries import Measured
-from advisor.bench.setup import Setup, Variant
-from advisor.bench.workloads import rows
+from advisor.trials.setup import Setup, Variant
+from advisor.trials.workloads import rows
+from lab.offsets.queries import Measured
 
 Build = Callable[[Setup], Any]
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import run
 from cases import CASES, EVENTS, KAFKA, MAIN, RATE, Case, naps, until
-from lab import Lab
+from sparks import Lab
 
 from advisor.catalogue import load
 from advisor.metrics import METRICS

@@ -18,7 +18,7 @@ from typing import Any
 import readme
 import servers
 from cases import CASES, Case
-from lab import Lab
+from sparks import Lab
 
 HERE = Path(__file__).resolve().parent
 SAMPLES = HERE.parent.parent / "sample_progress"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import run
 from cases import CASES, EVENTS, FOUR, MAIN, ROCKSDB, Case, Run, until
-from lab import Lab
+from sparks import Lab
 
 from advisor.catalogue import load
 from advisor.comparison.interleaved import Arm, interleaved, order

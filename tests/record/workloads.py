@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import run
 import savings
 from cases import CHANGELOG, EIGHT_PARTITIONS, MAIN, RATE, ROCKSDB, Case, Made, Run
-from lab import Lab
+from sparks import Lab
 
 import advisor
 from advisor.comparison.interleaved import Arm, order

@@ -1,0 +1,145 @@
+"""What a trial must not touch: looks into a query before it is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from advisor.errors import UsageError
+from advisor.sources.listener.execution import separated
+from advisor.trials.setup import Permissions, Setup
+
+_HARMLESS_SINKS: Final = frozenset({"noop", "console", "memory"})
+_FILE_FORMATS: Final = frozenset({"parquet", "json", "csv", "text", "orc", "avro", "xml", "binaryfile"})
+_SINKS_WITH_A_PATH: Final = _FILE_FORMATS | {"delta"}
+_LASTING_SOURCES: Final = _FILE_FORMATS | {"kafka", "rate", "rate-micro-batch", "delta", "iceberg"}
+_CODE_SINKS: Final = {"foreachbatch": "foreachBatch", "foreach": "foreach"}
+_TRIALS: Final = ("ProcessingTimeTrigger",)
+_VOUCH_SINK: Final = "write to setup.path(...) or setup.topic(...), or confirm with safe_sink that it may write"
+_VOUCH_SOURCE: Final = "confirm with safe_source if reading takes no data away from other readers"
+
+
+class Source(NamedTuple):
+    """A streaming source of a query: its format and its options, names in lower case."""
+
+    format: str
+    options: Mapping[str, str]
+
+
+class Sink(NamedTuple):
+    """The sink of a query: its format, foreach and foreachbatch included, and the writer's options."""
+
+    format: str
+    options: Mapping[str, str]
+
+
+def check(writer: Any, setup: Setup, permissions: Permissions) -> Sink:
+    """The query's sink if it may run in a trial; UsageError says what it would touch."""
+    java = _java(writer)
+    _check_trigger(str(_field(java, "trigger").toString()))
+    sink = Sink(_sink(java), _options(java))
+    _check_sink(sink, setup, permissions)
+    sources = list(_sources(writer))
+    for source in sources:
+        _check_source(source, permissions)
+    _check_reader_options(sources, setup)
+    for step in setup.variant.code - setup.asked:
+        raise _refused(f"the function never asked setup.makes({step!r})", "build the query with and without that step")
+    return sink
+
+
+def is_own(sink: Sink, setup: Setup) -> bool:
+    """Whether the sink is a Kafka topic of this run alone."""
+    return sink.format == "kafka" and sink.options.get("topic", "").startswith(setup.topic(""))
+
+
+def _java(writer: Any) -> Any:
+    if hasattr(writer, "runId"):
+        writer.stop()
+        raise _refused("the function started the query", "return the writer, without start()")
+    if not hasattr(writer, "_jwrite"):
+        raise _refused(f"the function returned {type(writer).__name__}", "return what writeStream gives, not started")
+    return writer._jwrite
+
+
+def _check_trigger(trigger: str) -> None:
+    if not trigger.startswith(_TRIALS):
+        raise _refused(f"its trigger is {trigger}", "a trial takes the default trigger or a processing-time trigger")
+
+
+def _check_sink(sink: Sink, setup: Setup, permissions: Permissions) -> None:
+    kind, options = sink
+    if not _below(options.get("checkpointlocation", setup.place), setup.place):
+        raise _refused("the function sets checkpointLocation", "leave it out: each run has a throw-away one")
+    if kind in _HARMLESS_SINKS or permissions.sink or is_own(sink, setup):
+        return
+    if kind in _SINKS_WITH_A_PATH and _below(options.get("path", ""), setup.place):
+        return
+    where = options.get("path") or options.get("topic")
+    found = f"it would write with {_CODE_SINKS.get(kind, kind)}" + (f" to {where}" if where else "")
+    raise _refused(
+        found, _VOUCH_SINK if kind not in _CODE_SINKS else "confirm with safe_sink (--safe-sink) that it may run twice"
+    )
+
+
+def _check_source(source: Source, permissions: Permissions) -> None:
+    if source.options.get("cleansource", "off").lower() != "off":
+        raise _refused("its source has cleanSource, which removes or moves files", "build it without cleanSource")
+    if permissions.source:
+        return
+    if source.format not in _LASTING_SOURCES:
+        raise _refused(f"its source {source.format} may hand each record out only once", _VOUCH_SOURCE)
+    if "kafka.group.id" in source.options:
+        raise _refused("its source sets kafka.group.id, which others may share", _VOUCH_SOURCE)
+
+
+def _check_reader_options(sources: list[Source], setup: Setup) -> None:
+    for key, value in setup.variant.reader_option.items():
+        if not any(source.options.get(key.lower()) == value for source in sources):
+            raise _refused(f"no source has the option {key}={value}", "pass setup.reader_options to readStream")
+
+
+def _sink(java: Any) -> str:
+    if _field(java, "foreachBatchWriter") is not None:
+        return "foreachbatch"
+    return "foreach" if _field(java, "foreachWriter") is not None else str(_field(java, "source")).lower()
+
+
+def _options(java: Any) -> dict[str, str]:
+    return {key.lower(): value for key, value in separated(_field(java, "extraOptions")).items()}
+
+
+def _sources(writer: Any) -> Iterator[Source]:
+    leaves = writer._df._jdf.queryExecution().analyzed().collectLeaves()
+    for leaf in (leaves.apply(number) for number in range(leaves.size())):
+        if leaf.isStreaming():
+            yield _source(leaf)
+
+
+def _source(leaf: Any) -> Source:
+    kind = leaf.getClass().getSimpleName()
+    if kind == "StreamingRelation":
+        made = leaf.dataSource()
+        return Source(made.className().lower(), {k.lower(): v for k, v in separated(made.options()).items()})
+    if kind == "StreamingRelationV2":
+        options = leaf.extraOptions()
+        return Source(leaf.sourceName().lower(), {str(key).lower(): str(options[key]) for key in options})
+    return Source(kind, {})
+
+
+def _field(java: Any, name: str) -> Any:
+    """A private field of Spark's writer; UsageError where this Spark has none, since nothing could be checked."""
+    try:
+        field = java.getClass().getDeclaredField(name)
+        field.setAccessible(True)
+        return field.get(java)
+    except Exception:  # Py4J raises what Java raised
+        raise _refused(f"this Spark does not show its writer's {name}", "use a classic session, 3.5 to 4.3") from None
+
+
+def _below(path: str, place: str) -> bool:
+    return (path.rstrip("/") + "/").startswith(place.rstrip("/") + "/") and ".." not in path.split("/")
+
+
+def _refused(found: str, would_do: str) -> UsageError:
+    return UsageError("trial", found, would_do)

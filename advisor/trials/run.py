@@ -1,0 +1,211 @@
+"""One run of a trial: a query on a throw-away checkpoint until enough of its batches are steady."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from advisor.batches import Reading
+from advisor.catalogue import Catalogue
+from advisor.errors import UsageError
+from advisor.facts import Facts
+from advisor.metrics.operators import per_batch
+from advisor.metrics.words import interval
+from advisor.redaction import redact
+from advisor.report.assemble import judged_runs
+from advisor.session import attach
+from advisor.session.live import LiveAdvisor
+from advisor.trials.guard import check
+from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.topics import own_topic
+from advisor.window import Window
+
+STOP_TIMEOUT: Final = "60s"
+SMALLER_STATE: Final = 0.9  # of the rows asked for: from there on a batch counts
+_ASK_SECONDS: Final = 1.0
+_NO_CAUSE: Final = ("[STREAM_FAILED]", "Query [", "=== ", "Current ", "An error occurred while calling ")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How long a trial may be: so many runs, steady batches of each, seconds of each; state that must be there.
+
+    `most_runs`: where so many runs cannot tell.
+    """
+
+    runs: int
+    batches: int
+    seconds: float
+    state_rows: int | None = None
+    most_runs: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run gave: its steady batches, Spark's words if it was refused, latency if that was measured."""
+
+    variant: Variant
+    run_id: str | None
+    window: Window
+    refused: str | None
+    latency: Mapping[str, float]
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the run."""
+        return self.window.facts
+
+    @property
+    def state_rows(self) -> float:
+        """The most rows of state that a judged batch had; 0 without state."""
+        return float(state_rows(self.window).max()) if len(self.window) else 0.0
+
+
+class Runner:
+    """Runs one side at a time, each in a session of its own beside the user's."""
+
+    def __init__(
+        self,
+        spark: Any,
+        build: Callable[[Setup], Any],
+        bounds: Bounds,
+        permissions: Permissions,
+        latency: Any,
+        catalogue: Catalogue,
+    ) -> None:
+        self.spark, self.build, self.bounds, self.permissions = spark, build, bounds, permissions
+        self.latency, self.catalogue = latency or _no_latency, catalogue
+
+    def run(self, variant: Variant, name: str, place: str, *, warms_up: bool = False) -> Run:
+        """Run it; UsageError where it must not run. A run that warms up ends with its first steady batch."""
+        session = _session(self.spark, variant)
+        setup = Setup(session, name, place, variant)
+        with self.latency(setup) as measured, attach(session, on_finding=_silent) as live:
+            heard = _Heard(live)
+            try:
+                return self._watched(setup, live, heard, measured, 1 if warms_up else self.bounds.batches)
+            finally:
+                _stop_all(session)
+
+    def _watched(self, setup: Setup, live: LiveAdvisor, heard: _Heard, measured: Any, enough: int) -> Run:
+        writer = self.build(setup)
+        with own_topic(setup, check(writer, setup, self.permissions)):
+            try:
+                query = self._on_trial(writer, setup).start()
+            except Exception as error:  # Spark's own refusals have no common class
+                return Run(setup.variant, None, _nothing(), _words(error), {})
+            judged = self._steady(query, live, heard, enough)
+            refused = _words(query.exception()) if query.exception() is not None else None
+            query.stop()
+            # Not the batches until the stop, too: beside faster ones some of the others would count as cold again.
+            window = self._window(replace(judged, inside=live.opened().inside))
+            latency = measured(*map(pd.Timestamp, window.span)) if len(window) else {}  # type: ignore[arg-type]
+            return Run(setup.variant, str(query.runId), window, refused, latency)
+
+    def _on_trial(self, writer: Any, setup: Setup) -> Any:
+        writer = writer.queryName(setup.name).option("checkpointLocation", f"{setup.place}/checkpoint")
+        for key, value in setup.variant.writer_option.items():
+            writer = writer.option(key, value)
+        every = setup.variant.trigger.get("processing_time")
+        return writer.trigger(processingTime=interval(every)) if every else writer
+
+    def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, enough: int) -> Reading:
+        """What was read when enough batches are steady, time is over or the query has ended."""
+        until, wanted = time.monotonic() + self.bounds.seconds, self.bounds.batches
+        while True:
+            goes_on = heard.wait(query, wanted, until)
+            reading = live.recorder.reading()
+            steady = len(self._window(reading))
+            if steady >= enough or not goes_on:
+                return reading
+            wanted = heard.batches + max(1, (enough - steady) // 2)
+
+    def _window(self, reading: Reading) -> Window:
+        runs = judged_runs(reading, self.catalogue)
+        if not runs:
+            return _nothing()
+        window = runs[-1].window
+        if not self.bounds.state_rows or not len(window):
+            return window
+        filled = state_rows(window) >= SMALLER_STATE * self.bounds.state_rows
+        return window.only(filled, "batches with the state that was asked for")
+
+
+def state_rows(window: Window) -> np.ndarray:
+    """Rows of state in each batch, of all operators; 0 without state."""
+    rows: np.ndarray = np.nan_to_num(per_batch(window, window.operators["rows_total"]))
+    return rows
+
+
+class _Heard:
+    """Waits for the batches of the one query of a session."""
+
+    def __init__(self, live: LiveAdvisor) -> None:
+        self.batches, self.ended = 0, False
+        self._news = threading.Condition()
+        self._inner, live.recorder.changed = live.recorder.changed, self._changed
+
+    def wait(self, query: Any, batches: int, until: float) -> bool:
+        """Return when so many batches were heard of; False when the query has ended or time is over."""
+        while not self._enough(batches):
+            if time.monotonic() >= until or not query.isActive:
+                return False
+        return not self.ended and time.monotonic() < until
+
+    def _enough(self, batches: int) -> bool:
+        with self._news:
+            return self._news.wait_for(lambda: self.ended or self.batches >= batches, _ASK_SECONDS)
+
+    def _changed(self, id: str, run_id: str, ended: bool) -> None:
+        with self._news:
+            self.batches += not ended
+            self.ended = self.ended or ended
+            self._news.notify_all()
+        self._inner(id, run_id, ended)
+
+
+def _session(spark: Any, variant: Variant) -> Any:
+    """A session with the user's settings and temporary views, and those on trial; the user's keeps its own."""
+    session = type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
+    session.conf.set("spark.sql.streaming.stopTimeout", STOP_TIMEOUT)
+    for key, value in variant.conf.items():
+        try:
+            session.conf.set(key, value)
+        except Exception as error:
+            raise UsageError(key, _words(error), "a trial can only change what a running session accepts") from None
+    return session
+
+
+def _stop_all(session: Any) -> None:
+    for query in session.streams.active:
+        query.stop()
+
+
+def _words(error: Any) -> str:
+    """What Spark said, one line, without addresses and credentials."""
+    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
+    named = (line for line in lines if not line.startswith(_NO_CAUSE))
+    return redact(next(named, lines[0] if lines else type(error).__name__))
+
+
+def _nothing() -> Window:
+    from advisor.batches import SCHEMA  # noqa: PLC0415
+    from advisor.window import run_window  # noqa: PLC0415
+
+    return run_window(SCHEMA.empty_table(), Facts({}, []))
+
+
+@contextlib.contextmanager
+def _no_latency(_: Setup) -> Iterator[Callable[[Any, Any], Mapping[str, float]]]:
+    yield lambda *_: {}
+
+
+def _silent(_: Any) -> None:
+    """A trial reports as a whole."""

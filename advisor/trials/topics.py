@@ -1,0 +1,96 @@
+"""The Kafka topic that a run writes to: made for it, and gone afterwards."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from advisor.errors import UsageError
+from advisor.redaction import redact
+from advisor.trials.guard import Sink, is_own
+from advisor.trials.setup import Setup
+
+_KAFKA: Final = "kafka."
+_SECONDS: Final = 60
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def own_topic(setup: Setup, sink: Sink) -> Iterator[None]:
+    """While it lasts the run's own topic is there, with the broker's defaults; one that was there before stays.
+
+    It is made with the sink's own `kafka.` settings. UsageError where the broker does not let it be made.
+    """
+    made = is_own(sink, setup) and _made(setup, sink)
+    try:
+        yield
+    finally:
+        if made:
+            _remove(setup, sink)
+
+
+def _made(setup: Setup, sink: Sink) -> bool:
+    """Whether the topic is new."""
+    jvm, topic = setup.spark._jvm, sink.options["topic"]
+    nothing = jvm.java.util.Optional.empty()
+    try:
+        with _admin(setup.spark, sink) as admin:
+            new = jvm.org.apache.kafka.clients.admin.NewTopic(topic, nothing, nothing)
+            _await(jvm, admin.createTopics([new]))
+    except TypeError:  # Kafka's classes are not there: Spark will say so
+        return False
+    except Exception as error:  # Py4J raises what Java raised
+        if "TopicExistsException" in str(error):
+            return False
+        raise UsageError(
+            "trial",
+            f"its topic could not be created: {_why(error)}",
+            "check that the broker can be reached and that this user may create topics",
+        ) from None
+    return True
+
+
+def _remove(setup: Setup, sink: Sink) -> None:
+    topic = sink.options["topic"]
+    try:
+        with _admin(setup.spark, sink) as admin:
+            _await(setup.spark._jvm, admin.deleteTopics([topic]))
+    except Exception as error:  # what the run gave is not lost for that
+        _log.warning("the topic %s was not removed: %s", topic, _why(error))
+
+
+@contextmanager
+def _admin(spark: Any, sink: Sink) -> Iterator[Any]:
+    """A client for topics; Kafka's classes may be among the jars that only the session knows."""
+    jvm = spark._jvm
+    thread = jvm.java.lang.Thread.currentThread()
+    before = thread.getContextClassLoader()
+    thread.setContextClassLoader(_loader(spark, before))
+    settings = {key.removeprefix(_KAFKA): value for key, value in sink.options.items() if key.startswith(_KAFKA)}
+    try:
+        client = jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
+        try:
+            yield client
+        finally:
+            client.close()
+    finally:
+        thread.setContextClassLoader(before)
+
+
+def _loader(spark: Any, otherwise: Any) -> Any:
+    try:
+        return spark._jsparkSession.artifactManager().classloader()
+    except Exception:  # before 4.0 the thread knows what the session knows
+        return otherwise
+
+
+def _await(jvm: Any, result: Any) -> None:
+    result.all().get(_SECONDS, jvm.java.util.concurrent.TimeUnit.SECONDS)
+
+
+def _why(error: Exception) -> str:
+    """The line of an error of Java's that says what the broker said."""
+    lines = [line.strip() for line in str(error).splitlines() if "Exception: " in line]
+    return redact(lines[-1].rpartition("Exception: ")[2] if lines else str(error).partition("\n")[0])

@@ -1,0 +1,350 @@
+"""A trial: baseline and candidate in turns, and what can be said afterwards."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+import advisor
+from advisor import catalogue, contract
+from advisor.comparison import Effect, Kept, Trial, order
+from advisor.comparison.effect import SAME_SHARE
+from advisor.comparison.interleaved import FEWEST_RUNS
+from advisor.comparison.levels import FEWEST, TOTAL
+from advisor.comparison.load import rows_per_batch, rows_per_second
+from advisor.comparison.promises import judged
+from advisor.contract import Advice, Promise, TrialRun, TrialVerdict, plain
+from advisor.errors import UsageError
+from advisor.metrics.budget import budget
+from advisor.metrics.flow import SAME_LOAD
+from advisor.metrics.words import milliseconds
+from advisor.report.budget import moment
+from advisor.savings import made_at_once
+from advisor.sources.listener.session import is_connect
+from advisor.trials import steps as on_trial
+from advisor.trials.effects import MEASURED, Counted, counted, effects, found
+from advisor.trials.place import throw_away
+from advisor.trials.run import SMALLER_STATE, Bounds, Run, Runner
+from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.steps import Candidate
+
+SCHEMA_VERSION: Final = 1
+WARM_UP: Final = "warm-up"
+MORE_RUNS: Final = "more runs could tell"
+MOST_RUNS: Final = 3
+"""Times as many runs as were asked for, unless told otherwise: where more are needed, a trial says so and ends."""
+HARDLY: Final = 100
+"""Runs that nobody makes: where more would be needed, another way is named."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a trial gives: `typed` is the whole, `data` the same as plain data."""
+
+    typed: contract.Trial = field(repr=False)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The whole as plain data."""
+        whole: dict[str, Any] = plain(self.typed)
+        return whole
+
+    @property
+    def verdict(self) -> TrialVerdict:
+        """faster, slower, no difference (of 5 % or more), refused (by Spark), cannot say."""
+        return self.typed.verdict
+
+    def to_json(self) -> str:
+        """The result as JSON text."""
+        return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from advisor.views.notebook.card import trial_as_html  # noqa: PLC0415
+
+        return trial_as_html(self.typed)
+
+    def to_html(self) -> str:
+        """One HTML page that opens offline: baseline, what was promised and candidate as bars."""
+        from advisor.views.page.alone import trial_as_page  # noqa: PLC0415
+
+        return trial_as_page(self.typed)
+
+    def __str__(self) -> str:
+        from advisor.views.trial import trial_as_text  # noqa: PLC0415
+
+        return trial_as_text(self.typed)
+
+
+class Bench:
+    """Carries a trial out."""
+
+    def __init__(self, runner: Runner, place: str | None, say: Callable[[str], None]) -> None:
+        self.runner, self.place, self.say = runner, place, say
+        self.bounds = runner.bounds
+
+    @classmethod
+    def of(
+        cls,
+        spark: Any,
+        build: Callable[[Setup], Any],
+        bounds: Bounds,
+        permissions: Permissions,
+        place: str | None,
+        latency: Any,
+        rules: Iterable[str | Path],
+        say: Callable[[str], None] | None,
+    ) -> Bench:
+        """A bench on this session, or on the active one; UsageError for bounds and sessions that will not do."""
+        order(bounds.runs)
+        if bounds.batches < FEWEST or bounds.seconds <= 0:
+            raise UsageError("trial", "is too short for a result", f"give at least {FEWEST} batches and a few seconds")
+        judges = catalogue.load([Path(rule) for rule in rules] or None)
+        session = _session(spark)
+        return cls(Runner(session, build, bounds, permissions, latency, judges), place, say or _silent)
+
+    def tried(self, given: Sequence[on_trial.Given]) -> Tried:
+        """The whole trial; nothing is left behind."""
+        on_trial.known(given, self.runner.catalogue)
+        with throw_away(self.runner.spark, self.place) as place:
+            return self._tried(given, place)
+
+    def _tried(self, given: Sequence[on_trial.Given], place: str) -> Tried:
+        first = self._run(WARM_UP, Variant(), place)
+        if first.refused:
+            raise UsageError(
+                "trial", f"the query fails without the change, too: {first.refused}", "give a query that runs"
+            )
+        candidate = on_trial.candidate(given, self.runner.catalogue, first.window)
+        runs = list(self._runs(candidate, place, 0, self.bounds.runs))
+        more = _Result(candidate, runs, self.bounds).more_runs()
+        if more:
+            self.say(f"{len(runs)} runs cannot tell: {more} more")
+            runs += self._runs(candidate, place, len(runs), len(runs) + more)
+        return _Result(candidate, runs, self.bounds).told()
+
+    def _runs(self, candidate: Candidate, place: str, done: int, total: int) -> Iterator[Run]:
+        """The runs in turns that are not done yet; a refusal ends them, and a run of which too little can be said."""
+        arms = order(total)
+        for number, arm in enumerate(arms[done:], done + 1):
+            words = f"{number} of {total}, {'baseline' if arm == 'A' else 'candidate'}"
+            yield (run := self._run(words, candidate.variant if arm == "B" else Variant(), place))
+            if run.refused or len(run.window) < FEWEST:
+                return
+
+    def _run(self, words: str, variant: Variant, place: str) -> Run:
+        name = f"trial-{uuid.uuid4().hex[:12]}"
+        self.say(f"run {words}")
+        return self.runner.run(variant, name, f"{place}/{name}", warms_up=words == WARM_UP)
+
+
+class _Result:
+    """From the runs to what is said of them."""
+
+    def __init__(self, candidate: Candidate, runs: Sequence[Run], bounds: Bounds) -> None:
+        self.candidate, self.runs, self.bounds = candidate, runs, bounds
+        self.arms = order(_blocks(max(len(runs), bounds.runs)))[: len(runs)]
+        self.trials: list[Trial] = []
+
+    def told(self) -> Tried:
+        refused = next((run.refused for run in self.runs if run.refused), None)
+        if refused or self._too_few():
+            verdict, says = self._nothing_measured(refused)
+        else:
+            self.counted = self._counted()
+            self.trials = effects(self.counted)
+            verdict, says = self._verdict()
+        return Tried(self._trial(verdict, says))
+
+    def more_runs(self) -> int:
+        """Runs after which these are expected to tell; 0 where they tell, where none could, or where it takes too long.
+
+        Asked once: to look again and again would find a difference sooner or later where there is none.
+        """
+        if any(run.refused for run in self.runs) or self._too_few() or self._unlike_the_users():
+            return 0
+        total = effects(self._counted())[0]
+        enough = max(total.runs_needed, len(self.runs) + FEWEST_RUNS)
+        return 0 if total.decided or enough > self.bounds.most_runs else enough - len(self.runs)
+
+    def _unlike_the_users(self) -> bool:
+        return self._stateful() and not self.bounds.state_rows
+
+    def _too_few(self) -> bool:
+        return any(len(run.window) < FEWEST for run in self.runs)
+
+    def _nothing_measured(self, refused: str | None) -> tuple[TrialVerdict, str]:
+        if refused and self.runs[-1].variant is not self.candidate.variant:
+            return "cannot say", f"The baseline itself failed: {refused}"
+        if refused:
+            needed = self.candidate.packages(self.runs[0].window)
+            more = f"; it takes a session started with --packages {','.join(needed)}" if needed else ""
+            return "refused", f"Spark refuses it: {refused}{more}"
+        fewest = min(len(run.window) for run in self.runs)
+        if self.bounds.state_rows:
+            return "cannot say", f"Cannot say for your state's size: {fewest} steady batches had reached it in time."
+        found = f"Cannot say: a run had {fewest} steady batches in {self.bounds.seconds:g} s; {FEWEST} are needed."
+        return "cannot say", found
+
+    def _counted(self) -> list[Counted]:
+        pairs = enumerate(zip(self.arms, self.runs, strict=True))
+        return [counted(arm, run.window, dict(run.latency), number) for number, (arm, run) in pairs]
+
+    def _verdict(self) -> tuple[TrialVerdict, str]:
+        total = self.trials[0].effect
+        words = _measured(total)
+        if self._unlike_the_users():
+            size = max(run.state_rows for run in self.runs)
+            return "cannot say", f"Cannot say for your state's size; with {size:,.0f} rows of state: {words}"
+        if not total.told:
+            return _undecided(self.trials[0], words)
+        return ("slower" if total.difference.low > 0 else "faster"), words[0].upper() + words[1:]
+
+    def _stateful(self) -> bool:
+        return any(run.facts.value("stateful") is True for run in self.runs)
+
+    def _trial(self, verdict: TrialVerdict, says: str) -> contract.Trial:
+        slots = self.runs[0].facts.value("task_slots")
+        return contract.Trial(
+            schema_version=SCHEMA_VERSION,
+            advisor_version=advisor.__version__,
+            verdict=verdict,
+            says=says,
+            steps=tuple(step.id for step in self.candidate.steps),
+            change=self.candidate.variant.entry(),
+            spark_version=self.runs[0].facts.value("spark_version"),
+            task_slots=slots,
+            effects=tuple(one.effect.entry() for one in self.trials),
+            drift_ms=round(self.trials[0].drift_ms, 2) if self.trials else None,
+            promises=tuple(kept.entry() for kept in self._promises()),
+            runs=tuple(self._run_entry(number) for number in range(len(self.runs))),
+            limits=tuple(self._limits(verdict)),
+        )
+
+    def _run_entry(self, number: int) -> TrialRun:
+        run = self.runs[number]
+        first, last = run.window.span
+        return TrialRun(
+            side="baseline" if self.arms[number] == "A" else "candidate",
+            run_id=run.run_id,
+            batches=len(run.window),
+            because=run.window.because,
+            first=moment(first),
+            last=moment(last),
+            typical_ms=round(self.counted[number].levels.typical[TOTAL].value, 2) if self.trials else None,
+            state_rows=run.state_rows,
+            latency_ms={name: round(value, 2) for name, value in run.latency.items()},
+            refused=run.refused,
+        )
+
+    def _promises(self) -> Iterator[Kept]:
+        """What the catalogue promised from the baseline's own batches, beside what was measured."""
+        if not self.trials:
+            return
+        steps = self._advised()
+        doubt = "several steps were made together" if len(steps) > 1 else None
+        batches = min(len(run.window) for run in self.runs)
+        for step in steps:
+            for kept in (
+                judged(step, "batch", found(self.trials, TOTAL, "typical"), batches, doubt),
+                judged(step, "record", found(self.trials, MEASURED, "p50") or self._estimated(), batches, doubt),
+            ):
+                if kept is not None:
+                    yield replace(kept, because=MORE_RUNS, more=None) if kept.more else kept
+
+    def _estimated(self) -> Effect | None:
+        return found(self.trials, "record latency", "p50")
+
+    def _advised(self) -> list[Advice]:
+        """The steps with the mean of what each baseline run promises; several as one, where that can be told."""
+        baselines = [run.window for run, arm in zip(self.runs, self.arms, strict=True) if arm == "A"]
+        of_runs = [made_at_once(self.candidate.advised(window), budget(window)) for window in baselines]
+        if len({tuple(step.id for step in of_one) for of_one in of_runs}) > 1:  # one run promises what another does not
+            of_runs = [self.candidate.advised(window) for window in baselines]
+        return [_mean(list(same)) for same in zip(*of_runs, strict=True)]
+
+    def _limits(self, verdict: TrialVerdict) -> Iterator[str]:
+        if self._stateful() and self.bounds.state_rows is None and self.trials:
+            yield "The query keeps state, and a throw-away checkpoint begins without any: give state_rows."
+        elif self.bounds.state_rows and self.trials:
+            yield f"Batches count from {SMALLER_STATE:.0%} of {self.bounds.state_rows:,} rows of state on."
+        if self.trials:
+            yield from self._loads()
+        if verdict != "refused":
+            yield "The interval holds how one start of the query varies from the next, on this cluster, at this load."
+
+    def _loads(self) -> Iterator[str]:
+        sides = [[run.window for run in self.counted if run.arm == arm] for arm in ("A", "B")]
+        ratios = []
+        for rows_of in (rows_per_batch, rows_per_second):
+            means = [sum(rows_of(window) or 0.0 for window in side) / len(side) for side in sides]
+            ratios.append(max(means) / max(min(means), 1e-9))
+        if min(ratios) > SAME_LOAD:
+            yield "The two sides had different loads, per batch and per second: the effect holds that difference, too."
+
+
+def _undecided(total: Trial, words: str) -> tuple[TrialVerdict, str]:
+    """What to say where the interval holds 0."""
+    if total.effect.same:
+        return "no difference", f"No difference of {SAME_SHARE:.0%} or more: {words}"
+    return "cannot say", f"Cannot say after {total.runs} runs{would_tell(total.runs_needed)}: {words}"
+
+
+def would_tell(runs: int) -> str:
+    """`; about 24 runs would tell`, or that no number within reach would; empty where none is known."""
+    if runs > HARDLY:
+        return f" (more than {HARDLY} would be needed; longer runs or a quieter machine tell more)"
+    return f"; about {runs} runs would tell" if runs else ""
+
+
+def _blocks(runs: int) -> int:
+    """So many runs or a few more, a multiple of 4."""
+    return -(-runs // FEWEST_RUNS) * FEWEST_RUNS
+
+
+def _mean(same: Sequence[Advice]) -> Advice:
+    batch, record = _mean_promise([one.saves_ms for one in same]), _mean_promise([one.saves_latency_ms for one in same])
+    return msgspec.structs.replace(same[0], saves_ms=batch, saves_latency_ms=record)
+
+
+def _mean_promise(promises: Sequence[Promise | None]) -> Promise | None:
+    given = [promise for promise in promises if promise is not None]
+    if not given or len(given) < len(promises):
+        return None
+    expected = [promise.expected for promise in given if promise.expected is not None]
+    low, high, safe = (sum(getattr(one, end) for one in given) / len(given) for end in ("low", "high", "safe"))
+    return Promise(low, sum(expected) / len(expected) if len(expected) == len(given) else None, high, safe)
+
+
+def _measured(total: Effect) -> str:
+    went = f"a typical batch went {milliseconds(total.before)} → {milliseconds(total.after)}"
+    ends = f"{total.difference.low:+,.0f} to {total.difference.high:+,.0f} ms"
+    share = total.share
+    percent = "" if share is None else f", {share.low * 100:+.0f} to {share.high * 100:+.0f} %"
+    return f"{went} ({ends}{percent})."
+
+
+def _session(spark: Any) -> Any:
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+
+    session = spark or SparkSession.getActiveSession()
+    if session is None:
+        raise UsageError("trial", "there is not a Spark session", "start one, or pass it as spark=")
+    if is_connect(session):
+        raise UsageError(
+            "trial", "a Spark Connect client cannot inspect a query before it starts", "use a classic session"
+        )
+    return session
+
+
+def _silent(_: str) -> None:
+    """Nobody listens."""

@@ -1,0 +1,46 @@
+"""Logs in a bucket, read through pyarrow from a real S3 API on the loopback: no Spark."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyarrow import fs
+
+from advisor.sources import files
+from lab.bucket import SERVER
+from lab.processes import running
+from tests.sources.variants import event_log, log
+
+pytest.importorskip("moto")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """What follows `?` in the address of a bucket `logs`."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "lab")
+    command = [sys.executable, str(SERVER), "0"]
+    with running(command, tmp_path / "server.log") as server:
+        assert server.stdout
+        where = f"endpoint_override=127.0.0.1:{int(server.stdout.readline())}&scheme=http&region=us-east-1"
+        system, _ = fs.FileSystem.from_uri(f"s3://logs?{where}&allow_bucket_creation=true")
+        system.create_dir("logs")
+        written = {"day/driver.log": log(), "day/app 1.gz": gzip.compress(event_log()), "day/.hidden": log()}
+        for name, raw in written.items():
+            with system.open_output_stream(f"logs/{name}", compression=None) as stream:
+                stream.write(raw)
+        yield where
+
+
+def test_a_bucket_is_read_like_a_directory(place: str) -> None:
+    found = files.read([f"s3a://logs/day?{place}"])
+    assert (found.events, found.duplicates, found.files, found.broken) == (3, 3, 2, ())
+    assert set(found.batches["log"].to_pylist()) <= {"s3a://logs/day/driver.log", "s3a://logs/day/app%201"}
+
+
+def test_an_object_is_read_like_a_file(place: str) -> None:
+    assert files.read([f"s3://logs/day/driver.log?{place}"]).events == 3
