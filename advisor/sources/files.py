@@ -30,8 +30,6 @@ __all__ = ["Input", "expand", "read"]
 
 Progress = Callable[[int], None]
 SIGHTINGS_PER_PIECE = 16384
-PASTED = "pasted text"
-"""What a query is called of which nothing but a text about it is there."""
 SMALL = 32 << 20
 """Bytes on the disk."""
 
@@ -61,9 +59,11 @@ def read(
             if not left[one.log]:
                 memories.pop(one.log, None)
         reading = parts.reading()
-    if not (reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings)):
+    if reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings):
+        return reading
+    if not (pasted := parts.pasted_error()):
         raise InputError(*nothing_found(paths, reading, *parts.instead()))
-    return reading
+    return replace(reading, sightings=pa.concat_tables([table_of(pasted), reading.sightings]))
 
 
 def is_small(inputs: Iterable[Input]) -> bool:
@@ -102,6 +102,7 @@ class _Parts:
         self._told: list[pa.Table] = []
         self._broken: list[Broken] = []
         self._overruns: list[Overrun] = []
+        self._pasted: list[list[Sighting]] = []
         self._containers: list[str | None] = []
         self._files = 0
         self._bytes = 0
@@ -124,6 +125,7 @@ class _Parts:
         self._broken += scan.harvest.broken
         self._tell(scan.sightings)
         self._overruns += scan.harvest.overruns
+        self._pasted += [scan.pasted_error] if scan.pasted_error else []
         self._containers.append(scan.container)
 
     def _tell(self, sightings: Iterable[Sighting]) -> None:
@@ -147,6 +149,10 @@ class _Parts:
     def instead(self) -> tuple[str | None, str | None]:
         """(what the files seem to be that hold nothing, what to give instead), as far as something shows it."""
         return all_of(self._containers)
+
+    def pasted_error(self) -> list[Sighting]:
+        """Return how the query ended whose stack trace one file holds; of several nobody knows whether they are one."""
+        return self._pasted[0] if len(self._pasted) == 1 else []
 
     def reading(self) -> Reading:
         """All parts together."""

@@ -8,6 +8,7 @@ from advisor.sources import containers
 from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.harvest import Buffer, Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
+from advisor.sources.sightings.stack_trace import LONGEST, sight_stack_trace
 from advisor.sources.stages.opened import Opened
 from advisor.sources.wrapped import exported
 
@@ -37,6 +38,8 @@ class Scan:
         self.position = 0
         self.container: str | None = None
         """What the file is that can be no log, once its beginning was read."""
+        self.pasted_error: list[Sighting] = []
+        """How a query ended whose stack trace is all that the file holds."""
 
     @property
     def sightings(self) -> list[Sighting]:
@@ -70,6 +73,7 @@ class Scan:
     def _finish(self, window: Stretch) -> None:
         if self._format and not self._format.tells:  # an event log, which tells by its lines, is no pasted text
             self._look_for_what_is_no_event(window.buffer)
+            self._look_for_a_stack_trace(window)
         self.harvest.flush()
 
     def _look_for_what_is_no_event(self, buffer: Buffer) -> None:
@@ -77,6 +81,11 @@ class Scan:
         if not self.harvest.anything and (piece := loose.piece(buffer)) >= 0:
             found = loose.early_piece(buffer, 0, len(buffer), A_PIECE)
             loose.keep_broken(found._replace(start=piece), self.harvest)
+
+    def _look_for_a_stack_trace(self, window: Stretch) -> None:
+        if self._look and not window.base and len(window.buffer) <= LONGEST and not self.harvest.anything:
+            text = bytes(window.buffer[:]).decode("utf-8", "replace")
+            self.pasted_error = sight_stack_trace(text, log=self._log, file=self.harvest.file)
 
 
 def _as_it_was(raw: bytes) -> bytes | None:

@@ -121,12 +121,16 @@ def test_what_follows_the_error_s_own_lines_is_not_read_as_it(tmp_path: Path) ->
     [
         f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query pay {RUN} terminated with error\n"
         "java.lang.IllegalArgumentException: Sink ForeachBatchSink does not support async progress tracking\n\tat x",
+        "Traceback (most recent call last):\npyspark.errors.exceptions.captured.IllegalArgumentException: "
+        "Sink ForeachBatchSink does not support async progress tracking\n",
+        "\tat com.example.Pay.main(Pay.scala:41)\nCaused by: java.lang.IllegalArgumentException: Sink ForeachBatchSink "
+        "does not support async progress tracking\n\tat org.apache.spark.sql.X.run(X.scala:1)\n\t... 12 more\n",
         f"pyspark.errors.StreamingQueryException: [STREAM_FAILED] Query {RUN} terminated with exception: "
         "Sink ForeachBatchSink does not support async progress tracking\n",
         "org.apache.spark.sql.streaming.StreamingQueryException: Sink ForeachBatchSink does not support async progress "
         f"tracking\n=== Streaming Query ===\nIdentifier: agg {RUN}\n",
     ],
-    ids=["log", "exception with the run", "exception above the run"],
+    ids=["log", "traceback", "cause", "exception with the run", "exception above the run"],
 )
 def test_a_refusal_without_progress_is_told_with_its_cure(tmp_path: Path, text: str) -> None:
     query = judged(tmp_path, text)
@@ -160,6 +164,35 @@ def test_an_error_that_is_not_known_gets_no_cure(tmp_path: Path) -> None:
     assert query.best_step is None
 
 
+LOST = "Some data may have been lost because they are not available in Kafka any more; either the data was aged out"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"25/03/01 09:00:01 WARN KafkaMicroBatchStream: {LOST}\n",
+        f"WARN KafkaMicroBatchStream: {LOST}\n",
+        "java.lang.OutOfMemoryError: Java heap space\n\tat com.example.Report.run(Report.java:1)\n",
+        "We fixed `IllegalArgumentException: Sink X does not support async progress tracking` last year.\n",
+        '.option("asyncProgressTrackingEnabled", "true")  # IllegalArgumentException: Sink X does not support async '
+        "progress tracking\n",
+    ],
+    ids=["warning", "bare warning", "another job", "prose", "code"],
+)
+def test_what_spark_but_warns_of_or_another_job_died_of_is_no_end(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.log"
+    path.write_text(text)
+    with pytest.raises(InputError, match="no streaming progress"):
+        analyze(path)
+
+
+def test_a_stack_trace_beside_a_log_is_no_query(tmp_path: Path) -> None:
+    error = "java.lang.IllegalStateException: batch 41 doesn't exist\n"
+    (tmp_path / "a.txt").write_text(error)
+    (tmp_path / "b.log").write_text(f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query p {RUN} terminated with error")
+    assert only(analyze(tmp_path)).value("missing_batch") is None
+
+
 def test_an_error_that_a_running_query_outlived_ends_nothing(tmp_path: Path) -> None:
     text = (
         f"25/03/01 09:00:00 INFO MicroBatchExecution: Starting pay {RUN}. Use file:/c to store the query checkpoint.\n"
@@ -190,10 +223,10 @@ def test_a_gap_after_asynchronous_tracking_is_cured_by_it(tmp_path: Path, logger
     assert judged(tmp_path, text).best_step.step == "async-progress-on-again"
 
 
-PROSE = (
-    "We noticed poor performance of our stream at high load. The messages of a minute that come through Kafka took far "
-    "longer to arrive than we had hoped, and the writer seems to be where most of that time goes in the end."
-)
+def test_a_gap_of_which_nothing_is_known_is_a_missing_file(tmp_path: Path) -> None:
+    query = judged(tmp_path, "java.lang.IllegalStateException: batch 41 doesn't exist\n")
+    assert query.value("missing_batch") == 41
+    assert query.best_step.step == "restore-checkpoint-files"
 
 
 def test_an_event_log_whose_first_batch_still_runs_holds_no_broken_record(tmp_path: Path) -> None:

@@ -40,13 +40,13 @@ _BEHIND: Final = re.compile(
     re.DOTALL,
 )
 _SPENT: Final = re.compile(r"but\s+spent\s+(\d{1,15})\s*(?:milliseconds?|ms)\b")
-_MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
+MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
 _IDENTIFIER: Final = re.compile(
     r"(?:[^\n]*\n){0,20}?=== Streaming Query ===\s+Identifier:[^\n]*\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]"
 )
-_NEXT_RECORD: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d[ T]\d\d:|\{\"ts\")", re.MULTILINE)
+NEXT_RECORD: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d[ T]\d\d:|\{\"ts\")", re.MULTILINE)
 _CLASS: Final = re.compile(
     r"^(?:[^:]{0,80}(?<![\w.])(?:[\w.]+\.)?StreamingQueryException: "
     r"|(?:: |Caused by: )?(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.))"
@@ -238,12 +238,12 @@ def read_checkpoint_file(line: Line) -> list[Told]:
 
 def error(whole: str) -> list[Told]:
     """What an error that ended a run says: what happened, and the batch that it missed in the log (None: none)."""
-    missing, words = _MISSING.search(whole), said(whole)
+    missing, words = MISSING.search(whole), said(whole)
     told = [Told("terminated_error", words)] if words else []
     return [
         *told,
         Told("missing_batch", int(missing[1]) if missing else None),
-        *known(known_error(_NEXT_RECORD.split(whole, 1)[0])),
+        *known(known_error(NEXT_RECORD.split(whole, 1)[0])),
     ]
 
 
@@ -261,7 +261,7 @@ def said(whole: str) -> str:
     if first.rstrip().endswith("Traceback (most recent call last):"):
         first = next((line for line in others if line and not line[0].isspace()), first)
     words = _CLASS.sub("", first.strip())
-    causes = _CAUSE.findall(_NEXT_RECORD.split(whole, 1)[0]) if _OF_A_JOB.search(words) else []
+    causes = _CAUSE.findall(NEXT_RECORD.split(whole, 1)[0]) if _OF_A_JOB.search(words) else []
     return f"{words.rstrip('.')}; caused by {shorten(causes[-1], _CAUSE_SHOWN, placeholder=' …')}" if causes else words
 
 

@@ -65,13 +65,13 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
     A sighting names the query and run that its line names, else none. Values are JSON text.
     """
     found = [
-        _sighting(told, line, log=log, file=file, base=base)
+        sighting(told, line, log=log, file=file, base=base)
         for marker, read, most in _READERS
         for line in lines_with(region, marker, most)
         for told in read(line)
     ]
     start = Line("", "", 0)
-    found += [_sighting(told, start, log=log, file=file, base=base) for told in _of_the_whole(region)]
+    found += [sighting(told, start, log=log, file=file, base=base) for told in _of_the_whole(region)]
     return Repeats().fresh(sorted(found, key=lambda each: each.offset))
 
 
@@ -90,7 +90,8 @@ def _of_the_whole(region: bytes) -> Iterable[Told]:
         yield Told("delta_snapshot_tasks", snapshot_tasks, "inferred")
 
 
-def _sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sighting:
+def sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sighting:
+    """Return what a line revealed as a row of the table of sightings; credentials are removed."""
     value = redact(told.value) if isinstance(told.value, str) else told.value
     text = msgspec.json.encode(value).decode()
     return Sighting(
