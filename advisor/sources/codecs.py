@@ -10,7 +10,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-BLOCK = 4 << 20
+BLOCK = 1 << 20
 _GENEROUS = 1 << 30
 _HIGHEST_RATIO = 500
 _LONGEST_LZ4_BLOCK = 64 << 20

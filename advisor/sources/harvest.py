@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from typing import NamedTuple, Protocol
 
-import numpy as np
 import pyarrow as pa
+import stringzilla
 
 from advisor.batches import FRESH_EVENTS, Broken, Chunks, Overrun, instants
 from advisor.progress import AT_BYTE, UNNAMED, Partial, Progress
@@ -20,9 +20,8 @@ from advisor.sources.runs import Runs
 
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file, the first; the others are counted."""
-_COMPARED = 64 << 10
+_COUNTED = 256 << 10
 _IN_A_LIST = re.compile(rb"\s*,\s*")
-_NEWLINE = ord("\n")
 
 
 class Record(NamedTuple):
@@ -298,6 +297,5 @@ class Lines:
 
 
 def _newlines(buffer: Buffer, start: int, end: int) -> int:
-    # comparing bytes by the thousand is some times as fast as bytes.count
-    pieces = (buffer[at : min(end, at + _COMPARED)] for at in range(start, end, _COMPARED))
-    return sum(int(np.count_nonzero(np.frombuffer(piece, np.uint8) == _NEWLINE)) for piece in pieces)
+    """Count the line ends in [start, end), piece by piece: a buffer may be a distant file."""
+    return sum(stringzilla.count(buffer[at : min(end, at + _COUNTED)], b"\n") for at in range(start, end, _COUNTED))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
+from advisor.sources.codecs import Source, Torn, blocks, is_packed
 from advisor.sources.harvest import Stretch
 from advisor.sources.paths import STDIN, file_system, is_url
 from advisor.sources.places import Distant, OnDisk, Place
@@ -20,6 +20,8 @@ from advisor.sources.places import Distant, OnDisk, Place
 HISTORY = 4 << 20
 WINDOW = 16 << 20
 """Bytes that are unpacked before they are looked at; a text that is not longer is searched for every form of event."""
+LATER = 4 << 20
+"""Bytes that are unpacked at a time behind the first window: malloc uses such buffers again."""
 BEFORE = 64 << 10
 """Bytes of a plain file that stand in a window before what it is read for; all others can be read again."""
 IN_CACHE = 1 << 20
@@ -45,7 +47,7 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         return _feed_blocks(Source(sys.stdin.buffer), feed, history)
     if is_url(path):
         system, place = file_system(path)
-        with system.open_input_stream(place, compression=None, buffer_size=BLOCK) as stream:
+        with system.open_input_stream(place, compression=None, buffer_size=LATER) as stream:
             return _feed_blocks(Source(stream), feed, history)
     if Path(path).is_fifo():
         with _pipe(path) as (stream, begun):
@@ -96,8 +98,8 @@ def _feed_place(place: Place, feed: Feed) -> int:
 def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
     coming = _Ahead(blocks(source))
     buffer, base, begin = b"", 0, 0
-    while (block := coming.take()) is not None:
-        buffer += block
+    while (pieces := coming.take()) is not None:
+        buffer = b"".join([buffer, *pieces])
         resume = feed(Stretch(buffer, base, begin, final=coming.ended))
         if len(buffer) - resume > LONGEST_RECORD:
             resume = len(buffer)
@@ -109,7 +111,7 @@ def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
 
 
 class _Ahead:
-    """Blocks of at least WINDOW bytes, but for the last; knows, one block ahead, whether more is coming.
+    """Pieces of WINDOW, then of LATER bytes together, but for the last; knows, a step ahead, whether more is coming.
 
     What unpacks gives some kilobytes at a time, and each window would copy its history for them.
     """
@@ -117,26 +119,25 @@ class _Ahead:
     def __init__(self, coming: Iterator[bytes]) -> None:
         self._coming = coming
         self.torn: Torn | None = None
-        self._next = self._pull()
+        self._next = self._pull(WINDOW)
 
     @property
     def ended(self) -> bool:
-        """Whether no block is left."""
+        """Whether no piece is left."""
         return self._next is None
 
-    def take(self) -> bytes | None:
-        """The next block; None at the end."""
-        block = self._next
-        self._next = self._pull() if block is not None else None
-        return block
+    def take(self) -> list[bytes] | None:
+        """Return the next pieces; None at the end."""
+        pieces = self._next
+        self._next = self._pull(min(WINDOW, LATER)) if pieces is not None else None
+        return pieces
 
-    def _pull(self) -> bytes | None:
+    def _pull(self, missing: int) -> list[bytes] | None:
         pieces: list[bytes] = []
-        missing = WINDOW
         try:
             while missing > 0 and (piece := next(self._coming, None)) is not None:
                 pieces.append(piece)
                 missing -= len(piece)
         except Torn as torn:
             self.torn = torn
-        return b"".join(pieces) if pieces else None
+        return pieces or None
