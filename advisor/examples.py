@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -46,6 +47,14 @@ def failures(rule: Rule, example: Example) -> list[str]:
 
 def window(example: Example) -> Window:
     """The example's steady batches, its facts taken as given by the user."""
+    judged, short = _window(example), example.batches
+    if not short.before:
+        return judged
+    before = short.model_copy(update={"row": short.row | short.before})
+    return replace(judged, earlier=_window(example.model_copy(update={"batches": before})))
+
+
+def _window(example: Example) -> Window:
     events = progress(example)
     places = [Place("example", number, "example") for number in range(len(events))]
     table = build([decode(json.dumps(event).encode()) for event in events], places)

@@ -14,9 +14,13 @@ Status = Literal["stable", "experimental"]
 State = Literal["running", "log_ends", "stopped", "restarting", "dead", "no_data"]
 Direction = Literal["rising", "falling", "steady", "unknown"]
 Since = Literal["restart", "change_point", "asked"]
+Grave = Literal["rows", "results", "pace", "state"]
+PhaseKind = Literal["add_batch", "logs", "discovery", "planning", "other", "unaccounted"]
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 """From the least to the worst."""
+GRAVE: tuple[Grave, ...] = get_args(Grave)
+"""What milliseconds do not count, the gravest first: rows, results, a query that falls behind, state without end."""
 LEGAL: tuple[Legal, ...] = get_args(Legal)
 """From what Spark takes to what it refuses."""
 ENDING = ("once", "available_now")

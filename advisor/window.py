@@ -42,7 +42,8 @@ class Window:
     `other_phases_ms`, `cold`, `odd`, `belied` and `impossible`. `operators`, `sources`: one row per batch and operator
     or source; column `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold
     and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`, where something shows them;
-    then `batches` has the parts of addBatch, too. `because`: why these batches. `cold`: those right after the start,
+    then `batches` has the parts of addBatch, too. `because`: why these batches. `earlier`: the batches before the
+    restart or change that they are compared with. `cold`: those right after the start,
     where no other ran: they tell how the query is laid out, and nothing of its milliseconds. `memo`: what was
     computed of this window, by the function that did.
     """
@@ -55,6 +56,7 @@ class Window:
     because: str
     cold: Window | None = None
     stages: Columns = NO_STAGES
+    earlier: Window | None = None
     memo: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:

@@ -92,6 +92,8 @@ def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
         yield "seen.fact", _no_fact(rule.seen.fact)
     for key in ("requires", "unless"):
         yield from _conditions(key, getattr(rule, key))
+    if rule.loses:
+        yield from _loses(rule.loses)
     for n, other in enumerate(rule.explains):
         if other not in rules and other not in SLUGS:
             yield f"explains.{n}", f"no rule '{other}'{suggestion(other, rules | set(SLUGS))}"
@@ -120,6 +122,14 @@ def _promise(key: str, saves: Saves) -> Found:
     metric = METRICS.get(saves.metric)
     if metric and not metric.promises_ms:
         yield f"{key}.metric", f"'{metric.name}' is no wall time in ms, so it cannot promise milliseconds"
+
+
+def _loses(name: str) -> Found:
+    metric = METRICS.get(name)
+    if metric is None:
+        yield "loses", f"no metric '{name}'{suggestion(name, METRICS)}"
+    elif not metric.promises_ms:
+        yield "loses", f"'{name}' is no wall time in ms"
 
 
 def _metric(key: str, name: str, stat: str | None) -> Found:
@@ -229,7 +239,7 @@ def _example(example: Example, offered: set[str]) -> Found:
         elif name in example.facts:
             yield f"unknown.{n}", f"'{name}' stands in 'facts', too"
     short = example.batches
-    rows = [short.row, *([short.every.row] if short.every else [])]
+    rows = [short.row, short.before, *([short.every.row] if short.every else [])]
     yield from _known("batches.row", {name for row in rows for name in row}, ROW)
     yield from _known("batches.operators", {name for operator in short.operators for name in operator}, OPERATOR)
     yield from _known("expect", {*example.expect.steps, *example.expect.not_steps}, offered)

@@ -62,6 +62,7 @@ SLUGS: Final = {
     "SK003": "delta-snapshot-rebuilt-in-every-batch",
     "DR001": "drift-at-equal-load",
     "DR002": "regime-change",
+    "DR005": "slow-batches-without-rhythm",
     "DR003": "query-planning-grows",
     "DR004": "source-discovery-grows",
     "PL001": "query-planning-slow",

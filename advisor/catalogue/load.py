@@ -13,10 +13,21 @@ from typing import Any
 from zipfile import ZipFile
 
 from advisor.catalogue.check import check
+from advisor.catalogue.plain import read_plain
 from advisor.catalogue.read import Problem, Written, read
-from advisor.catalogue.rule import Rule, WrittenRule
+from advisor.catalogue.rule import Phases, Rule, WrittenRule
 from advisor.catalogue.step import SharedStep, Step, StepBody, Use, WrittenStep
 from advisor.errors import CatalogueError
+
+PHASES = "phases.yaml"
+"""The file of the project's own rules that holds what is said of a phase where no rule names a cause."""
+
+
+@cache
+def _phases() -> Phases:
+    """What the project says of a batch's phases."""
+    content, _ = read_plain(rules_directory() / PHASES)
+    return Phases.model_validate(content)
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,7 @@ class Catalogue:
     rules: dict[str, Rule]
     steps: dict[str, Step]
     memo: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
+    phases: Phases = field(default_factory=_phases, compare=False, repr=False)
 
     @cached_property
     def facts(self) -> tuple[str, ...]:
@@ -83,6 +95,8 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not paths:
             problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
         for path in paths:
+            if path == rules_directory() / PHASES:
+                continue
             if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
                 problems.append(Problem(str(path), "", "is not a file"))
                 continue

@@ -88,6 +88,10 @@ def _rule(rule: Rule) -> str:
     lines += _lines("Needs", rule.requires) + _lines("Quiet when", rule.unless)
     if rule.batches != 1:
         lines.append(f"- Steady batches: {rule.batches or 'none needed'}")
+    if lost := rule.lost:
+        lines.append(f"- Loses: `{lost}`{', a phase without a cause' if rule.general else ''}")
+    if rule.grave:
+        lines.append(f"- Grave: {rule.grave}")
     if rule.explains:
         lines.append(f"- Explains: {', '.join(rule.explains)}")
     lines.append(f"- Steps: {', '.join(f'[{s.id}](#{s.id})' for s in rule.steps) or 'none that helps'}")

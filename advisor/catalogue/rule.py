@@ -10,6 +10,8 @@ from advisor.catalogue.condition import Condition, Model, Number, Stat, Text
 from advisor.catalogue.example import Example
 from advisor.catalogue.step import Step, WrittenSteps
 from advisor.contract import LEVELS, Level, Status
+from advisor.metrics import METRICS
+from advisor.vocabulary import Grave, PhaseKind
 
 
 class Measure(Model):
@@ -55,6 +57,14 @@ class RuleBody(Model):
     requires: tuple[Condition, ...] = ()
     unless: tuple[Condition, ...] = ()
     explains: tuple[str, ...] = ()
+    loses: str | None = Field(
+        None, description="the metric that says how many ms this takes of a batch or record; default: the measured part"
+    )
+    grave: Grave | None = Field(
+        None,
+        description="what is lost beside milliseconds; from level medium on, such a finding is the headline",
+    )
+    general: bool = Field(False, description="it names a phase only, so that a finding with a cause goes before it")
     says: Text
     why: Text
     references: tuple[Text, ...] = Field(min_length=1)
@@ -71,10 +81,36 @@ class RuleBody(Model):
         return self
 
     @property
+    def lost(self) -> str | None:
+        """The metric in ms that the finding loses: `loses`, else the part of the share that it measures."""
+        if self.loses or self.measure is None:
+            return self.loses
+        measured = METRICS.get(self.measure.metric)
+        part = measured.part if measured and measured.basis == "wall" else None
+        return part.name if part else None
+
+    @property
     def falling(self) -> bool:
         """Whether a smaller measure is worse: the levels fall from low to high."""
         values = list(self.levels.values())
         return bool(values) and values[0] > values[-1]
+
+
+class Phase(Model):
+    """A part of the batch that Spark times, and what is said of it where no rule names a cause."""
+
+    kind: PhaseKind
+    name: Text
+    columns: tuple[Text, ...] = Field(description="the columns of the table `batches` that make it up")
+    general: bool = False
+    says: Text = Field(description="with {part}, {whole} and {share}")
+
+
+class Phases(Model):
+    """The file phases.yaml: the phases of a batch, and from which share of one on a finding speaks for all of it."""
+
+    claimed_from: Annotated[float, Field(gt=0, le=1)]
+    phases: tuple[Phase, ...]
 
 
 class WrittenRule(RuleBody):

@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 LABELS: Final[dict[str, str]] = {
+    "steady_batches": "judged batches",
+    "batch_before_ms": "the median batch before",
+    "slower_than_before_share": "the share by which batches got slower",
+    "slower_than_before_ms": "slower than before",
+    "slow_batches_excess_share": "the share of slow batches",
+    "slow_batches_excess_ms": "slow batches",
+    "slow_batch_ms": "the median slow batch",
+    "slow_batches": "slow batches",
     "add_batch_growth_ms": "the growth of addBatch",
     "add_batch_growth_per_batch_ms": "the growth of addBatch from batch to batch",
     "add_batch_growth_share": "the share by which addBatch has grown",

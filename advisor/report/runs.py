@@ -167,6 +167,7 @@ class RunJudge:
         if not self._brief:
             remember_typical(window)
         silenced, levels = (wishes.silenced(run), wishes.levels(run)) if wishes else ((), None)
+        window = replace(window, earlier=before)
         judgement = judge(window, self._catalogue, silenced, levels)
         notes, idle = wishes.notes(run) if wishes else (), None if len(window) else batches.where(batches.rows["idle"])
         how, died = self._state(run, window.facts), self._died[run.id]
