@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from advisor.cli.exits import CodedGroup
-from advisor.cli.numbers import SECONDS
-from advisor.cli.output import check_page, check_place, output_options, put, terminal
+from advisor.cli.options import SECONDS, output_options
+from advisor.cli.output import check_output, check_place, put, terminal
 from advisor.cli.spark import pairs, session
 from lab import require
 
@@ -70,7 +70,7 @@ def offsets(**options: Any) -> None:
     from lab.offsets.result import as_json, read, result, write
     from lab.offsets.table import offsets_as_text
 
-    check_page(options)
+    check_output(options)
     if options["save_runs"]:
         check_place("--save-runs", options["save_runs"])
     if options["chart"]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from advisor import api
 from advisor.cli import main
-from advisor.cli.watching import ended, until_it_ends
+from advisor.cli.watch import ended, until_it_ends
 from advisor.views.notebook import Shown
 from tests.views.reports import dead, healthy, report, slow
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import click
 
 import advisor
 from advisor.cli.analyze import analyze
-from advisor.cli.comparing import compare
+from advisor.cli.compare import compare
+from advisor.cli.demo import demo
 from advisor.cli.exits import CodedGroup
-from advisor.cli.known import facts, metrics
-from advisor.cli.log4j import log4j
-from advisor.cli.rules import rules, steps
+from advisor.cli.rules import facts, metrics, rules, steps
 from advisor.cli.trial import trial
-from advisor.cli.watching import watch
+from advisor.cli.watch import watch
 
 _HELP = """Reads what Spark says about each micro-batch of a streaming query, and names the change that helps most.
 It says whether Spark accepts it, what it saves, what it costs and how to undo it.
@@ -45,34 +44,33 @@ LATENCY_ADVISOR_TRACEBACK=1 in the environment shows where an error came from.
 """
 
 
+_LOG4J = """Print the log4j2 settings with which a Spark driver writes its progress events to a file.
+
+On Spark 4 PySpark's console shows nothing below WARN, whatever its level, so progress has to go to a file. Save what
+this prints as log4j2.properties; its first lines say how the driver is started with it.
+
+\b
+Example:
+  latency-advisor log4j --log /var/log/orders/driver.log > log4j2.properties
+"""
+
+
 @click.group(cls=CodedGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(advisor.__version__, prog_name="latency-advisor", message="%(prog)s %(version)s")
 def main() -> None:
-    """Say what there is; the commands do the work."""
+    """Name the commands; they do the work."""
 
 
-main.add_command(analyze)
-main.add_command(compare)
-main.add_command(facts)
-main.add_command(log4j)
-main.add_command(metrics)
-main.add_command(rules)
-main.add_command(steps)
-main.add_command(trial)
-main.add_command(watch)
+@click.command(help=_LOG4J, short_help="Print settings for a driver log that shows progress.")
+@click.option("--log", default="driver.log", show_default=True, metavar="FILE", help="Where the driver writes its log.")
+@click.option("--output", metavar="FILE", help="Write the output to this file.")
+def log4j(log: str, output: str | None) -> None:
+    """Print the file."""
+    from advisor.cli.output import put
+    from advisor.driverlog import log4j_settings
+
+    put(log4j_settings(Path(log).absolute()), {"output": output})
 
 
-@main.command(short_help="Advise on a recorded log and on a stream that runs here.")
-@click.option(
-    "--workload", default="stateless", show_default=True, type=click.Choice(["stateless", "stateful"]),
-    help="Which stream to run. Each one gets different advice.",
-)  # fmt: skip
-@click.option("--no-spark", is_flag=True, help="Advise on the recorded log only, and start no stream.")
-def demo(**options: Any) -> None:
-    """Advise on a recorded log, then on a stream that runs here. Restart the stream as advised, and measure the effect.
-
-    The demonstration prints as it goes, so it takes no --format. Its last report is also written as a page.
-    """
-    from advisor.cli.demonstration import demonstrate
-
-    demonstrate(**options)
+for command in (analyze, compare, demo, facts, log4j, metrics, rules, steps, trial, watch):
+    main.add_command(command)

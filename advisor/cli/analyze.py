@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli import fleet
+from advisor.cli.bars import bar, counter
 from advisor.cli.exits import FAILED_ON
-from advisor.cli.fleet import fleet_options
-from advisor.cli.options import stages_option, wish_options
-from advisor.cli.output import check_output, check_page, output_options, put, rendered
+from advisor.cli.options import group, output_options, stages_option, wish_options
+from advisor.cli.output import check_output, put, rendered
+from advisor.cli.spark import end_in_order
 from advisor.errors import InputError
-from advisor.vocabulary import LEVELS
+from advisor.vocabulary import LEVELS, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from advisor.contract import Input, Level
+    from advisor.contract import Fleet, Input, Level
 
 _HELP = """Read progress from PATHS, and say which change helps.
 
@@ -40,6 +37,30 @@ Examples:
 """
 
 
+_FLEET = group(
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "local", "spark"]),
+        default="auto",
+        show_default=True,
+        help="Where logs are read and judged. auto: on Spark if --master is given, otherwise on this machine.",
+    ),
+    click.option("--master", metavar="URL", help="The cluster: spark://host:7077, yarn, k8s://…, local[8]."),
+    click.option("--fleet", is_flag=True, help="Rank all queries, and the changes that save most, one line each."),
+    click.option(
+        "--save-table",
+        metavar="DIR",
+        help="With spark: write batches and findings (with --stages also stages) as Parquet.",
+    ),
+    click.option(
+        "--incremental",
+        is_flag=True,
+        help="Read only new logs and new lines, and add them to the tables of --save-table.",
+    ),
+)
+"""How and where many logs are read."""
+
+
 @click.command(help=_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @output_options("text", "json", "markdown", "html")
@@ -48,25 +69,32 @@ Examples:
 @click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
 @click.option("--until", metavar="TIME", help="Judge batches up to this time.")
 @stages_option
-@fleet_options
+@_FLEET
 @click.option(
     "--all", "everything", is_flag=True, help="Show everything: all findings, reasons, runs, rules and facts."
 )
 @click.option("--fail-on", type=click.Choice(LEVELS), help="Exit with 1 if a finding has this level or a higher one.")
 def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""
-    fleet.check(options)
-    _check_page(options)
-    check_output(paths, options)
-    worst = _fleet(paths, options) if options["fleet"] or options["save_table"] else _queries(paths, options)
-    return FAILED_ON if fails(worst, options["fail_on"]) else 0
-
-
-def _check_page(options: dict[str, Any]) -> None:
-    """UsageError, before anything is read, where no page can be made."""
-    if options["form"] == "html" and (options["fleet"] or options["save_table"]):
+    _choose_engine(options)
+    of_fleet = options["fleet"] or options["save_table"]
+    if options["form"] == "html" and of_fleet:
         raise click.UsageError("--format html shows every query in full; leave out --fleet and --save-table")
-    check_page(options)
+    check_output(options, paths)
+    found = _fleet(paths, options) if of_fleet else _queries(paths, options)
+    return FAILED_ON if fails(found, options["fail_on"]) else 0
+
+
+def _choose_engine(options: dict[str, Any]) -> None:
+    """Set the engine that is meant; UsageError for options that do not go together."""
+    if options["engine"] == "auto":
+        options["engine"] = "spark" if options["master"] else "local"
+    if options["master"] and options["engine"] == "local":
+        raise click.UsageError("--master needs --engine spark")
+    if options["incremental"] and not options["save_table"]:
+        raise click.UsageError("--incremental needs --save-table DIR")
+    if options["save_table"] and options["engine"] == "local":
+        raise click.UsageError("--save-table needs --engine spark")
 
 
 def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
@@ -74,10 +102,13 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
 
     with _wanted(paths, options) as wanted:
         report = judge(paths, series=options["form"] == "html", stages=options["stages"], **wanted)
-    fleet.tell_of_jvm(report.typed.input)
+    read = report.typed.input
+    if read.read_by_jvm:
+        from advisor.views.fleet import by_jvm
+
+        click.echo(f"latency-advisor:{by_jvm(read)}", err=True)
     put(rendered(report, options, everything=options["everything"]), options)
-    judged = any(query.findings or query.batches for query in report.typed.queries)
-    _refuse_only_broken(paths, report.typed.input, judged=judged)
+    _refuse_only_broken(paths, read, judged=any(query.findings or query.batches for query in report.typed.queries))
     return report.worst_level()
 
 
@@ -95,37 +126,58 @@ def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) ->
 
 
 def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
+    from advisor.api import analyze_fleet
+
+    asked = {name: options[name] for name in ("save_table", "incremental")}
     with _wanted(paths, options) as wanted:
-        report = fleet.fleet_report(paths, options, wanted)
-    put(fleet.rendered(report, options), options)
+        report = analyze_fleet(paths, stages=bool(options["stages"]), **asked, **wanted)
+    put(_rendered_fleet(report, options), options)
     _refuse_only_broken(paths, report.input, judged=True)
-    return fleet.worst_level(report)
+    return worst(finding.level for query in report.queries for finding in query.findings)
+
+
+def _rendered_fleet(report: Fleet, options: dict[str, Any]) -> str:
+    if options["form"] == "json":
+        import json
+
+        from advisor.contract import plain
+
+        return json.dumps(plain(report), indent=2, allow_nan=False) + "\n"
+    from advisor.views import fleet
+
+    view = fleet.fleet_as_markdown if options["form"] == "markdown" else fleet.fleet_as_text
+    return view(report, everything=options["everything"])
 
 
 @contextmanager
 def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What the call takes besides the paths, the session of the engine and something that shows progress among it."""
+    """Yield what the call takes besides the paths: the session of the engine and a progress bar among it."""
     from advisor.api import refuse
 
     named = {name: options[name] for name in ("config", "rules", "last", "since", "until")} | {"set": options["given"]}
     if options["engine"] == "spark":
         refuse(paths, **named)
-    with fleet.session(options) as spark, fleet.counter() if spark else _progress(paths) as progress:
+    with _session(options) as spark, counter() if spark else bar(paths) as progress:
         yield named | {"engine": options["engine"], "progress": progress, "spark": spark}
 
 
-def fails(worst: Level | None, level: Level | None) -> bool:
-    """Whether the worst level of a report reaches this one; never without a level."""
-    return bool(worst and level) and LEVELS.index(worst) >= LEVELS.index(level)
-
-
 @contextmanager
-def _progress(paths: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
-    """A callback for the bytes read so far that moves a bar on standard error; None where nobody watches."""
-    if not sys.stderr.isatty():
+def _session(options: dict[str, Any]) -> Iterator[Any]:
+    """Yield the session of the engine, None for the local one; say which it is."""
+    if options["engine"] == "local":
+        if options["fleet"]:
+            click.echo("latency-advisor: reading on this machine, without Spark", err=True)
         yield None
         return
-    from advisor.cli.bar import bar
+    from advisor.cluster import described
+    from advisor.cluster import session as of_spark
 
-    with bar(paths) as advance:
-        yield advance
+    end_in_order()
+    with of_spark(master=options["master"]) as spark:
+        click.echo(f"latency-advisor: reading with {described(spark)}", err=True)
+        yield spark
+
+
+def fails(found: Level | None, level: Level | None) -> bool:
+    """Whether the worst level of a report reaches this one; never without a level."""
+    return bool(found and level) and LEVELS.index(found) >= LEVELS.index(level)

@@ -1,30 +1,28 @@
-"""What the commands `rules`, `steps`, `metrics` and `facts` print: rows as a table, as JSON or as Markdown."""
+"""What the commands `rules`, `steps`, `metrics` and `facts` print: tables and pages as text, JSON or Markdown."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeVar
 
 from advisor.catalogue import Catalogue, Rule, Step, load, reference
 from advisor.cli.output import put, terminal
-from advisor.errors import UsageError, did_you_mean
+from advisor.errors import CatalogueError, UsageError, did_you_mean
+from advisor.examples import failures, run
 from advisor.facts import FACTS, Fact
 from advisor.metrics import METRICS
 from advisor.metrics.labels import label
 
 Row = Mapping[str, str]
-METRICS_SHOWN = ("metric", "in reports", "unit")
+Page = tuple[str, Any]
+Dirs = Sequence[str]
+Named = TypeVar("Named")
+_METRICS_SHOWN: Final = ("metric", "in reports", "unit")
+"""The columns for which a terminal is wide enough."""
 
 
-def facts() -> list[Row]:
-    """Every fact: name, values, meaning, and where the advisor finds it by itself; those that nobody sets last."""
-    ordered = sorted(FACTS.values(), key=lambda fact: not fact.settable)
-    return [{"fact": one.name, "values": _values(one), "meaning": one.meaning, "seen in": one.where} for one in ordered]
-
-
-def metrics() -> list[Row]:
-    """Every metric: name, what a report calls it, unit, and what it means."""
+def _metrics(_: Dirs) -> list[Row]:
     return [
         {
             "metric": one.name,
@@ -37,13 +35,18 @@ def metrics() -> list[Row]:
     ]
 
 
-def rules(catalogue: Catalogue) -> list[Row]:
-    """Every rule: id, title, whether it is stable."""
-    return [{"rule": one.id, "finds": one.title, "status": one.status} for one in catalogue.rules.values()]
+def _facts(_: Dirs) -> list[Row]:
+    """Every fact; those that nobody sets last."""
+    ordered = sorted(FACTS.values(), key=lambda fact: not fact.settable)
+    return [{"fact": one.name, "values": _values(one), "meaning": one.meaning, "seen in": one.where} for one in ordered]
 
 
-def steps(catalogue: Catalogue) -> list[Row]:
-    """Every step: id, what to do, what it takes, and the rules that advise it."""
+def _rules(dirs: Dirs) -> list[Row]:
+    return [{"rule": one.id, "finds": one.title, "status": one.status} for one in load(dirs).rules.values()]
+
+
+def _steps(dirs: Dirs) -> list[Row]:
+    catalogue = load(dirs)
     by = {
         step: ", ".join(rule.id for rule in catalogue.rules.values() if step in {one.id for one in rule.steps})
         for step in catalogue.steps
@@ -54,32 +57,30 @@ def steps(catalogue: Catalogue) -> list[Row]:
     ]
 
 
-def rule_page(catalogue: Catalogue, name: str) -> tuple[str, Any]:
-    """One rule with its steps, as Markdown and as plain data; UsageError with a suggestion if there is none."""
-    rule = catalogue.rules.get(name.upper())
-    if rule is None:
-        would_do = did_you_mean(name.upper(), catalogue.rules, "`latency-advisor rules list` names them")
-        raise UsageError("rules show", f"no rule {name!r}", would_do)
+_LISTS: Final[Mapping[str, Callable[[Dirs], list[Row]]]] = {
+    "rules": _rules, "steps": _steps, "metrics": _metrics, "facts": _facts,
+}  # fmt: skip
+
+
+def put_list(kind: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
+    """Print all rules, steps, metrics or facts."""
+    _put_table(_LISTS[kind](dirs), options, _METRICS_SHOWN if kind == "metrics" else ())
+
+
+def _rule(catalogue: Catalogue, name: str) -> Page:
+    rule = _found("rule", name.upper(), catalogue.rules)
     page = reference(Catalogue({rule.id: rule}, {step.id: step for step in rule.steps}))
     return page[page.index(f"## {rule.id} ") :], rule.model_dump(mode="json", exclude_none=True)
 
 
-def step_page(catalogue: Catalogue, name: str) -> tuple[str, Any]:
-    """One step, as Markdown and as plain data; UsageError with a suggestion if there is none."""
-    step = catalogue.steps.get(name.lower())
-    if step is None:
-        would_do = did_you_mean(name.lower(), catalogue.steps, "`latency-advisor steps list` names them")
-        raise UsageError("steps show", f"no step {name!r}", would_do)
+def _step(catalogue: Catalogue, name: str) -> Page:
+    step = _found("step", name.lower(), catalogue.steps)
     page = reference(Catalogue({}, {step.id: step}))
     return page[page.index(f"### {step.id}\n") :], step.model_dump(mode="json", exclude_none=True)
 
 
-def metric_page(name: str) -> tuple[str, Any]:
-    """One metric, as Markdown and as plain data; UsageError with a suggestion if there is none."""
-    metric = METRICS.get(name.lower())
-    if metric is None:
-        would_do = did_you_mean(name.lower(), METRICS, "`latency-advisor metrics list` names them")
-        raise UsageError("metrics show", f"no metric {name!r}", would_do)
+def _metric(catalogue: Catalogue, name: str) -> Page:
+    metric = _found("metric", name.lower(), METRICS)
     return _described(
         metric.name,
         {
@@ -88,18 +89,13 @@ def metric_page(name: str) -> tuple[str, Any]:
             "unit": metric.unit,
             "per": metric.per,
             "phases": ", ".join(metric.phases),
-            "rules": ", ".join(rule.id for rule in load().rules.values() if metric.name in _read(rule, "metric")),
+            "rules": _readers(catalogue.rules, "metric", metric.name),
         },
     )
 
 
-def fact_page(name: str) -> tuple[str, Any]:
-    """One fact, as Markdown and as plain data; UsageError with a suggestion if there is none."""
-    fact = FACTS.get(name.lower())
-    if fact is None:
-        would_do = did_you_mean(name.lower(), FACTS, "`latency-advisor facts list` names them")
-        raise UsageError("facts show", f"no fact {name!r}", would_do)
-    catalogue = load()
+def _fact(catalogue: Catalogue, name: str) -> Page:
+    fact = _found("fact", name.lower(), FACTS)
     return _described(
         fact.name,
         {
@@ -107,34 +103,88 @@ def fact_page(name: str) -> tuple[str, Any]:
             "values": _values(fact),
             "seen in": fact.where,
             "give it": f"--set {fact.name}=VALUE" if fact.settable else "",
-            "rules": ", ".join(rule.id for rule in catalogue.rules.values() if fact.name in _read(rule, "fact")),
-            "steps": ", ".join(step.id for step in catalogue.steps.values() if fact.name in _read(step, "fact")),
+            "rules": _readers(catalogue.rules, "fact", fact.name),
+            "steps": _readers(catalogue.steps, "fact", fact.name),
         },
     )
 
 
+_PAGES: Final[Mapping[str, Callable[[Catalogue, str], Page]]] = {
+    "rules": _rule, "steps": _step, "metrics": _metric, "facts": _fact,
+}  # fmt: skip
+
+
+def put_one(kind: str, name: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
+    """Print one rule, step, metric or fact; raise UsageError with a suggestion if there is none of this name."""
+    words, data = _PAGES[kind](load(dirs), name)
+    put(_as_json(data) if options["form"] == "json" else words, options)
+
+
+def _found(kind: str, name: str, known: Mapping[str, Named], command: str = "show") -> Named:
+    if name not in known:
+        would_do = did_you_mean(name, known, f"`latency-advisor {kind}s list` names them")
+        raise UsageError(f"{kind}s {command}", f"no {kind} {name!r}", would_do)
+    return known[name]
+
+
+def _readers(of: Mapping[str, Rule] | Mapping[str, Step], kind: Literal["metric", "fact"], name: str) -> str:
+    return ", ".join(one.id for one in of.values() if name in _read(one, kind))
+
+
 def _read(of: Rule | Step, kind: Literal["metric", "fact"]) -> set[str | None]:
-    """The metrics or facts in the conditions of a rule (without its steps) or of a step."""
+    """Return the metrics or facts in the conditions of a rule (without its steps) or of a step."""
     names = {getattr(line, kind) for line in (*of.unless, *(of.requires if isinstance(of, Rule) else of.when))}
     if isinstance(of, Rule):
         return names | {getattr(one, kind, None) for one in (of.measure, of.seen)}
     return names | {getattr(line, kind) for line in of.legal}
 
 
-def _described(name: str, parts: Row) -> tuple[str, Any]:
-    """A heading and a line for each part that says something, and the same as plain data."""
-    told = {key: words for key, words in parts.items() if words}
-    lines = [f"- {key[0].upper()}{key[1:]}: {words}" for key, words in told.items()]
-    return "\n".join([f"### {name}\n", *lines]) + "\n", {"name": name, **told}
+def _described(name: str, parts: Row) -> Page:
+    """Return a heading and a line for each part that is not empty, and the same as plain data."""
+    filled = {key: words for key, words in parts.items() if words}
+    lines = [f"- {key[0].upper()}{key[1:]}: {words}" for key, words in filled.items()]
+    return "\n".join([f"### {name}\n", *lines]) + "\n", {"name": name, **filled}
 
 
-def put_page(page: tuple[str, Any], options: Mapping[str, Any]) -> None:
-    """Print one rule, step, metric or fact in the form that is asked for."""
-    words, data = page
-    put(words if options["form"] != "json" else _as_json(data), options)
+def check_rules(directory: str | None, options: Mapping[str, Any]) -> None:
+    """Print how many rules are in order; raise CatalogueError with everything that is wrong, a line each."""
+    catalogue = load([directory] if directory else ())
+    wrong = [line for rule in catalogue.rules.values() for line in run(rule)]
+    if wrong:
+        raise CatalogueError("", "\n".join(wrong))
+    examples = sum(len(rule.examples) for rule in catalogue.rules.values())
+    counts = {"rules": len(catalogue.rules), "examples": examples, "steps": len(catalogue.steps)}
+    if options["form"] == "text":
+        put("{rules} rules with {examples} examples and {steps} steps are in order.\n".format(**counts), options)
+    else:
+        _put_table([{name: str(count) for name, count in counts.items()}], options)
 
 
-def put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
+def test_rule(name: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
+    """Print for each example of a rule whether it is answered as it expects; raise CatalogueError where one is not."""
+    catalogue = load(dirs)
+    rule = _found("rule", name, catalogue.rules, "test")
+    rows = []
+    for example in rule.examples:
+        why = "\n".join(failures(rule, example))
+        result = "FAILED" if why else "ok"
+        rows.append({"example": example.name, "expects": example.expect.verdict, "result": result, "why": why})
+    if options["form"] == "text":
+        put("".join(map(_as_lines, rows)), options)
+    else:
+        _put_table(rows, options)
+    wrong = sum(bool(row["why"]) for row in rows)
+    if wrong:
+        raise CatalogueError(rule.file, f"{wrong} of {len(rows)} examples fail")
+
+
+def _as_lines(row: Row) -> str:
+    """Return an example's result, and below it why it fails."""
+    why = "".join(f"        {line}\n" for line in row["why"].splitlines())
+    return f"{row['result']:<8}{row['example']}: {row['expects']}\n{why}"
+
+
+def _put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
     """Print the rows in the form that is asked for; as text these columns only, where some are named."""
     views = {"json": _as_json, "markdown": _as_markdown}
     view = views.get(options["form"])

@@ -1,34 +1,36 @@
-"""Where the output of a command goes and in which form: the same options on every command."""
+"""What a command prints: where it goes, in which form, how wide and in which colours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
-from advisor.cli.options import Command, group
 from advisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from advisor.cli.printing import Look
     from advisor.views.notebook import Shown
 
-
-def output_options(*forms: str) -> Callable[[Command], Command]:
-    """Adds --format with these forms, --output and --no-color to a command, as `form`, `output` and `no_color`."""
-    return group(
-        click.option("--format", "form", type=click.Choice(forms), default=forms[0], show_default=True),
-        click.option("--output", metavar="FILE", help="Write the output to this file."),
-        click.option("--no-color", is_flag=True, help="No colours. The variable NO_COLOR does the same."),
-    )
+_PLAIN = str.maketrans({"█": "#", "▏": "|", "─": "-", "→": ">", "·": "|", "…": "~"})
 
 
-def check_page(options: Mapping[str, Any]) -> None:
-    """UsageError, before anything is read or run, for output that has no place.
+class Look(TypedDict):
+    """How a view is to look."""
 
-    Also where a page is wanted and the library that draws it is missing.
+    width: int
+    color: bool
+
+
+def check_output(options: Mapping[str, Any], paths: Iterable[str] = ()) -> None:
+    """Raise UsageError, before anything is read or run, where the output cannot be written.
+
+    That is: where a page is wanted and the library that draws it is missing, where the file has no place, and where it
+    is one of the files that are read.
     """
     if options["form"] == "html":
         from advisor.views.charts import library
@@ -36,25 +38,25 @@ def check_page(options: Mapping[str, Any]) -> None:
         library()
     if to_file(options):
         check_place("--output", Path(options["output"]))
+        _check_not_read(paths, options["output"])
 
 
 def check_place(option: str, path: Path) -> None:
-    """UsageError where no file of this name can be written."""
+    """Raise UsageError where no file of this name can be written."""
     if path.is_dir():
         raise UsageError(f"{option} {path}", "is a directory", "name a file in it")
     if not path.parent.is_dir():
         raise UsageError(f"{option} {path}", "there is no such directory", "create it, or name another file")
 
 
-def check_output(paths: Iterable[str], options: Mapping[str, Any]) -> None:
-    """UsageError, before anything is read, where the output would be written over one of the files that are read."""
-    if not to_file(options) or not Path(options["output"]).is_file():
-        return
+def _check_not_read(paths: Iterable[str], output: str) -> None:
     from advisor.sources.paths import STDIN, expand, is_url
 
+    if not Path(output).is_file():
+        return
     for path in (one.path for given in paths if given != STDIN and not is_url(given) for one in expand([given])):
-        if Path(path).exists() and Path(path).samefile(options["output"]):
-            raise UsageError(f"--output {options['output']}", "is one of the files that are read", "name another file")
+        if Path(path).exists() and Path(path).samefile(output):
+            raise UsageError(f"--output {output}", "is one of the files that are read", "name another file")
 
 
 def to_file(options: Mapping[str, Any]) -> bool:
@@ -63,14 +65,18 @@ def to_file(options: Mapping[str, Any]) -> bool:
 
 
 def terminal(options: Mapping[str, Any]) -> Look:
-    """How a text is to look: without colour where it goes into a file."""
-    from advisor.cli import printing
+    """Return the width of the terminal, in a pipe or a file the one in COLUMNS, and whether it shows colour."""
+    from advisor.views.terminal import WIDTH
 
-    return printing.terminal(plain=options["no_color"] or to_file(options))
+    if not sys.stdout.isatty():
+        columns = os.environ.get("COLUMNS", "")
+        return {"width": int(columns) if columns.isdecimal() and int(columns) else WIDTH, "color": False}
+    plain = options["no_color"] or to_file(options) or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return {"width": shutil.get_terminal_size((WIDTH, 24)).columns, "color": not plain}
 
 
 def rendered(report: Shown, options: Mapping[str, Any], *, everything: bool = False) -> str:
-    """A report in the form that is asked for; with `everything` all of it, where the form would leave something out."""
+    """Return a report in the form that is asked for; `everything`: also what that form would leave out."""
     if options["form"] == "json":
         from advisor.views.clean import ascii_json
 
@@ -86,10 +92,18 @@ def rendered(report: Shown, options: Mapping[str, Any], *, everything: bool = Fa
     return report_as_text(report.typed, everything=everything, **terminal(options))
 
 
+def show(words: str) -> None:
+    """Print a text; replace characters that the output's encoding lacks."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        words.encode(encoding)
+    except UnicodeEncodeError:
+        words = words.translate(_PLAIN).encode(encoding, "replace").decode(encoding)
+    click.echo(words, nl=False, color=True)
+
+
 def put(words: str, options: Mapping[str, Any]) -> None:
     """Print the words, or write them into the file that is named."""
-    from advisor.cli.printing import show
-
     if not to_file(options):
         show(words)
         return

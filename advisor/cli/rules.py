@@ -1,13 +1,15 @@
-"""`latency-advisor rules` and `steps`: list, show, check and describe them."""
+"""`latency-advisor rules`, `steps`, `metrics` and `facts`: list, show, write, test and check them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from advisor.cli import completing
-from advisor.cli.output import output_options
+from advisor.cli.options import Command, output_options
 
 
 @click.group()
@@ -35,75 +37,85 @@ def steps() -> None:
     """
 
 
+@click.group()
+def metrics() -> None:
+    """List and show the numbers that rules and reports read.
+
+    \b
+    Examples:
+      latency-advisor metrics list
+      latency-advisor metrics show record_latency_ms
+    """
+
+
+@click.group()
+def facts() -> None:
+    """List and show the facts that you can give with --set.
+
+    --set FACT=VALUE gives one for all queries, --set QUERY:FACT=VALUE for one.
+
+    \b
+    Examples:
+      latency-advisor facts list
+      latency-advisor facts show task_slots
+    """
+
+
+_FORMS = output_options("text", "json", "markdown")
 _DIRS = click.option("--rules", "dirs", multiple=True, metavar="DIR", help="Your own rules too. Repeatable.")
 
 
-def _beside(directory: str) -> str:
-    """The option for rules that are not the project's own."""
-    from pathlib import Path
+def _list_and_show(kind: click.Group, shown: str, every: str, one: str, complete: Callable[..., Any]) -> None:
+    """Add the commands `list` and `show` to a group, with these helps; rules and steps can be the user's own."""
+    own: Callable[[Command], Command] = _DIRS if kind in (rules, steps) else lambda command: command
 
-    from advisor.catalogue import rules_directory
+    @kind.command("list", help=every)
+    @own
+    @_FORMS
+    def _(dirs: tuple[str, ...] = (), **options: Any) -> None:
+        from advisor.cli import listing
 
-    return "" if Path(directory).resolve() == rules_directory().resolve() else f" --rules {directory}"
+        listing.put_list(str(kind.name), dirs, options)
 
+    @kind.command("show", help=one)
+    @click.argument("name", metavar=shown, shell_complete=complete)
+    @own
+    @_FORMS
+    def _(name: str, dirs: tuple[str, ...] = (), **options: Any) -> None:
+        from advisor.cli import listing
 
-@rules.command("list")
-@_DIRS
-@output_options("text", "json", "markdown")
-def list_rules(dirs: tuple[str, ...], **options: Any) -> None:
-    """List every rule."""
-    from advisor.catalogue import load
-    from advisor.cli import listing
-
-    listing.put_table(listing.rules(load(dirs)), options)
-
-
-@rules.command("show")
-@click.argument("rule", metavar="ID", shell_complete=completing.rules)
-@_DIRS
-@output_options("text", "json", "markdown")
-def show_rule(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
-    """Print one rule: what it stands on, says and advises."""
-    from advisor.catalogue import load
-    from advisor.cli import listing
-
-    listing.put_page(listing.rule_page(load(dirs), rule), options)
+        listing.put_one(str(kind.name), name, dirs, options)
 
 
-@steps.command("list")
-@_DIRS
-@output_options("text", "json", "markdown")
-def list_steps(dirs: tuple[str, ...], **options: Any) -> None:
-    """List every step, and the rules that advise it."""
-    from advisor.catalogue import load
-    from advisor.cli import listing
-
-    listing.put_table(listing.steps(load(dirs)), options)
-
-
-@steps.command("show")
-@click.argument("step", metavar="ID", shell_complete=completing.steps)
-@_DIRS
-@output_options("text", "json", "markdown")
-def show_step(step: str, dirs: tuple[str, ...], **options: Any) -> None:
-    """Print one step: when Spark takes it, and its price.
-
-    For whom it is, when Spark takes it, what it saves and costs, and how it is undone.
-    """
-    from advisor.catalogue import load
-    from advisor.cli import listing
-
-    listing.put_page(listing.step_page(load(dirs), step), options)
+_list_and_show(
+    rules, "ID", "List every rule.", "Print one rule: what it stands on, says and advises.", completing.rules
+)
+_list_and_show(
+    steps, "ID", "List every step, and the rules that advise it.",
+    "Print one step: when Spark takes it, and its price.\n\n"
+    "For whom it is, when Spark takes it, what it saves and costs, and how it is undone.",
+    completing.steps,
+)  # fmt: skip
+_list_and_show(
+    metrics, "NAME", "List every metric with its unit.\n\nAs JSON or Markdown also with its meaning.",
+    "Print one metric, and the rules that read it.", completing.metrics,
+)  # fmt: skip
+_list_and_show(
+    facts, "NAME", "List every fact with its values, and where it is found.",
+    "Print one fact, and what needs it.\n\n"
+    "What it is, its values, where it is found, and the rules and steps that need it.",
+    completing.fact_names,
+)  # fmt: skip
 
 
 @rules.command()
 @click.argument("directory", metavar="[DIR]", required=False)
-@output_options("text", "json", "markdown")
+@_FORMS
 def check(directory: str | None, **options: Any) -> None:
     """Check all rules, and those in DIR, and run their examples."""
-    from advisor.cli.checking import check_rules
+    from advisor.cli import listing
 
-    check_rules(directory, options)
+    listing.check_rules(directory, options)
 
 
 @rules.command("new")
@@ -114,25 +126,23 @@ def check(directory: str | None, **options: Any) -> None:
 )
 def new_(rule: str, slug: str, directory: str) -> None:
     """Write a new rule file to start from. It passes `rules check`."""
-    from pathlib import Path
-
-    from advisor.catalogue import load
+    from advisor.catalogue import load, rules_directory
     from advisor.catalogue.skeleton import write_new
 
     place = write_new(rule.upper(), slug, Path(directory), load())
-    then = f"latency-advisor rules test {rule.upper()}{_beside(directory)}"
-    click.echo(f"{place}\nChange it, and after each change: {then}")
+    own = "" if Path(directory).resolve() == rules_directory().resolve() else f" --rules {directory}"
+    click.echo(f"{place}\nChange it, and after each change: latency-advisor rules test {rule.upper()}{own}")
 
 
 @rules.command("test")
 @click.argument("rule", metavar="ID")
 @_DIRS
-@output_options("text", "json", "markdown")
+@_FORMS
 def test_(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
     """Run the examples of one rule. Where one fails, say which condition or number decided."""
-    from advisor.cli.checking import test_rule
+    from advisor.cli import listing
 
-    test_rule(rule.upper(), dirs, options)
+    listing.test_rule(rule.upper(), dirs, options)
 
 
 @rules.command("reference")

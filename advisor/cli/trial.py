@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from advisor.cli.completing import steps as complete_steps
-from advisor.cli.numbers import SECONDS
-from advisor.cli.output import check_page, output_options
+from advisor.cli.options import SECONDS, output_options
+from advisor.cli.output import check_output, put, terminal
 from advisor.cli.spark import pairs, session
 from advisor.errors import UsageError, fault
 
@@ -86,12 +86,11 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 def trial(function: str, **options: Any) -> None:
     """Carry the trial out and print what it says."""
     from advisor import catalogue
-    from advisor.cli.output import put, terminal
     from advisor.trials import trial as tried
     from advisor.trials.steps import known
     from advisor.views.trial import trial_as_markdown, trial_as_text
 
-    check_page(options)
+    check_output(options)
     _check_runs(options["runs"], options["most_runs"])
     build, steps = _function(function), _steps(options)
     known(steps, catalogue.load())  # before Spark is started for nothing

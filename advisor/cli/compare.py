@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advisor.cli.exits import FAILED_ON
-from advisor.cli.numbers import PERCENT
-from advisor.cli.options import stages_option, wish_options
-from advisor.cli.output import check_output, check_page, output_options, put, terminal
+from advisor.cli.options import PERCENT, output_options, stages_option, wish_options
+from advisor.cli.output import check_output, put, terminal
 from advisor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ Examples:
 @stages_option
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
-    check_page(options)
-    check_output([before, *([after] if after else [])], options)
+    check_output(options, [before, *([after] if after else [])])
     from advisor.api import compare as compared
 
     chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli.options import stages_option, wish_options
-from advisor.cli.output import check_output, check_page, output_options, put, rendered, terminal, to_file
+from advisor.cli.options import output_options, stages_option, wish_options
+from advisor.cli.output import check_output, put, rendered, terminal, to_file
 
 if TYPE_CHECKING:
     from advisor.contract import Report
@@ -52,8 +52,7 @@ def watch(paths: tuple[str, ...], **options: Any) -> int:
 
     if options["form"] == "html" and not to_file(options):
         raise click.UsageError("--format html needs --output FILE, which is written again with each report")
-    check_page(options)
-    check_output(paths, options)
+    check_output(options, paths)
     drawn = sys.stdout.isatty() and options["form"] == "text" and not to_file(options)
     every = options["once_per"] or (None if drawn else "10s")
     seconds = POLL_SECONDS if every is None else duration(every, "--once-per").total_seconds()
