@@ -7,14 +7,17 @@ DEVELOPING := $(VENV)/.developing
 # What starts a real Spark, broker or browser. A file's tests share theirs, so a file is run by one of the two processes.
 REAL := spark or kafka or connect or browser
 .DELETE_ON_ERROR:
-.PHONY: demo test docs fuzz lint format bench bench-promises samples rules coverage clean
+.PHONY: demo test test-all docs fuzz lint format bench bench-promises samples rules coverage clean
 
 demo: $(RUNNING)  ## Advise on a shipped log, then on a stream that runs here
 	@$(BIN)/latency-advisor demo
 
 test: lint  ## Everything that must hold, without the benchmarks
 	$(BIN)/python -m pytest -n 2 -m "not ($(REAL))"
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(REAL)"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "($(REAL)) and not slow"
+
+test-all: test  ## Also what repeats on old Sparks, clusters and servers
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow
 
 fuzz: $(DEVELOPING)  ## Search for inputs that break something: an hour, or FUZZ_SECONDS; what it finds stays in .fuzz and is tried first
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS)

@@ -19,17 +19,16 @@ from advisor.views.text import saving
 
 if TYPE_CHECKING:
     from advisor.session.live import LiveAdvisor
-    from advisor.session.notices import Notice
     from advisor.views.notebook import Shown
 
 BATCHES: Final = 80
-"""Batches of each run: enough to leave the warm-up behind and to say something of the rest."""
+"""Batches of each run: enough to leave the warm-up behind."""
 MOST_TIMES: Final = 2
-"""Where the comparison asks for more, the second run goes on, to so many times that number."""
+"""The second run goes on to so many times that number where the comparison needs more."""
 FIRST_SECONDS: Final = 35.0
-"""The first run is over then, however many batches it has."""
+"""The longest that the first run takes."""
 BOTH_SECONDS: Final = 80.0
-"""Both runs are over then: the whole demonstration ends within two minutes on a slow machine too."""
+"""The longest that both take: the whole demonstration ends within two minutes on a slow machine too."""
 _STEP_SECONDS: Final = 0.5
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -53,15 +52,11 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
         {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.stateStore.providerClass": _ROCKSDB},
     ),
 }
-"""For each, other advice."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Where the demonstration shows itself.
-
-    `say` takes a line of text, `show` a report, `advance` what is done and the part of it that is over.
-    """
+    """Where the demonstration prints: lines of text, reports, and what is done with the share that is over."""
 
     say: Callable[[str], None]
     show: Callable[[Shown], None]
@@ -69,17 +64,13 @@ class Stage:
 
 
 def run_loop(spark: Any, workload: Workload, place: Path, stage: Stage, *, batches: int = BATCHES) -> Comparison | None:
-    """Run the stream, advise on it, restart it with the step that the report calls best, and compare.
+    """Run the stream, advise on it, restart it with the report's best step, and compare.
 
-    Comes back with the comparison, None where the advice holds no step that can be applied here, or
-    where the runs cannot be compared. No query is left running.
+    Return the comparison, None where no step can be applied here or the runs cannot be compared. No query is left
+    running.
     """
-    with attach(spark, on_finding=_silent) as advisor:
+    with attach(spark, on_finding=lambda _: None) as advisor:
         return _Loop(spark, advisor, workload, place, stage, batches).run()
-
-
-def _silent(_: Notice) -> None:
-    """The report is shown as a whole."""
 
 
 @dataclass
@@ -117,7 +108,7 @@ class _Loop:
         return found
 
     def _measured(self, run: _Run, until: float) -> Comparison:
-        """The comparison, after so many more batches as it asks for while there is time."""
+        """Return the comparison, after as many more batches as it needs while there is time."""
         wanted, most = self.batches, MOST_TIMES * self.batches
         while True:
             in_time = run.wait("with the step", wanted, until)
@@ -129,27 +120,22 @@ class _Loop:
 
     @contextmanager
     def _running(self, conf: Mapping[str, str], options: Mapping[str, str]) -> Iterator[_Run]:
-        """The query from its checkpoint, stopped at the end."""
+        """Start the query from its checkpoint, and stop it at the end."""
         for key, value in conf.items():
             self.spark.conf.set(key, value)
-        writer = self._writer()
-        for key, value in options.items():
-            writer = writer.option(key, value)
+        # rate-micro-batch has rows for every batch; rate releases them by whole seconds, and most triggers find none.
+        rows = self.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "1000").load()
+        writer = self.workload.made(rows).writeStream.format("noop").queryName("demo").outputMode(self.workload.mode)
+        writer = writer.options(checkpointLocation=(self.place / "checkpoint").as_uri(), **options)
         run = _Run(self.advisor, writer.start(), self.stage.advance)
         try:
             yield run
         finally:
             run.stop()
 
-    def _writer(self) -> Any:
-        # rate-micro-batch has rows for every batch; rate releases them by whole seconds, and most triggers find none.
-        rows = self.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "1000").load()
-        writer = self.workload.made(rows).writeStream.format("noop").queryName("demo").outputMode(self.workload.mode)
-        return writer.option("checkpointLocation", (self.place / "checkpoint").as_uri())
-
 
 class _Run:
-    """Counts the batches that the advisor hears of."""
+    """One run of the query; it counts the batches that reach the advisor."""
 
     def __init__(self, advisor: LiveAdvisor, query: Any, advance: Callable[[str, float], None]) -> None:
         self.seen, self._query, self._advance, self._recorder = 0, query, advance, advisor.recorder
@@ -158,7 +144,7 @@ class _Run:
         self._inner, advisor.recorder.changed = advisor.recorder.changed, self._heard
 
     def wait(self, words: str, wanted: int, until: float) -> bool:
-        """Return when there are so many batches, False when the time is over or the query has ended before."""
+        """Return True when there are so many batches, False when the time is over or the query has ended before."""
         begin = time.monotonic()
         while self.seen < wanted and (now := time.monotonic()) < until and self._query.isActive:
             self._advance(f"{words}: {self.seen} batches", max(self.seen / wanted, (now - begin) / (until - begin)))

@@ -26,7 +26,7 @@ class NoSparkError(Exception):
 
 
 def spark_missing() -> str | None:
-    """Why no stream can run here, in a few words; None if one can."""
+    """Return why no stream can run here, None if one can."""
     home = os.environ.get("JAVA_HOME")
     if not shutil.which("java") and not (home and (Path(home) / "bin" / "java").is_file()):
         return "Java was not found (Spark 4 wants 17 or newer)"
@@ -37,9 +37,9 @@ def spark_missing() -> str | None:
 
 @contextmanager
 def started(place: Path) -> Iterator[Any]:
-    """A session with all its files in `place`, its driver log in `LOG` there; stopped at the end.
+    """Yield a session with all its files in `place`, its driver log in `LOG` there, and stop it.
 
-    Raises UsageError where a session runs already, NoSparkError where Java or Spark refuses.
+    Raise UsageError where a session runs already, NoSparkError where Java or Spark refuses.
     """
     with uninterrupted():
         from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an extra
@@ -61,13 +61,17 @@ def started(place: Path) -> Iterator[Any]:
 
 @contextmanager
 def _java(conf: Any, said: Path) -> Iterator[Any]:
-    """Spark's Java machine, gone at the end."""
-    from pyspark import SparkContext  # noqa: PLC0415
+    """Launch Spark's Java machine, which prints to a file, and end it."""
+    from pyspark import SparkContext, java_gateway  # noqa: PLC0415
 
+    launch: Any = java_gateway.launch_gateway
     gateway: Any = None
     try:
-        with uninterrupted():
-            gateway = _launched(conf, said)
+        with uninterrupted(), _without_other_sparks(), said.open("w") as out:
+            try:
+                gateway = launch(conf, popen_kwargs={"stdout": out, "stderr": STDOUT})
+            except Exception as error:
+                raise _refused(said, error) from error
         yield gateway
     finally:
         SparkContext._gateway = SparkContext._jvm = None
@@ -77,24 +81,12 @@ def _java(conf: Any, said: Path) -> Iterator[Any]:
             _end(gateway.proc)
 
 
-def _launched(conf: Any, said: Path) -> Any:
-    """The way to a new Java machine, which prints to a file."""
-    from pyspark import java_gateway  # noqa: PLC0415
-
-    launch: Any = java_gateway.launch_gateway
-    with _without_other_sparks(), said.open("w") as out:
-        try:
-            return launch(conf, popen_kwargs={"stdout": out, "stderr": STDOUT})
-        except Exception as error:
-            raise _refused(said, error) from error
-
-
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits for the end of this, and counts for more than what went wrong meanwhile.
+    """Let Ctrl-C wait for the end of this; it then wins over any error.
 
-    Interrupted while it is launched, the Java machine would stay for ever; and Python drops what is raised in a
-    callback of an import.
+    A Java machine that is interrupted while it starts would stay for ever, and Python drops errors in a callback of an
+    import.
     """
     pressed: list[int] = []
     before = signal.getsignal(signal.SIGINT)
@@ -114,7 +106,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def _end(java: Popen[bytes]) -> None:
-    """It ends by itself when its standard input does; it is killed where it hangs."""
+    """Close its standard input, which ends it; kill it where it hangs."""
     if java.stdin is not None:
         java.stdin.close()
     try:
@@ -126,7 +118,7 @@ def _end(java: Popen[bytes]) -> None:
 
 @contextmanager
 def _without_other_sparks() -> Iterator[None]:
-    """PySpark's own Spark is started, whatever this machine has besides."""
+    """Hide other Sparks of this machine, so that PySpark starts its own."""
     others = {name: os.environ.pop(name) for name in _OTHER_SPARKS if name in os.environ}
     try:
         yield
@@ -151,7 +143,7 @@ def _settings(place: Path) -> dict[str, str]:
 
 
 def _refused(said: Path, error: Exception) -> NoSparkError:
-    """With the line that names the error among those that Java printed, else its last one, else what Python knows."""
+    """Return the line of Java that names the error, else its last one, else Python's own error."""
     lines = [line.strip() for line in said.read_text(errors="replace").splitlines() if line.strip()]
     named = [line for line in lines if "Error" in line or "Exception" in line]
     return NoSparkError((named or lines or [str(error).partition("\n")[0]])[-1])

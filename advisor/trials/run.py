@@ -24,7 +24,7 @@ from advisor.session import attach
 from advisor.session.live import LiveAdvisor
 from advisor.trials.guard import check
 from advisor.trials.setup import Permissions, Setup, Variant
-from advisor.trials.topics import own_topic
+from advisor.trials.throwaway import own_topic
 from advisor.window import Window
 
 STOP_TIMEOUT: Final = "60s"
@@ -49,7 +49,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run gave: its steady batches, Spark's words if it was refused, latency if that was measured."""
+    """A run's result: its steady batches, Spark's words if it refused, the record latency if that was measured."""
 
     variant: Variant
     run_id: str | None
@@ -87,7 +87,7 @@ class Runner:
         """Run it; UsageError where it must not run. A run that warms up ends with its first steady batch."""
         session = _session(self.spark, variant)
         setup = Setup(session, name, place, variant)
-        with self.latency(setup) as measured, attach(session, on_finding=_silent) as live:
+        with self.latency(setup) as measured, attach(session, on_finding=lambda _: None) as live:
             heard = _Heard(live)
             try:
                 return self._watched(setup, live, heard, measured, 1 if warms_up else self.bounds.batches)
@@ -117,7 +117,7 @@ class Runner:
         return writer.trigger(processingTime=interval(every)) if every else writer
 
     def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, enough: int) -> Reading:
-        """What was read when enough batches are steady, time is over or the query has ended."""
+        """Return what was read when enough batches are steady, time is over or the query has ended."""
         until, wanted = time.monotonic() + self.bounds.seconds, self.bounds.batches
         while True:
             goes_on = heard.wait(query, wanted, until)
@@ -153,7 +153,7 @@ class _Heard:
         self._inner, live.recorder.changed = live.recorder.changed, self._changed
 
     def wait(self, query: Any, batches: int, until: float) -> bool:
-        """Return when so many batches were heard of; False when the query has ended or time is over."""
+        """Return when so many batches have come; False when the query has ended or time is over."""
         while not self._enough(batches):
             if time.monotonic() >= until or not query.isActive:
                 return False
@@ -189,7 +189,7 @@ def _stop_all(session: Any) -> None:
 
 
 def _words(error: Any) -> str:
-    """What Spark said, one line, without addresses and credentials."""
+    """Return Spark's error in one line, without addresses and credentials."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
     named = (line for line in lines if not line.startswith(_NO_CAUSE))
     return redact(next(named, lines[0] if lines else type(error).__name__))
@@ -205,7 +205,3 @@ def _nothing() -> Window:
 @contextlib.contextmanager
 def _no_latency(_: Setup) -> Iterator[Callable[[Any, Any], Mapping[str, float]]]:
     yield lambda *_: {}
-
-
-def _silent(_: Any) -> None:
-    """A trial reports as a whole."""

@@ -30,10 +30,10 @@ from advisor.savings import made_at_once
 from advisor.sources.listener.session import is_connect
 from advisor.trials import steps as on_trial
 from advisor.trials.effects import MEASURED, Counted, counted, effects, found
-from advisor.trials.place import throw_away
 from advisor.trials.run import SMALLER_STATE, Bounds, Run, Runner
 from advisor.trials.setup import Permissions, Setup, Variant
 from advisor.trials.steps import Candidate
+from advisor.trials.throwaway import throw_away
 
 SCHEMA_VERSION: Final = 1
 WARM_UP: Final = "warm-up"
@@ -110,7 +110,7 @@ class Bench:
             raise UsageError("trial", "is too short for a result", f"give at least {FEWEST} batches and a few seconds")
         judges = catalogue.load([Path(rule) for rule in rules] or None)
         session = _session(spark)
-        return cls(Runner(session, build, bounds, permissions, latency, judges), place, say or _silent)
+        return cls(Runner(session, build, bounds, permissions, latency, judges), place, say or (lambda _: None))
 
     def tried(self, given: Sequence[on_trial.Given]) -> Tried:
         """The whole trial; nothing is left behind."""
@@ -344,7 +344,3 @@ def _session(spark: Any) -> Any:
             "trial", "a Spark Connect client cannot inspect a query before it starts", "use a classic session"
         )
     return session
-
-
-def _silent(_: str) -> None:
-    """Nobody listens."""

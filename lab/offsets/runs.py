@@ -15,9 +15,9 @@ from advisor import catalogue
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
 from advisor.metrics.numbers import median, quantile
-from advisor.trials.place import throw_away
 from advisor.trials.run import Bounds, Run, Runner
 from advisor.trials.setup import Permissions
+from advisor.trials.throwaway import throw_away
 from advisor.window import PHASES, Window
 from lab import jars
 from lab.broker import broker

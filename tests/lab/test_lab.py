@@ -25,6 +25,7 @@ from lab.offsets.cells import Checkpoint, plan
 pytestmark = [
     pytest.mark.kafka,
     pytest.mark.spark,
+    pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("confluent_kafka") is None, reason="an extra"),
 ]
 RATE = 500

@@ -19,9 +19,9 @@ from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
-from advisor.trials.place import throw_away
 from advisor.trials.run import Bounds, Run, Runner
 from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.throwaway import throw_away
 from lab.offsets.queries import Kafka, Measured
 from tests.promises.run import SESSION, kafka
 

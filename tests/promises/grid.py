@@ -23,10 +23,10 @@ from advisor.engine import judge
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
 from advisor.metrics import Estimate, measure
 from advisor.report.first_step import best_step
-from advisor.trials.place import throw_away
 from advisor.trials.run import Bounds, Runner
 from advisor.trials.setup import Permissions, Variant
 from advisor.trials.steps import candidate
+from advisor.trials.throwaway import throw_away
 from advisor.window import Window
 from lab.offsets.queries import Kafka
 from tests.promises.cases import STATEFUL, STORES, Case, with_partitions

@@ -20,7 +20,7 @@ import pytest
 from advisor import api
 from advisor.cluster.session import java
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 pyspark = pytest.importorskip("pyspark")
 
 HOME = Path(pyspark.__file__).parent

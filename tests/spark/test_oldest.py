@@ -13,6 +13,7 @@ from tests.spark.versions import OLDEST, installed
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.slow,
     pytest.mark.skipif(sys.version_info >= (3, 12), reason="PySpark 3.5 was tried on Python up to 3.11"),
 ]
 pytest.importorskip("pyspark")

@@ -77,6 +77,7 @@ def test_nothing_is_left_and_the_session_keeps_its_settings(spark: Any, tried: A
     assert spark.conf.get("spark.sql.streaming.stopTimeout") != "60s"
 
 
+@pytest.mark.slow
 def test_a_refusal_at_start_in_sparks_words(spark: Any, scratch: Path) -> None:
     tried = advisor.trial(workloads.rate_to_files, [ASYNC], spark=spark, **SHORT)
     assert tried.verdict == "refused"
@@ -84,12 +85,14 @@ def test_a_refusal_at_start_in_sparks_words(spark: Any, scratch: Path) -> None:
     assert not tried.data["effects"] and not list(scratch.iterdir())
 
 
+@pytest.mark.slow
 def test_a_refusal_in_the_first_batch_in_sparks_words(spark: Any, scratch: Path) -> None:
     tried = advisor.trial(workloads.rate_counted, [ASYNC], spark=spark, **SHORT)
     assert tried.verdict == "refused"
     assert "Stateful streaming queries does not support async progress tracking" in tried.data["says"]
 
 
+@pytest.mark.slow
 def test_a_refusal_for_want_of_a_package_names_it(spark: Any, scratch: Path) -> None:
     tried = advisor.trial(workloads.rate_to_noop, ["abortable-checkpoint-manager"], spark=spark, **SHORT)
     assert tried.verdict == "refused"

@@ -1,10 +1,14 @@
-"""The Kafka topic that a run writes to: made for it, and gone afterwards."""
+"""What a trial creates and removes again: its directory, and the Kafka topic that a run writes to."""
 
 from __future__ import annotations
 
 import logging
+import shutil
+import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from advisor.errors import UsageError
@@ -18,10 +22,48 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def own_topic(setup: Setup, sink: Sink) -> Iterator[None]:
-    """While it lasts the run's own topic is there, with the broker's defaults; one that was there before stays.
+def throw_away(spark: Any, below: str | None) -> Iterator[str]:
+    """Yield the URI of a new directory, below `below` or on this machine for a local master, and remove it afterwards.
 
-    It is made with the sink's own `kafka.` settings. UsageError where the broker does not let it be made.
+    Raise UsageError where the executors are elsewhere and nobody said which storage they share.
+    """
+    if below is not None:
+        with _on_storage(spark, f"{below.rstrip('/')}/latency-advisor-trial-{uuid.uuid4().hex[:12]}") as place:
+            yield place
+        return
+    if not spark.sparkContext.master.startswith("local"):
+        found = f"the executors of {spark.sparkContext.master} do not see this machine's directories"
+        raise UsageError(
+            "place", found, "give a directory that the whole cluster can write to; a new one is created in it"
+        )
+    directory = Path(tempfile.mkdtemp(prefix="latency-advisor-trial-"))
+    try:
+        yield directory.as_uri()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def _on_storage(spark: Any, uri: str) -> Iterator[str]:
+    path = spark._jvm.org.apache.hadoop.fs.Path(uri)
+    try:
+        system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        system.mkdirs(path)
+    except Exception as error:  # Py4J raises what Java raised
+        raise UsageError(
+            "place", f"{uri} could not be created: {str(error).splitlines()[0]}", "give another directory"
+        ) from None
+    try:
+        yield uri
+    finally:
+        system.delete(path, True)
+
+
+@contextmanager
+def own_topic(setup: Setup, sink: Sink) -> Iterator[None]:
+    """Create the run's own topic with the broker's defaults, and remove it afterwards; leave one that was there before.
+
+    The sink's own `kafka.` settings reach the broker. Raise UsageError where the broker refuses.
     """
     made = is_own(sink, setup) and _made(setup, sink)
     try:
@@ -63,7 +105,7 @@ def _remove(setup: Setup, sink: Sink) -> None:
 
 @contextmanager
 def _admin(spark: Any, sink: Sink) -> Iterator[Any]:
-    """A client for topics; Kafka's classes may be among the jars that only the session knows."""
+    """Yield a client for topics; Kafka's classes may be among the jars that only the session knows."""
     jvm = spark._jvm
     thread = jvm.java.lang.Thread.currentThread()
     before = thread.getContextClassLoader()
@@ -91,6 +133,6 @@ def _await(jvm: Any, result: Any) -> None:
 
 
 def _why(error: Exception) -> str:
-    """The line of an error of Java's that says what the broker said."""
+    """Return the line of Java's error in which the broker gives its reason."""
     lines = [line.strip() for line in str(error).splitlines() if "Exception: " in line]
     return redact(lines[-1].rpartition("Exception: ")[2] if lines else str(error).partition("\n")[0])
