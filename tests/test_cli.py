@@ -413,7 +413,7 @@ def test_a_shell_completes(complete: Any, begun: str, found: list[str]) -> None:
 
 def test_rules_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr("advisor.cli.checking.run", lambda rule: told)
+    monkeypatch.setattr("advisor.cli.listing.run", lambda rule: told)
     assert "are in order" in run("rules", "check").output
     told.append("LG001, an example: expected level high, got low")
     result = run("rules", "check")
