@@ -1,4 +1,4 @@
-"""What the cluster offers: the table of batches, and the report's entries."""
+"""What the cluster offers: the tables as Spark data frames, and the report's entries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Generic
 import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Reading
+from advisor.batches import SCHEMA, TABLES, Reading
 from advisor.catalogue import Catalogue
-from advisor.cluster.frames import batch_rows, batches_frame, sighting_rows
-from advisor.cluster.given import Paths, given
-from advisor.cluster.inside import refuse_by_jvm
+from advisor.cluster.frames import batch_rows, batches_frame, for_spark, sighting_rows, table_frame
+from advisor.cluster.given import Given, Paths, given
+from advisor.cluster.inside import KINDS, best
 from advisor.cluster.jobs import SETTINGS, Jobs, Progressed, families
 from advisor.cluster.judging import Shape, T
 from advisor.cluster.jvm import read_by_jvm
@@ -67,7 +67,7 @@ def judge(
 
     `shape` makes of each entry, a `brief` one if so asked, on the worker what the driver is to get. `progress` hears
     what has been read. `table`: where the tables are saved; with an incremental one, all that stands there is judged.
-    `stages`: whether addBatch is opened; each log is then read a second time, whole, by one task.
+    `stages`: whether addBatch is opened; each log is then read as a whole, by one task.
     Raises InputError as the local engine does.
     """
     jobs = Jobs(spark, progress)
@@ -80,18 +80,32 @@ def judge(
 
 
 def read(spark: Any, paths: Paths, split: int | None = None) -> Any:
-    """The table of batches as a Spark data frame, read when it is asked for; each batch once."""
+    """Return the table of batches as a Spark data frame, read when it is asked for; each batch once."""
     jobs = Jobs(spark)
     ship(spark)
     with explained(), settings(spark, SETTINGS):
-        all_given = given(spark, paths)
-        size = split or _size(all_given.cost, jobs.parallel)
-        units = planned(all_given.logs, size, jobs.looks)
-        jobs.expect([*units, *all_given.by_jvm])
-        rows = jobs.rows(tasks(units, size), sightings=False)
-        if all_given.by_jvm:
-            rows = rows.union(read_by_jvm(spark, all_given.urls, all_given.by_jvm, jobs.spread, sightings=False))
+        rows = _rows(jobs, spark, given(spark, paths), split, stages=False)
         return batches_frame(rows, jobs.spread)
+
+
+def read_stages(spark: Any, paths: Paths, table: str) -> Any:
+    """Return the table `stages` or `batch_parts` as a Spark data frame, read when it is asked for."""
+    jobs = Jobs(spark)
+    ship(spark)
+    with explained(), settings(spark, SETTINGS):
+        rows = _rows(jobs, spark, given(spark, paths), None, stages=True)
+        return best(table_frame(rows.filter(f"kind = '{table}'"), for_spark(TABLES[table])), table)
+
+
+def _rows(jobs: Jobs, spark: Any, found: Given, split: int | None, *, stages: bool) -> Any:
+    """Return the rows of all logs without their sightings."""
+    size = split or _size(found.cost, jobs.parallel)
+    units = planned(found.logs, size, jobs.looks, whole=stages)
+    jobs.expect([*units, *found.by_jvm])
+    rows = jobs.rows(tasks(units, size), sightings=False, stages=stages)
+    if not found.by_jvm:
+        return rows
+    return rows.union(read_by_jvm(spark, found.urls, found.by_jvm, jobs.spread, sightings=False, stages=stages))
 
 
 class _Hearing:
@@ -104,8 +118,6 @@ class _Hearing:
         self._paths = paths
         self._asked = asked
         self._given = given(spark, paths)
-        if stages:
-            refuse_by_jvm(self._given)
         self._saved = Saved(spark, table) if table else None
         self._known = self._saved.files() if self._saved else {}
 
@@ -115,7 +127,7 @@ class _Hearing:
         units = self._units(size)
         if not self._saved:
             self._jobs.expect([*units, *self._given.by_jvm])
-        rows = self._jobs.read(tasks(units, size), self._by_jvm())
+        rows = self._jobs.read(tasks(units, size), self._by_jvm(), stages=self._stages)
         sightings = rows.filter("kind = 'sightings'")
         if any(unit.format for unit in units):
             sightings = sightings.union(self._jobs.looked_again(rows))
@@ -123,32 +135,38 @@ class _Hearing:
         if self._saved:
             self._saved.add(rows, sightings, self._jobs.spread)
             batches, sightings = batch_rows(self._saved.batches()), sighting_rows(self._saved.sightings())
-        opened = self._opened() if self._stages else None
+        opened = self._opened(rows) if self._stages else None
         found = self._entries(rows, batches, sightings, opened, catalogue, shape, brief)
         if self._saved:
             self._saved.add_findings(found.entries)
             self._saved.add_files((seen(file) for log in self._given.logs for file in log.files), self._known)
         return found
 
-    def _opened(self) -> Any:
-        """Rows of what ran inside addBatch, with what was saved of it."""
+    def _opened(self, rows: Any) -> Any:
+        """Return rows of what ran inside addBatch, with what was saved of it."""
         if not self._saved:
-            return self._jobs.opened(self._given.logs)
-        self._saved.add_opened(self._jobs.opened([log for log in self._given.logs if any(changed(log, self._known))]))
+            return rows.filter(KINDS)
+        self._saved.add_opened(rows)
         return self._saved.opened()
 
     def _units(self, size: int) -> list[Unit]:
         if not self._known:
-            return planned(self._given.logs, size, self._jobs.looks)
+            return planned(self._given.logs, size, self._jobs.looks, whole=self._stages)
         return self._new_units(self._saved, size) if self._saved else []
 
     def _by_jvm(self) -> Any:
         """The rows of what only the JVM reaches; None where there is nothing."""
         logs = self._given.by_jvm
-        return read_by_jvm(self._spark, self._given.urls, logs, self._jobs.spread) if logs else None
+        if not logs:
+            return None
+        return read_by_jvm(self._spark, self._given.urls, logs, self._jobs.spread, stages=self._stages)
 
     def _new_units(self, saved: Saved, size: int) -> list[Unit]:
-        """What is new since the tables were saved."""
+        """Return what is new since the tables were saved; with stages, all of each log that has changed."""
+        if self._stages:
+            return planned(
+                [log for log in self._given.logs if any(changed(log, self._known))], size, self._jobs.looks, whole=True
+            )
         parts = [(log, *changed(log, self._known)) for log in self._given.logs]
         last = saved.last_events([file.path for _, _, longer in parts for file in longer])
         fresh = [Log(log.log, tuple(new)) for log, new, _ in parts if new]

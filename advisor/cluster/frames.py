@@ -7,11 +7,9 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from advisor.batches import SIGHTINGS, TABLES, deduplicate
-from advisor.cluster.part import named_pairs
-from advisor.cluster.rows import DDL, Row, as_plain, batches_of, packed, plain_schema, rows_of, unpacked
+from advisor.cluster.rows import DDL, Row, as_plain, batches_of, by_key, plain_schema, rows_of, unpacked
 from advisor.cluster.workers import sparing
 
 KEY = ("id", "run_id", "batch_id", "timestamp")
@@ -105,14 +103,6 @@ def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[
             held, size = [], 0
     if held:
         yield pa.Table.from_batches(held).cast(schema)
-
-
-def by_key(table: pa.Table, kind: str, key: str) -> Iterator[Row]:
-    """A row for each value of that column, with the table's rows that have it."""
-    for value in table[key].unique().to_pylist():
-        part = table.filter(pc.equal(table[key], value))
-        note = named_pairs(zip(part["id"].to_pylist(), part["run_id"].to_pylist(), strict=True))
-        yield Row(kind, value, rows=len(part), note=note if kind == "sightings" else "", payload=packed(part))
 
 
 def struct(schema: pa.Schema) -> Any:

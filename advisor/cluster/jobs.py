@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from advisor.catalogue import Catalogue
 from advisor.cluster import kinship
-from advisor.cluster.inside import opened
 from advisor.cluster.judging import Shape, judge_groups
 from advisor.cluster.looking import look
 from advisor.cluster.part import read_unit
@@ -78,39 +77,32 @@ class Jobs:
         rows = self._over([msgspec.msgpack.encode(group) for group in groups], work).select("key", "note").collect()
         return [(row.key, Look(*msgspec.json.decode(row.note))) for row in rows]
 
-    def read(self, tasks: Sequence[Sequence[Unit]], beside: Any = None) -> Any:
-        """The rows of all units and those `beside`, kept on disk."""
+    def read(self, tasks: Sequence[Sequence[Unit]], beside: Any = None, *, stages: bool = False) -> Any:
+        """Return the rows of all units and those `beside`, kept on disk."""
         count = self._counter()
         with self._reporting(count):
-            rows = self.rows(tasks, count=count)
+            rows = self.rows(tasks, stages=stages, count=count)
             rows = self._keep(rows if beside is None else rows.union(beside))
             rows.count()
         return rows
 
-    def rows(self, tasks: Sequence[Sequence[Unit]], sightings: bool = True, count: Any = None) -> Any:
-        """The rows of all units, read whenever they are asked for."""
+    def rows(
+        self, tasks: Sequence[Sequence[Unit]], *, sightings: bool = True, stages: bool = False, count: Any = None
+    ) -> Any:
+        """Return the rows of all units, read whenever they are asked for."""
 
         def work(task: bytes) -> Iterator[Row]:
             for unit in msgspec.msgpack.decode(task, type=list[Unit]):
-                for row in read_unit(unit, sightings):
+                for row in read_unit(unit, sightings, stages):
                     if row.kind == "read" and count is not None:
                         count.add(done_of(row))
                     yield row
 
         return self._over([msgspec.msgpack.encode(list(task)) for task in tasks], work)
 
-    def opened(self, logs: Sequence[Log]) -> Any:
-        """Rows of the tables that open addBatch, by run; each log is read whole."""
-
-        def work(task: bytes) -> Iterator[Row]:
-            yield from opened(msgspec.msgpack.decode(task, type=list[str]))
-
-        return self._keep(self._over([msgspec.msgpack.encode([f.path for f in log.files]) for log in logs], work))
-
     def looked_again(self, rows: Any) -> Any:
-        """Rows of sightings from the rows of marks and plans."""
-        marks = rows.filter("kind in ('marks', 'plans')")
-        return self._keep(self._grouped(marks, self.spread, look_again))
+        """Return rows of sightings from the rows of marks."""
+        return self._keep(self._grouped(rows.filter("kind = 'marks'"), self.spread, look_again))
 
     def runs(self, rows: Any, asked: Asked) -> Any:
         """Two rows per run: its last batches, and the places of all its events."""

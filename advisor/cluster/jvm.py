@@ -33,15 +33,23 @@ def listed(spark: Any, url: str) -> dict[str, int]:
         return {}
 
 
-def read_by_jvm(spark: Any, urls: Sequence[str], logs: Sequence[Log], partitions: int, sightings: bool = True) -> Any:
-    """The rows of these logs, which lie below these URLs, read now; a log by one task, its files in order."""
+def read_by_jvm(
+    spark: Any,
+    urls: Sequence[str],
+    logs: Sequence[Log],
+    partitions: int,
+    *,
+    sightings: bool = True,
+    stages: bool = False,
+) -> Any:
+    """Return the rows of these logs, which lie below these URLs, read now; a task reads a log, its files in order."""
     files = [(log.log, file) for log in logs for file in log.files]
     wanted = spark.createDataFrame([(log, file.number, file.path) for log, file in files], _FILE).hint("broadcast")
     contents = _contents(spark, urls).filter(f"length <= {LARGEST}").select("path", "content")
     placed = contents.join(wanted, "path").select("log", "number", "path", "content").repartition(partitions, "log")
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches_of(_read(_one_by_one(batches), sightings))
+        yield from batches_of(_read(_one_by_one(batches), sightings, stages))
 
     refused = spark.createDataFrame([*_refused(file for _, file in files if file.size > LARGEST)], DDL)
     whole = placed.sortWithinPartitions("log", "number").mapInArrow(sparing(run), DDL).union(refused)
@@ -67,11 +75,11 @@ def _one_by_one(batches: Iterable[pa.RecordBatch]) -> Iterator[_Content]:
             yield tuple(column[nth].as_py() for column in batch.columns)
 
 
-def _read(contents: Iterable[_Content], sightings: bool) -> Iterator[Row]:
+def _read(contents: Iterable[_Content], sightings: bool, stages: bool) -> Iterator[Row]:
     for log, members in groupby(contents, key=lambda each: each[0]):
         with TemporaryDirectory(prefix="latency-advisor-") as folder:
             files = [_copied(folder, content) for content in members]
-            yield from read_unit(Unit(log, tuple(files)), sightings)
+            yield from read_unit(Unit(log, tuple(files)), sightings, stages)
 
 
 def _copied(folder: str, content: _Content) -> File:

@@ -18,16 +18,16 @@ _FEW = 50
 
 
 def look(path: str, start: int, end: int) -> Look:
-    """What [start, end) of a file tells of it; the format of the file is told by its beginning."""
+    """Return what [start, end) of a file and its beginning show of it."""
     try:
         with opened(path) as place:
             head = place.read(0, HEAD)
-            if is_packed(head[:16]):
-                return _packed(place)
             form = format_of(head)
+            if form.tells or is_packed(head[:16]):
+                return Look(whole=True)
             return Look(form.name) if form.by_line else _marks(place, start, end)
     except (OSError, InputError):
-        return Look(unreadable=True)
+        return Look(whole=True)
 
 
 def kinds(paths: Sequence[str]) -> list[str | None]:
@@ -41,11 +41,6 @@ def _container(path: str) -> str | None:
             return containers.container(_first(place)[: containers.HEAD])
     except (OSError, InputError):
         return None
-
-
-def _packed(place: Place) -> Look:
-    """A compressed event log is known by its first decompressed bytes."""
-    return Look(format_of(_first(place)[:HEAD]).name, packed=True)
 
 
 def _first(place: Place) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from advisor.facts.sighting import Sighting
 from advisor.sources.harvest import Buffer
 from advisor.sources.runs import Runs
 from advisor.sources.secondlook import AFTER_A_NAME, BEFORE_A_NAME, MENTIONS, NAMED, around, mention
@@ -20,12 +19,6 @@ class Marks(msgspec.Struct):
     runs: list[str] = msgspec.field(default_factory=list)
     events: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
     mentions: list[tuple[bytes, int, bool]] = msgspec.field(default_factory=list)
-
-
-class Plans(msgspec.Struct):
-    """Telling lines of an event log in order: the run whose plan it is or nothing, and its sightings."""
-
-    lines: list[tuple[bytes, list[Sighting]]] = msgspec.field(default_factory=list)
 
 
 class Seen(Runs):

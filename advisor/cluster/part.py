@@ -1,18 +1,27 @@
-"""Reads one unit: the rows of the table in it, and what a second look at its log will need."""
+"""Reads one unit: the rows of the tables in it, and what a second look at its log will need."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches import SCHEMA, Broken
-from advisor.cluster.marks import Marks, Mentions, Plans, Seen
-from advisor.cluster.rows import Done, Row, broken_row, done_row, overruns_row, packed, packed_object
+from advisor.batches import SCHEMA, Broken, Chunks, deduplicate
+from advisor.cluster.marks import Marks, Mentions, Seen
+from advisor.cluster.rows import (
+    Done,
+    Row,
+    broken_row,
+    by_key,
+    done_row,
+    named_pairs,
+    overruns_row,
+    packed,
+    packed_object,
+)
 from advisor.cluster.units import File, Unit
 from advisor.errors import InputError
 from advisor.facts.sighting import Sighting
@@ -27,39 +36,43 @@ from advisor.sources.opening import read_windows
 from advisor.sources.places import Place, opened
 from advisor.sources.runs import Runs
 from advisor.sources.scan import Scan
-from advisor.sources.secondlook import Memory, SecondLook
-from advisor.sources.sightings import sight_event_log
+from advisor.sources.secondlook import Memory
+from advisor.sources.stages.opened import Opened
 
 LOOK_BACK = 1 << 20
 """Bytes before a range in which the event that reaches into it is looked for, and the beginning of a line."""
 SLACK = 256 << 10
 """Bytes behind a range that are read with it, so that its last event is whole; doubled while it is not."""
 LINE_UNKNOWN = -1
-_LONGEST_NAME = 4096
-_EVERYWHERE = 1 << 62
 _STRETCH = 12
 """Batches whose ids are equal but for that many bits make a stretch of a run, which can be put together apart."""
 
 
-def read_unit(unit: Unit, sightings: bool = True) -> Iterator[Row]:
-    """The rows of a unit: chunks of batches by run, sightings or what they are made from, broken records, counts."""
+def read_unit(unit: Unit, sightings: bool = True, stages: bool = False) -> Iterator[Row]:
+    """Read a unit: chunks of batches by run, sightings or what they are made from, broken records, counts.
+
+    With `stages`, for which the unit must be a whole log, also the tables that open addBatch, by run.
+    """
     was_on = gc.isenabled()
     gc.disable()  # events hold no cycles
     try:
-        yield from _whole(unit, sightings) if unit.format is None else _divided(unit, sightings)
+        yield from _whole(unit, sightings, stages) if unit.format is None else _divided(unit, sightings)
     finally:
         if was_on:
             gc.enable()
 
 
-def _whole(unit: Unit, sightings: bool) -> Iterator[Row]:
-    """A log, file by file, as it is read where there is no cluster."""
+def _whole(unit: Unit, sightings: bool, stages: bool) -> Iterator[Row]:
+    """Read a log, file by file, as it is read where there is no cluster."""
     memory = Memory() if sightings else None
+    opened = Opened() if stages else None
+    events = Chunks()
     done = Done()
     for file in unit.files:
-        scan = Scan(file.path, unit.log, memory)
+        scan = Scan(file.path, unit.log, memory, events, opened)
         failed = _fed(file, scan, done, history=sightings)
-        yield from chunks(scan.harvest, file, 0)
+        if opened is None:
+            yield from chunks(scan.harvest, file, 0)
         if scan.sightings:
             yield sightings_row(unit.log, file.number, scan.sightings)
         if row := broken_row([*failed, *scan.harvest.broken], file.number, 0):
@@ -68,7 +81,20 @@ def _whole(unit: Unit, sightings: bool) -> Iterator[Row]:
             yield row
         done.files += 1
         done.events += scan.harvest.found
+    if opened is not None:
+        yield from _with_stages(unit, events, opened)
     yield done_row(done)
+
+
+def _with_stages(unit: Unit, events: Chunks, opened: Opened) -> Iterator[Row]:
+    """Return the rows of a log's events, which its stages were read with, and those of its stages."""
+    table = pa.Table.from_batches(events.take(), SCHEMA)
+    for file in unit.files:
+        yield from _by_run(table.filter(pc.equal(table["file"], file.path)), file, 0)
+    for name, rows in opened.tables(deduplicate(table)[0], table).items():
+        yield from by_key(rows.filter(pc.is_valid(rows["run_id"])), name, "run_id")
+    if row := broken_row(opened.broken, unit.files[0].number, 0):
+        yield row
 
 
 def _fed(file: File, scan: Scan, done: Done, history: bool) -> list[Broken]:
@@ -87,15 +113,13 @@ def _words(error: OSError | InputError) -> str:
 
 
 def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
-    """A range of a plain file, or a compressed event log by itself."""
+    """Read a range of a plain file."""
     file = unit.files[0]
     part = _Part(unit, sightings)
     done = Done(number=file.number, files=int(unit.start == file.begin))
     failed: list[Broken] = []
     try:
-        done.bytes = part.read_stream() if unit.stream else part.read_range()
-    except Torn as torn:
-        failed = [Broken(file.path, part.position, 0, str(torn))]
+        done.bytes = part.read_range()
     except (OSError, InputError) as error:
         failed = [Broken(file.path, 0, 0, _words(error))]
     part.harvest.flush()
@@ -162,7 +186,7 @@ class _RangeHarvest(Harvest):
 
 
 class _Part:
-    """Reads a unit that is not a whole log."""
+    """Reads a range of a plain file."""
 
     def __init__(self, unit: Unit, sightings: bool) -> None:
         self._unit = unit
@@ -170,21 +194,11 @@ class _Part:
         self._format = formats.named(unit.format or "")
         file = unit.files[0]
         self._marks = Marks(file.path, file.size)
-        self._plans = Plans()
-        self._look = SecondLook(file.path, unit.log, Memory())
-        kept = _Kept(unit.start, unit.end)
-        runs = Seen(self._marks) if sightings and not self._format.tells else None
-        self.harvest: Harvest = (
-            Harvest(file.path, unit.log) if unit.stream else _RangeHarvest(file.path, unit.log, runs, kept)
-        )
+        runs = Seen(self._marks) if sightings else None
+        self.harvest: Harvest = _RangeHarvest(file.path, unit.log, runs, _Kept(unit.start, unit.end))
         self._mentions = Mentions(self._marks, unit.start, unit.end)
-        self.position = 0
         self.piece = -1
         self.marked = False
-
-    def read_stream(self) -> int:
-        """Read a compressed event log; how many bytes it held."""
-        return read_windows(self._unit.files[0].path, lambda window: self._feed(window, _EVERYWHERE), history=False)
 
     def read_range(self) -> int:
         """Read [start, end) of a plain file, and on to the end of the event that begins last in it."""
@@ -203,7 +217,7 @@ class _Part:
         high = min(size, start + place.step, end + slack)
         buffer = place.read(base, high)
         begin = self._format.begins(buffer, start - base)
-        self.piece = -1 if start or self._format.tells else loose.piece(buffer)
+        self.piece = -1 if start else loose.piece(buffer)
         while True:
             window = Stretch(buffer, base, begin, final=high >= size)
             kept, resume = self._mention(window), self._feed(window, end - base)
@@ -217,10 +231,8 @@ class _Part:
 
     def _feed(self, window: Stretch, end: int) -> int:
         self.harvest.move(window)
-        self.position = window.base + len(window.buffer)
         resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
         self._note_overruns(window, min(resume, end))
-        self._tell(window, resume, end)
         return resume
 
     def _note_overruns(self, window: Stretch, end: int) -> None:
@@ -236,32 +248,16 @@ class _Part:
         window = Stretch(buffer, 0, 0, final=True)
         scan.feed(window)
         self._mention(window)
-        self._tell(window, len(buffer), len(buffer))
         return len(buffer)
 
     def _mention(self, window: Stretch) -> int:
         """Note where lines name a run; from where on the window is needed for that once more."""
-        if not self._sightings or self._format.tells:
-            return len(window.buffer)
-        return self._mentions.look(window.buffer, window.base, window.final)
-
-    def _tell(self, window: Stretch, resume: int, end: int) -> None:
-        """Note what the telling lines say that have been read and begin before `end`."""
-        if not self._sightings or not self._format.tells:
-            return
-        file, log = self.harvest.file, self.harvest.log
-        for start, line, run in self._look.telling(window, min(resume, end + _LONGEST_NAME), self._format.tells):
-            if start < end:
-                self._plans.lines.append((run, sight_event_log(line, log=log, file=file, base=window.base + start)))
+        return self._mentions.look(window.buffer, window.base, window.final) if self._sightings else len(window.buffer)
 
     def looked(self) -> Iterator[Row]:
         """What the second look at the log will need."""
         file, start = self._unit.files[0], self._unit.start
-        if not self._sightings:
-            return
-        if self._format.tells:
-            yield Row("plans", self._unit.log, file.number, start, payload=packed_object(self._plans))
-        else:
+        if self._sightings:
             yield Row("marks", self._unit.log, file.number, start, payload=packed_object(self._marks))
 
 
@@ -272,10 +268,13 @@ def _line_of(buffer: bytes, position: int) -> int:
 
 
 def chunks(harvest: Harvest, file: File, start: int) -> Iterator[Row]:
-    """The events of a harvest by run and stretch, as rows."""
-    if not (taken := harvest.chunks.take()):
+    """Return the events of a harvest by run and stretch, as rows."""
+    return _by_run(pa.Table.from_batches(harvest.chunks.take(), SCHEMA), file, start)
+
+
+def _by_run(table: pa.Table, file: File, start: int) -> Iterator[Row]:
+    if not len(table):
         return
-    table = pa.Table.from_batches(taken, SCHEMA)
     for run_id, stretch, part in _apart(table):
         yield Row("batches", run_id, file.number, start, len(part), str(stretch), packed(part))
 
@@ -291,11 +290,6 @@ def _apart(table: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
     for each in places.group_by(["run", "stretch"]).aggregate([]).to_pylist():
         mine = pc.and_(pc.equal(places["run"], each["run"]), pc.equal(stretch, each["stretch"]))
         yield each["run"], each["stretch"], table.filter(mine)
-
-
-def named_pairs(pairs: Iterable[tuple[str | None, str | None]]) -> str:
-    """JSON of the pairs (query, run) that are named, each once."""
-    return msgspec.json.encode(sorted({(one or "", run or "") for one, run in pairs if one or run})).decode()
 
 
 def sightings_row(log: str, number: int, sightings: list[Sighting]) -> Row:

@@ -28,9 +28,20 @@ def asked_about(logs: Iterable[Log], split: int) -> list[Asking]:
     return [(file.path, start, end) for file in large for start, end in ranges(file, split)]
 
 
-def planned(logs: Iterable[Log], split: int, look: Callable[[list[Asking]], Iterable[tuple[str, Look]]]) -> list[Unit]:
-    """What is read in one go, for all logs. `look` tells what the ranges hold that it is asked about."""
+def planned(
+    logs: Iterable[Log],
+    split: int,
+    look: Callable[[list[Asking]], Iterable[tuple[str, Look]]],
+    *,
+    whole: bool = False,
+) -> list[Unit]:
+    """Return what is read in one go, for all logs, each as a `whole` if so asked.
+
+    `look` says what the ranges hold that it is asked about.
+    """
     logs = list(logs)
+    if whole:
+        return [Unit(log.log, log.files) for log in logs]
     looks: dict[str, Look] = {}
     for path, seen in look(asked_about(logs, split)):
         looks[path] = looks[path].with_range(seen) if path in looks else seen

@@ -1,4 +1,4 @@
-"""The second look at a log whose ranges were read apart: the same stretches in the same order as in one reading."""
+"""Look again at a log whose ranges were read apart, at the same stretches in the same order as in one reading."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import groupby
 
 import msgspec
 
-from advisor.cluster.marks import Marks, Plans
+from advisor.cluster.marks import Marks
 from advisor.cluster.part import sightings_row
 from advisor.cluster.rows import Row, unpacked_bytes
 from advisor.errors import InputError
@@ -18,28 +18,13 @@ from advisor.sources.secondlook import Memory, SecondLook, around
 
 
 def look_again(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows of sightings from rows of marks and plans, which come log by log in order of place."""
+    """Return rows of sightings from rows of marks, which come log by log in order of place."""
     for log, parts in groupby(rows, key=lambda row: row.key):
         memory = Memory()
         for number, ranges in groupby(parts, key=lambda row: row.number):
-            sightings = _of_file(log, list(ranges), memory)
-            if sightings:
+            marks = [msgspec.msgpack.decode(unpacked_bytes(row.payload), type=Marks) for row in ranges]
+            if sightings := _of_log(log, marks, memory):
                 yield sightings_row(log, number, sightings)
-
-
-def _of_file(log: str, rows: list[Row], memory: Memory) -> list[Sighting]:
-    if rows[0].kind == "plans":
-        return _of_event_log([msgspec.msgpack.decode(unpacked_bytes(row.payload), type=Plans) for row in rows], memory)
-    return _of_log(log, [msgspec.msgpack.decode(unpacked_bytes(row.payload), type=Marks) for row in rows], memory)
-
-
-def _of_event_log(parts: Iterable[Plans], memory: Memory) -> list[Sighting]:
-    kept: list[Sighting] = []
-    for part in parts:
-        for run, sightings in part.lines:
-            if not run or memory.is_new_plan(run):
-                kept += memory.repeats.fresh(sightings)
-    return kept
 
 
 def _of_log(log: str, parts: list[Marks], memory: Memory) -> list[Sighting]:

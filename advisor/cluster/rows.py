@@ -1,4 +1,4 @@
-"""The rows that tasks hand on: chunks of the two tables and what belongs to them, as bytes under a key."""
+"""The rows that tasks hand on: chunks of the tables and what belongs to them, as bytes under a key."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _CODEC = "zstd"
 class Row(NamedTuple):
     """One row. `key`: what it belongs to (a run, a log, a component); `number`, `start`: its file and place, for order.
 
-    `kind`: batches, sightings, marks, plans, broken, overruns, read, run, entry. `note` is JSON text; of batches their
-    stretch.
+    `kind`: batches, sightings, stages, batch_parts, marks, broken, overruns, read, run, entry. `note` is JSON text; of
+    batches their stretch.
     """
 
     kind: str
@@ -116,6 +116,19 @@ def unpacked_bytes(payload: bytes) -> bytes:
     """The msgpack bytes in a payload of `packed_object`."""
     size = int.from_bytes(payload[:8], "little")
     return bytes(pa.decompress(memoryview(payload)[8:], decompressed_size=size, codec=_CODEC, asbytes=True))
+
+
+def by_key(table: pa.Table, kind: str, key: str) -> Iterator[Row]:
+    """A row for each value of that column, with the table's rows that have it."""
+    for value in table[key].unique().to_pylist():
+        part = table.filter(pc.equal(table[key], value))
+        note = named_pairs(zip(part["id"].to_pylist(), part["run_id"].to_pylist(), strict=True))
+        yield Row(kind, value, rows=len(part), note=note if kind == "sightings" else "", payload=packed(part))
+
+
+def named_pairs(pairs: Iterable[tuple[str | None, str | None]]) -> str:
+    """JSON of the pairs (query, run) that are named, each once."""
+    return msgspec.json.encode(sorted({(one or "", run or "") for one, run in pairs if one or run})).decode()
 
 
 def broken_row(broken: Iterable[Broken], number: int, start: int) -> Row | None:

@@ -1,4 +1,4 @@
-"""What one task reads: whole logs, ranges of large plain files, large event-log files; grouped into even tasks."""
+"""What one task reads: whole logs, and ranges of large plain files; grouped into even tasks."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ class Log(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What a large file is like: its format, and whether it holds marked events or only keys of events."""
+    """What a large file is like: its format, whether only all of it can be read, whether it holds marked events or keys
+    of events alone.
+    """
 
     format: str = "text"
-    packed: bool = False
+    whole: bool = False
     marked: bool = False
     keyed: bool = False
-    unreadable: bool = False
 
     def with_range(self, other: Look) -> Look:
         """The same file, another range of it seen too."""
@@ -56,19 +57,18 @@ class Look(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What is read in one go: `whole` logs file by file, or [start, end) of the one file in `files`."""
+    """What is read in one go: a log file by file, or, with a `format`, [start, end) of the one file in `files`."""
 
     log: str
     files: tuple[File, ...]
     format: str | None = None
     start: int = 0
     end: int = 0
-    stream: bool = False
 
     @property
     def size(self) -> int:
         """Bytes on disk that it stands for."""
-        return self.end - self.start if self.format and not self.stream else sum(max(0, f.size) for f in self.files)
+        return self.end - self.start if self.format else sum(max(0, file.size) for file in self.files)
 
 
 def cost(part: Log | Unit) -> int:
@@ -93,11 +93,11 @@ def ranges(file: File, split: int) -> list[tuple[int, int]]:
 
 
 def grown(log: Log, files: Iterable[File], looks: Mapping[str, Look], split: int) -> list[Unit]:
-    """How what is new at the end of files is read; a file of which the end alone says too little is read whole."""
+    """Return how to read what is new at the end of files; a file whose end alone says too little is read whole."""
     parts = []
     for file in files:
-        look = looks.get(file.path, Look(unreadable=True))
-        if look.packed or look.unreadable or not _in_ranges(look):
+        look = looks.get(file.path, Look(whole=True))
+        if not _in_ranges(look):
             parts.append(Unit(log.log, (file._replace(begin=0),)))
         else:
             parts += [Unit(log.log, (file,), look.format, start, end) for start, end in ranges(file, split)]
@@ -105,7 +105,7 @@ def grown(log: Log, files: Iterable[File], looks: Mapping[str, Look], split: int
 
 
 def units(log: Log, looks: Mapping[str, Look], split: int) -> list[Unit]:
-    """How a log is read: whole if it is small or its text is compressed or unmarked, else file by file in ranges."""
+    """Return how to read a log: whole if it is small, an event log, compressed or unmarked, else in ranges."""
     if not _divisible(log, looks):
         return [Unit(log.log, log.files)]
     return [unit for file in log.files for unit in _units_of(log.log, file, looks[file.path], split)]
@@ -113,25 +113,16 @@ def units(log: Log, looks: Mapping[str, Look], split: int) -> list[Unit]:
 
 def _divisible(log: Log, looks: Mapping[str, Look]) -> bool:
     """Whether a file of the log can be read without those before it, and in ranges if it is large."""
-    seen = [(file.size, looks.get(file.path, Look(unreadable=True))) for file in log.files]
-    if any(look.unreadable for _, look in seen):
-        return False
-    if all(named(look.format).tells for _, look in seen):
-        return True
-    return all(
-        not look.packed and not named(look.format).tells and (size <= WHOLE or _in_ranges(look)) for size, look in seen
-    )
+    seen = [(file.size, looks.get(file.path, Look(whole=True))) for file in log.files]
+    return all(not look.whole and (size <= WHOLE or _in_ranges(look)) for size, look in seen)
 
 
 def _in_ranges(look: Look) -> bool:
     """Whether a range of the file can be read without the rest."""
-    return named(look.format).by_line or look.marked or not look.keyed
+    return not look.whole and (named(look.format).by_line or look.marked or not look.keyed)
 
 
 def _units_of(log: str, file: File, look: Look, split: int) -> Iterator[Unit]:
-    if look.packed:
-        yield Unit(log, (file,), look.format, 0, file.size, stream=True)
-        return
     whole = not named(look.format).by_line and file.size <= WHOLE
     for start, end in ranges(file, max(split, file.size, 1) if whole else split):
         yield Unit(log, (file,), look.format, start, end)

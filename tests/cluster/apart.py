@@ -63,7 +63,7 @@ def _rows(inputs: list[Input], split: int) -> list[Row]:
     found = logs(inputs, sizes(one.path for one in inputs))
     units = planned(found, split, lambda asked: [(path, look(path, start, end)) for path, start, end in asked])
     rows = list(rows_of(batches_of(row for unit in reversed(units) for row in read_unit(unit))))
-    marks = _ordered(row for row in rows if row.kind in ("marks", "plans"))
+    marks = _ordered(row for row in rows if row.kind == "marks")
     return rows + list(look_again(marks))
 
 
