@@ -419,7 +419,7 @@ def test_a_record_with_rows_and_without_add_batch_is_not_idle(tmp_path: Path) ->
 def test_a_record_with_rows_and_a_length_alone_is_judged(tmp_path: Path) -> None:
     query = only(told(tmp_path, pretty(event(7, 0, 5000, {"triggerExecution": 4200, "numInputRows": 900}))))
     assert query["window"]["batches"] == 1
-    assert query["verdict"].startswith("Little of the trigger interval is left. Bring records with all of durationMs")
+    assert query["verdict"].startswith("Little of the trigger interval is left. Bring whole records")
 
 
 @pytest.mark.parametrize(("rest", "idle"), [({"walCommit": 17}, False), ({"queryPlanning": 40}, False), ({}, True)])
