@@ -1,4 +1,4 @@
-"""Streaming latency advisor: reads Spark's streaming progress and says what is worth changing."""
+"""Streaming latency advisor: reads Spark's streaming progress and advises what is worth changing."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -93,7 +93,7 @@ def follow(
     `paths`: files, directories or globs of this machine, through rotation and truncation; the rest as for `analyze`.
     What ran inside addBatch (`stages`) is read again from the beginning each time.
     It never ends by itself. Raises InputError where there is no such file, UsageError and CatalogueError for what was
-    asked wrongly: a query that facts are given for must be among the first that the logs tell of.
+    asked wrongly: a query that facts are given for must be among the first that the logs show.
     """
     given, judges, asked = _understood(paths, set, config, rules, None, None, None)
     following = Following(given)
@@ -200,7 +200,7 @@ def compare(
     """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
 
     Paths, `set`, `config` and `rules` as for `analyze`; `query` is a name or id, the runs are beginnings of run ids.
-    With `stages` addBatch is compared part by part, too, where both sides tell of jobs. Differences are milliseconds,
+    With `stages` addBatch is also compared part by part, if both sides show jobs. Differences are milliseconds,
     AFTER less BEFORE, with 95 % intervals. Raises InputError where there is nothing to read or to pair, UsageError and
     CatalogueError for what was asked wrongly.
     """
@@ -247,8 +247,8 @@ def read_stages(
     """The table of stages: one row per stage attempt of a micro-batch, columns as `advisor.stages.STAGE_COLUMNS` say.
 
     With `parts` the table of batch parts: one row per micro-batch, with the wall-clock parts of its addBatch in ms,
-    which add up to it (`advisor.stages.PART_COLUMNS`). What the logs do not say is missing. Both are empty where no log
-    tells of jobs: event logs do, and driver logs at INFO. Raises InputError where nothing can be read. With a session
+    which add up to it (`advisor.stages.PART_COLUMNS`). Whatever a log lacks is missing; both are empty if no log
+    shows jobs: event logs do, and driver logs at INFO. Raises InputError where nothing can be read. With a session
     as `spark` a Spark data frame with the same rows, read on the cluster, a log by a task, when it is asked for.
     """
     table = "batch_parts" if parts else "stages"

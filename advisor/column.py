@@ -1,4 +1,4 @@
-"""What each column of a table says of itself."""
+"""The description of a column of a table."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class InputError(AdvisorError):
 
 
 class CatalogueError(AdvisorError):
-    """A rule file, or a configuration file, that says something the advisor does not know."""
+    """A rule file, or a configuration file, with something that the advisor does not know."""
 
 
 class UsageError(AdvisorError):

@@ -100,7 +100,7 @@ def latest(runs: Iterable[FleetQuery]) -> list[FleetQuery]:
 def changes(queries: Iterable[FleetQuery]) -> list[FleetChange]:
     """Each step that would help, with how many queries and how much per hour over all of them, the most first.
 
-    A step that says something else of another query, as the cure of an error does, is another change.
+    A step whose text differs by query, as an error's cure does, is another change.
     """
     offers: dict[tuple[str, str], list[tuple[FleetQuery, FleetStep]]] = defaultdict(list)
     for query in queries:

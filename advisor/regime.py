@@ -24,7 +24,7 @@ def latest_regime(window: Window) -> tuple[Window, Window | None]:
     """The batches since the last change point, and those between it and the change point before (or None).
 
     A change of less than two minutes or of a tenth of the run is none. A run that gets faster in its first minutes
-    is warming up (the JVM compiles what runs often): its later batches are judged, and there is no change to tell.
+    is warming up (the JVM compiles what runs often): its later batches are judged, and nothing has changed.
     Nor is there one in a run that gets slower all along: the latest batches are judged, since they are what it is now.
     """
     duration = window.batches["trigger_execution_ms"]

@@ -43,9 +43,9 @@ class Window:
     or source; column `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold
     and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`, where something shows them;
     then `batches` has the parts of addBatch, too. `because`: why these batches. `earlier`: the batches before the
-    restart or change that they are compared with. `cold`: those right after the start,
-    where no other ran: they tell how the query is laid out, and nothing of its milliseconds. `memo`: what was
-    computed of this window, by the function that did.
+    restart or change that they are compared with. `cold`: those right after the start, if no other ran: they show how
+    the query is laid out, but not its milliseconds. `memo`: what was computed of this window, by the
+    function that did.
     """
 
     batches: Columns
@@ -151,7 +151,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
 
 
 def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
-    """Which of the batches that ran are judged: of whole events where there are enough, else all that tell phases."""
+    """Return which executed batches are judged: whole events if there are enough, else all with phases."""
     whole: np.ndarray = ran & events["whole"]
     if whole.sum() >= FEWEST_WHOLE:
         return whole
@@ -171,7 +171,7 @@ def _held_back(whole: Batches, facts: Facts) -> np.ndarray:
     """Which of these triggers come after one that found rows in the source and ran no batch.
 
     So it is with minOffsetsPerTrigger, where rows wait until there are enough (tried on Spark 3.5.9 and 4.3.0). From
-    3.5 on logs show no idle triggers: there the option itself tells.
+    3.5 on logs show no idle triggers: there the option itself decides.
     """
     if facts.value("min_offsets_per_trigger"):
         return np.ones(len(whole), dtype=bool)
@@ -190,7 +190,7 @@ def _moved(whole: Batches) -> np.ndarray:
 
 
 def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Columns:
-    """The executed batches with what follows from how they stand in time, and with what was told of them."""
+    """Return the executed batches with the columns that follow from their order in time."""
     since, consecutive = _since_last(executed), _consecutive(executed)
     by_clock = np.where(consecutive & (since > 0), since, np.nan)
     interval = np.where(held_back, by_clock, _intervals(executed, by_clock))
@@ -216,7 +216,7 @@ def _outlasted(executed: Columns) -> np.ndarray:
 
 
 def _belied(executed: Columns) -> np.ndarray:
-    """Which batches told without phases took another time by their rows and rate: Spark divides them by that time."""
+    """Return which batches without phases contradict their rows and rate: Spark divides rows by the batch time."""
     alone: np.ndarray = np.isnan(executed["add_batch_ms"])  # of a whole record the phases bear the length out
     if not alone.any():
         return alone
@@ -250,15 +250,15 @@ def _follows_the_start(executed: Columns, gap: np.ndarray) -> np.ndarray:
 
 
 def _intervals(batches: Columns, by_clock: np.ndarray) -> np.ndarray:
-    """Milliseconds from the start of the trigger before to this one's, `by_clock` where that tells them; else NaN.
+    """Return milliseconds from the last trigger's start to this one's, `by_clock` if that is known; else NaN.
 
-    Spark's inputRowsPerSecond is rows over just that time, idle triggers included; timestamps tell it where no
+    Spark's inputRowsPerSecond is rows over just that time, idle triggers included; timestamps show it if no
     idle trigger lay between. The smaller of both is taken.
     """
     rate = batches["input_rows_per_second"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         by_rate = batches["input_rows"] / rate * 1000
-    # Spark 4.1 rounds the rate to one decimal: below ten rows a second it says nothing about milliseconds.
+    # Spark 4.1 rounds the rate to one decimal: below ten rows a second it is too coarse for milliseconds.
     tells = np.isfinite(by_rate) & (by_rate > 0) & ((rate >= 10) | np.isnan(by_clock))
     least: np.ndarray = np.fmin(by_clock, np.where(tells, by_rate, np.nan))
     return least

@@ -27,7 +27,7 @@ class Condition(Model):
     """One question about a fact or a metric, with one operator.
 
     `spark` (">=4.1", "<4.3", ">=4.1,<4.3") and `platform` limit the line: other versions and platforms are not asked.
-    `else` says what makes the line fail and what would mend it.
+    `else`: why the line fails and what would mend it.
     """
 
     fact: str | None = None

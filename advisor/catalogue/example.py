@@ -28,7 +28,7 @@ class SourceShort(Model):
     backlog: int | None = Field(None, ge=0)
     backlog_growth: int = 0
     files_waiting: int | None = Field(None, ge=0)
-    """Files that the source has not taken yet, as Databricks' Delta source and Auto Loader tell."""
+    """Files that the source has not taken yet, as Databricks' Delta source and Auto Loader report them."""
     partitions: int = Field(1, ge=1)
 
 
@@ -77,7 +77,7 @@ class Expect(Model):
 class Example(Model):
     """One case that a rule answers: its test and its documentation.
 
-    `facts` are taken as given by the user, those in `unknown` are not known, although the batches may tell them.
+    `facts` are taken as given by the user, those in `unknown` are unknown, even if the batches show them.
     """
 
     name: Text

@@ -28,7 +28,7 @@ Problems = list[tuple[str, str]]
 
 
 def read_plain(path: Path) -> tuple[Any, Problems]:
-    """What a file of YAML holds, None where that cannot be told, and what is wrong with it as YAML; raises OSError.
+    """Return what a YAML file holds, None if it cannot be read, and what is wrong with it as YAML; raise OSError.
 
     `true` and `false` are the only booleans (YAML 1.2: `yes` stays a word), and a date stays a word, too.
     """

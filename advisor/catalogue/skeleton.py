@@ -1,4 +1,4 @@
-"""A rule to begin with: a file that is in order, to be changed until it says what the new rule has to say."""
+"""Write a valid rule file to start from."""
 
 from __future__ import annotations
 

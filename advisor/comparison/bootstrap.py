@@ -14,7 +14,7 @@ from advisor.comparison.students import students_t
 from advisor.metrics import Estimate
 
 DRAWS = 999
-SEED = 45084  # fixed, so that a report says the same of the same logs
+SEED = 45084  # fixed, so that the same logs give the same report
 CONFIDENCE = 0.95
 FEWEST_BLOCKS = 4
 BLOCK_EXPONENT = 0.6  # shortest block: batches to this power; on recorded runs shorter ones gave too narrow intervals
@@ -23,7 +23,7 @@ _CHUNK = 100_000  # numbers held at once: little enough for a cache
 
 @dataclass(frozen=True)
 class Level:
-    """A number of a window, and where else it could have come out: `draws` by bootstrap, around `value`."""
+    """A number of a window, and the values that it could have had instead: `draws` by bootstrap, around `value`."""
 
     value: float
     draws: np.ndarray
@@ -85,7 +85,7 @@ class Blocks:
 
 
 def blocks(series: np.ndarray, stream: int) -> Blocks:
-    """Blocks for a series: as long as its memory asks for, and at least four of them."""
+    """Return blocks for a series: as long as its memory requires, and at least four of them."""
     batches = len(series)
     length = max(memory(series), batches**BLOCK_EXPONENT)
     return Blocks(batches, max(1, min(math.ceil(length), batches // FEWEST_BLOCKS)), stream)
@@ -102,7 +102,7 @@ def _occurrences(starts: np.ndarray, batches: int, length: int) -> np.ndarray:
 
 
 def memory(series: np.ndarray) -> float:
-    """The block length that a series' memory asks for, in batches.
+    """Return the block length that a series' memory requires, in batches.
 
     Politis and White, Econometric Reviews 23 (2004), corrected by Patton, Politis and White 28 (2009), for circular
     blocks: (2 G^2 / D)^(1/3) n^(1/3), D = 4/3 g(0)^2, flat-top window over twice the lag from which on correlations
@@ -130,7 +130,7 @@ def _autocovariance(series: np.ndarray, most: int) -> np.ndarray:
 
 
 def _last_lag(correlation: np.ndarray, n: int) -> int:
-    """The lag after which five or more in a row say nothing; the last one that says something where none do."""
+    """Return the lag after which five or more correlations in a row are noise, else the last significant one."""
     loud = np.abs(correlation) >= 2 * math.sqrt(math.log10(n) / n)
     quiet = _quiet_lags(n)
     for lag in range(1, len(correlation) - quiet + 1):

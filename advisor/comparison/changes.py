@@ -10,7 +10,7 @@ from advisor.facts import CONF, FACTS, Facts, Known, same_version
 
 @dataclass(frozen=True)
 class Change:
-    """One fact that is not the same, `None` where one side does not tell."""
+    """One fact that differs; `None` if one side does not know it."""
 
     fact: str
     before: Known | None
@@ -18,16 +18,16 @@ class Change:
 
     @property
     def sure(self) -> bool:
-        """Whether both sides tell, so that it did change."""
+        """Whether both sides know it, so that it did change."""
         return self.before is not None and self.after is not None
 
     def entry(self) -> FactChange:
-        """As it is told."""
+        """Return it as the report holds it."""
         return FactChange(fact=self.fact, before=_told(self.before), after=_told(self.after), sure=self.sure)
 
 
 def changes(before: Facts, after: Facts) -> tuple[Change, ...]:
-    """What differs, known changes first, then what only one side tells."""
+    """Return what differs, known changes first, then what only one side knows."""
     names = [name for name, fact in FACTS.items() if not fact.outcome]
     names += sorted({*before, *after} - set(FACTS))
     found = [Change(name, before.get(name), after.get(name)) for name in names if _is_setting(name)]

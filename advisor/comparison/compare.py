@@ -1,4 +1,4 @@
-"""Compare two windows: the effects, what stands behind them, and the verdict in one sentence."""
+"""Compare two windows: the effects, their causes, and the verdict in one sentence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Comparison:
         return self.verdict == "slower" and share is not None and share.low * 100 > percent
 
     def entry(self, query: str | None, before: ComparedRun, after: ComparedRun) -> contract.Comparison:
-        """As it is told, of these runs of a query."""
+        """Return it as the report holds it, for these runs of a query."""
         return contract.Comparison(
             query=query,
             before=before,
@@ -64,10 +64,10 @@ class Comparison:
 def compare(
     before: Window, after: Window, steps: Iterable[Advice] = (), on_the_mean: Collection[str] = ()
 ) -> Comparison:
-    """How AFTER differs from BEFORE: phases, typical and mean batch, record latency, settings, promises.
+    """Return how AFTER differs from BEFORE: phases, typical and mean batch, record latency, settings, promises.
 
-    `steps`: what was advised from BEFORE; `on_the_mean`: ids of those that promise milliseconds of the mean batch, not
-    of the typical one. Differences are AFTER less BEFORE, with 95 % intervals of a moving-block bootstrap that gives
+    `steps`: the advice from BEFORE; `on_the_mean`: ids of steps that promise milliseconds of the mean batch, not of
+    the typical one. Differences are AFTER less BEFORE, with 95 % intervals of a moving-block bootstrap that gives
     the same numbers for the same windows.
     """
     changed = changes(before.facts, after.facts)

@@ -28,7 +28,7 @@ class Effect:
 
     @property
     def told(self) -> bool:
-        """Whether there is a difference that can be told from noise."""
+        """Whether the difference is more than noise."""
         return self.difference.low > 0 or self.difference.high < 0
 
     @property
@@ -42,7 +42,7 @@ class Effect:
         return self.at_most < SAME_SHARE * self.before
 
     def entry(self) -> contract.Effect:
-        """As it is told: ms to a hundredth, shares to a tenth of a percent."""
+        """Return it as the report holds it: ms to a hundredth, shares to a tenth of a percent."""
         return contract.Effect(
             name=self.name,
             stat=self.stat,
@@ -64,6 +64,6 @@ def effect(name: str, stat: str, before: Level, after: Level) -> Effect:
 
 
 def interval(estimate: Estimate, digits: int) -> contract.Interval:
-    """An estimate as it is told, with so many digits."""
+    """Return an estimate as the report holds it, rounded to `digits`."""
     value = None if estimate.value is None else round(estimate.value, digits)
     return contract.Interval(low=round(estimate.low, digits), value=value, high=round(estimate.high, digits))

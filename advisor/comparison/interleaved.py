@@ -30,7 +30,7 @@ class Trial:
 
     @property
     def decided(self) -> bool:
-        """Whether there is a difference that can be told, or none of 5 %."""
+        """Whether there is a difference that is more than noise, or surely none of 5 %."""
         return self.effect.told or self.effect.same
 
     @property

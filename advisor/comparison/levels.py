@@ -19,10 +19,10 @@ REST = ("other", "unaccounted")
 INSIDE = {f"addBatch: {part.name.removesuffix('_ms').replace('_', ' ')}": part.name for part in PARTS}
 """Parts of addBatch by the names of their effects, and the columns that hold them."""
 _BY_KIND_OF_LOG = ("driver_ms", "planning_ms", "slots_wait_ms")
-"""Parts that logs of some kinds never tell: then they divide the others otherwise, too."""
+"""Parts that some kinds of logs never show; such logs also divide the other parts differently."""
 LATENCIES = {"p50": 0.50, "p99": 0.99}
 _KNOTS = 400  # points at which the distribution of the record latency is held
-FEWEST = 10  # steady batches without which nothing is said
+FEWEST = 10  # steady batches that a comparison needs
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def levels(window: Window, stream: int) -> Levels:
 def typical(parts: Mapping[str, np.ndarray], cut: Blocks, inside: np.ndarray) -> dict[str, Level]:
     """The mean of each of the parts over the batches between p25 and p75 of triggerExecution: those marked `inside`.
 
-    A window that drifts has a long memory, so that few blocks are drawn and the level is as uncertain as it moves.
+    A drifting window has a long memory, so few blocks are drawn and the level is as uncertain as it moves.
     """
     values = np.column_stack(list(parts.values()))
     order = np.argsort(parts[TOTAL], kind="stable")
@@ -74,7 +74,7 @@ def _parts(window: Window) -> dict[str, np.ndarray]:
 
 
 def _known(ms: np.ndarray) -> bool:
-    """Whether a part takes any time, and every batch tells how much."""
+    """Return whether a part takes any time, and every batch knows how much."""
     return bool(ms.any()) and not np.isnan(ms).any()
 
 

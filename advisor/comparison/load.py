@@ -37,7 +37,7 @@ class Load:
     grown: bool = False
 
     def entry(self) -> LoadEntry:
-        """As it is told."""
+        """Return it as the report holds it."""
         return LoadEntry(
             kind=self.kind,
             says=self.says,
@@ -99,7 +99,7 @@ def at_same_load(levels: Levels, shift: Level | None) -> Levels:
 
 
 def _shift(before: Window, after: Window, rows: tuple[float, float], ratio: float) -> Level | Missing:
-    """Cost per row x the rows that AFTER's batches hold beyond those that BEFORE's load would give them."""
+    """Return the cost per row times the rows that AFTER's batches hold beyond BEFORE's load."""
     beyond = rows[1] * (1 - 1 / ratio)
     newer = fit(after)
     if not isinstance(newer, Missing) and _seen(after, rows[1] - beyond):
@@ -130,7 +130,7 @@ def rows_per_batch(window: Window) -> float:
 
 
 def rows_per_second(window: Window) -> float | None:
-    """The same over the time since the trigger before; None where no batch tells that."""
+    """Return the same over the time since the last trigger; None if no batch knows that time."""
     intervals = window.batches["interval_ms"]
     passed = float(np.nansum(intervals))
     return float(np.nansum(rows_taken(window)[~np.isnan(intervals)])) / passed * 1000 if passed > 0 else None

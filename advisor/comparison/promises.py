@@ -1,4 +1,4 @@
-"""Was a prediction kept? The promise of a step that was made between two windows, against what was measured."""
+"""Was a promise kept? A step taken between two windows: its promise against the measured saving."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Kept:
     more: int | None = None
 
     def entry(self) -> KeptPromise:
-        """As it is told."""
+        """Return it as the report holds it."""
         return KeptPromise(
             step=self.step,
             do=self.do,
@@ -55,7 +55,7 @@ class Kept:
 
 
 def made(steps: Iterable[Advice], changed: Iterable[Change], after: Facts) -> list[Advice]:
-    """The steps whose change is among what changed: one of its settings became what the step advises, none differs."""
+    """Return the steps that were taken: one of their settings became what the step advises, and none differs."""
     became = {change.fact: change.after.value for change in changed if change.after is not None}
     wanted = {step.id: (step, _wanted(step)) for step in steps}
     return [step for step, facts in wanted.values() if _is_made(facts, became, after)]
@@ -122,7 +122,7 @@ def _needed(saved: Estimate, enough: float, low: float, batches: int) -> int | N
 
 
 def _wanted(step: Advice) -> dict[str, Any]:
-    """Facts that hold once the step is made, as far as its settings tell; of stages the last one's."""
+    """Return the facts that hold once the step is made, as far as its settings, or its last stage's, determine them."""
     change = step.stages[-1].change if step.stages else step.change
     pairs = [pair for key, text in change.conf.items() for pair in from_conf(key, text)]
     if ASYNC_ENABLED in change.writer_option:

@@ -1,4 +1,4 @@
-"""The report as types: what the judge says, what every view reads, and what its JSON and schema are made from."""
+"""The report as types: the judge fills them, every view reads them, and JSON and schema are made from them."""
 
 from advisor.contract.advice import (
     Advice,

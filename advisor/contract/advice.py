@@ -1,4 +1,4 @@
-"""What is told of a rule: the finding, the numbers behind it, and its steps for this query."""
+"""A rule in the report: the finding, the numbers behind it, and its steps for this query."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Stage(Entry, frozen=True):
 class Promise(Entry, frozen=True, kw_only=False):
     """Milliseconds saved, at least `low` and at most `high`; `expected` is None until such a step has been measured.
 
-    `low` may be relied on as far as trials can tell; 0 where a step may save nothing. `safe` is physically certain.
+    `low` may be relied on as far as trials show; 0 if a step may save nothing. `safe` is physically certain.
     """
 
     low: float
@@ -91,8 +91,8 @@ class Advice(Entry, frozen=True):
 
     `because`: why it is not legal, or legal only if; `unknown`: the facts that would settle an `if`. `saves_ms` is per
     batch, `saves_latency_ms` of a typical record's latency. `saves_in`: the phases of a typical batch
-    that become shorter, by Spark's names; empty where that is not known. `saves_of`: the metric of which the saving
-    is a share. `against`: the facts by which it is not legal.
+    that become shorter, by Spark's names; empty if unknown. `saves_of`: the saving is a share of this metric.
+    `against`: the facts that make it not legal.
     """
 
     id: str
@@ -121,7 +121,7 @@ class Advice(Entry, frozen=True):
 
     @property
     def untold_kinds(self) -> tuple[str, ...]:
-        """What nobody knows and says whether the step is made for this query: its platform, its source, a setting.
+        """Unknown facts that decide whether the step is meant for this query: its platform, its source, a setting.
 
         A step that is for one value of a setting only sets what holds already, where it has another.
         """
@@ -131,7 +131,7 @@ class Advice(Entry, frozen=True):
 
     @property
     def ends_slow_batches(self) -> bool:
-        """Whether it ends the slow batches of a rhythm, and leaves the others as they are."""
+        """Whether it ends the slow batches of a rhythm and leaves the others unchanged."""
         return (self.saves_of or "").startswith("spike_")
 
     def rounded(self) -> Advice:
@@ -144,7 +144,7 @@ class Finding(Entry, frozen=True):
     """A rule that fired, with its steps: legal ones first, then the larger saving, then what takes less.
 
     `explained_by`: the finding of which this one is a consequence. `felt_share`: the part of a record's wait that it
-    takes, by which findings of one level are ranked; None where nothing tells.
+    takes, which ranks findings of one level; None if unknown.
     """
 
     rule: str
@@ -199,7 +199,7 @@ class Skipped(Entry, frozen=True, kw_only=False):
 class Passed(Entry, frozen=True, kw_only=False):
     """A rule that was judged and did not fire, and by how much.
 
-    `left`: how far its number is from the limit, as a share of the limit; None where that cannot be told.
+    `left`: how far its number is from the limit, as a share of the limit; None if unknown.
     """
 
     rule: str
@@ -208,7 +208,7 @@ class Passed(Entry, frozen=True, kw_only=False):
 
 
 class Silenced(Entry, frozen=True, kw_only=False):
-    """A rule that a team does not want to hear of, and why."""
+    """A rule that a team has silenced, and why."""
 
     rule: str
     reason: str

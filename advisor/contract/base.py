@@ -11,14 +11,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     """A part of a report. A field that has a default is left out of the JSON while it has it."""
 
 
-def plain(told: msgspec.Struct) -> Any:
-    """The same as dictionaries, lists, texts and numbers, as JSON has them."""
-    return _with_lists(msgspec.to_builtins(told, enc_hook=_number))
+def plain(part: msgspec.Struct) -> Any:
+    """Return it as dictionaries, lists, texts and numbers, as JSON has them."""
+    return _with_lists(msgspec.to_builtins(part, enc_hook=_number))
 
 
-def encoded(told: msgspec.Struct) -> bytes:
-    """The same as JSON in one line."""
-    return msgspec.json.encode(told, enc_hook=_number)
+def encoded(part: msgspec.Struct) -> bytes:
+    """Return it as JSON in one line."""
+    return msgspec.json.encode(part, enc_hook=_number)
 
 
 def _with_lists(value: Any) -> Any:
@@ -28,7 +28,7 @@ def _with_lists(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """A number of numpy as Python's own; msgspec knows only these."""
+    """Return a number of numpy as Python's own, the only ones that msgspec knows."""
     if hasattr(value, "item"):
         return value.item()
     raise NotImplementedError(f"a report cannot hold a {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""What is told of two windows: by how much they differ, what changed between them, and which promises were kept."""
+"""Two windows compared: by how much they differ, what changed between them, and which promises were kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Interval(Entry, frozen=True):
 
 
 class Effect(Entry, frozen=True):
-    """One number before and after; differences are AFTER less BEFORE, `told` where they are no noise."""
+    """One number before and after; differences are AFTER less BEFORE, `told` if they are more than noise."""
 
     name: str
     stat: str
@@ -34,7 +34,7 @@ class Effect(Entry, frozen=True):
 
 
 class FactChange(Entry, frozen=True):
-    """A fact that is not the same; None where one side does not tell. `sure`: both do."""
+    """A fact that differs; None if one side does not know it. `sure`: both know it."""
 
     fact: str
     before: FactEntry | None
@@ -89,7 +89,7 @@ class ComparedRun(Entry, frozen=True):
 
 
 class Comparison(Entry, frozen=True):
-    """AFTER against BEFORE, for one query. `effects` is empty where that cannot be told; its first is the batch."""
+    """AFTER against BEFORE, for one query. `effects` is empty if they are unknown; its first is the batch."""
 
     query: str | None
     before: ComparedRun

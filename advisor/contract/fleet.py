@@ -1,4 +1,4 @@
-"""What is told of a fleet: queries and changes, ranked by what they win over all runs."""
+"""A fleet's report: queries and changes, ranked by what they save over all runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Wins(Entry, frozen=True):
 
 
 class FleetStep(Entry, frozen=True):
-    """A step of one query, and what it wins there."""
+    """A step of one query, and what it saves there."""
 
     step: str
     do: str
@@ -67,7 +67,7 @@ class FleetQuery(Entry, frozen=True):
 
 
 class FleetChange(Entry, frozen=True):
-    """A step over all queries: how many it helps, by its legality, what it wins, and where it wins most."""
+    """A step over all queries: how many it helps, by its legality, what it saves, and where it saves most."""
 
     step: str
     do: str

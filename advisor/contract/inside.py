@@ -1,4 +1,4 @@
-"""What ran inside addBatch, where a log or a session tells of jobs."""
+"""What ran inside addBatch, if a log or a session shows jobs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from advisor.contract.base import Entry
 class BatchPart(Entry, frozen=True):
     """One part of addBatch's wall clock, in ms of a typical batch.
 
-    `name` as in the table of batch parts without its unit (`source_read`); `holds`: parts that cannot be told apart
-    from it, so that this one holds their time, too. `what`: what its jobs say of themselves. `tasks`: of its stages, in
-    a typical batch, None where it has none.
+    `name` as in the table of batch parts without its unit (`source_read`); `holds`: parts that cannot be separated
+    from it, so that this one holds their time too. `what`: the descriptions of its jobs. `tasks`: of its stages, in a
+    typical batch, None if it has none.
     """
 
     name: str
@@ -21,7 +21,7 @@ class BatchPart(Entry, frozen=True):
 
 
 class StageSpan(Entry, frozen=True):
-    """One stage on the clock of a batch: `start_ms` from the beginning of its first stage; `kind`, `what` as told."""
+    """One stage on the clock of a batch: `start_ms` from the start of its first stage; `kind`, `what` as in a part."""
 
     job: int | None
     stage: int | None
@@ -45,9 +45,9 @@ class Timeline(Entry, frozen=True):
 class InsideBatch(Entry, frozen=True):
     """What addBatch of a typical batch consists of.
 
-    `ms`: of addBatch, which `parts`, in the order of a batch's life, add up to. `batches`: of how many it is told.
+    `ms`: of addBatch, which `parts`, in the order of a batch's life, add up to. `batches`: how many show it.
     `source`: event_log, driver_log or session. `jobs`, `stages`, `tasks`: in a typical batch. `waited_for`: other
-    queries whose tasks held the slots. `timeline`: None where the log's clock cannot place stages.
+    queries whose tasks held the slots. `timeline`: None if the log's clock cannot place stages.
     """
 
     ms: float

@@ -1,4 +1,4 @@
-"""What is told of all that was read: the counts of the input, and one entry per run of a query."""
+"""The report on everything that was read: the counts of the input, and one entry per run of a query."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PartialRecord(Entry, frozen=True):
 
 
 class FallingBehind(Entry, frozen=True):
-    """What lines of a log without progress say of batches that took longer than one trigger interval.
+    """The lines of a log without progress about batches that took longer than one trigger interval.
 
     `lines`: how many there are; `low_ms`, `median_ms`, `high_ms`: how long the batches took; `first`, `last`: by the
     log's own clock.
@@ -124,21 +124,21 @@ class Changed(Entry, frozen=True):
 
 
 class Trend(Entry, frozen=True):
-    """Where a number is going, and by how much per hour where the batches span long enough."""
+    """How a number develops, and by how much per hour if the batches span long enough."""
 
     direction: Direction
     per_hour: float | None
 
 
 class Trends(Entry, frozen=True):
-    """Where record latency and backlog are going."""
+    """How record latency and backlog develop."""
 
     record_latency_ms: Trend
     backlog_rows: Trend
 
 
 class Conflict(Entry, frozen=True):
-    """A fact of which two places say different things, and what was taken."""
+    """A fact for which two places have different values, and the value that was taken."""
 
     fact: str
     values: tuple[FactEntry, ...]
@@ -172,7 +172,7 @@ class QueryEntry(Entry, frozen=True):
 
     `verdict` is the whole in one sentence. `budget`: milliseconds of a typical batch by phase, in the order of a
     batch's life; `untold` is what phases take that records leave out. `findings`: the most important first, those
-    that another one explains last. `idle_since` is told by an attached advisor only, `series` where it is asked
+    that another one explains last. Only an attached advisor gives `idle_since`; `series` is there if it is asked
     for. `saved`: of `budget` what the best step is expected to take away, or is sure to where nothing is expected
     yet; empty where it is not known of which phases. `together`: steps that help beside each other, with one
     promise for all; None where fewer than two do. `screen`: what is shown first. `inside`: what addBatch consists

@@ -1,4 +1,4 @@
-"""What is told of single batches, for charts."""
+"""Single batches, for charts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sample(Entry, frozen=True):
 
 
 class Series(Entry, frozen=True):
-    """One value per batch, in order of time; None where the batch does not tell.
+    """One value per batch, in order of time; None if the batch does not have it.
 
     `batches`: how many there are, of which the columns hold as many as a chart can show: where they are thinned out,
     of every stretch its first batch and its longest one. `phases_ms`: by Spark's names of the phases, those that took

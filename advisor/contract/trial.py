@@ -1,4 +1,4 @@
-"""What is told of a trial: the settings on trial, the runs of both sides, the effects and the promises."""
+"""A trial: its settings, the runs of both sides, the effects and the promises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OnTrial(Settings, frozen=True):
 
 
 class TrialRun(Entry, frozen=True):
-    """One run of a side. `refused`: what Spark said where it did not take the settings."""
+    """One run of a side. `refused`: Spark's message if it refused the settings."""
 
     side: Literal["baseline", "candidate"]
     run_id: str | None

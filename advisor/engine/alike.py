@@ -1,4 +1,4 @@
-"""What the catalogue says of every run of which the same is known: of rules that no number of a batch decides."""
+"""Judge rules that facts alone decide once for all runs with the same facts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from advisor.window import Window
 
 Said: TypeAlias = Passed | NotApplicable | Skipped
 MOST_KINDS: Final = 256
-"""Kinds of runs whose answers are kept; those of a fleet are mostly of a few."""
+"""How many kinds of runs to keep answers for; a fleet has mostly few."""
 _KEY: Final = msgspec.msgpack.Encoder(enc_hook=repr)
 
 
 def decided(window: Window, catalogue: Catalogue, judge_rule: Callable[[Rule], object]) -> Mapping[str, Said]:
-    """What is said of the rules that facts decide, or that no batch of the run can tell anything of, by rule.
+    """Return the verdicts, by rule id, that facts alone decide or that no batch of the run can decide.
 
-    That is the same of all runs with the same facts that show the same parts: it is asked once of each kind of runs.
+    Runs with the same facts and the same visible parts share them, so each kind of run is judged once.
     """
     kind, known = _kind(window, catalogue), catalogue.memo
     found: Mapping[str, Said] | None = known.get(kind)
@@ -37,19 +37,19 @@ def decided(window: Window, catalogue: Catalogue, judge_rule: Callable[[Rule], o
 
 
 def judged_window(rule: Rule, window: Window) -> Window:
-    """The batches that a rule looks at: a structural rule at cold ones where there are no others."""
+    """Return the batches that a rule looks at: a structural rule takes cold ones if there are no others."""
     return window.cold if rule.structural and window.cold is not None and len(window.cold) else window
 
 
 def _kind(window: Window, catalogue: Catalogue) -> bytes:
-    """All of a run that such a rule can ask: facts, how few batches there are, whether something shows their jobs."""
+    """Return all that such a rule asks of a run: facts, how few batches there are, whether jobs are visible."""
     facts = window.facts.each(catalogue.facts)
     batches = [min(len(part), catalogue.most_batches) for part in (window, window.cold or ())]
     return _KEY.encode((facts, batches, window.opened))
 
 
 def _needs_no_number(rule: Rule, window: Window) -> bool:
-    """Whether facts exclude the rule, or none of the metrics that it asks has a value."""
+    """Return whether facts exclude the rule, or none of its metrics has a value."""
     window = judged_window(rule, window)
     asked = [line.metric for line in (*rule.unless, *rule.requires) if line.metric is not None]
     if rule.measure is not None and len(window) >= rule.batches:
@@ -58,6 +58,6 @@ def _needs_no_number(rule: Rule, window: Window) -> bool:
 
 
 def _excluded(rule: Rule, window: Window) -> bool:
-    """Whether facts that it requires exclude the rule, and nothing else is looked at before."""
+    """Return whether the facts that it requires exclude the rule before anything else is looked at."""
     facts: list[Condition] = [line for line in rule.requires if line.fact is not None]
     return all(line.fact is not None for line in rule.unless) and ask_all(facts, window).holds is False

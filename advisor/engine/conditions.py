@@ -18,14 +18,14 @@ from advisor.metrics.words import in_words, number
 from advisor.window import Window
 
 VERSIONS: Final = ("spark_version", "databricks_runtime")
-"""Facts that are known by their bounds, too."""
+"""Facts that can also be known by their bounds."""
 
 
 class Answer(Struct, frozen=True, gc=False):
-    """What a condition says of a window: `holds` is None when it is not known, `because` says why it is not yes.
+    """The answer of a condition for a window: `holds` is None if unknown, `because` is why it is not yes.
 
-    `facts`: the facts it was asked of. `unknown`: those whose value would settle it. `inferred`: it holds, but only by
-    a fact that was inferred.
+    `facts`: the facts that it reads. `unknown`: the facts that would settle it. `inferred`: it holds, but only by an
+    inferred fact.
     """
 
     holds: bool | None
@@ -39,13 +39,13 @@ YES = Answer(True)
 
 
 class Verdict(Struct, frozen=True, gc=False):
-    """Conditions together: no as soon as one is no, yes when all are."""
+    """Conditions together: no if one is no, yes if all are."""
 
     answers: tuple[Answer, ...] = ()
 
     @property
     def holds(self) -> bool | None:
-        """Whether all hold; None where that is not known."""
+        """Whether all hold; None if unknown."""
         values = [answer.holds for answer in self.answers]
         return False if False in values else None if None in values else True
 
@@ -62,20 +62,20 @@ class Verdict(Struct, frozen=True, gc=False):
 
     @property
     def against(self) -> list[str]:
-        """Facts by which it is no."""
+        """Facts that make the verdict no."""
         return list(dict.fromkeys(name for a in self.answers if a.holds is False for name in a.facts))
 
     @property
     def inferred(self) -> list[str]:
-        """Facts that it rests on and that were only inferred."""
+        """Facts that it rests on that were only inferred."""
         return list(dict.fromkeys(name for a in self.answers if a.inferred for name in a.facts))
 
 
 def ask_all(conditions: Iterable[Condition], window: Window) -> Verdict:
     """The answers to conditions that must all hold.
 
-    Lines on one fact that are limited to versions or platforms are taken together while version or platform is not
-    known: if every line fails it is no whatever the version, if some do it depends.
+    Lines on one fact that are limited to versions or platforms are taken together while version or platform is
+    unknown: if every line fails the answer is no whatever the version; if only some fail, it depends.
     """
     lines = list(conditions)
     for line in lines:  # asked of every rule of every run: any() takes twice as long
@@ -90,7 +90,7 @@ def ask_all(conditions: Iterable[Condition], window: Window) -> Verdict:
 
 
 def _question(line: Condition) -> str:
-    """What a line asks: the version of Spark and that of Databricks Runtime are one question on different platforms."""
+    """Return what a line asks; the versions of Spark and of Databricks Runtime are one question."""
     return "version" if line.subject in VERSIONS else line.subject
 
 
@@ -113,7 +113,7 @@ def _depends(line: Condition, answer: Answer) -> Answer:
 
 
 def _applies(line: Condition, window: Window) -> bool | None:
-    """Whether the line is asked of this query's version and platform; None where that is not known."""
+    """Return whether the line applies to this query's version and platform; None if unknown."""
     limits = [_in_range(window, line.spark), _on_platform(window, line.platform)]
     return False if False in limits else None if None in limits else True
 
@@ -140,7 +140,7 @@ def _version_is(window: Window, limit: str) -> bool | None:
 
 
 def reaches(window: Window, name: str, floor: str) -> bool | None:
-    """Whether the version in the fact `name` is `floor` or later, by itself or by the bounds that are known of it."""
+    """Return whether the version in the fact `name`, or its known bounds, is `floor` or later."""
     facts = window.facts
     version, least, below = facts.value(name), facts.value(f"{name}_at_least"), facts.value(f"{name}_below")
     if version is not None:
@@ -151,12 +151,12 @@ def reaches(window: Window, name: str, floor: str) -> bool | None:
 
 
 def known_bounds(window: Window, name: str) -> str | None:
-    """Between which versions the one lies that is not known exactly, as people say it; None without any bound."""
+    """Return the bounds of a version in words; None without any bound."""
     return version_in_words(window.facts.value(f"{name}_at_least"), window.facts.value(f"{name}_below"))
 
 
 def ask(line: Condition, window: Window) -> Answer:
-    """The answer to one condition, whatever versions it is limited to; a line is asked once of a window."""
+    """Return the answer to one condition, whatever versions it is limited to; each line is answered once per window."""
     answer = window.memo.get(line)
     if answer is None:
         window.memo[line] = answer = _ask_fact(line, window) if line.fact is not None else _ask_metric(line, window)
@@ -182,7 +182,7 @@ def _ask_fact(line: Condition, window: Window) -> Answer:
 
 
 def _answered(line: Condition, name: str, possible: Sequence[Any]) -> Answer:
-    """The answer that every value gives that the fact can have."""
+    """Return the answer that every possible value of the fact gives."""
     if _compare(line, possible[0]):
         return Answer(True, "", (name,))
     said = " or ".join(_said(value) for value in possible)
@@ -237,7 +237,7 @@ def _ask_metric(line: Condition, window: Window) -> Answer:
 
 
 def would_tell(value: Estimate) -> str:
-    """The option that would narrow an interval; nothing where none would."""
+    """Return the option that would narrow an interval, or nothing."""
     return f" (--set {value.fact}=... would tell)" if value.fact else ""
 
 
@@ -251,7 +251,7 @@ def _ask_known(line: Condition, known: bool, value: object) -> Answer:
 
 
 def missing_because(value: Missing) -> str:
-    """Why a number is missing, with the option that would give it."""
+    """Return why a number is missing, with the option that would give it."""
     return f"{value.reason} (--set {value.fact}=...)" if value.fact else value.reason
 
 

@@ -1,4 +1,4 @@
-"""What the engine says of one window: findings, and rules that could not be judged."""
+"""What the engine finds in one window: findings, and rules that could not be judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Advice", "Finding", "Judgement", "Silenced", "Skipped"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """All that the catalogue says of one window; findings with the most important first."""
+    """The verdicts of the catalogue on one window; findings with the most important first."""
 
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skipped, ...] = ()

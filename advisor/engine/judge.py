@@ -30,7 +30,7 @@ def judge(
     silenced: Iterable[Silenced] = (),
     levels: Mapping[str, Mapping[Level, float]] | None = None,
 ) -> Judgement:
-    """What every rule says of this window. `levels` replaces a rule's own levels, by rule id."""
+    """Judge the window by every rule. `levels` replaces a rule's own levels, by rule id."""
     quiet_by_wish = {silence.rule: silence for silence in silenced}
     already, own_levels = _decided(window, catalogue), levels or {}
     told: dict[type, list[Any]] = {kind: [] for kind in (Finding, Skipped, Passed, NotApplicable)}
@@ -48,7 +48,7 @@ def judge(
 
 
 def _decided(window: Window, catalogue: Catalogue) -> Mapping[str, Said]:
-    """What is said of every run like this one; nothing where a fault in a rule prevents it: then each is asked."""
+    """Return the verdicts shared by all runs like this one; empty if a rule has a fault: then each run is judged."""
     try:
         return decided(window, catalogue, lambda rule: _guarded(rule, window, None))
     except Exception:
@@ -58,7 +58,7 @@ def _decided(window: Window, catalogue: Catalogue) -> Mapping[str, Said]:
 def _guarded(
     rule: Rule, window: Window, levels: Mapping[Level, float] | None
 ) -> Finding | Skipped | Passed | NotApplicable:
-    """The rule's answer; a fault in it costs this rule, never the report."""
+    """Return the rule's answer; a fault in the rule costs this rule, never the report."""
     try:
         verdict = judge_rule(rule, window, levels) or why_quiet(rule, window, levels or rule.levels)
         return shared(verdict) if isinstance(verdict, Skipped | Passed) else verdict
@@ -67,9 +67,9 @@ def _guarded(
 
 
 def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None = None) -> Finding | Skipped | None:
-    """A finding, or why the rule could not be judged, or None: the rule is quiet.
+    """Return a finding, or why the rule could not be judged, or why it is quiet.
 
-    A structural rule is judged by cold batches where there are no others; its steps then promise no milliseconds.
+    A structural rule is judged by cold batches if there are no others; its steps then promise no milliseconds.
     """
     judged, window = window, judged_window(rule, window)
     already = [ask(line, window) for line in rule.unless]
@@ -90,7 +90,7 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
 def _evidence(
     rule: Rule, window: Window, levels: Mapping[Level, float]
 ) -> tuple[Level, Estimate | None] | Skipped | None:
-    """The level and the value that it stands on."""
+    """Return the level and the value behind it."""
     if len(window) < rule.batches:
         few = "there is one" if len(window) == 1 else f"there are {len(window) or 'none'}"
         needs = "a steady batch" if rule.batches == 1 else f"{rule.batches} steady batches"
@@ -109,7 +109,7 @@ def _evidence(
 
 
 def _named(value: Estimate | Missing) -> tuple[str, ...]:
-    """The fact that would give this number, or narrow it."""
+    """Return the fact that would give this number, or narrow it."""
     return (value.fact,) if value.fact else ()
 
 
@@ -123,7 +123,7 @@ def _seen(rule: Rule, window: Window) -> tuple[Level, None] | Skipped | None:
 
 
 def _not_seen(fact: str) -> str:
-    """That nothing told of what a rule waits to see."""
+    """Return that the input holds nothing of what the rule looks for."""
     of = FACTS[fact].meaning.partition(";")[0] if fact in FACTS else ""
     return f"nothing shows whether there is {of}" if of.startswith("a ") else "nothing that was read would show it"
 
@@ -157,14 +157,14 @@ def _finding(
 
 
 def _weight(rule: Rule, window: Window) -> int:
-    """Batches that stand behind a finding; a fact that was seen needs none, partial records are never more than one."""
+    """Return how many batches a finding stands on; a seen fact needs none, partial records count as one."""
     if rule.measure is None:
         return SURE_BATCHES["high"]
     return min(len(window), 1) if window.partial else len(window)
 
 
 def _felt(rule: Rule, window: Window, steps: Iterable[Advice]) -> float | None:
-    """The part of a record's wait that the rule speaks of: its own share, else what its best step would save."""
+    """Return the share of a record's wait that the finding takes: its own share, else what its best step would save."""
     own = part_ms(rule.measure.metric, rule.measure.stat, window) if rule.measure else None
     if own is not None:
         return felt_share(own.safe, window)
@@ -195,13 +195,13 @@ def _fact(name: str, window: Window) -> Evidence:
 
 
 def folded(findings: list[Finding], catalogue: Catalogue) -> list[Finding]:
-    """Findings that another one explains carry its id."""
+    """Return the findings, each with the id of the finding that explains it, if any."""
     by = {explained: found.rule for found in findings for explained in catalogue.rules[found.rule].explains}
     return [replace(f, explained_by=by[f.rule]) if f.rule in by and by[f.rule] != f.rule else f for f in findings]
 
 
 def ranked(findings: Iterable[Finding]) -> list[Finding]:
-    """Most important first: own findings before explained ones, then level, then what a record feels."""
+    """Return the most important first: own findings before explained ones, then by level and what a record feels."""
     return sorted(
         findings,
         key=lambda f: (f.explained_by is not None, -LEVELS.index(f.level), -(f.felt_share or 0.0), f.rule),

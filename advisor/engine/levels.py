@@ -10,11 +10,11 @@ from advisor.window import Window
 
 SURE_BATCHES = {"high": 30, "medium": 10}
 FELT_SHARE: Mapping[Level, float] = {"medium": 0.02, "high": 0.10}
-"""The share of a record's wait from which a finding may be more than low: 100 ms under a 60 s trigger is low."""
+"""The share of a record's wait from which a finding may be more than low: 100 ms under a trigger of 60 s is low."""
 
 
 def level_of(value: float, levels: Mapping[Level, float]) -> Level | None:
-    """The level that a value reaches; None below the lowest. Levels that fall mean that less is worse."""
+    """Return the level that a value reaches; None below the lowest. Falling levels mean that less is worse."""
     limits = list(levels.values())
     falling = len(limits) > 1 and limits[0] > limits[-1]
     reached = [level for level, limit in levels.items() if (value <= limit if falling else value >= limit)]
@@ -22,12 +22,12 @@ def level_of(value: float, levels: Mapping[Level, float]) -> Level | None:
 
 
 def spans(estimate: Estimate, levels: Mapping[Level, float]) -> bool:
-    """Whether the two ends of an interval lie in different levels."""
+    """Return whether the two ends of an interval lie in different levels."""
     return level_of(estimate.low, levels) != level_of(estimate.high, levels)
 
 
 def felt_level(level: Level, felt: float | None) -> Level:
-    """The level, lowered where a record hardly feels it."""
+    """Return the level, lowered if a record hardly feels it."""
     if felt is None:
         return level
     allowed = [name for name in LEVELS if felt >= FELT_SHARE.get(name, 0.0)]
@@ -35,14 +35,14 @@ def felt_level(level: Level, felt: float | None) -> Level:
 
 
 def felt_share(ms: float, window: Window) -> float | None:
-    """Milliseconds of a batch over what a record of it waits: the longer of batch and interval."""
+    """Divide milliseconds of a batch by what its records wait: the longer of batch and interval."""
     waits = [measure(window, name) for name in ("trigger_execution_ms", "interval_ms")]
     known = [wait.safe for wait in waits if isinstance(wait, Estimate) and wait.safe > 0]
     return ms / max(known) if known else None
 
 
 def part_ms(metric: str, stat: str | None, window: Window) -> Estimate | None:
-    """The milliseconds of a batch that a share stands for; None for other metrics."""
+    """Return the milliseconds of a batch that a share stands for; None for other metrics."""
     part = METRICS[metric].part
     if part is None or METRICS[metric].basis != "wall":
         return None
@@ -51,6 +51,6 @@ def part_ms(metric: str, stat: str | None, window: Window) -> Estimate | None:
 
 
 def confidence(batches: int, *lowered_by: bool) -> Confidence:
-    """high from 30 steady batches, medium from 10, else low; one step lower for each reason to doubt."""
+    """Return high from 30 steady batches, medium from 10, else low; each reason to doubt lowers it by one."""
     rank = next((i for i, name in enumerate(SURE_BATCHES) if batches >= SURE_BATCHES[name]), 2)
     return LEVELS[max(0, 2 - rank - sum(lowered_by))]

@@ -19,14 +19,14 @@ Quiet = TypeVar("Quiet", Passed, Skipped)
 
 
 class NotApplicable(NamedTuple):
-    """That a fact of the query excludes a rule, and which."""
+    """A rule that a fact of the query excludes, and which fact."""
 
     told: Skipped
 
 
 @lru_cache(maxsize=4096)
 def shared(quiet: Quiet) -> Quiet:
-    """The same, one object for all runs of which it is said."""
+    """Return the same; all runs with this verdict share one object."""
     return quiet
 
 
@@ -35,7 +35,7 @@ def _not_applicable(rule: Rule, reason: str) -> NotApplicable:
 
 
 def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed | NotApplicable:
-    """Of a rule that is quiet: Passed with its margin, or NotApplicable with the fact by which it does not apply."""
+    """Return why a rule is quiet: Passed with its margin, or NotApplicable with the fact that excludes it."""
     if rule.structural and window.cold is not None and len(window.cold):
         window = window.cold
     excluded = [line for line in rule.unless if ask(line, window).holds]
@@ -54,7 +54,7 @@ def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Pass
 
 
 def _fails(line: Condition, window: Window) -> bool:
-    """Whether the line is surely not met, by the versions too that it is limited to."""
+    """Return whether the line is surely not met, including its limits on versions."""
     return (ask_all([line], window) if line.limited else ask(line, window)).holds is False
 
 
@@ -69,7 +69,7 @@ def _excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplic
 
 
 def _gives_way(rule: Rule, line: Condition, window: Window) -> Passed:
-    """That a rule is quiet for a number by which something else is the cause."""
+    """Return that a rule is quiet because a number shows another cause."""
     value = measure(window, line.subject, line.stat)
     if not isinstance(value, Estimate):
         return Passed(rule.id, f"{label(line.subject)} excludes it")
@@ -77,7 +77,7 @@ def _gives_way(rule: Rule, line: Condition, window: Window) -> Passed:
 
 
 def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: object, below: bool = False) -> Passed:
-    """That the rule passed: the number beside the limit from which on it would fire."""
+    """Return that the rule passed: its number beside the limit from which it would fire."""
     value, unit = measure(window, metric, stat), METRICS[metric].unit
     if not isinstance(value, Estimate) or isinstance(limit, bool) or not isinstance(limit, int | float):
         return Passed(rule.id, f"{label(metric)}: as it should be")
@@ -87,5 +87,5 @@ def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: ob
 
 
 def _told(left: float | None) -> float | None:
-    """The share to a thousandth; None where it is no distance, as where an interval reaches over the limit."""
+    """Round the share to a thousandth; None if it is no distance, as when an interval crosses the limit."""
     return round(left, 3) if left is not None and left >= 0 and math.isfinite(left) else None

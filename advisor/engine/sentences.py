@@ -13,17 +13,17 @@ from advisor.window import Window
 
 
 def sentence(text: str, window: Window, rule: Rule | None = None) -> str:
-    """The text with each {metric} and {fact} as people read it; a name that is not known stands as `unknown`."""
+    """Fill each {metric} and {fact} into the text, in words; an unknown one becomes `unknown`."""
     return PLACEHOLDER.sub(lambda match: _words(match[1], window, rule), text)
 
 
 def setting(text: str, window: Window) -> str:
-    """The value of a setting: bare numbers, whole; what is not known stands as <name: why>, to be filled in."""
+    """Return the value of a setting with whole, bare numbers; an unknown one becomes <name: why>, to be filled in."""
     return PLACEHOLDER.sub(lambda match: _bare(match[1], window), text)
 
 
 def finding_says(rule: Rule, window: Window) -> str:
-    """The rule's sentence, begun with how many batches it speaks of."""
+    """Return the rule's sentence, beginning with the batches that it is about."""
     said = sentence(rule.says, window, rule)
     if not len(window):
         return said
@@ -37,7 +37,7 @@ def finding_says(rule: Rule, window: Window) -> str:
 
 
 def undo_says(step: Step, window: Window) -> str:
-    """How a step is undone, in words; a step that undoes it is told stage by stage."""
+    """Return how to undo a step, in words; an undoing step stage by stage."""
     if isinstance(step.undo, str):
         return sentence(step.undo, window)
     if not step.undo.stages:
@@ -49,7 +49,7 @@ def undo_says(step: Step, window: Window) -> str:
 
 
 def change_of(change: Change | None, window: Window) -> contract.Change:
-    """The change with its numbers filled in, a trigger's in Spark's words; kinds that it does not use are empty."""
+    """Return the change with its numbers filled in, a trigger in Spark's words; unused kinds are empty."""
     if change is None:
         return contract.Change()
     filled = msgspec.convert({kind: _filled(value, window) for kind, value in change.kinds.items()}, contract.Change)
@@ -90,7 +90,7 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
 
 
 def _stat(name: str, rule: Rule | None) -> str | None:
-    """The statistic in which a sentence gives a metric: the one that the rule judges it by."""
+    """Return the statistic of a metric for a sentence: the one by which the rule judges."""
     if METRICS[name].per == "window" and METRICS[name].time != "latency":
         return None
     if rule is None or rule.measure is None:

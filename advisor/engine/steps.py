@@ -21,9 +21,9 @@ NEW_CHECKPOINT = (
 
 
 def advice(rule: Rule, window: Window) -> tuple[Advice, ...]:
-    """The rule's steps for this query: legal first, then the larger saving, then proven ones, then what takes less.
+    """Return the rule's steps for this query: legal first, then by saving, then proven ones, then by what they take.
 
-    A step that loses the state is left out while it is not known whether it is meant for this query.
+    A step that loses the state is left out while it is unknown whether it is meant for this query.
     """
     offered = [_offered(step, window) for step in rule.steps]
     return tuple(sorted((step for step in offered if step is not None), key=_order))
@@ -46,7 +46,7 @@ def _offered(step: Step, window: Window) -> Advice | None:
 def advised(
     step: Step, window: Window, legal: Legal, because: str, unknown: Iterable[str] = (), against: Iterable[str] = ()
 ) -> Advice:
-    """The step with its numbers and what it promises of these batches; whether Spark takes it is given."""
+    """Return the step with its numbers and its promise for these batches; its legality is given."""
     saves, latency = per_batch(step.saves, window), per_record(step.saves, window)
     return Advice(
         id=step.id,
@@ -71,7 +71,7 @@ def advised(
 
 
 def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, list[str], list[str]]:
-    """(yes | if | no, why it is not a plain yes, the facts that would settle it, those by which it is no)."""
+    """Return (yes | if | no, why it is not a plain yes, the facts that would settle it, the facts that make it no)."""
     legal = ask_all(step.legal, window)
     if legal.holds is False:
         return "no", "; ".join(legal.because), [], legal.against
@@ -93,7 +93,7 @@ def _inferred(name: str, window: Window) -> str:
 
 
 def _unfilled(step: Step, window: Window) -> list[Missing]:
-    """Why numbers that the change needs are missing."""
+    """Return why numbers that the change needs are missing."""
     named = [name for name in METRICS if name in step.change.names] if step.change and step.change.names else []
     return [value for name in named if isinstance(value := measure(window, name), Missing)]
 

@@ -1,4 +1,4 @@
-"""What a step saves of a batch."""
+"""How much a step saves of a batch."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from advisor.window import PHASES, Window
 
 
 def per_batch(saves: Saves | None, window: Window) -> Promise | Missing | None:
-    """What the step saves of a batch; None where it saves only waiting, or promises nothing."""
+    """Return what the step saves of a batch; None if it saves only waiting, or promises nothing."""
     if saves is None or named(saves.metric).time == "latency":
         return None
     return promised(saves, window)
 
 
 def saves_in(saves: Saves | None) -> tuple[str, ...]:
-    """The phases that become shorter, by Spark's names; none where the saving is not that of a typical batch."""
+    """Return the phases that become shorter, by Spark's names; none if the saving is not of a typical batch."""
     if saves is None or saves.per_batches > 1 or saves.stat not in (None, "typical", "p50"):
         return ()
     return tuple(PHASES[column] for column in named(saves.metric).phases)
 
 
 def promised(saves: Saves, window: Window) -> Promise | Missing:
-    """What the step saves of what its metric measures: a batch, or a record's latency.
+    """Return what the step saves of its metric: a batch, or a record's latency.
 
-    Nothing may be relied on beside another query in the same slots: a batch that is there sooner may only wait longer.
+    Beside another query in the same slots nothing may be relied on: an earlier batch may only wait longer.
     """
     value = measure(window, saves.metric, saves.stat)
     if isinstance(value, Missing):
@@ -40,7 +40,7 @@ def promised(saves: Saves, window: Window) -> Promise | Missing:
 
 
 def _own_batch(saves: Saves, window: Window) -> float:
-    """What the median record waits for its own batch: a step that saves waiting leaves it; another mode does not."""
+    """Return the median record's wait for its own batch; a step that saves waiting keeps it, another mode does not."""
     mixed = mixture(window)
     if saves.metric == "record_latency_ms" or isinstance(mixed, Missing):
         return 0.0
@@ -48,12 +48,12 @@ def _own_batch(saves: Saves, window: Window) -> float:
 
 
 def of_slow_batches(saves: Saves) -> bool:
-    """Whether the step ends the slow batches of a rhythm, and leaves the others as they are."""
+    """Return whether the step ends the slow batches of a rhythm and leaves the others unchanged."""
     return saves.metric.startswith("spike_")
 
 
 def _whole(saves: Saves, window: Window) -> float:
-    """What there is to save: the batch, or addBatch alone; of waiting, what the median record waits beside it."""
+    """Return the most that can be saved: the batch, or addBatch alone; of waiting, the rest of the record's wait."""
     if named(saves.metric).time == "latency":
         latency = measure(window, "record_latency_ms", "p50")
         return latency.high - _own_batch(saves, window) if isinstance(latency, Estimate) else float("inf")

@@ -1,4 +1,4 @@
-"""What trials say of the shares that steps promise; `python -m tests.promises.calibrate` makes the file."""
+"""The shares that trials measured for the promises of steps; `python -m tests.promises.calibrate` makes the file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FILE: Final = files("advisor.savings") / "calibrated.json"
 
 
 class Calibrated(msgspec.Struct, frozen=True):
-    """Trials of one step on several workloads, as shares of the metric that its promise stands on.
+    """Trials of one step on several workloads, as shares of the metric of its promise.
 
-    `expected`: the median share that was saved. `error`: how far the expected share lay off in nine of ten trials of
-    workloads that it was not taken from; None where there are too few of them to say.
+    `expected`: the median share that was saved. `error`: how far off the expected share was in nine of ten trials of
+    left-out workloads; None if there are too few.
     """
 
     metric: str
@@ -26,7 +26,7 @@ class Calibrated(msgspec.Struct, frozen=True):
     workloads: int
 
     def share(self, most: float) -> tuple[float, float, float]:
-        """(low, expected, high) with no high above `most`; from nothing to `most` where the error is not known."""
+        """Return (low, expected, high) with high at most `most`; from 0 to `most` if the error is unknown."""
         if self.error is None:
             return 0.0, min(self.expected, most), most
         low = max(0.0, self.expected - self.error)
@@ -34,7 +34,7 @@ class Calibrated(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """The file: where its trials ran, when, on which Sparks, and what they say of each step."""
+    """The file: where, when and on which Sparks its trials ran, and their result for each step."""
 
     made_by: str
     coverage: float

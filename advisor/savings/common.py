@@ -1,4 +1,4 @@
-"""What steps save that are made at once: never more than the phases that they shorten."""
+"""What several steps save together: never more than the phases that they shorten."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from advisor.contract import Advice, Promise
 
 HAS_PARTS: Final = "addBatch"
-"""The phase that has parts: several steps may each shorten one of its own. Of another phase one step saves."""
+"""The phase with parts: several steps may each shorten another part. In any other phase one step saves."""
 
 
 def made_at_once(steps: Sequence[Advice], budget: Mapping[str, float]) -> list[Advice]:
-    """The same steps, those that save something as one with what they save of a batch in common.
+    """Return the steps with their joint saving of a batch.
 
-    Unchanged where fewer than two save something, or where what they save in common cannot be told. `budget`:
-    milliseconds of a typical batch by phase.
+    Unchanged if fewer than two save something, or if their joint saving is unknown. `budget`: milliseconds of a
+    typical batch by phase.
     """
     saving = [step for step in steps if step.saves_ms or step.saves_latency_ms]
     alike = any(exclude(one, other) for one, other in combinations(saving, 2))
@@ -36,20 +36,20 @@ def made_at_once(steps: Sequence[Advice], budget: Mapping[str, float]) -> list[A
 
 
 def exclude(step: Advice, other: Advice) -> bool:
-    """Whether both save the same time, set the same thing, or shorten the same phase that has no parts."""
+    """Return whether both save the same time, set the same thing, or shorten the same phase without parts."""
     same = step.saves_of == other.saves_of or bool(sets(step) & sets(other))
     return same or bool((set(step.saves_in) & set(other.saves_in)) - {HAS_PARTS})
 
 
 def sets(step: Advice) -> set[str]:
-    """Everything that the step sets, in whichever stage: options, settings, `trigger`."""
+    """Return everything that the step sets in any stage: options, settings, `trigger`."""
     changes = [step.change, *(stage.change for stage in step.stages)]
     options = {key for one in changes for key in (*one.writer_option, *one.reader_option, *one.conf)}
     return options | {"trigger" for one in changes if one.trigger}
 
 
 def in_common(steps: Sequence[Advice], budget: Mapping[str, float]) -> Promise:
-    """What is saved in a phase is not there to be saved again; different phases add up."""
+    """Return the joint saving: time saved in a phase cannot be saved again; different phases add up."""
     within = [step for step in steps if HAS_PARTS in step.saves_in]
     apart = [step for step in steps if HAS_PARTS not in step.saves_in]
     whole = budget.get(HAS_PARTS, 0.0)
@@ -64,7 +64,7 @@ def in_common(steps: Sequence[Advice], budget: Mapping[str, float]) -> Promise:
 
 
 def _in_one_phase(promises: Sequence[Promise], whole: float) -> Promise:
-    """Each step saves its share of what the others leave of the phase; at least what the best of them saves alone."""
+    """Return what steps save of one phase: each its share of what the others leave, at least the best one's saving."""
     if not promises or whole <= 0:
         return Promise(0.0, 0.0, 0.0)
     left = prod(1 - min(one.likely / whole, 1.0) for one in promises)

@@ -1,4 +1,4 @@
-"""A saving as a promise: an interval around what is expected, and what is certain."""
+"""A saving as a promise: an interval around the expected saving, and the certain part."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from advisor.savings.calibration import Calibration, shipped
 
 
 def promise(saves: Saves, value: Estimate, whole: float, by: Calibration | None = None) -> Promise:
-    """The promised share of a metric of that value, at most `whole` ms; `by` the shipped calibration or another.
+    """Return the promised share of a metric of this value, at most `whole` ms; `by` the shipped calibration or another.
 
-    Where the metric is itself an interval, the low share is taken of its low end: nothing raises what may be relied on.
+    If the metric is an interval, the low share is taken of its low end: nothing raises what may be relied on.
     """
     low, expected, high = shares(saves, by or shipped())
     likely = None if expected is None or value.value is None else expected * value.value
@@ -26,6 +26,6 @@ def promise(saves: Saves, value: Estimate, whole: float, by: Calibration | None 
 
 
 def shares(saves: Saves, by: Calibration) -> Share:
-    """The shares [low, expected, high] of the metric: by calibration, else as the rule gives them."""
+    """Return the shares [low, expected, high] of the metric: calibrated, else as in the rule."""
     known = by.steps.get(saves.calibrated or "")
     return saves.share if known is None or known.metric != saves.metric else known.share(saves.share[2])

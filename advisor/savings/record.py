@@ -1,4 +1,4 @@
-"""What a step saves of a record's latency: the latency model as the batches are, and with shorter ones."""
+"""What a step saves of a record's latency: the latency model with the batches as they are, and with shorter ones."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from advisor.savings.promise import promise
 from advisor.window import PHASES, Window
 
 OF_RECORDS: Final = Saves(metric="record_latency_ms", stat="p50", share=(0, None, 1.5), calibrated="record-latency")
-"""A saving of record latency as a share of what the model says, by the trials in which records were measured."""
+"""Record latency saved in trials, as a share of the model's saving."""
 AFTER_SINK: Final = "commit_offsets_ms"
 
 
 def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
-    """What the step saves of the median record's latency; None or Missing where that latency is not known.
+    """Return what the step saves of the median record's latency; None or Missing if that latency is unknown.
 
-    None of what ends slow batches only: the median record is in none of them. A record waits for its own batch in any
-    case, and for a trigger whose interval stays: what is left of that bounds the promise.
+    None for a step that only ends slow batches: the median record is in none of them. A record always waits for its own
+    batch, and for a trigger whose interval stays; the rest bounds the promise.
     """
     if saves is None or of_slow_batches(saves):
         return None
@@ -37,7 +37,7 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
 
 
 class Gains(NamedTuple):
-    """What the median record gains by the model, and the most that it can, in ms."""
+    """Return what the median record gains by the model, and the most that it can, in ms."""
 
     estimated: Estimate
     most: float
@@ -46,7 +46,7 @@ class Gains(NamedTuple):
 class Cut(NamedTuple):
     """Batches that are shorter by `ms`.
 
-    `follows`: whether the time between triggers shrinks with them. `at_once`: records are taken to wait for no trigger.
+    `follows`: whether the time between triggers shrinks with them. `at_once`: assume that records wait for no trigger.
     """
 
     ms: float
@@ -55,7 +55,7 @@ class Cut(NamedTuple):
 
 
 def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:
-    """The model's p50 now less its p50 with batches that are shorter by what the step promises, in ms."""
+    """Return the model's p50 now less its p50 with batches shortened as promised, in ms."""
     gains = _estimated(saves, window)
     return gains if isinstance(gains, Missing) else gains.estimated
 
@@ -76,14 +76,14 @@ def _estimated(saves: Saves, window: Window) -> Gains | Missing:
 
 
 def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:
-    """What the median record feels of batches that are shorter by `ms` by such a step; its wait follows, or may."""
+    """Return what the median record gains from batches shorter by `ms`; its wait follows, or may."""
     now = mixture_medians(before.start, before.width, before.rows)[0]
     least, most = _gained(now, before, [Cut(ms, follows) for follows in _waits_follow(window)], saves, window)
     return Estimate(least, (least + most) / 2, most)
 
 
 def _gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> list[float]:
-    """By how much each cut lowers the median, which is `now` without any."""
+    """Return by how much each cut lowers the median, which is `now` without any."""
     distinct = list(dict.fromkeys(cuts))
     medians = mixture_medians(*_shorter(before, distinct, saves, window), before.rows)
     left = dict(zip(distinct, medians, strict=True))
@@ -91,9 +91,9 @@ def _gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, wind
 
 
 def _waits_follow(window: Window) -> tuple[bool, bool]:
-    """Whether the time between triggers shrinks with the batch: (surely, possibly).
+    """Return whether the time between triggers shrinks with the batch: (surely, possibly).
 
-    With the default trigger it does; a trigger interval stays, but for batches that overrun it.
+    With the default trigger it does; a trigger interval stays, except for batches that overrun it.
     """
     trigger = window.facts.get("trigger")
     if trigger is None or trigger.origin == "inferred":
@@ -102,16 +102,16 @@ def _waits_follow(window: Window) -> tuple[bool, bool]:
 
 
 def _may_follow(window: Window) -> bool:
-    """Whether a record may wait less, too: not where every batch ends within a trigger interval that stays."""
+    """Return whether a record may also wait less: not if every batch ends within a trigger interval that stays."""
     over = measure(window, "over_interval_share")
     return _waits_follow(window)[1] or (isinstance(over, Estimate) and over.high > 0)
 
 
 def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> tuple[np.ndarray, np.ndarray]:
-    """Start and width of the latencies, one row for each cut: seen earlier, waited for less, and without a backlog
-    where batches that a limit fills then take what comes.
+    """Return start and width of the latencies, a row for each cut: results visible earlier, shorter waits, and no
+    backlog if limited batches then take all that arrives.
 
-    Rows of the first of several waves are seen early already; what they cannot gain is gained by those behind them.
+    Rows of the first of several waves are visible early already; rows of later waves gain what these cannot.
     """
     ms, follows, at_once = (np.array(column)[:, np.newaxis] for column in zip(*cuts, strict=True))
     start = before.start - _seen(ms, saves, window, before)
@@ -123,7 +123,7 @@ def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window)
 
 
 def _seen(ms: np.ndarray, saves: Saves, window: Window, before: Mixture) -> np.ndarray:
-    """How much earlier results are visible: what is saved of the commit log comes after them."""
+    """Return how much earlier results are visible; savings in the commit log come after them."""
     phases = named(saves.metric).phases
     if AFTER_SINK not in phases or set(phases) == set(PHASES):
         return ms

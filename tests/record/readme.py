@@ -7,10 +7,10 @@ from pathlib import Path
 
 HEAD = """# Samples that Spark wrote
 
-A real Spark wrote every file here, on a small machine (2 cores; local disk unless the row names S3A); nothing was typed by
-hand. The recorder removed what names the machine (host, user, addresses, paths: the work directory became `/data`, the
-laboratory `/opt/lab`), compressed big files, and merged an event log's many small zstd frames. `expect` names the rules that
-must fire; under `healthy/` no rule may fire.
+A real Spark wrote every file here, on a small machine (2 cores; local disk unless the row names S3A); nothing was
+typed by hand. The recorder removed what names the machine (host, user, addresses, paths: the work directory became
+`/data`, the laboratory `/opt/lab`), compressed big files, and merged an event log's many small zstd frames. `expect`
+names the rules that must fire; under `healthy/` no rule may fire.
 
 Record one again with the command of its row; `make samples` records all. `python tests/record/run.py --help` says where
 environments and jars go.
