@@ -276,8 +276,8 @@ def test_a_callback_that_does_not_return_holds_up_no_event(monkeypatch: pytest.M
         go_on.set()
     advisor.recorder.worker.join(SECONDS)
     assert advisor.recorder.worker.thread is None
-    assert "on_finding is slow: a finding was not told" in advisor.recorder.problems
-    assert "on_finding did not return in time: findings were not told" in advisor.recorder.problems
+    assert "on_finding is slow: a finding was not delivered" in advisor.recorder.problems
+    assert "on_finding did not return in time: findings were not delivered" in advisor.recorder.problems
     advisor._teller.join(SECONDS)
 
 

@@ -207,7 +207,7 @@ class Members:
 
 
 def _counted(total: np.ndarray, updated: np.ndarray, removed: np.ndarray) -> np.ndarray:
-    """Rows of the state; not known where none are told though some were just written: RocksDB need not count them."""
+    """Return the rows of the state; unknown if 0 is reported although rows were written: RocksDB may not count them."""
     kept = updated > np.where(np.isnan(removed), 0, removed)
     return np.where((total == 0) & kept, np.nan, total)
 

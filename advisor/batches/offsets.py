@@ -68,7 +68,7 @@ class Offsets:
 
 
 def _distinct(raws: pa.Array) -> OffsetColumn:
-    """What each of some offsets says. Plain numbers, of which every batch has new ones, are read all at once."""
+    """Read offsets. Plain numbers, which are new in every batch, are read all at once."""
     plain = pc.match_substring_regex(raws, _PLAIN_NUMBER)
     numbers = raws.filter(plain).cast(pa.large_string()).cast(pa.string())
     others = [parse(raw) for raw in raws.filter(pc.invert(plain)).to_pylist()]
@@ -125,7 +125,7 @@ def parse(raw: bytes) -> Offset:
 
 
 def kafka_offsets(text: str | None) -> dict[tuple[str, str], object] | None:
-    """What an offset says by topic and partition; None where the text is no offset of Kafka's."""
+    """Return an offset by topic and partition; None if the text is no offset of Kafka."""
     try:
         topics = msgspec.json.decode(text or "")
     except _NO_JSON:

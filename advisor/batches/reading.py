@@ -60,7 +60,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Overrun:
-    """A line of a log without progress which says that a batch took longer than its trigger interval.
+    """A line of a log without progress about a batch that took longer than its trigger interval.
 
     `spent_ms`: the time that it took, from and to; `clock`: the time of the line as it stands there; `clues`: what the
     text around it names (jdbc, foreach_batch, first_batch, ...).
@@ -187,7 +187,7 @@ def _keys(table: pa.Table) -> list[np.ndarray]:
 
 
 def _places(table: pa.Table) -> np.ndarray:
-    """A number for the place of each row, below every batch id: records that name no batch are told by their places."""
+    """Return a number for the place of each row, below every batch id: it identifies records that name no batch."""
     file = _codes(table["file"]).astype(np.int64)
     place: np.ndarray = np.iinfo(np.int64).min + file * _LONGEST_FILE + _numbers(table["offset"])
     return place

@@ -15,8 +15,8 @@ from advisor.cli.rules import facts, metrics, rules, steps
 from advisor.cli.trial import trial
 from advisor.cli.watch import watch
 
-_HELP = """Reads what Spark says about each micro-batch of a streaming query, and names the change that helps most.
-It says whether Spark accepts it, what it saves, what it costs and how to undo it.
+_HELP = """Reads what Spark logs about each micro-batch of a streaming query, and names the change that helps most:
+whether Spark accepts it, what it saves, what it costs and how to undo it.
 
 \b
 Start with a driver log, an event log or a file of progress events:
@@ -31,7 +31,7 @@ Start with a driver log, an event log or a file of progress events:
 Exit codes:
   0    done
   1    --fail-on found that level or a higher one; --fail-if-slower: slower
-  2    the command or the input is wrong; one line says what
+  2    the command or the input is wrong; one line names the fault
   130  stopped, with Ctrl-C or SIGTERM
 
 Of an option that is given twice the last counts, unless it is repeatable.

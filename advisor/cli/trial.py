@@ -79,12 +79,12 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
     "--state-rows", type=click.IntRange(min=1), help="Count batches only when the state has at least so many rows."
 )
 @click.option(
-    "--safe-sink", is_flag=True, help="You promise that the sink (foreach, foreachBatch) writes only where setup says."
+    "--safe-sink", is_flag=True, help="You promise that the sink (foreach, foreachBatch) writes only below setup.path()"
 )
 @click.option("--safe-source", is_flag=True, help="You promise that reading takes no data away from other readers.")
 @output_options("text", "json", "markdown", "html")
 def trial(function: str, **options: Any) -> None:
-    """Carry the trial out and print what it says."""
+    """Carry out the trial and print its result."""
     from advisor import catalogue
     from advisor.trials import trial as tried
     from advisor.trials.steps import known

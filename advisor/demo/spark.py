@@ -22,7 +22,7 @@ _OTHER_SPARKS: Final = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 
 
 class NoSparkError(Exception):
-    """Spark did not start; the message says why."""
+    """Spark did not start; the message gives the reason."""
 
 
 def spark_missing() -> str | None:
@@ -76,7 +76,7 @@ def _java(conf: Any, said: Path) -> Iterator[Any]:
     finally:
         SparkContext._gateway = SparkContext._jvm = None
         if gateway is not None:
-            # Py4J tells Java in a thread of its own which objects are not needed any more, and logs where Java is gone.
+            # Py4J frees Java's unused objects on its own thread, and logs an error once Java is gone.
             gateway._gateway_client.is_connected = False
             _end(gateway.proc)
 

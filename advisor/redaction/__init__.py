@@ -83,7 +83,7 @@ def hide_lines(text: str) -> str:
 
 
 def redact_setting(name: str, value: str) -> str:
-    """The value of a setting: hidden as a whole where the setting's name says that it is secret."""
+    """The value of a setting: hidden as a whole if the setting's name is secret."""
     return REDACTED if _is_secret(name, value) else redact(value)
 
 
@@ -113,7 +113,7 @@ _OF_WEB_KEY: Final = frozenset(("d", "dp", "dq", "k", "p", "q", "qi"))
 
 
 def _over(outer: str, key: str, thing: dict[str, Any]) -> str:
-    """The name that counts for what stands under `key`: that of the whole, or what a `name` beside a `value` says."""
+    """Return the name that counts for the value under `key`: the whole key, or a `name` beside the `value`."""
     if is_secret_name(outer):
         return outer
     if "kty" in thing and key in _OF_WEB_KEY:

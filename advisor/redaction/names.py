@@ -44,7 +44,7 @@ _SPEAKS_OF_ONE: Final = re.compile(
     r"|provider|py|renewal|required|rotat\w+|scala|scheme|seconds|size|source|timeout|topic|(?:per\.)trigger|ttl|type|uri|url|utils?"
     r"|version|(?:change|event|metric|request|reset|update)s?|usage)s?$"
 )
-"""Ends of names whose value says something about a credential and is none: credentials.provider, TokenUtils.scala."""
+"""Ends of names whose value is about a credential but is none: credentials.provider, TokenUtils.scala."""
 _DIGITS: Final = re.compile(r"(?:pin|puk|cv[cv]2?|otp|code|value)$")
 _PHRASES: Final = re.compile(r"passw|passphrase|passcode|authorization|(?:^|\.)(?:pass|pwd|pw|mdp)\d?(?:\.|$)|pass$")
 

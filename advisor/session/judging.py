@@ -1,4 +1,4 @@
-"""The same judge as for logs, of what a live session tells."""
+"""Judge a live session as logs are judged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from advisor.report.runs import Wishes
 
 
 class Judging:
-    """Judges what was read by a catalogue. A rule that fails is told under "not judged", as everywhere."""
+    """Judges what was read by a catalogue. A rule that fails is listed under "not judged", as everywhere."""
 
     def __init__(self, catalogue: Catalogue, wishes: Wishes) -> None:
         self._catalogue, self._asked = catalogue, Asked(wishes=wishes, live=True)

@@ -44,7 +44,7 @@ JUDGED: Final = 1000
 CPU_SHARE: Final = 0.01
 """The part of one core that the watch may take: after a judgement it waits until that holds, but for runs that died."""
 WATCHED: Final = 1000
-"""Queries of which it is remembered what was told."""
+"""How many queries to remember notices of."""
 STOP_SECONDS: Final = 30.0
 UNTOLD: Final = 1000
 """Notices that may wait while `on_finding` is slow."""
@@ -115,14 +115,14 @@ class LiveAdvisor(SessionListener):
         idle, session = self.recorder.store.idle_since(), self._session_entry()
         compared: list[tuple[Comparison, ...]] = []
 
-        def told(*, series: bool) -> contract.Report:
+        def report(*, series: bool) -> contract.Report:
             report = self.judging.report(reading, series=series).typed
             if not compared:
                 compared.append(self._compared(reading) if any(one.changed for one in report.queries) else ())
             queries = tuple(msgspec.structs.replace(one, idle_since=idle.get(one.run_id)) for one in report.queries)
             return msgspec.structs.replace(report, queries=queries, comparisons=compared[0], session=session)
 
-        return Shown(told(series=False), lambda: told(series=True))
+        return Shown(report(series=False), lambda: report(series=True))
 
     def watch(self) -> None:
         """Show the report in this cell, again after new batches, until no query of the session runs any more.
@@ -193,8 +193,8 @@ class LiveAdvisor(SessionListener):
         `callback_ms_per_event`: time that Spark's listener thread spends here; `cpu_ms_per_event`: all of this process,
         reading, decoding and the table included.
         """
-        told: dict[str, Any] = plain(self._session_entry())
-        return told
+        entry: dict[str, Any] = plain(self._session_entry())
+        return entry
 
     def _session_entry(self) -> SessionEntry:
         recorder, store = self.recorder, self.recorder.store
@@ -259,7 +259,7 @@ class LiveAdvisor(SessionListener):
         if self._teller.flush(STOP_SECONDS):
             self._teller.join(STOP_SECONDS)
         else:
-            self.recorder.trouble("on_finding did not return in time: findings were not told")
+            self.recorder.trouble("on_finding did not return in time: findings were not delivered")
 
     def _take(self, options: Options) -> None:
         """The wishes of a second call, also where events are written from now on; what is kept stays as it is."""
@@ -309,7 +309,7 @@ class LiveAdvisor(SessionListener):
         """On a thread of its own: what is slow there holds up no event."""
         for notice in notices:
             if not self._teller.offer(notice):
-                self.recorder.trouble("on_finding is slow: a finding was not told")
+                self.recorder.trouble("on_finding is slow: a finding was not delivered")
 
     def _tell_one(self, notice: Notice) -> None:
         try:

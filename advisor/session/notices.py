@@ -44,7 +44,7 @@ class Notice:
 
 @dataclass
 class _Level:
-    """The level that was told of; for how many judgements in a row it has been above it (`rising`) or below."""
+    """The level of the last notice, and for how many judgements in a row it has been above it (`rising`) or below."""
 
     finding: Finding
     told: Level | None = None
@@ -59,7 +59,7 @@ class Watch:
         self._levels: dict[str, _Level] = {}
 
     def see(self, entry: QueryEntry, *, final: bool = False) -> list[Notice]:
-        """What there is to say after one more judgement; `final`: no other follows, so what it says counts at once."""
+        """Return the notices after one more judgement; `final`: no other follows, so this one counts at once."""
         name = entry.name or entry.id or entry.run_id
         found = {finding.rule: finding for finding in entry.findings if finding.explained_by is None}
         changes = [(self._step(rule, found.get(rule), final), rule) for rule in self._asked(found)]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 REST_SECONDS: Final = 2.0
 """Between two drawings at least so long, unless a run ends."""
 LOOK_SECONDS: Final = 10.0
-"""Without any news so long, it is asked whether a query still runs: a session that is gone tells nothing."""
+"""After so long without news, ask whether a query still runs: a session that is gone sends nothing."""
 
 
 class News:
@@ -28,7 +28,7 @@ class News:
         self._any.set()
 
     def take(self) -> None:
-        """What was told until now is known."""
+        """Handle every event so far."""
         self._any.clear()
         self._end.clear()
 
@@ -102,7 +102,7 @@ def follow(report: Callable[[], Shown], runs: Callable[[], bool], news: News, on
     try:
         while True:
             news.take()
-            more = runs()  # asked before the report, which then holds what was told until the end
+            more = runs()  # asked before the report, which then holds everything until the end
             on.show(report())
             if not more or not _news(news, runs):
                 break

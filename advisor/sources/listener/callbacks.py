@@ -15,7 +15,7 @@ from advisor.sources.listener.recorder import Recorder
 class SessionListener(StreamingQueryListener):
     """Hands every event to a recorder. `spark.streams.addListener` takes it as it is, and gets the lean way too.
 
-    `way` says how events come: "lean" (one JSON text of each), "public" (PySpark's own conversion, `because` says why)
+    `way`: how events come: "lean" (one JSON text of each), "public" (PySpark's own conversion, `because`: why)
     or "connect".
     """
 

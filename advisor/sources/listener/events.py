@@ -1,4 +1,4 @@
-"""What a session says of its queries, in the two forms in which PySpark hands it over."""
+"""The events of a session's queries, in the two forms in which PySpark delivers them."""
 
 from __future__ import annotations
 

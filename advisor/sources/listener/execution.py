@@ -1,4 +1,4 @@
-"""What Spark's own object of a running query tells, asked through Py4J: private names, each of which may be missing."""
+"""Read facts from Spark's own object of a running query through Py4J: private names, each of which may be missing."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _options(execution: Any) -> list[tuple[str, Any]]:
     field.setAccessible(True)
     real_time = "RealTime" in execution.trigger().toString()
     told = from_writer_options(separated(field.get(execution)), interval_default=not real_time)
-    # Real-time mode tracks asynchronously without being told to: the way of execution says whether.
+    # Real-time mode tracks asynchronously without the option: the execution class decides.
     return [(fact, value) for fact, value in told if fact != "async_progress"]
 
 
@@ -131,7 +131,7 @@ def _manager(execution: Any) -> list[tuple[str, Any]]:
 def _plan(execution: Any) -> list[tuple[str, Any]]:
     """State operators and a watermark, before any batch has run."""
     text = execution.analyzedPlan().treeString()
-    if "~" not in text:  # before 4.0 nothing marks what streams, and so nothing tells what keeps state
+    if "~" not in text:  # before 4.0 nothing marks what streams, so it is unknown what keeps state
         return []
     line = Line(f"{MARK}\n{text}", "\n", 0, logger="MicroBatchExecution")
     return [(told.fact, told.value) for told in read_plan(line) if told.fact in ("stateful", "watermarked")]

@@ -112,7 +112,7 @@ class Recorder:
             self.problems.popitem(last=False)
 
     def stop(self, timeout: float) -> None:
-        """Finish what was heard, then end the thread and close the history; of a thread that hangs it is told."""
+        """Handle what was heard, then end the thread and close the history; report a thread that hangs."""
         done = self.worker.flush(timeout)
         self.detached = True
         if done:
@@ -143,7 +143,7 @@ class Recorder:
             )
 
     def _look(self) -> None:
-        """End what does not run any more at two looks in a row: Spark drops events, too, and tells nobody here.
+        """End queries that no longer run at two looks in a row: Spark also drops events, without a notice.
 
         A run of another session, which this one never named, is not asked for.
         """

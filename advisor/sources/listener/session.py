@@ -52,7 +52,7 @@ class Session(Protocol):
         """The jobs and the stages that Spark still holds, as JSON of its status store; UsageError without a JVM."""
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
-        """What can be told only once batches have run: what the checkpoint pins, what their jobs were."""
+        """Read what is known only once batches have run: what the checkpoint pins, and their jobs."""
 
 
 class Classic:
@@ -256,7 +256,7 @@ def _version(spark: Any) -> list[Told]:
 
 
 def _attempt(ask: Callable[[], list[Told]]) -> list[Told]:
-    """What `ask` tells, nothing where this Spark cannot say: the fact stays unknown."""
+    """Return the answer of `ask`, nothing if this Spark cannot give it: the fact stays unknown."""
     try:
         return [(fact, redact(value) if isinstance(value, str) else value, origin) for fact, value, origin in ask()]
     except Exception:  # Py4J and gRPC raise what they like

@@ -14,7 +14,7 @@ TICK_SECONDS: Final = 1.0
 
 
 class Worker:
-    """Does `handle(item)` for each item in order. `needed` says whether more is to come: without need it ends.
+    """Does `handle(item)` for each item in order. `needed`: whether more is to come; the thread ends if not.
 
     It starts by itself with the next item. Nothing that `handle` or `tick` raises gets out: `failed` hears it.
     """
