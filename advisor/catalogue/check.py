@@ -9,7 +9,7 @@ from msgspec.structs import fields
 
 from advisor.catalogue.condition import Condition, Model
 from advisor.catalogue.example import Example
-from advisor.catalogue.ids import FAMILIES, RETIRED, SLUGS
+from advisor.catalogue.ids import FAMILIES, RETIRED
 from advisor.catalogue.read import Problem, Written, suggestion
 from advisor.catalogue.rule import RuleBody, WrittenRule
 from advisor.catalogue.step import Saves, SharedStep, Use, WrittenStep
@@ -73,8 +73,6 @@ def _file(each: Written) -> Found:
         yield "id", f"rules {rule.id[:2]}… lie in the folder {family}"
     if rule.id in RETIRED:
         yield "id", f"{rule.id} was used for '{RETIRED[rule.id]}' and is never used again"
-    if SLUGS.get(rule.id, rule.slug) != rule.slug:
-        yield "slug", f"{rule.id} stands for '{SLUGS[rule.id]}'"
 
 
 def _content(content: WrittenRule | SharedStep, rules: set[str], steps: set[str]) -> Found:
@@ -95,8 +93,8 @@ def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
     if rule.loses:
         yield from _loses(rule.loses)
     for n, other in enumerate(rule.explains):
-        if other not in rules and other not in SLUGS:
-            yield f"explains.{n}", f"no rule '{other}'{suggestion(other, rules | set(SLUGS))}"
+        if other not in rules:
+            yield f"explains.{n}", f"no rule '{other}'{suggestion(other, rules)}"
     for n, step in enumerate(rule.steps):
         if isinstance(step, Use) and step.use not in steps:
             yield f"steps.{n}.use", f"no step {short(step.use)}{suggestion(step.use, steps)}"

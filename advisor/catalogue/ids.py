@@ -1,4 +1,4 @@
-"""Ids that are given out: an id never changes its meaning, and a retired one is never used again."""
+"""The families of rules, and the ids that are never used again."""
 
 from __future__ import annotations
 
@@ -25,76 +25,5 @@ FAMILIES: Final = {
 }
 """First two letters of an id and the folder of its rules. Other letters are free for a team's own rules."""
 
-SLUGS: Final = {
-    "LG001": "offset-log-on-critical-path",
-    "LG002": "async-progress-queue-full",
-    "LG003": "log-purge-inside-offset-write",
-    "LG004": "slow-checkpoint-storage",
-    "LG005": "async-progress-switched-off-with-gap",
-    "ST001": "state-commit-on-critical-path",
-    "ST002": "state-snapshot-in-every-commit",
-    "ST003": "hdfs-state-store-too-big",
-    "ST004": "state-row-count-tracking",
-    "ST005": "too-many-state-partitions",
-    "ST006": "too-few-state-partitions",
-    "ST007": "state-never-shrinks",
-    "ST008": "join-state-format",
-    "ST009": "state-reloaded",
-    "ST010": "state-snapshot-lag",
-    "ST011": "late-rows-dropped",
-    "ST012": "state-partitions-nearly-empty",
-    "ST014": "state-file-checksums",
-    "ST015": "watermark-in-the-future",
-    "ST016": "watermark-far-behind",
-    "TR001": "falling-behind",
-    "TR002": "fixed-cost-dominates",
-    "TR003": "empty-batches",
-    "TR004": "real-time-mode-candidate",
-    "TR005": "continuous-processing-candidate",
-    "TR006": "trigger-longer-than-needed",
-    "SR001": "source-discovery-slow",
-    "SR002": "source-read-more-than-once",
-    "SR003": "partition-skew",
-    "SR004": "source-parallelism-too-low",
-    "SR010": "many-sources-one-after-the-other",
-    "SK001": "periodic-spike",
-    "SK002": "sink-or-user-code-bound",
-    "SK003": "delta-snapshot-rebuilt-in-every-batch",
-    "DR001": "drift-at-equal-load",
-    "DR002": "regime-change",
-    "DR005": "slow-batches-without-rhythm",
-    "DR003": "query-planning-grows",
-    "DR004": "source-discovery-grows",
-    "PL001": "query-planning-slow",
-    "PL002": "unaccounted-time",
-    "PL003": "time-between-batches",
-    "CL001": "idle-cores",
-    "CL002": "task-waves",
-    "CF001": "databricks-setting-on-open-source-spark",
-    "CF002": "misspelled-async-option",
-    "CF003": "setting-pinned-by-checkpoint",
-    "CF006": "dstreams-setting",
-    "ER001": "well-known-error",
-    "OB001": "listener-or-ui-cost",
-    "DQ001": "data-quality",
-    "SK004": "many-jobs-per-batch",
-    "SK005": "sink-commit-slow-or-retried",
-    "SK006": "small-files-per-batch",
-    "SK007": "table-log-in-a-rhythm",
-    "CL003": "stragglers",
-    "CL004": "locality-wait",
-    "CL005": "slots-held-by-other-queries",
-    "CL006": "garbage-collection",
-    "CG001": "code-generated-anew",
-    "CG002": "code-too-long-for-jit",
-    "CG003": "code-refused-in-every-batch",
-    "SH001": "spill",
-    "SH002": "shuffle-partitions-without-state",
-    "PY001": "python-takes-most",
-    "BC001": "static-side-again",
-    "DV001": "driver-gaps",
-}
-"""What each id means, written or still to be written."""
-
 RETIRED: Final = {"CF007": "limit-that-no-source-reads"}
-"""Ids that were used once -> what they meant."""
+"""Ids that were used once, and the slugs of their rules."""

@@ -6,7 +6,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from advisor.catalogue.ids import FAMILIES, RETIRED, SLUGS
+from advisor.catalogue.ids import FAMILIES, RETIRED
 from advisor.catalogue.load import Catalogue
 from advisor.errors import UsageError
 
@@ -48,12 +48,12 @@ def _refuse(id: str, known: Catalogue) -> None:
     would_do = f"{free(id[:2], known)} is free" if re.match(r"[A-Z]{2}", id) else "write two letters and three digits"
     if not _ID.fullmatch(id):
         raise UsageError("rules new", f"{id!r} is not a rule id", would_do)
-    given = known.rules[id].title if id in known.rules else SLUGS.get(id) or RETIRED.get(id)
+    given = known.rules[id].title if id in known.rules else RETIRED.get(id)
     if given:
         raise UsageError("rules new", f"{id} is taken: {given}", would_do)
 
 
 def free(letters: str, known: Catalogue) -> str:
-    """The first id of these letters that nobody has, used before or to be used."""
-    taken = {*known.rules, *SLUGS, *RETIRED}
+    """Return the first id of these letters that no rule has or had."""
+    taken = {*known.rules, *RETIRED}
     return next(id for number in range(1, 1000) if (id := f"{letters}{number:03}") not in taken)

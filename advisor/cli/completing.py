@@ -24,8 +24,7 @@ def steps(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionI
 
 def metrics(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
     """Names of metrics, with what they are called."""
-    from advisor.metrics import METRICS
-    from advisor.metrics.labels import label
+    from advisor.metrics import METRICS, label
 
     return _beginning(begun, ((name, label(name)) for name in METRICS))
 

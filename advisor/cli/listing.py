@@ -11,8 +11,7 @@ from advisor.cli.output import put, terminal
 from advisor.errors import CatalogueError, UsageError, did_you_mean
 from advisor.examples import failures, run
 from advisor.facts import FACTS, Fact
-from advisor.metrics import METRICS
-from advisor.metrics.labels import label
+from advisor.metrics import METRICS, label
 
 Row = Mapping[str, str]
 Page = tuple[str, Any]

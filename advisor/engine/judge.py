@@ -18,8 +18,7 @@ from advisor.engine.sentences import finding_says
 from advisor.engine.steps import advice
 from advisor.errors import fault
 from advisor.facts import FACTS
-from advisor.metrics import METRICS, Estimate, Missing, measure
-from advisor.metrics.labels import label
+from advisor.metrics import METRICS, Estimate, Missing, label, measure
 from advisor.metrics.words import in_words
 from advisor.window import Window
 

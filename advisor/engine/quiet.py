@@ -10,8 +10,7 @@ from typing import NamedTuple, TypeVar
 from advisor.catalogue import Condition, Rule
 from advisor.contract import Level, Passed, Skipped
 from advisor.engine.conditions import VERSIONS, ask, ask_all, known_bounds
-from advisor.metrics import METRICS, Estimate, measure
-from advisor.metrics.labels import label
+from advisor.metrics import METRICS, Estimate, label, measure
 from advisor.metrics.words import in_words, number
 from advisor.window import Window
 

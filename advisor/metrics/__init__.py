@@ -1,6 +1,6 @@
 """Every number that a rule or a view reads, by name, with its unit and what it is a part of."""
 
-from advisor.metrics.named import METRICS, measure, measured, named, remember_typical, sure
+from advisor.metrics.named import METRICS, label, measure, measured, named, remember_typical, sure
 from advisor.metrics.registry import STATS, AnyMetric, Bounds, Estimate, Metric, Missing, Quantiles
 from advisor.metrics.told import statistics
 
@@ -13,6 +13,7 @@ __all__ = [
     "Metric",
     "Missing",
     "Quantiles",
+    "label",
     "measure",
     "measured",
     "named",

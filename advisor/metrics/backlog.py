@@ -25,7 +25,7 @@ NO_BACKLOG = Missing("the sources do not report how far behind they are")
 _FURTHEST_ALONE = Missing("the sources tell of their furthest partition only, not how many rows wait in all")
 
 
-@batch_metric("rows", "count")
+@batch_metric("rows", "count", label="backlog")
 def backlog_rows(window: Window) -> Batchwise:
     """Rows that waited in the sources after the batch (latestOffset - endOffset), at the trigger's start.
 
@@ -38,7 +38,7 @@ def backlog_rows(window: Window) -> Batchwise:
     return NO_BACKLOG if isinstance(furthest_behind_rows(window), Missing) else _FURTHEST_ALONE
 
 
-@batch_metric("rows", "count")
+@batch_metric("rows", "count", label="rows that wait in the partition furthest behind")
 def furthest_behind_rows(window: Window) -> Batchwise:
     """Rows that wait in Kafka's partition that is furthest behind, as it says itself: so many wait at least."""
     furthest = _furthest_source(window, _of_metric(window, _FURTHEST))
@@ -102,7 +102,7 @@ def _behind_by_the_source(window: Window) -> np.ndarray | None:
     return None if np.isnan(furthest).all() else furthest
 
 
-@window_metric("share", "count")
+@window_metric("share", "count", label="the share of batches longer than the interval")
 def over_interval_share(window: Window) -> Windowed:
     """Share of the batches that took longer than the trigger interval."""
     interval, trigger = fact_number(window, "trigger_interval_ms"), window.facts.get("trigger")
@@ -121,7 +121,7 @@ def over_interval_share(window: Window) -> Windowed:
     return Estimate.exactly(over)
 
 
-@window_metric("share", "count")
+@window_metric("share", "count", label="the share of late batches")
 def falling_behind_share(window: Window) -> Windowed:
     """Share of the batches longer than the trigger interval; 1 where the backlog grows by more than a batch waits."""
     over, slope = over_interval_share(window), backlog_trend_ms_per_minute(window)
@@ -140,7 +140,7 @@ def _grows(window: Window, slope: Estimate) -> bool:
     return bool(slope.low > 0 and slope.safe * minutes >= mean(window.batches["interval_ms"]))
 
 
-@window_metric("ms", time="latency")
+@window_metric("ms", time="latency", label="the wait in the backlog")
 def backlog_wait_ms(window: Window) -> Windowed:
     """Median age of the backlog: what a record waits for those before it, and would not if the query kept up."""
     age = backlog_ms(window)
@@ -150,7 +150,7 @@ def backlog_wait_ms(window: Window) -> Windowed:
     return Estimate.exactly(wait)
 
 
-@window_metric("ratio", "count")
+@window_metric("ratio", "count", label="batches that the query is behind")
 def backlog_batches(window: Window) -> Windowed:
     """The backlog's age over the mean time between two batches: how many of them the query is behind."""
     wait, interval = backlog_wait_ms(window), mean(window.batches["interval_ms"])
@@ -162,7 +162,7 @@ def backlog_batches(window: Window) -> Windowed:
     return Estimate.exactly(behind)
 
 
-@window_metric("share", "count")
+@window_metric("share", "count", label="the share of batches that leave rows waiting")
 def left_waiting_share(window: Window) -> Windowed:
     """Share of the batches after which rows wait on that were there when the batch was made: a limit left them."""
     backlog = backlog_rows(window)
@@ -173,7 +173,7 @@ def left_waiting_share(window: Window) -> Windowed:
     return Estimate.exactly(left)
 
 
-@window_metric("ms_per_minute")
+@window_metric("ms_per_minute", label="the growth of the backlog")
 def backlog_trend_ms_per_minute(window: Window) -> Windowed:
     """Growth of the backlog's age: Theil-Sen slope with its 95 % interval; 0 where Kendall's test sees no trend."""
     age = backlog_ms(window)
@@ -182,7 +182,7 @@ def backlog_trend_ms_per_minute(window: Window) -> Windowed:
     return trend(passed_ms(window) / 60_000, age)
 
 
-@window_metric("ms")
+@window_metric("ms", label="the time until the backlog is gone")
 def catch_up_ms(window: Window) -> Windowed:
     """How long until the backlog is gone: the age of what waits now over the pace at which this age shrinks."""
     age, slope = backlog_ms(window), backlog_trend_ms_per_minute(window)

@@ -15,21 +15,21 @@ def _known(window: Window, column: str) -> np.ndarray | Missing:
     return values if isinstance(values, Missing) else known(values)
 
 
-@window_metric("share", inside=True)
+@window_metric("share", inside=True, label="the share of batches whose commit was tried again")
 def commit_retry_share(window: Window) -> Windowed:
     """Batches whose commit was tried more than once, of those whose commits were seen."""
     retries = _known(window, "commit_retries")
     return retries if isinstance(retries, Missing) else Estimate.exactly(float((retries > 0).mean()))
 
 
-@window_metric("count", "count", inside=True)
+@window_metric("count", "count", inside=True, label="the most retries of one commit")
 def most_commit_retries(window: Window) -> Windowed:
     """The most times that a commit of one batch was tried again."""
     retries = _known(window, "commit_retries")
     return retries if isinstance(retries, Missing) else Estimate.exactly(float(retries.max()))
 
 
-@window_metric("ms", phases=("add_batch_ms",), inside=True)
+@window_metric("ms", phases=("add_batch_ms",), inside=True, label="writing the sink's list of files again")
 def log_compaction_ms(window: Window) -> Windowed:
     """Writing the list of all files of a file sink again, in the batches that do so; 0 where none does."""
     told = _known(window, "log_compaction_ms")
@@ -38,17 +38,12 @@ def log_compaction_ms(window: Window) -> Windowed:
     return Estimate.exactly(mean(told[told > 0]) if (told > 0).any() else 0.0)
 
 
-@window_metric("ms", phases=("add_batch_ms",), inside=True)
-def log_compaction_spread_ms(window: Window) -> Windowed:
-    """Writing the list of all files of a file sink again, spread over all batches."""
-    told = _known(window, "log_compaction_ms")
-    return told if isinstance(told, Missing) else Estimate.exactly(mean(told))
-
-
-@window_metric("share", phases=("add_batch_ms",), inside=True)
+@window_metric(
+    "share", phases=("add_batch_ms",), inside=True, label="the share of writing the sink's list of files again"
+)
 def log_compaction_share(window: Window) -> Windowed:
     """Writing the list of all files of a file sink again over the time of all batches."""
-    each = log_compaction_spread_ms(window)
-    if not isinstance(each, Estimate):
-        return each
-    return Estimate.exactly(each.safe / mean(window.batches["trigger_execution_ms"]))
+    told = _known(window, "log_compaction_ms")
+    if isinstance(told, Missing):
+        return told
+    return Estimate.exactly(mean(told) / mean(window.batches["trigger_execution_ms"]))

@@ -8,11 +8,10 @@ import numpy as np
 
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.facts.trigger import SHORTEST_REAL_TIME_MS
-from advisor.metrics.latency import record_latency_ms
 from advisor.metrics.numbers import fact_number, known, mean, median, quantile, rank_correlation
 from advisor.metrics.operators import partitions
 from advisor.metrics.phases import offset_log_ms
-from advisor.metrics.registry import Estimate, Missing, Quantiles, Windowed, remembered, window_metric
+from advisor.metrics.registry import Estimate, Missing, Windowed, remembered, window_metric
 from advisor.metrics.slopes import theil_sen
 from advisor.metrics.slots import slots
 from advisor.window import Window
@@ -65,21 +64,21 @@ def _cannot_fit(window: Window) -> Missing | None:
     return None
 
 
-@window_metric("ms")
+@window_metric("ms", label="the fixed cost of a batch")
 def fixed_cost_ms(window: Window) -> Windowed:
     """What a batch costs whatever its rows (alpha)."""
     fitted = fit(window)
     return fitted if isinstance(fitted, Missing) else fitted[0]
 
 
-@window_metric("ms")
+@window_metric("ms", label="the cost of 1,000 rows")
 def cost_per_1000_rows_ms(window: Window) -> Windowed:
     """What 1000 more rows cost (1000 x beta)."""
     fitted = fit(window)
     return fitted if isinstance(fitted, Missing) else _scaled(fitted[1], 1000)
 
 
-@window_metric("share")
+@window_metric("share", label="the fixed cost's share of the batch")
 def fixed_cost_share(window: Window) -> Windowed:
     """Fixed cost over the mean batch."""
     fitted = fit(window)
@@ -89,7 +88,7 @@ def fixed_cost_share(window: Window) -> Windowed:
     return _scaled(fitted[0], 1 / whole) if whole > 0 else Missing("no batch tells how long it took")
 
 
-@window_metric("ms")
+@window_metric("ms", label="the shortest interval that can be kept")
 def shortest_stable_interval_ms(window: Window) -> Windowed:
     """alpha / (1 - lambda x beta), lambda = rows per ms: the shortest interval that holds at this load."""
     fitted = fit(window)
@@ -103,7 +102,7 @@ def shortest_stable_interval_ms(window: Window) -> Windowed:
     return Estimate(min(low, value), value, max(high, value))
 
 
-@window_metric("ms")
+@window_metric("ms", label="what the interval is too short by")
 def interval_shortfall_ms(window: Window) -> Windowed:
     """Shortest stable interval less the trigger interval: above 0 the interval cannot be kept."""
     shortest = shortest_stable_interval_ms(window)
@@ -116,7 +115,7 @@ def interval_shortfall_ms(window: Window) -> Windowed:
     return Estimate(low, value, high)
 
 
-@window_metric("ms")
+@window_metric("ms", label="the advised trigger interval")
 def advised_interval_ms(window: Window) -> Windowed:
     """1.3 x the shortest stable interval, or, where that cannot be fitted, 1.3 x p95 of the batch; rounded up.
 
@@ -154,7 +153,7 @@ def _for_the_files_ms(window: Window) -> float:
     return (fact_number(window, "trigger_interval_ms") or 0.0) / MOST_MORE_COMMITS
 
 
-@window_metric("ms", time="latency")
+@window_metric("ms", time="latency", label="the wait for a longer interval than needed")
 def interval_wait_ms(window: Window) -> Windowed:
     """Half of what the trigger interval is longer than the advised one: the mean wait that a record is spared.
 
@@ -168,7 +167,7 @@ def interval_wait_ms(window: Window) -> Windowed:
     return Estimate.exactly(max(0.0, min(both[0], passed) - both[1].safe) / 2)
 
 
-@window_metric("ratio")
+@window_metric("ratio", label="the interval over the one that would do")
 def interval_over_advised(window: Window) -> Windowed:
     """The trigger interval over the advised one."""
     both = _set_and_advised(window)
@@ -185,21 +184,7 @@ def _set_and_advised(window: Window) -> tuple[float, Estimate] | Missing:
     return interval, advised
 
 
-@window_metric("ms", time="latency")
-def latency_over_advised_interval_ms(window: Window) -> Windowed:
-    """p50 record latency now less I/2 + alpha + beta x lambda x I at the advised interval I; at least 0."""
-    fitted, latency, advised = fit(window), record_latency_ms(window), advised_interval_ms(window)
-    if isinstance(fitted, Missing):
-        return fitted
-    if not isinstance(latency, Quantiles) or not isinstance(advised, Estimate):
-        return latency if isinstance(latency, Missing) else Missing("no interval can be advised")
-    interval, load = advised.safe, _rows_per_ms(window)
-    then = [interval / 2 + a + b * load * interval for a, b in zip(_ends(fitted[0]), _ends(fitted[1]), strict=True)]
-    low, value, high = sorted(max(0.0, latency.p50 - ms) for ms in then)
-    return Estimate(low, value, high)
-
-
-@window_metric("ms")
+@window_metric("ms", label="the shortest interval of asynchronous log writes")
 def shortest_async_interval_ms(window: Window) -> Windowed:
     """An interval at which storage keeps up with asynchronous log writes: 1000 ms, or 3 x p50 of the logs' time.
 
@@ -209,7 +194,7 @@ def shortest_async_interval_ms(window: Window) -> Windowed:
     return _log_interval(window, ASYNC_INTERVAL_MS, 0.50)
 
 
-@window_metric("ms")
+@window_metric("ms", label="the advised interval of asynchronous log writes")
 def advised_async_interval_ms(window: Window) -> Windowed:
     """Where writes are asynchronous already and batches wait for them: 5000 ms, or 3 x p95 of that wait."""
     return _log_interval(window, ADVISED_LOG_INTERVAL_MS, 0.95)
@@ -222,7 +207,7 @@ def _log_interval(window: Window, least: int, at: float) -> Windowed:
     return Estimate.exactly(advised)
 
 
-@window_metric("ms", time="latency")
+@window_metric("ms", time="latency", label="the advised length of a real-time batch")
 def advised_real_time_interval_ms(window: Window) -> Windowed:
     """How long a batch of real-time mode is to last: 1 minute, or 5 seconds where the target allows for its pause.
 
@@ -236,7 +221,7 @@ def advised_real_time_interval_ms(window: Window) -> Windowed:
     return Estimate.exactly(advised)
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", label="the advised number of state partitions")
 def advised_state_partitions(window: Window) -> Windowed:
     """As many state partitions as task slots, never fewer: each slot then has one task per batch."""
     free = slots(window)

@@ -9,7 +9,7 @@ import numpy as np
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.numbers import fixed_interval_ms, known, median
 from advisor.metrics.phases import DISCOVERY, NO_DURATIONS
-from advisor.metrics.registry import Estimate, Metric, Unit, Windowed, WindowMetric, remembered
+from advisor.metrics.registry import Estimate, Metric, Windowed, WindowMetric, remembered
 from advisor.metrics.slopes import trend
 from advisor.numbers import zero_filled
 from advisor.regime import FEWEST_FOR_HALVES, slope_by_thirds, steady_rise
@@ -67,8 +67,8 @@ def _is_trend(took: np.ndarray) -> bool:
     return len(took) < FEWEST_FOR_HALVES or (isinstance(slope, Estimate) and slope.low > 0)
 
 
-def _metric(phase: str, field: str, unit: Unit, meaning: str) -> WindowMetric:
-    """The metric of one number of a phase's growth; 0 where it does not grow."""
+def _metric(phase: str, field: str) -> WindowMetric:
+    """Return the metric of one number of a phase's growth; 0 where it does not grow."""
 
     def compute(window: Window) -> Windowed:
         if len(window) and window.batches["undivided"].all():
@@ -76,24 +76,31 @@ def _metric(phase: str, field: str, unit: Unit, meaning: str) -> WindowMetric:
         growth = growths(window).get(phase)
         return NONE if growth is None else Estimate.exactly(getattr(growth, field))
 
-    name = f"{phase}_growth_{field}"
-    return Metric(name, unit, "wall", meaning, compute, per="window", phases=PHASES[phase])
+    called, meaning, label = _CALLED[phase], *_NUMBERS[field]
+    return Metric(
+        f"{phase}_growth_{field}",
+        "share" if field == "share" else "ms",
+        "wall",
+        meaning.format(phase=called),
+        compute,
+        per="window",
+        phases=PHASES[phase],
+        label=label.format(phase=called),
+    )
 
 
-_SAME = "from the first batches of the run to the last, where it rises all along at the same load; else 0"
-add_batch_growth_ms = _metric("add_batch", "ms", "ms", f"What addBatch takes longer {_SAME}.")
-add_batch_growth_per_batch_ms = _metric("add_batch", "per_batch_ms", "ms", "The same, from one batch to the next.")
-add_batch_growth_share = _metric("add_batch", "share", "share", "The same over a batch of now.")
-query_planning_growth_ms = _metric("query_planning", "ms", "ms", f"What queryPlanning takes longer {_SAME}.")
-query_planning_growth_per_batch_ms = _metric(
-    "query_planning", "per_batch_ms", "ms", "The same, from one batch to the next."
-)
-query_planning_growth_share = _metric("query_planning", "share", "share", "The same over a batch of now.")
-source_discovery_growth_ms = _metric("source_discovery", "ms", "ms", f"What latestOffset takes longer {_SAME}.")
-source_discovery_growth_per_batch_ms = _metric(
-    "source_discovery", "per_batch_ms", "ms", "The same, from one batch to the next."
-)
-source_discovery_growth_share = _metric("source_discovery", "share", "share", "The same over a batch of now.")
+_CALLED: Final = {"add_batch": "addBatch", "query_planning": "planning", "source_discovery": "finding new data"}
+_NUMBERS: Final = {
+    "ms": (
+        "What {phase} takes longer from the first batches of the run to the last, where it rises all along at the same "
+        "load; else 0.",
+        "the growth of {phase}",
+    ),
+    "per_batch_ms": ("The same, from one batch to the next.", "the growth of {phase} from batch to batch"),
+    "share": ("The same over a batch of now.", "the share by which {phase} has grown"),
+}
+"""The meaning and the label of each number of a growth."""
+GROWTHS: Final = tuple(_metric(phase, field) for phase in PHASES for field in Growth._fields)
 
 
 def fills_interval_ms(window: Window) -> float | None:

@@ -36,24 +36,7 @@ def moment_of(window: Window, column: str) -> np.ndarray:
     return found
 
 
-@batch_metric("ms")
-def watermark_lag_ms(window: Window) -> Batchwise:
-    """The trigger's start less the watermark: append mode holds a window's result at least this long after its rows."""
-    return _behind_clock(window, "watermark")
-
-
-@batch_metric("ms")
-def event_time_lag_ms(window: Window) -> Batchwise:
-    """The trigger's start less the newest event time of the batch: the delay before Spark reads a row."""
-    return _behind_clock(window, "event_time_max")
-
-
-def _behind_clock(window: Window, column: str) -> Batchwise:
-    moment = moment_of(window, column)
-    return _untold(window) if np.isnan(moment).all() else window.batches["timestamp"] - moment
-
-
-@batch_metric("ms")
+@batch_metric("ms", label="the watermark behind the newest event")
 def watermark_delay_ms(window: Window) -> Batchwise:
     """The newest event time of the batch less the watermark that it used; below 0 where the watermark is ahead.
 
@@ -63,7 +46,7 @@ def watermark_delay_ms(window: Window) -> Batchwise:
     return _untold(window) if np.isnan(delay).all() else delay
 
 
-@batch_metric("ms")
+@batch_metric("ms", label="the watermark ahead of the clock")
 def watermark_ahead_of_clock_ms(window: Window) -> Batchwise:
     """The watermark less the trigger's start, 0 where it is not ahead: only an event of the future moves it there."""
     watermark = moment_of(window, "watermark")
@@ -71,7 +54,7 @@ def watermark_ahead_of_clock_ms(window: Window) -> Batchwise:
     return _untold(window) if np.isnan(watermark).all() else ahead
 
 
-@window_metric("ms")
+@window_metric("ms", label="how much the latest row came after a newer one")
 def latest_row_ms(window: Window) -> Windowed:
     """By how much the latest row came after a newer one, at most: the newest event time till then less its own."""
     newest, oldest = window.batches["event_time_max"], window.batches["event_time_min"]
@@ -81,7 +64,7 @@ def latest_row_ms(window: Window) -> Windowed:
     return Estimate.exactly(float((np.maximum.accumulate(newest[told]) - oldest[told]).max()))
 
 
-@window_metric("ms")
+@window_metric("ms", label="the advised delay of the watermark")
 def advised_watermark_delay_ms(window: Window) -> Windowed:
     """A delay, in whole seconds, that keeps rows which come twice as late as the latest one in these batches."""
     latest = latest_row_ms(window)
@@ -90,7 +73,7 @@ def advised_watermark_delay_ms(window: Window) -> Windowed:
     return Estimate.exactly(max(1.0, np.ceil(AS_LATE_AGAIN * latest.high / SECOND_MS)) * SECOND_MS)
 
 
-@window_metric("ms")
+@window_metric("ms", label="the delay by which no row is too late")
 def delay_for_all_rows_ms(window: Window) -> Windowed:
     """The delay, in whole seconds, by which no row of these batches would have come too late."""
     latest = latest_row_ms(window)
@@ -99,7 +82,7 @@ def delay_for_all_rows_ms(window: Window) -> Windowed:
     return Estimate.exactly(float(np.ceil(latest.high / SECOND_MS)) * SECOND_MS)
 
 
-@window_metric("ms")
+@window_metric("ms", label="what the watermark's delay is too short by")
 def lacking_watermark_delay_ms(window: Window) -> Windowed:
     """What the watermark's delay is too short by for the latest row of these batches."""
     delay, needed = watermark_delay_ms(window), delay_for_all_rows_ms(window)
@@ -108,7 +91,7 @@ def lacking_watermark_delay_ms(window: Window) -> Windowed:
     return Estimate.exactly(max(0.0, needed.high - median(delay)))
 
 
-@window_metric("ms")
+@window_metric("ms", label="the watermark's delay that no row needed")
 def spare_watermark_delay_ms(window: Window) -> Windowed:
     """What of the watermark's delay no row needed, by the advised one."""
     delay, advised = watermark_delay_ms(window), advised_watermark_delay_ms(window)
@@ -117,7 +100,7 @@ def spare_watermark_delay_ms(window: Window) -> Windowed:
     return Estimate.exactly(max(0.0, median(delay) - advised.high))
 
 
-@window_metric("ms")
+@window_metric("ms", label="what event times moved on while the watermark stood still")
 def watermark_stands_still_ms(window: Window) -> Windowed:
     """By how much event times moved on beyond a watermark that is the same in all these batches; 0 where it moves.
 
@@ -133,20 +116,20 @@ def watermark_stands_still_ms(window: Window) -> Windowed:
     return Estimate.exactly(float(newest[-1] - newest[0]) if rests else 0.0)
 
 
-@batch_metric("rows", "count")
+@batch_metric("rows", "count", label="rows dropped as too late")
 def late_rows(window: Window) -> Batchwise:
     """Rows that the watermark dropped."""
     return per_batch(window, window.operators["rows_dropped_by_watermark"])
 
 
-@batch_metric("share", "count")
+@batch_metric("share", "count", label="the share of rows dropped as too late")
 def late_rows_share(window: Window) -> Batchwise:
     """Rows that the watermark dropped over rows read; above 1 where the batch was computed several times."""
     rows = window.batches["input_rows"]
     return late_rows(window) / np.where(rows > 0, rows, np.nan)
 
 
-@batch_metric("ratio", "count")
+@batch_metric("ratio", "count", label="how often a batch is computed")
 def least_computations(window: Window) -> Batchwise:
     """How many times the batch was computed at least: one computation drops no more rows than were read."""
     share = late_rows_share(window)

@@ -91,7 +91,7 @@ def _between(old: object, new: object) -> float:
     return float(new - old) if isinstance(old, int) and isinstance(new, int) else math.nan
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), label="waits for Kafka's empty fetches")
 def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     """What the read tasks of a batch wait for a fetch that Kafka holds back until a record comes.
 
@@ -125,7 +125,7 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
     return at_most if np.array_equal(at_least, at_most, equal_nan=True) else Bounds(at_least, at_most)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="polls of Kafka's consumers")
 def kafka_polled_ms(window: Window) -> Batchwise:
     """What Kafka's consumers polled, by their own lines, as wall time: their share of the reading tasks' time."""
     polled, read = of_jobs(window, "kafka_poll_ms"), of_jobs(window, "source_read_ms")
@@ -161,8 +161,4 @@ def _at_end(window: Window) -> np.ndarray:
     return np.where(left > 0, 0.0, 1.0) if isinstance(left, np.ndarray) else np.ones(len(window))
 
 
-kafka_fetch_wait_share = share_of(
-    kafka_fetch_wait_ms,
-    "kafka_fetch_wait_share",
-    "what read tasks wait for fetches that Kafka holds back / triggerExecution",
-)
+kafka_fetch_wait_share = share_of(kafka_fetch_wait_ms, label="the share of waiting for Kafka's empty fetches")

@@ -18,7 +18,7 @@ _AT_ONCE_MS, _AT_ONCE = 60.0, 0.15
 """The longest pause between batches that start at once: milliseconds, or its share of the batch before."""
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", label="files that wait in the source")
 def files_waiting(window: Window) -> Batchwise:
     """Files that the sources have seen and not taken, after the batch."""
     if _WAIT not in window.sources:
@@ -31,7 +31,7 @@ def files_waiting(window: Window) -> Batchwise:
     return _UNTOLD if np.isnan(count).all() else count
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", label="files that a batch takes")
 def files_read(window: Window) -> Batchwise:
     """Files that the batch takes from a file source, as its log tells; one where a batch may take no more."""
     told = of_jobs(window, "files_read")
@@ -42,7 +42,7 @@ def files_read(window: Window) -> Batchwise:
     return _UNCOUNTED
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", label="twice the files of a batch")
 def doubled_files_per_batch(window: Window) -> Windowed:
     """Twice the files that a batch takes (median)."""
     files = files_read(window)
@@ -50,7 +50,7 @@ def doubled_files_per_batch(window: Window) -> Windowed:
     return Estimate.exactly(2 * taken) if taken > 0 else _UNCOUNTED
 
 
-@window_metric("share", "count")
+@window_metric("share", "count", label="the share of batches with as many files as the limit allows")
 def full_of_files_share(window: Window) -> Windowed:
     """Share of the batches that take as many files as maxFilesPerTrigger allows, and start as soon as they may.
 

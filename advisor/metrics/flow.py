@@ -13,19 +13,13 @@ SAME_LOAD = 1.1  # loads that differ by less are the same
 LEAST_WITHOUT_POLLING_MS = 1000  # by default Spark asks its sources anew every few milliseconds
 
 
-@batch_metric("ms")
+@batch_metric("ms", label="the time from one trigger to the next")
 def interval_ms(window: Window) -> Batchwise:
     """From the start of the trigger before to this one's."""
     return window.batches["interval_ms"]
 
 
-@batch_metric("ms")
-def between_batches_ms(window: Window) -> Batchwise:
-    """From the end of the batch before to this one's start: progress building, listeners, waiting for the trigger."""
-    return window.batches["between_batches_ms"]
-
-
-@batch_metric("ratio")
+@batch_metric("ratio", label="the batch over the time from one trigger to the next")
 def utilisation(window: Window) -> Batchwise:
     """triggerExecution over the time since the batch before: how much of the time the query is busy.
 
@@ -44,7 +38,7 @@ def utilisation(window: Window) -> Batchwise:
     return duration / np.where(since > 0, since, np.nan)
 
 
-@window_metric("ms", time="latency")
+@window_metric("ms", time="latency", label="the wait for more rows")
 def held_back_wait_ms(window: Window) -> Windowed:
     """What a record waits on average because triggers that found rows ran no batch.
 
@@ -59,7 +53,7 @@ def held_back_wait_ms(window: Window) -> Windowed:
     return Estimate.exactly(float(longer.mean()) / 2)
 
 
-@window_metric("ms")
+@window_metric("ms", label="the shortest maxTriggerDelay")
 def least_trigger_delay_ms(window: Window) -> Windowed:
     """The shortest maxTriggerDelay that still means something: the trigger's interval, or a batch."""
     return Estimate.exactly(float(np.ceil(_cycle(window)))) if len(window) else Missing("there are no steady batches")
@@ -71,26 +65,26 @@ def _cycle(window: Window) -> float:
     return max(interval or 0.0, batch)
 
 
-@window_metric("ms")
+@window_metric("ms", label="the time from batch to batch while rows wait")
 def held_back_interval_ms(window: Window) -> Windowed:
     """From one batch to the next where rows wait on purpose, the median."""
     apart = median(window.batches["interval_ms"][window.batches["held_back"]])
     return Estimate.exactly(apart) if np.isfinite(apart) else Missing("no batch was held back")
 
 
-@batch_metric("rows", "count")
+@batch_metric("rows", "count", label="rows a batch")
 def input_rows(window: Window) -> Batchwise:
     """Rows that the batch read (twice as many when the source is read twice)."""
     return window.batches["input_rows"]
 
 
-@batch_metric("per_second", "count")
+@batch_metric("per_second", "count", label="rows a second")
 def input_rows_per_second(window: Window) -> Batchwise:
     """Rows over the time since the trigger before."""
     return window.batches["input_rows_per_second"]
 
 
-@batch_metric("per_second", "count")
+@batch_metric("per_second", "count", label="rows a second that a batch processes")
 def processed_rows_per_second(window: Window) -> Batchwise:
     """Rows over the batch's own duration."""
     return window.batches["processed_rows_per_second"]
@@ -108,7 +102,7 @@ def sum_of_sources(window: Window, values: np.ndarray) -> np.ndarray:
     return np.where(np.bincount(batch, minlength=len(window)) > 0, total, np.nan)
 
 
-@batch_metric("ratio", "count")
+@batch_metric("ratio", "count", label="how often the source is read")
 def reread_factor(window: Window) -> Batchwise:
     """Rows that the batch counted over the rows between its offsets: 2 when the source was read twice."""
     delta = of_sources(window, "offset_rows")
@@ -117,7 +111,7 @@ def reread_factor(window: Window) -> Batchwise:
     return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
 
 
-@batch_metric("ms")
+@batch_metric("ms", label="addBatch per row")
 def add_batch_per_row_ms(window: Window) -> Batchwise:
     """addBatch over the rows of the batch."""
     rows = window.batches["input_rows"]

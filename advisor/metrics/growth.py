@@ -22,7 +22,7 @@ STILL_GROWS = 0.8
 """Of its pace in the first half: a set of keys that fills up grows ever more slowly."""
 
 
-@window_metric("rows", "count")
+@window_metric("rows", "count", label="the growth of the state in a day")
 def state_growth_per_day(window: Window) -> Windowed:
     """Rows by which the state grows in a day where nothing removes any: Theil-Sen slope with its 95 % interval.
 

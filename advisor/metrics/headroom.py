@@ -25,35 +25,35 @@ def _interval_and_batch(window: Window) -> tuple[float, float] | Missing:
     return interval, batch.safe
 
 
-@window_metric("share")
+@window_metric("share", label="the part of the interval that a batch uses")
 def interval_used_share(window: Window) -> Windowed:
     """The typical batch over the trigger interval."""
     known = _interval_and_batch(window)
     return known if isinstance(known, Missing) else Estimate.exactly(known[1] / known[0])
 
 
-@window_metric("ms")
+@window_metric("ms", label="the time left in the interval")
 def headroom_ms(window: Window) -> Windowed:
     """What the typical batch leaves of the trigger interval; 0 when it takes longer."""
     known = _interval_and_batch(window)
     return known if isinstance(known, Missing) else Estimate.exactly(max(0.0, known[0] - known[1]))
 
 
-@window_metric("share")
+@window_metric("share", label="the headroom")
 def headroom_share(window: Window) -> Windowed:
     """How much more the typical batch may take before it outlasts the interval."""
     known = _interval_and_batch(window)
     return known if isinstance(known, Missing) else Estimate.exactly(max(0.0, known[0] / max(known[1], 1.0) - 1))
 
 
-@window_metric("ratio", "count")
+@window_metric("ratio", "count", label="times as many commits by the default trigger")
 def commits_by_default(window: Window) -> Windowed:
     """How many times as many batches, and commits, the default trigger would make: interval / typical batch."""
     known = _interval_and_batch(window)
     return known if isinstance(known, Missing) else Estimate.exactly(known[0] / max(known[1], 1.0))
 
 
-@window_metric("ms", time="latency")
+@window_metric("ms", time="latency", label="the wait for an interval many times as long as needed")
 def unwanted_interval_wait_ms(window: Window) -> Windowed:
     """What a record waits for a longer interval than batches need.
 

@@ -7,11 +7,9 @@ import numpy as np
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import (
     NOT_SEEN,
-    BatchMetric,
     Batchwise,
     Bounds,
     Estimate,
-    Metric,
     Missing,
     Windowed,
     batch_metric,
@@ -41,32 +39,32 @@ def of_jobs(window: Window, name: str) -> np.ndarray | Missing:
     return NOT_TOLD if np.isnan(values).all() else np.where(np.isnan(values) & seen, 0.0, values)
 
 
-def _wall(name: str, column: str, meaning: str) -> BatchMetric:
-    """One part of addBatch."""
-    return Metric(
-        name, "ms", "wall", meaning, lambda window: of_jobs(window, column), phases=("add_batch_ms",), inside=True
-    )
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="Python workers")
+def python_wall_ms(window: Window) -> Batchwise:
+    """Python workers, as wall time inside addBatch."""
+    return of_jobs(window, "python_ms")
 
 
-def _counted(name: str, column: str, meaning: str) -> BatchMetric:
-    return Metric(name, "count", "count", meaning, lambda window: of_jobs(window, column), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="reading a static table")
+def static_side_ms(window: Window) -> Batchwise:
+    """Jobs that read no stream (a static side, say), inside addBatch."""
+    return of_jobs(window, "other_ms")
 
 
-python_wall_ms = _wall("python_wall_ms", "python_ms", "Python workers, as wall time inside addBatch")
-static_side_ms = _wall("static_side_ms", "other_ms", "jobs that read no stream (a static side, say), inside addBatch")
-state_load_wall_ms = _wall("state_load_wall_ms", "state_load_ms", "loading state, as wall time inside addBatch")
-jobs_per_batch = _counted("jobs_per_batch", "jobs", "Spark jobs of the batch")
-files_per_batch = _counted("files_per_batch", "files_written", "files that the sink wrote, as it says")
+@batch_metric("count", "count", inside=True, label="files that a batch writes")
+def files_per_batch(window: Window) -> Batchwise:
+    """Files that the sink wrote, as it says."""
+    return of_jobs(window, "files_written")
 
 
-@batch_metric("ms", inside=True)
+@batch_metric("ms", inside=True, label="Python workers per row")
 def python_per_row_ms(window: Window) -> Batchwise:
     """Python workers, as wall time, over the rows that the batch read."""
     told, rows = of_jobs(window, "python_ms"), window.batches["input_rows"]
     return told if isinstance(told, Missing) else told / np.where(rows > 0, rows, np.nan)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries")
 def slots_wait_ms(window: Window) -> Batchwise:
     """Waiting for task slots that other queries' tasks held, inside addBatch."""
     told, before = of_jobs(window, "slots_wait_ms"), of_jobs(window, "driver_before_ms")
@@ -79,7 +77,7 @@ def slots_wait_ms(window: Window) -> Batchwise:
     return np.where(untold, np.nan, told) if seldom else BY_SECONDS
 
 
-@batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True)
+@batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True, label="generating code")
 def code_generated_ms(window: Window) -> Batchwise:
     """Generating and compiling code in the batch, on the driver and in tasks; at most addBatch and queryPlanning."""
     told = of_jobs(window, "code_generated_ms")
@@ -89,7 +87,7 @@ def code_generated_ms(window: Window) -> Batchwise:
     return np.where(np.isnan(told), np.nan, most)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the sink's commit")
 def sink_commit_ms(window: Window) -> Batchwise:
     """The sink's commit, as its lines tell it; else what the driver does after the last job, where no own code runs.
 
@@ -108,7 +106,7 @@ def sink_commit_ms(window: Window) -> Batchwise:
     return driver if isinstance(driver, Missing) else Bounds(np.zeros(len(window)), driver)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver working alone")
 def driver_gaps_ms(window: Window) -> Batchwise:
     """What the driver does in addBatch outside of jobs: the query's own code in foreachBatch, mostly."""
     parts = [of_jobs(window, name) for name in DRIVER]
@@ -117,7 +115,7 @@ def driver_gaps_ms(window: Window) -> Batchwise:
     return total
 
 
-@window_metric("count", "count", inside=True)
+@window_metric("count", "count", inside=True, label="generated methods that the JVM does not compile")
 def methods_too_long(window: Window) -> Windowed:
     """Generated methods that are too long for the just-in-time compiler, as the run's batches tell it, cold ones too.
 
@@ -129,14 +127,14 @@ def methods_too_long(window: Window) -> Windowed:
     return Estimate.exactly(float(np.nansum(told)))
 
 
-@window_metric("share", inside=True)
+@window_metric("share", inside=True, label="the share of batches that throw generated code away")
 def code_refused_share(window: Window) -> Windowed:
     """Batches in which Spark made code that it could not use, of those whose jobs were seen."""
     refused = of_jobs(window, "code_refused")
     return refused if isinstance(refused, Missing) else Estimate.exactly(float(np.nanmean(refused > 0)))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="generating code that is thrown away")
 def code_refused_ms(window: Window) -> Batchwise:
     """The driver before the first job, planning included, where Spark makes code that it cannot use; else 0."""
     refused, before = of_jobs(window, "code_refused"), of_jobs(window, "driver_before_ms")
@@ -147,7 +145,7 @@ def code_refused_ms(window: Window) -> Batchwise:
     return np.where(refused > 0, before, 0.0)
 
 
-@batch_metric("bytes", "bytes", inside=True)
+@batch_metric("bytes", "bytes", inside=True, label="bytes per written file")
 def bytes_per_file(window: Window) -> Batchwise:
     """Bytes that the sink wrote over its files, as it says."""
     files, size = of_jobs(window, "files_written"), of_jobs(window, "bytes_written")
@@ -156,12 +154,9 @@ def bytes_per_file(window: Window) -> Batchwise:
     return size / np.where(files > 0, files, np.nan)
 
 
-slots_wait_share = share_of(slots_wait_ms, "slots_wait_share", "waiting for others' task slots / triggerExecution")
-python_share = share_of(python_wall_ms, "python_share", "Python workers as wall time / triggerExecution")
-static_side_share = share_of(static_side_ms, "static_side_share", "jobs that read no stream / triggerExecution")
-state_load_share = share_of(state_load_wall_ms, "state_load_share", "loading state as wall time / triggerExecution")
-sink_commit_share = share_of(sink_commit_ms, "sink_commit_share", "the sink's commit / triggerExecution")
-driver_gaps_share = share_of(driver_gaps_ms, "driver_gaps_share", "the driver outside of jobs / triggerExecution")
-code_generated_share = share_of(
-    code_generated_ms, "code_generated_share", "generating and compiling code in the batch / triggerExecution"
-)
+slots_wait_share = share_of(slots_wait_ms)
+python_share = share_of(python_wall_ms)
+static_side_share = share_of(static_side_ms)
+sink_commit_share = share_of(sink_commit_ms)
+driver_gaps_share = share_of(driver_gaps_ms)
+code_generated_share = share_of(code_generated_ms)

@@ -68,12 +68,6 @@ def latency_quantiles(window: Window, at: tuple[float, ...]) -> Quantiles | Miss
     return Quantiles(median, high)
 
 
-@window_metric("ms", time="latency")
-def record_latency_without_spikes_ms(window: Window) -> Windowed:
-    """Record latency without the periodic slow batches and those right after them, p50 and p99."""
-    return latency_with_spikes(window, 0.0)
-
-
 def latency_with_spikes(window: Window, left: float) -> Quantiles | Missing:
     """Record latency where only that share of the periodic slow batches is left, p50 and p99.
 
@@ -284,7 +278,7 @@ def _fact(window: Window, name: str) -> object:
     return window.facts.value(name)
 
 
-@window_metric("ms", time="latency")
+@window_metric("ms", time="latency", label="p99 of the record latency less its target")
 def latency_target_excess_ms(window: Window) -> Windowed:
     """p99 of the record latency less the target: above 0 the target is missed."""
     target = fact_number(window, "latency_target_ms")
@@ -297,12 +291,10 @@ def latency_target_excess_ms(window: Window) -> Windowed:
     return Estimate.exactly(excess)
 
 
-@window_metric("share", time="latency")
+@window_metric("share", time="latency", label="the part of the p99 latency above the target")
 def latency_over_target_share(window: Window) -> Windowed:
     """How much of the p99 record latency lies above the target."""
-    excess = latency_target_excess_ms(window)
-    latency = record_latency_ms(window)
+    excess, latency = latency_target_excess_ms(window), record_latency_ms(window)
     if not isinstance(excess, Estimate) or not isinstance(latency, Quantiles):
         return excess
-    share = max(0.0, excess.safe / latency.p99) if latency.p99 > 0 else 0.0
-    return Estimate.exactly(share)
+    return Estimate.exactly(max(0.0, excess.safe / latency.p99) if latency.p99 > 0 else 0.0)

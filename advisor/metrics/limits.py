@@ -16,14 +16,14 @@ from advisor.window import Window
 AS_LARGE, MOST_BATCHES = 0.98, 0.9  # of the largest batch (a limit is split over partitions), of the batches
 
 
-@window_metric("rows", "count")
+@window_metric("rows", "count", label="rows that a batch takes")
 def rows_taken_per_batch(window: Window) -> Windowed:
     """Rows that a batch takes from its sources (median)."""
     taken = median(rows_taken(window))
     return Estimate.exactly(taken) if np.isfinite(taken) else Missing("the rows of a batch are not known")
 
 
-@window_metric("rows", "count")
+@window_metric("rows", "count", label="twice the rows of a batch")
 def doubled_rows_per_batch(window: Window) -> Windowed:
     """Twice the rows that a batch takes, two digits, rounded up."""
     taken = median(rows_taken(window))
@@ -39,7 +39,7 @@ def _rounded_up(rows: float) -> float:
     return float(math.ceil(rows / digit) * digit)
 
 
-@window_metric("share", "count")
+@window_metric("share", "count", label="the share of batches filled to the source's limit")
 def full_batches_share(window: Window) -> Windowed:
     """Share of the batches as large as the largest after which rows wait on: a limit of the source holds them."""
     rows, backlog = rows_taken(window), backlog_rows(window)
@@ -54,7 +54,7 @@ def full_batches_share(window: Window) -> Windowed:
     return Estimate.exactly(full)
 
 
-@window_metric("share", "count")
+@window_metric("share", "count", label="the share of batches as full as the limit allows")
 def met_limit_share(window: Window) -> Windowed:
     """Share of the batches that take as many rows as maxOffsetsPerTrigger allows, where no source tells what waits."""
     limit = fact_number(window, "max_offsets_per_trigger")
@@ -68,7 +68,7 @@ def met_limit_share(window: Window) -> Windowed:
     return Estimate.exactly(float(((rows >= AS_LARGE * limit) & (rows <= limit)).mean()))
 
 
-@window_metric("rows", "count")
+@window_metric("rows", "count", label="the advised rows per batch")
 def advised_rows_per_batch(window: Window) -> Windowed:
     """Twice the rows that arrive between two triggers (taken + growth of the backlog), two digits, rounded up."""
     arriving = _arriving(window)

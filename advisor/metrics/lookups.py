@@ -13,7 +13,7 @@ GET_MS, GETS, PUTS = "custom:rocksdbGetLatency", "custom:rocksdbGetCount", "cust
 UNTOLD = Missing("no operator tells what looking up in RocksDB took")
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), label="counting the state's rows")
 def row_count_wall_ms(window: Window) -> Batchwise:
     """Look-ups by which RocksDB counts its rows, as wall time: one for each row written, of all that it looks up.
 
@@ -29,4 +29,4 @@ def row_count_wall_ms(window: Window) -> Batchwise:
     return in_waves(window, took * part)
 
 
-row_count_share = share_of(row_count_wall_ms, "row_count_share", "counting the state's rows / triggerExecution")
+row_count_share = share_of(row_count_wall_ms)

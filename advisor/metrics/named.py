@@ -36,7 +36,7 @@ from advisor.metrics import (
     writes,
 )
 from advisor.metrics import measure as measuring
-from advisor.metrics.registry import NOT_SEEN, AnyMetric, Batchwise, Estimate, Metric, Missing, Windowed
+from advisor.metrics.registry import NOT_SEEN, AnyMetric, Batchwise, Estimate, Metric, Missing, Windowed, in_words
 from advisor.window import Window
 
 _MODULES = (
@@ -71,9 +71,10 @@ _MODULES = (
 
 
 def _defined() -> Iterator[AnyMetric]:
-    """Each metric once: a module may also name those of others."""
-    every = [value for module in _MODULES for value in vars(module).values() if isinstance(value, Metric)]
-    yield from dict.fromkeys(every)
+    """Return each metric once: a module may also name those of others."""
+    values = [value for module in _MODULES for value in vars(module).values()]
+    every = [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
+    yield from dict.fromkeys(one for one in every if isinstance(one, Metric))
 
 
 METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}
@@ -88,6 +89,11 @@ def named(name: str) -> AnyMetric:
     if name not in METRICS:
         raise KeyError(f"no metric '{name}'; {did_you_mean(name, METRICS, 'advisor.metrics.METRICS lists them')}")
     return METRICS[name]
+
+
+def label(name: str) -> str:
+    """Return what a reader calls the metric, or another number of a report (`triggerExecution`)."""
+    return METRICS[name].label if name in METRICS else in_words(name)
 
 
 def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Missing:

@@ -10,14 +10,14 @@ from advisor.metrics.tasks import NO_SLOTS, per_batch, spread
 from advisor.window import Window
 
 
-@batch_metric("count", "count", inside=True)
+@batch_metric("count", "count", inside=True, label="task slots that a batch uses")
 def used_slots(window: Window) -> Batchwise:
     """Task slots that the batch's largest job can use at once: all its tasks, as many as there are slots at most."""
     told = _of_largest_job(window)
     return told if isinstance(told, Missing) else np.fmin(*told)
 
 
-@batch_metric("share", inside=True)
+@batch_metric("share", inside=True, label="the share of task slots that stay idle")
 def idle_slots_share(window: Window) -> Batchwise:
     """Task slots of which no job of the batch can make use / task slots."""
     told = _of_largest_job(window)
@@ -45,7 +45,7 @@ def _of_largest_job(window: Window) -> tuple[np.ndarray, np.ndarray] | Missing:
     return tasks, slots
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="too few tasks that work on state")
 def too_few_state_tasks_ms(window: Window) -> Batchwise:
     """What stages with state take beyond their work spread over all slots, where they have fewer tasks than slots."""
     if not len(window.stages):
@@ -57,7 +57,7 @@ def too_few_state_tasks_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - of.total / of.slots, few)
 
 
-@batch_metric("count", "count", inside=True)
+@batch_metric("count", "count", inside=True, label="tasks that work on state")
 def state_tasks(window: Window) -> Batchwise:
     """Tasks of the stage with state that has most; 0 without state."""
     if not len(window.stages):
@@ -68,6 +68,4 @@ def state_tasks(window: Window) -> Batchwise:
     return most
 
 
-too_few_state_tasks_share = share_of(
-    too_few_state_tasks_ms, "too_few_state_tasks_share", "working on state in too few tasks / triggerExecution"
-)
+too_few_state_tasks_share = share_of(too_few_state_tasks_ms)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from advisor.batches import ALWAYS
@@ -48,9 +50,10 @@ def _filled(window: Window) -> dict[str, np.ndarray]:
     return dict(zip(PHASES, filled, strict=True))
 
 
-def _phase(column: str) -> BatchMetric:
-    """The metric of one phase, in the words of its column."""
-    return Metric(column, "ms", "wall", _MEANING[column], lambda window: _took(window, column), phases=(column,))
+def _phase(column: str, label: str) -> BatchMetric:
+    """Return the metric of one phase, which means what its column does."""
+    compute = functools.partial(_took, column=column)
+    return Metric(column, "ms", "wall", _MEANING[column], compute, phases=(column,), label=label)
 
 
 def _took(window: Window, column: str) -> Batchwise:
@@ -60,13 +63,13 @@ def _took(window: Window, column: str) -> Batchwise:
     return summed(window, (column,))
 
 
-@batch_metric("ms", phases=tuple(PHASES))
+@batch_metric("ms", phases=tuple(PHASES), label="batch")
 def trigger_execution_ms(window: Window) -> Batchwise:
     """Everything inside one trigger: finding the batch, running it, both logs."""
     return window.batches["trigger_execution_ms"]
 
 
-@window_metric("share", "count")
+@window_metric("share", "count", label="the share of batches without durations")
 def undivided_share(window: Window) -> Windowed:
     """Share of the batches of which only the length is known, and no phase: their records name none."""
     if not len(window):
@@ -74,13 +77,13 @@ def undivided_share(window: Window) -> Windowed:
     return Estimate.exactly(float(window.batches["undivided"].mean()))
 
 
-@batch_metric("ms", phases=DISCOVERY)
+@batch_metric("ms", phases=DISCOVERY, label="finding new data in the source")
 def source_discovery_ms(window: Window) -> Batchwise:
     """Asking the sources for new data (latestOffset; getOffset, getEndOffset and setOffsetRange in old versions)."""
     return summed(window, DISCOVERY)
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", label="sources that are asked for new data")
 def sources_asked(window: Window) -> Windowed:
     """Sources of the query, each of which the driver asks for new data before a batch."""
     per_batch = np.bincount(window.sources["batch"].astype(int), minlength=len(window)) if len(window) else np.zeros(0)
@@ -88,7 +91,7 @@ def sources_asked(window: Window) -> Windowed:
     return Estimate.exactly(middle(told)) if len(told) else Missing("the sources are not known")
 
 
-@batch_metric("ms", phases=DISCOVERY)
+@batch_metric("ms", phases=DISCOVERY, label="asking further sources")
 def other_sources_discovery_ms(window: Window) -> Batchwise:
     """What asking all sources but one takes, if each takes as long: latestOffset x (1 - 1 / sources)."""
     sources = sources_asked(window)
@@ -97,14 +100,14 @@ def other_sources_discovery_ms(window: Window) -> Batchwise:
     return summed(window, DISCOVERY) * (1 - 1 / sources.safe)
 
 
-get_batch_ms = _phase("get_batch_ms")
-query_planning_ms = _phase("query_planning_ms")
-add_batch_ms = _phase("add_batch_ms")
-wal_commit_ms = _phase("wal_commit_ms")
-commit_offsets_ms = _phase("commit_offsets_ms")
+get_batch_ms = _phase("get_batch_ms", "getBatch")
+query_planning_ms = _phase("query_planning_ms", "planning")
+add_batch_ms = _phase("add_batch_ms", "addBatch")
+wal_commit_ms = _phase("wal_commit_ms", "walCommit")
+commit_offsets_ms = _phase("commit_offsets_ms", "commitOffsets")
 
 
-@batch_metric("ms", phases=OFFSET_LOG)
+@batch_metric("ms", phases=OFFSET_LOG, label="offset and commit logs")
 def offset_log_ms(window: Window) -> Batchwise:
     """walCommit + commitOffsets: what the batch waits for its two logs.
 
@@ -128,23 +131,7 @@ def hides_commit_log(window: Window) -> bool:
     return is_older(window.facts.value("spark_version"), window.facts.value("spark_version_below"), "3.4")
 
 
-@batch_metric("ms", phases=("wal_commit_ms",))
-def log_purge_ms(window: Window) -> Batchwise:
-    """walCommit less commitOffsets, at least 0: what walCommit holds beyond one file write (source.commit, a purge)."""
-    log, commit = window.batches["wal_commit_ms"], window.batches["commit_offsets_ms"]
-    if np.isnan(commit).all():
-        return Missing("this Spark version does not report commitOffsets")
-    extra: np.ndarray = np.maximum(log - commit, 0)
-    return extra
-
-
-@batch_metric("ms", phases=DATABRICKS)
-def databricks_phases_ms(window: Window) -> Batchwise:
-    """The phases that only Databricks reports: commitBatch, collectSourceMetrics and the callbacks."""
-    return summed(window, DATABRICKS)
-
-
-@batch_metric("ms")
+@batch_metric("ms", label="time in no phase")
 def unaccounted_ms(window: Window) -> Batchwise:
     """triggerExecution less all its phases, named here or not; at least 0. Not known where somebody left phases out."""
     other = window.batches["other_phases_ms"]
@@ -152,15 +139,24 @@ def unaccounted_ms(window: Window) -> Batchwise:
     return np.where(window.batches["shortened"], np.nan, rest.clip(min=0))
 
 
-def share_of(part: BatchMetric, name: str, meaning: str) -> BatchMetric:
-    """The metric `part` over triggerExecution, batch by batch."""
+def share_of(part: BatchMetric, name: str = "", label: str = "", meaning: str = "") -> BatchMetric:
+    """Return the metric `part` over triggerExecution, batch by batch, which is called after it if nothing is given."""
     whole = trigger_execution_ms
 
     def compute(window: Window) -> Batchwise:
         return _ratio(part(window), whole(window))
 
     return Metric(
-        name, "share", part.basis, meaning, compute, phases=part.phases, part=part, whole=whole, inside=part.inside
+        name or f"{part.name.removesuffix('_ms').removesuffix('_wall')}_share",
+        "share",
+        part.basis,
+        meaning or f"{part.label} / triggerExecution",
+        compute,
+        phases=part.phases,
+        part=part,
+        whole=whole,
+        inside=part.inside,
+        label=label or f"the share of {part.label}",
     )
 
 
@@ -175,14 +171,16 @@ def _ratio(part: Batchwise, whole: Batchwise) -> Batchwise:
     return divided
 
 
-offset_log_share = share_of(offset_log_ms, "offset_log_share", "(walCommit + commitOffsets) / triggerExecution")
-wal_commit_share = share_of(wal_commit_ms, "wal_commit_share", "walCommit / triggerExecution")
-log_purge_share = share_of(log_purge_ms, "log_purge_share", "(walCommit - commitOffsets) / triggerExecution")
-source_discovery_share = share_of(source_discovery_ms, "source_discovery_share", "latestOffset / triggerExecution")
-get_batch_share = share_of(get_batch_ms, "get_batch_share", "getBatch / triggerExecution")
-other_sources_discovery_share = share_of(
-    other_sources_discovery_ms, "other_sources_discovery_share", "latestOffset x (1 - 1 / sources) / triggerExecution"
+offset_log_share = share_of(
+    offset_log_ms,
+    label="the share of the offset and commit logs",
+    meaning="(walCommit + commitOffsets) / triggerExecution",
 )
-query_planning_share = share_of(query_planning_ms, "query_planning_share", "queryPlanning / triggerExecution")
-add_batch_share = share_of(add_batch_ms, "add_batch_share", "addBatch / triggerExecution")
-unaccounted_share = share_of(unaccounted_ms, "unaccounted_share", "time in no phase / triggerExecution")
+wal_commit_share = share_of(wal_commit_ms, label="walCommit's share of the batch")
+source_discovery_share = share_of(source_discovery_ms)
+get_batch_share = share_of(get_batch_ms)
+other_sources_discovery_share = share_of(
+    other_sources_discovery_ms, meaning="latestOffset x (1 - 1 / sources) / triggerExecution"
+)
+query_planning_share = share_of(query_planning_ms)
+add_batch_share = share_of(add_batch_ms, label="addBatch's share of the batch")

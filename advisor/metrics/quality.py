@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.metrics.operators import least_shown
-from advisor.metrics.registry import Estimate, Windowed, remembered, window_metric
+from advisor.metrics.registry import Estimate, remembered
 from advisor.window import Window
 
 FEWEST_OF_A_LOG = 10
@@ -15,8 +15,7 @@ def _count(number: float) -> Estimate:
     return Estimate.exactly(float(number))
 
 
-@window_metric("count", "count")
-def missing_batches(window: Window) -> Windowed:
+def missing_batches(window: Window) -> Estimate:
     """Batch ids that lie between the first and the last seen and were not seen: a lost log file, a dropped event."""
     if window.facts.value("async_progress"):
         return _count(0)  # batch ids jump by design after a restart with asynchronous tracking
@@ -47,21 +46,18 @@ def _steps(window: Window) -> tuple[np.ndarray, np.ndarray]:
     return steps, ~(steps > passed)
 
 
-@window_metric("count", "count")
-def inflated_partitions(window: Window) -> Windowed:
+def inflated_partitions(window: Window) -> Estimate:
     """Batches whose numShufflePartitions counts retried tasks too (Spark before SPARK-45084)."""
     shown = window.operators["shuffle_partitions"]
     return _count(len(set(window.operators["batch"][shown > least_shown(window, shown)])))
 
 
-@window_metric("count", "count")
-def clock_steps(window: Window) -> Windowed:
+def clock_steps(window: Window) -> Estimate:
     """Batches that end after the next one began, or have a higher number: a clock that stands or goes back."""
     return _count(window.executed["lasts_on"].sum())
 
 
-@window_metric("count", "count")
-def impossible_times(window: Window) -> Windowed:
+def impossible_times(window: Window) -> Estimate:
     """Batches whose phases together outlast their trigger, by more than 50 ms and 5 %: mixed units."""
     other = window.executed["lasts_on"] | window.executed["belied"]
     return _count((window.executed["impossible"] & ~other).sum())
@@ -98,7 +94,7 @@ _PROBLEMS = (
 def data_problem(window: Window) -> str | None:
     """What is wrong with the numbers of a run that has executed batches, in words; None where nothing is."""
     counts = [(count(window), words) for count, words in _PROBLEMS]
-    said = [words.format(n=_batches(n.low)) for n, words in counts if isinstance(n, Estimate) and n.low > 0]
+    said = [words.format(n=_batches(n.low)) for n, words in counts if n.low > 0]
     together = "; ".join(said)
     return together[:1].upper() + together[1:] or None
 

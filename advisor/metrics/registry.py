@@ -82,7 +82,7 @@ class Metric(Generic[T]):
     `batch` (with statistics) or one for the `window`. `phases`: columns of the phases that it lies in. `time`: whether
     milliseconds are those of a `batch` or of a record's `latency`. A share has its `part` and its `whole`, both batch
     metrics, so that `typical` and `total` are ratios of sums and the parts of a budget add up. `inside`: whether only
-    the jobs of the batches tell it.
+    the jobs of the batches tell it. `label`: what a reader calls it, in few words; without one its name in words.
     """
 
     name: str
@@ -96,6 +96,7 @@ class Metric(Generic[T]):
     part: BatchMetric | None = None
     whole: BatchMetric | None = None
     inside: bool = False
+    label: str = ""
 
     def __call__(self, window: Window) -> T:
         """Its values over the window; Missing where a fault in the advisor prevents them, which costs no others."""
@@ -108,10 +109,18 @@ class Metric(Generic[T]):
             window.memo[self.compute] = found
         return found  # type: ignore[return-value]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or in_words(self.name))
+
     @property
     def promises_ms(self) -> bool:
         """Whether a step may promise milliseconds by this metric: wall time only."""
         return self.unit == "ms" and self.basis == "wall"
+
+
+def in_words(name: str) -> str:
+    """Return the name of a number as a reader may call it."""
+    return name.removesuffix("_ms").replace("_", " ")
 
 
 BatchMetric: TypeAlias = "Metric[Batchwise]"
@@ -133,12 +142,13 @@ def remembered(compute: Callable[[Window], T]) -> Callable[[Window], T]:
 
 
 def batch_metric(
-    unit: Unit, basis: Basis = "wall", phases: tuple[str, ...] = (), inside: bool = False
+    unit: Unit, basis: Basis = "wall", phases: tuple[str, ...] = (), inside: bool = False, label: str = ""
 ) -> Callable[[Callable[[Window], Batchwise]], BatchMetric]:
     """A function `Window -> one value per batch` as the metric of its own name, its docstring as the meaning."""
 
     def made(compute: Callable[[Window], Batchwise]) -> BatchMetric:
-        return Metric(compute.__name__, unit, basis, _meaning(compute), compute, phases=phases, inside=inside)
+        meaning, name = _meaning(compute), compute.__name__
+        return Metric(name, unit, basis, meaning, compute, phases=phases, inside=inside, label=label)
 
     return made
 
@@ -149,12 +159,15 @@ def window_metric(
     time: Literal["batch", "latency"] = "batch",
     phases: tuple[str, ...] = (),
     inside: bool = False,
+    label: str = "",
 ) -> Callable[[Callable[[Window], Windowed]], WindowMetric]:
     """A function `Window -> Estimate | Quantiles | Missing` as the metric of its own name."""
 
     def made(compute: Callable[[Window], Windowed]) -> WindowMetric:
         meaning, name = _meaning(compute), compute.__name__
-        return Metric(name, unit, basis, meaning, compute, per="window", time=time, phases=phases, inside=inside)
+        return Metric(
+            name, unit, basis, meaning, compute, per="window", time=time, phases=phases, inside=inside, label=label
+        )
 
     return made
 

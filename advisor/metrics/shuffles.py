@@ -19,7 +19,7 @@ LONGER = 12.0
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="extra waves of shuffle tasks")
 def shuffle_waves_ms(window: Window) -> Batchwise:
     """What stages that read a shuffle, without state, take beyond one wave of their tasks.
 
@@ -35,7 +35,7 @@ def shuffle_waves_ms(window: Window) -> Batchwise:
     return per_batch(window, beyond, read & ~np.isnan(stages["tasks"]))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="small shuffle files")
 def shuffle_files_ms(window: Window) -> Batchwise:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
@@ -58,7 +58,7 @@ def shuffle_files_ms(window: Window) -> Batchwise:
     return per_batch(window, longer, feeds & np.where(told, by_time, by_count))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="what one shuffle file saves")
 def shuffle_files_saving_ms(window: Window) -> Batchwise:
     """The same, for what a step saves of it: anything up to that where no log tells what writing took."""
     most = shuffle_files_ms(window)
@@ -79,9 +79,5 @@ def _keeps_state(window: Window) -> bool:
     return bool(of_kind(window, "state").any())
 
 
-shuffle_waves_share = share_of(
-    shuffle_waves_ms, "shuffle_waves_share", "waves of tasks behind a shuffle / triggerExecution"
-)
-shuffle_files_share = share_of(
-    shuffle_files_ms, "shuffle_files_share", "writing shuffles as a file per partition / triggerExecution"
-)
+shuffle_waves_share = share_of(shuffle_waves_ms)
+shuffle_files_share = share_of(shuffle_files_ms)

@@ -83,7 +83,7 @@ def _at_one_place(place: np.ndarray, slow: np.ndarray, fewest: float) -> np.ndar
     return there
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="one large partition behind a shuffle")
 def shuffle_skew_ms(window: Window) -> Batchwise:
     """What stages behind a shuffle wait for one partition that has most of the rows or of the work.
 
@@ -94,7 +94,7 @@ def shuffle_skew_ms(window: Window) -> Batchwise:
     return _beyond_even(window, skewed(window))
 
 
-@window_metric("ratio", "count", inside=True)
+@window_metric("ratio", "count", inside=True, label="the longest task over the others, behind a shuffle")
 def shuffle_skew_factor(window: Window) -> Windowed:
     """How many times as long as the others the longest task behind a shuffle takes, where one partition is large."""
     if not len(window.stages):
@@ -105,7 +105,7 @@ def shuffle_skew_factor(window: Window) -> Windowed:
     return Estimate.exactly(median((of.longest / np.maximum(of.others, 1.0))[found]))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="one slow task")
 def straggler_ms(window: Window) -> Batchwise:
     """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
     if not len(window.stages):
@@ -115,7 +115,7 @@ def straggler_ms(window: Window) -> Batchwise:
     return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="one large partition")
 def skew_ms(window: Window) -> Batchwise:
     """What reading the source waits for a partition with at least twice the rows of the others.
 
@@ -133,7 +133,7 @@ def _beyond_even(window: Window, large: np.ndarray) -> Batchwise:
     return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="reading that more tasks could share")
 def splittable_read_ms(window: Window) -> Batchwise:
     """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
     few, large = too_few_readers_ms(window), skew_ms(window)
@@ -143,8 +143,6 @@ def splittable_read_ms(window: Window) -> Batchwise:
     return more
 
 
-shuffle_skew_share = share_of(
-    shuffle_skew_ms, "shuffle_skew_share", "waiting for a large partition behind a shuffle / triggerExecution"
-)
-straggler_share = share_of(straggler_ms, "straggler_share", "waiting for one slow task of a stage / triggerExecution")
-skew_share = share_of(skew_ms, "skew_share", "waiting for a large partition of the source / triggerExecution")
+shuffle_skew_share = share_of(shuffle_skew_ms)
+straggler_share = share_of(straggler_ms)
+skew_share = share_of(skew_ms)

@@ -28,14 +28,14 @@ def slow_batches(window: Window) -> Windowed:
     return Estimate.exactly(float(len(_slow(window)[0]))) if len(window) else NO_BATCHES
 
 
-@window_metric("ms")
+@window_metric("ms", label="the median slow batch")
 def slow_batch_ms(window: Window) -> Windowed:
     """The median of the batches that are slow without a rhythm."""
     slow, _ = _slow(window)
     return Estimate.exactly(median(slow)) if len(slow) else Missing("no batch is slow without a rhythm")
 
 
-@window_metric("ms", phases=tuple(PHASES))
+@window_metric("ms", phases=tuple(PHASES), label="slow batches")
 def slow_batches_excess_ms(window: Window) -> Windowed:
     """What batches that are slow without a rhythm take beyond the median, spread over all batches."""
     slow, duration = _slow(window)
@@ -44,7 +44,7 @@ def slow_batches_excess_ms(window: Window) -> Windowed:
     return Estimate.exactly(float((slow - median(duration)).sum()) / len(duration))
 
 
-@window_metric("share")
+@window_metric("share", label="the share of slow batches")
 def slow_batches_excess_share(window: Window) -> Windowed:
     """What batches that are slow without a rhythm take beyond the median, over the time of all batches."""
     slow, duration = _slow(window)
@@ -66,21 +66,21 @@ def slower_than_before_ms(window: Window) -> Windowed:
     return Estimate.exactly(max(0.0, new - old) if same else 0.0)
 
 
-@window_metric("share")
+@window_metric("share", label="the share by which batches got slower")
 def slower_than_before_share(window: Window) -> Windowed:
     """That difference over the median batch of now."""
     longer, now = slower_than_before_ms(window), median(window.batches["trigger_execution_ms"])
     return longer if not isinstance(longer, Estimate) or not now > 0 else Estimate.exactly(longer.safe / now)
 
 
-@window_metric("ms")
+@window_metric("ms", label="the median batch before")
 def batch_before_ms(window: Window) -> Windowed:
     """The median batch before the restart or change."""
     earlier = window.earlier
     return NOTHING_BEFORE if earlier is None else Estimate.exactly(median(earlier.batches["trigger_execution_ms"]))
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", label="judged batches")
 def steady_batches(window: Window) -> Windowed:
     """How many batches are judged."""
     return Estimate.exactly(float(len(window)))

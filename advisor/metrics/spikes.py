@@ -142,35 +142,35 @@ def _parted(window: Window) -> tuple[np.ndarray, np.ndarray] | None:
     return duration[found.slow], duration[~found.slow & ~np.isnan(duration)]
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", label="the batches from one slow one to the next")
 def spike_every(window: Window) -> Windowed:
     """Every how many batches one is slow."""
     found = rhythm(window)
     return found if isinstance(found, Missing) else _of_rhythm(window, float(found.every))
 
 
-@window_metric("share")
+@window_metric("share", label="the share of the periodic slow batches in all time")
 def spike_time_share(window: Window) -> Windowed:
     """The time of the periodic slow batches over the time of all batches."""
     parts = _parted(window)
     return _of_rhythm(window, parts and float(parts[0].sum() / (parts[0].sum() + parts[1].sum())))
 
 
-@window_metric("ms")
+@window_metric("ms", label="a periodic slow batch")
 def spike_batch_ms(window: Window) -> Windowed:
     """The median of the periodic slow batches."""
     parts = _parted(window)
     return _of_rhythm(window, parts and median(parts[0]))
 
 
-@window_metric("ms")
+@window_metric("ms", label="a batch between the periodic slow ones")
 def spike_rest_ms(window: Window) -> Windowed:
     """The median of the other batches."""
     parts = _parted(window)
     return _of_rhythm(window, parts and median(parts[1]))
 
 
-@window_metric("ms", phases=tuple(PHASES))
+@window_metric("ms", phases=tuple(PHASES), label="the time of the periodic slow batches")
 def spike_excess_ms(window: Window) -> Windowed:
     """What the periodic slow batches take beyond the median of the others, spread over all batches."""
     parts = _parted(window)
@@ -180,7 +180,7 @@ def spike_excess_ms(window: Window) -> Windowed:
     return _of_rhythm(window, excess)
 
 
-@window_metric("share")
+@window_metric("share", label="the share of the periodic slow batches")
 def spike_excess_share(window: Window) -> Windowed:
     """What the periodic slow batches take beyond the median of the others, over the time of all batches; 0 without."""
     parts = _parted(window)
@@ -190,21 +190,21 @@ def spike_excess_share(window: Window) -> Windowed:
     return Estimate.exactly(share)
 
 
-@window_metric("ms")
+@window_metric("ms", label="what periodic slow batches take longer")
 def spike_gap_ms(window: Window) -> Windowed:
     """How much longer the median periodic slow batch takes than the median of the others; 0 where there is none."""
     parts = _parted(window)
     return NONE if parts is None else _of_rhythm(window, median(parts[0]) - median(parts[1]))
 
 
-@window_metric("ms")
+@window_metric("ms", label="p99 of the batch without the periodic slow ones")
 def batch_p99_without_spikes_ms(window: Window) -> Windowed:
     """p99 of triggerExecution over all batches but the periodic slow ones."""
     parts = _parted(window)
     return _of_rhythm(window, parts and quantile(parts[1], 0.99))
 
 
-@window_metric("ms")
+@window_metric("ms", label="p99 of the batch")
 def batch_p99_ms(window: Window) -> Windowed:
     """p99 of triggerExecution."""
     p99 = quantile(window.batches["trigger_execution_ms"], 0.99)

@@ -27,7 +27,7 @@ def _reports_commits(window: Window) -> bool:
     return not np.isnan(window.operators["commit_ms"]).all()
 
 
-@batch_metric("ms", "task")
+@batch_metric("ms", "task", label="state commits, summed over tasks")
 def state_commit_task_ms(window: Window) -> Batchwise:
     """commitTimeMs of all operators: a sum over tasks, no part of the batch's clock."""
     if not _reports_commits(window):
@@ -35,7 +35,7 @@ def state_commit_task_ms(window: Window) -> Batchwise:
     return per_batch(window, window.operators["commit_ms"])
 
 
-@batch_metric("ms", "task")
+@batch_metric("ms", "task", label="the state commit of one task")
 def state_commit_per_task_ms(window: Window) -> Batchwise:
     """commitTimeMs / numShufflePartitions, summed over operators: the commit of one task."""
     if not _reports_commits(window):
@@ -43,13 +43,13 @@ def state_commit_per_task_ms(window: Window) -> Batchwise:
     return per_batch(window, window.operators["commit_ms"] / partitions(window))
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), label="state commit")
 def state_commit_wall_ms(window: Window) -> Batchwise:
     """Per-task commit x waves of tasks: what the batch waits for state commits. An interval while slots are unknown."""
     return in_waves(window, window.operators["commit_ms"])
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), label="RocksDB's snapshots")
 def snapshot_commit_wall_ms(window: Window) -> Batchwise:
     """Flush, compaction, checkpoint and file sync of RocksDB commits as wall time: together, most of a commit."""
     parts = [window.operators[name] for name in SNAPSHOT_PARTS if name in window.operators]
@@ -80,16 +80,14 @@ def in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
 
 state_commit_share = share_of(
     state_commit_per_task_ms,
-    "state_commit_share",
-    "commitTimeMs / numShufflePartitions / triggerExecution, summed over operators: as if all tasks ran at once",
+    name="state_commit_share",
+    label="the state commit's share, if all tasks ran at once",
+    meaning="commitTimeMs / numShufflePartitions / triggerExecution, summed over operators: if all tasks ran at once",
 )
 state_commit_share_at_slots = share_of(
     state_commit_wall_ms,
-    "state_commit_share_at_slots",
-    "commitTimeMs / numShufflePartitions x ceil(numShufflePartitions / task slots) / triggerExecution",
+    name="state_commit_share_at_slots",
+    label="the state commit's share of the batch",
+    meaning="commitTimeMs / numShufflePartitions x ceil(numShufflePartitions / task slots) / triggerExecution",
 )
-snapshot_commit_share = share_of(
-    snapshot_commit_wall_ms,
-    "snapshot_commit_share",
-    "RocksDB's flush, compaction, checkpoint and file sync in the commit, as wall time / triggerExecution",
-)
+snapshot_commit_share = share_of(snapshot_commit_wall_ms, label="the share of RocksDB's snapshots in the commit")

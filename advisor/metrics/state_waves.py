@@ -16,13 +16,13 @@ from advisor.window import Window
 TASKS_AROUND = 2.0
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", label="waves of state tasks")
 def state_waves(window: Window) -> Batchwise:
     """Waves in which the state tasks run: ceil(partitions / task slots)."""
     return _with_slots(window, lambda most, free: np.ceil(most / free))
 
 
-@batch_metric("ratio", "count")
+@batch_metric("ratio", "count", label="state partitions per task slot")
 def state_partitions_per_slot(window: Window) -> Batchwise:
     """State partitions per task slot; at most those on the slots that were seen, while slots are unknown."""
     most = largest(window, partitions(window))
@@ -31,7 +31,7 @@ def state_partitions_per_slot(window: Window) -> Batchwise:
     return _with_slots(window, lambda most, free: most / free)
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), label="state tasks waiting for a slot")
 def state_waves_excess_ms(window: Window) -> Batchwise:
     """The time of the waves beyond the first: addBatch x (1 - 1 / waves), at most twice what the operators tell of it.
 

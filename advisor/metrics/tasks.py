@@ -90,7 +90,7 @@ def of_kind(window: Window, *kinds: str) -> np.ndarray:
     return np.isin(window.stages["kind"].astype(str), kinds)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="extra waves of tasks")
 def waves_ms(window: Window) -> Batchwise:
     """What stages with more tasks than slots take beyond their longest task: the most that more slots could save."""
     if not len(window.stages):
@@ -101,7 +101,7 @@ def waves_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - of.longest, (of.rounds > 1) & ~of_kind(window, "table_log"))
 
 
-@batch_metric("count", "count", inside=True)
+@batch_metric("count", "count", inside=True, label="waves of tasks in the largest stage")
 def most_waves(window: Window) -> Batchwise:
     """The most waves of tasks of a stage of the batch: its tasks over the slots, rounded up."""
     if not len(window.stages):
@@ -114,7 +114,7 @@ def most_waves(window: Window) -> Batchwise:
     return most
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="too few reading tasks")
 def too_few_readers_ms(window: Window) -> Batchwise:
     """What reading the source takes beyond its work spread over all slots, where it has fewer tasks than slots."""
     if not len(window.stages):
@@ -126,14 +126,14 @@ def too_few_readers_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - of.total / of.slots, few)
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", label="the advised number of shuffle partitions")
 def advised_shuffle_partitions(window: Window) -> Windowed:
     """As many partitions as there are task slots."""
     slots = median(spread(window).slots) if len(window.stages) else fact_number(window, "task_slots")
     return NO_SLOTS if slots is None or np.isnan(slots) else Estimate.exactly(slots)
 
 
-@window_metric("count", "count", inside=True)
+@window_metric("count", "count", inside=True, label="the advised number of tasks that read the source")
 def advised_source_tasks(window: Window) -> Windowed:
     """As many tasks for the source as there are slots; twice its tasks where they are as many already.
 
@@ -147,7 +147,7 @@ def advised_source_tasks(window: Window) -> Windowed:
     return Estimate.exactly(advised)
 
 
-@batch_metric("count", "count", inside=True)
+@batch_metric("count", "count", inside=True, label="tasks that read the source")
 def source_tasks(window: Window) -> Batchwise:
     """Tasks of the stage that reads the source; of several the most."""
     if not len(window.stages):
@@ -157,7 +157,7 @@ def source_tasks(window: Window) -> Batchwise:
     return most
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for a slot close to the data")
 def locality_wait_ms(window: Window) -> Batchwise:
     """What tasks that all ran beside their data waited for it, while slots elsewhere were free.
 
@@ -177,13 +177,13 @@ def locality_wait_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - enough, waits)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="rows read again")
 def repeated_read_ms(window: Window) -> Batchwise:
     """What stages that read the source take in all jobs of the batch but the longest of them: reading it again."""
     return _repeated(window, "source_read")
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="state computed again")
 def repeated_state_ms(window: Window) -> Batchwise:
     """What stages that work on state take in all jobs of the batch but the longest of them: computing it again.
 
@@ -217,7 +217,7 @@ def _most_tasks(window: Window, chosen: np.ndarray) -> np.ndarray:
     return found
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), label="rows read again")
 def reread_ms(window: Window) -> Batchwise:
     """What reading the source again takes, as the jobs show it; else addBatch x (1 - 1 / reread factor), at most."""
     shown = repeated_read_ms(window)
@@ -229,7 +229,7 @@ def reread_ms(window: Window) -> Batchwise:
     return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(factor, 1))
 
 
-@batch_metric("count", "count", inside=True)
+@batch_metric("count", "count", inside=True, label="jobs of a batch that read the source")
 def source_reads(window: Window) -> Batchwise:
     """Jobs of the batch that read the source."""
     if not len(window.stages):
@@ -240,7 +240,7 @@ def source_reads(window: Window) -> Batchwise:
     return np.where(np.bincount(stages["batch"], minlength=len(window)) > 0, counted, np.nan)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="garbage collection")
 def gc_ms(window: Window) -> Batchwise:
     """Garbage collection during tasks as wall time: its sum over the tasks that run at once."""
     if not len(window.stages):
@@ -249,7 +249,7 @@ def gc_ms(window: Window) -> Batchwise:
     return per_batch(window, window.stages["gc_ms"] / at_once(spread(window)), every)
 
 
-@batch_metric("bytes", "bytes", inside=True)
+@batch_metric("bytes", "bytes", inside=True, label="bytes written to disk for lack of memory")
 def spilled_bytes(window: Window) -> Batchwise:
     """Bytes that tasks wrote to disk because their memory was full."""
     if not len(window.stages):
@@ -261,7 +261,7 @@ def spilled_bytes(window: Window) -> Batchwise:
     return total
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the table's own log")
 def table_log_ms(window: Window) -> Batchwise:
     """Stages on a table format's own log: Delta's snapshot, the checkpoint of its log."""
     if not len(window.stages):
@@ -269,7 +269,7 @@ def table_log_ms(window: Window) -> Batchwise:
     return per_batch(window, window.stages["wall_ms"], of_kind(window, "table_log"))
 
 
-@window_metric("ms", phases=("add_batch_ms",))
+@window_metric("ms", phases=("add_batch_ms",), label="the table log's longest jobs")
 def table_log_spike_ms(window: Window) -> Windowed:
     """What stages on the table's own log take more in a batch of the rhythm than in the others."""
     found, told = rhythm(window), table_log_ms(window)
@@ -281,7 +281,7 @@ def table_log_spike_ms(window: Window) -> Windowed:
     return NOT_TOLD if np.isnan(more) else Estimate.exactly(more)
 
 
-@window_metric("share", phases=("add_batch_ms",))
+@window_metric("share", phases=("add_batch_ms",), label="the share of the table log's longest jobs")
 def table_log_spike_share(window: Window) -> Windowed:
     """What stages on the table's own log take more in periodic slow batches, over the time of all batches."""
     more, found, duration = table_log_spike_ms(window), rhythm(window), window.batches["trigger_execution_ms"]
@@ -291,14 +291,9 @@ def table_log_spike_share(window: Window) -> Windowed:
     return Estimate.exactly(share)
 
 
-waves_share = share_of(waves_ms, "waves_share", "waves of tasks beyond the longest task / triggerExecution")
-too_few_readers_share = share_of(
-    too_few_readers_ms, "too_few_readers_share", "reading the source in too few tasks / triggerExecution"
-)
-locality_wait_share = share_of(locality_wait_ms, "locality_wait_share", "waiting for a place / triggerExecution")
-repeated_read_share = share_of(repeated_read_ms, "repeated_read_share", "reading the source again / triggerExecution")
-repeated_state_share = share_of(
-    repeated_state_ms, "repeated_state_share", "computing the state again / triggerExecution"
-)
-gc_share = share_of(gc_ms, "gc_share", "garbage collection during tasks as wall time / triggerExecution")
-table_log_share = share_of(table_log_ms, "table_log_share", "stages on a table's own log / triggerExecution")
+waves_share = share_of(waves_ms)
+too_few_readers_share = share_of(too_few_readers_ms)
+locality_wait_share = share_of(locality_wait_ms)
+repeated_read_share = share_of(repeated_read_ms, label="the share of reading rows again")
+repeated_state_share = share_of(repeated_state_ms, label="the share of computing the state again")
+gc_share = share_of(gc_ms)

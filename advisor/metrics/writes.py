@@ -27,7 +27,7 @@ from advisor.stages import LOG_CHECKPOINT
 from advisor.window import Window
 
 
-@batch_metric("ms", phases=(*OFFSET_LOG, "add_batch_ms"))
+@batch_metric("ms", phases=(*OFFSET_LOG, "add_batch_ms"), label="the time for writing the checkpoint")
 def checkpoint_write_ms(window: Window) -> Batchwise:
     """Both logs and the state commits as wall time: all that a batch writes to its checkpoint."""
     logs, state = offset_log_ms(window), state_commit_wall_ms(window)
@@ -44,7 +44,7 @@ def _ends(values: np.ndarray | Bounds) -> tuple[np.ndarray, np.ndarray]:
     return (values.low, values.high) if isinstance(values, Bounds) else (values, values)
 
 
-@window_metric("ms", phases=OFFSET_LOG)
+@window_metric("ms", phases=OFFSET_LOG, label="the time in both logs")
 def async_progress_saving_ms(window: Window) -> Windowed:
     """Both logs of a typical batch; at least 2 x commitOffsets: walCommit also holds source.commit() and a purge.
 
@@ -61,7 +61,7 @@ def async_progress_saving_ms(window: Window) -> Windowed:
     )
 
 
-@batch_metric("ms", phases=("add_batch_ms",))
+@batch_metric("ms", phases=("add_batch_ms",), label="rebuilding Delta's snapshot")
 def delta_snapshot_ms(window: Window) -> Batchwise:
     """What the waves after the first take of the stages that rebuild a Delta table's snapshot, as the jobs show it.
 
@@ -103,7 +103,7 @@ def _of_snapshot(window: Window) -> np.ndarray:
     return found
 
 
-@batch_metric("count", "count")
+@batch_metric("count", "count", label="tasks that rebuild Delta's snapshot")
 def snapshot_tasks(window: Window) -> Batchwise:
     """Tasks of the largest stage that rebuilds a Delta table's snapshot, as the jobs show it; else as a log told."""
     snapshot = _of_snapshot(window)
@@ -116,7 +116,7 @@ def snapshot_tasks(window: Window) -> Batchwise:
     return np.full(len(window), fact_number(window, "delta_snapshot_tasks") or 0.0)
 
 
-@window_metric("share")
+@window_metric("share", label="the share of state loads that read files")
 def state_reload_share(window: Window) -> Windowed:
     """Loads of state that the default store did not find in memory, of all: they read the checkpoint's files again."""
     missed, found = (_risen(window, name) for name in CACHE_COUNTERS[::-1])
@@ -126,7 +126,7 @@ def state_reload_share(window: Window) -> Windowed:
     return Estimate.exactly(share)
 
 
-@window_metric("count", "count")
+@window_metric("count", "count", label="state loads from files per batch")
 def state_reloads(window: Window) -> Windowed:
     """How often a batch reads state again from the checkpoint's files: each partition loads it up to twice."""
     missed, ids = _risen(window, CACHE_COUNTERS[1]), window.batches["batch_id"]
@@ -144,13 +144,5 @@ def _risen(window: Window, name: str) -> float:
     return float(np.diff(known(counts)).clip(min=0).sum())
 
 
-checkpoint_write_share = share_of(
-    checkpoint_write_ms,
-    "checkpoint_write_share",
-    "both logs and state commits as wall time / triggerExecution",
-)
-delta_snapshot_share = share_of(
-    delta_snapshot_ms,
-    "delta_snapshot_share",
-    "extra waves of the Delta snapshot / triggerExecution",
-)
+checkpoint_write_share = share_of(checkpoint_write_ms, label="the share of writing the checkpoint")
+delta_snapshot_share = share_of(delta_snapshot_ms)

@@ -8,8 +8,7 @@ import numpy as np
 
 from advisor.contract import Finding, LossKind, Part
 from advisor.engine.levels import part_ms
-from advisor.metrics import METRICS, Estimate, measure, sure
-from advisor.metrics.labels import label
+from advisor.metrics import METRICS, Estimate, label, measure, sure
 from advisor.metrics.numbers import known
 from advisor.metrics.phases import DATABRICKS, DISCOVERY, OFFSET_LOG, hides_commit_log, summed
 from advisor.metrics.spikes import Rhythm, rhythm

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from advisor.batches import PHASES
 from advisor.contract import Promise
+from advisor.metrics import label
 from advisor.metrics.budget import UNTOLD
-from advisor.metrics.labels import label
 from advisor.metrics.words import number
 
 UNKNOWN = "unknown"
