@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.api import analyze, compare, read_progress, read_sightings, read_stages
-    from advisor.report import Compared, Report
+    from advisor.report import Report
+    from advisor.report.comparing import Compared
     from advisor.session import attach, watch
     from advisor.trials import trial
 
@@ -34,7 +35,7 @@ _HOMES = {
     "read_stages": "advisor.api",
     "trial": "advisor.trials",
     "watch": "advisor.session",
-    "Compared": "advisor.report",
+    "Compared": "advisor.report.comparing",
     "Report": "advisor.report",
 }
 

@@ -9,13 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
-
 import advisor
 from advisor import batches, catalogue, fleet
 from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
-from advisor.report import Asked, Wanted, assemble, compare_readings
+from advisor.report import Asked, assemble
 from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
 from advisor.report.assemble import entries_of, input_of, report_on
 from advisor.sources import files
@@ -23,7 +21,10 @@ from advisor.sources.following import Following
 from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
-    from advisor.views.notebook import Shown, ShownComparison
+    import pandas as pd
+
+    from advisor.views.notebook import Shown
+    from advisor.views.notebook.comparison import ShownComparison
 
 
 def analyze(
@@ -204,15 +205,16 @@ def compare(
     AFTER less BEFORE, with 95 % intervals. Raises InputError where there is nothing to read or to pair, UsageError and
     CatalogueError for what was asked wrongly.
     """
+    from advisor.report.comparing import Wanted, compare_readings  # noqa: PLC0415 - takes as long as a small log
+    from advisor.views.notebook.comparison import ShownComparison  # noqa: PLC0415
+
     old, new = _listed(before), None if after is None else _listed(after)
-    judges = catalogue.load([Path(place) for place in rules] or None)
+    judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
     wishes = user_wishes(set, config, [*old, *(new or ())], judges)
     wanted = Wanted(query, before_run, after_run)
     readings = files.read(old, stages=stages), None if new is None else files.read(new, stages=stages)
     here = [called for reading in readings if reading is not None for called in queries(reading.batches)]
     refuse_unknown((of for of, _, _ in wishes.given), here)
-    from advisor.views.notebook import ShownComparison  # noqa: PLC0415
-
     found = compare_readings(*readings, judges, Asked(wishes=wishes), wanted)
     return ShownComparison(found.typed, found.comparisons, found.mixed)
 
@@ -283,7 +285,7 @@ def _understood(
 ) -> tuple[list[str], catalogue.Catalogue, Asked]:
     """(the paths, the rules, what is asked of them); UsageError and CatalogueError for what was asked wrongly."""
     given = _listed(paths)
-    judges = catalogue.load([Path(place) for place in rules] or None)
+    judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
     wishes = user_wishes(set, config, given, judges)
     asked = Asked(
         wishes=wishes,
@@ -321,6 +323,8 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 def duration(text: str, option: str) -> pd.Timedelta:
     """A length of time as `30s`, `30m`, `2h`, `1d` or `1h30m`; UsageError, naming the option, for anything else."""
+    import pandas as pd  # noqa: PLC0415 - a quarter of a second that only a length or a time is worth
+
     if re.fullmatch(r"[\d.,\s]+", text):
         raise UsageError(f"{option} {text}", f"{text.strip()} has no unit", _LENGTHS)
     try:
@@ -337,6 +341,8 @@ def duration(text: str, option: str) -> pd.Timedelta:
 def _instant(option: str, text: str | None) -> pd.Timestamp | None:
     if text is None:
         return None
+    import pandas as pd  # noqa: PLC0415
+
     instant = pd.to_datetime(text, errors="coerce") if _INSTANT.match(text.strip()) else None
     if pd.isna(instant):
         raise UsageError(f"--{option} {text}", "is not a time between 1678 and 2261", "write 2026-03-01T02:30:00Z")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from advisor.catalogue import Catalogue, Step, load, reference, rules_directory, schema
+from advisor.catalogue import Catalogue, Step, load, reference, rules_directory, rules_to_judge_by, schema
 from advisor.catalogue.check import check
 from advisor.catalogue.ids import RETIRED
 from advisor.catalogue.read import Written, read
@@ -318,3 +319,24 @@ def test_drift_is_seen(tmp_path: Path, catalogue: Catalogue) -> None:
     assert drifted(catalogue, tmp_path) == []
     (tmp_path / "README.md").write_text("edited", encoding="utf-8")
     assert drifted(catalogue, tmp_path) == ["README.md"]
+
+
+def test_the_rules_to_judge_by_are_those_that_are_checked_but_for_their_examples() -> None:
+    checked, quick = load(), rules_to_judge_by()
+    assert quick.steps == checked.steps
+    assert list(quick.rules) == list(checked.rules)
+    for id, rule in checked.rules.items():
+        without = [field for field in type(rule).model_fields if field != "examples"]
+        assert [getattr(quick.rules[id], name) for name in without] == [getattr(rule, name) for name in without]
+    assert [list(rule.levels) for rule in quick.rules.values()] == [
+        list(rule.levels) for rule in checked.rules.values()
+    ]
+
+
+def test_a_broken_file_among_the_projects_own_rules_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = shutil.copytree(rules_directory(), tmp_path / "rules")
+    (own / "log" / "LG001-offset-log-on-critical-path.yaml").write_text("id: [LG001\n")
+    for reads in (load, rules_to_judge_by):
+        monkeypatch.setitem(reads.__globals__, "rules_directory", lambda: own)
+    with pytest.raises(CatalogueError, match="LG001-offset-log"):
+        rules_to_judge_by()

@@ -26,7 +26,8 @@ from advisor.metrics.quality import data_problem, missing_batches
 from advisor.metrics.slots import least_slots
 from advisor.redaction import REDACTED
 from advisor.regime import latest_regime
-from advisor.report import Asked, assemble, compare_readings
+from advisor.report import Asked, assemble
+from advisor.report.comparing import compare_readings
 from advisor.window import Window, run_window
 from tests.made import events, table, window
 

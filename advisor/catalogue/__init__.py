@@ -5,6 +5,7 @@ from advisor.catalogue.example import Example
 from advisor.catalogue.load import Catalogue, load, rules_directory
 from advisor.catalogue.reference import reference, schema
 from advisor.catalogue.rule import Measure, Rule, Seen
+from advisor.catalogue.shipped import rules_to_judge_by
 from advisor.catalogue.step import Change, Saves, Stage, Step, Trigger
 from advisor.contract import LEVELS, Level
 
@@ -26,5 +27,6 @@ __all__ = [
     "load",
     "reference",
     "rules_directory",
+    "rules_to_judge_by",
     "schema",
 ]

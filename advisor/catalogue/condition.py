@@ -20,7 +20,7 @@ OPERATORS = ("is_", "in_", "at_least", "below", "known")
 class Model(BaseModel):
     """Frozen, and closed to keys that it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
 
 class Condition(Model):

@@ -81,7 +81,7 @@ def load(dirs: Sequence[Path | str] | None = None) -> Catalogue:
     problems = problems + check(written)
     if problems:
         raise CatalogueError("", "\n".join(str(problem) for problem in problems))
-    return _resolve(written)
+    return resolve(written)
 
 
 def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
@@ -108,8 +108,10 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
     return written, problems
 
 
-def _resolve(written: Iterable[Written]) -> Catalogue:
+def resolve(written: Iterable[Written]) -> Catalogue:
+    """Return the catalogue of these files, every borrowed step in its place."""
     homes: dict[str, tuple[WrittenStep, str]] = {}
+    written = list(written)
     for each in written:
         for step in own_steps(each.content):
             homes[step.id] = (step, each.content.id if isinstance(each.content, WrittenRule) else "steps")

@@ -13,6 +13,7 @@ from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import group, output_options, stages_option, wish_options
 from advisor.cli.output import check_output, put, rendered
 from advisor.cli.spark import end_in_order
+from advisor.cli.start import start
 from advisor.errors import InputError
 from advisor.vocabulary import LEVELS, worst
 
@@ -81,6 +82,7 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
     if options["form"] == "html" and of_fleet:
         raise click.UsageError("--format html shows every query in full; leave out --fleet and --save-table")
     check_output(options, paths)
+    start(paths, local=options["engine"] != "spark")
     found = _fleet(paths, options) if of_fleet else _queries(paths, options)
     return FAILED_ON if fails(found, options["fail_on"]) else 0
 

@@ -9,10 +9,11 @@ import click
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import PERCENT, output_options, stages_option, wish_options
 from advisor.cli.output import check_output, put, terminal
+from advisor.cli.start import start
 from advisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from advisor.views.notebook import ShownComparison
+    from advisor.views.notebook.comparison import ShownComparison
 
 _HELP = """Compare the run in AFTER with that in BEFORE: phases, record latency, settings, and whether what was promised
 from BEFORE was kept. Without AFTER: each query's newest run in BEFORE is compared with the run before it.
@@ -46,7 +47,9 @@ Examples:
 @stages_option
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
-    check_output(options, [before, *([after] if after else [])])
+    paths = [before, *([after] if after else [])]
+    check_output(options, paths)
+    start(paths)
     from advisor.api import compare as compared
 
     chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}

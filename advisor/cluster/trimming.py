@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +16,9 @@ from advisor.cluster.rows import Row, packed, unpacked
 from advisor.report.absent import Span, span
 from advisor.report.runs import LOOKED_AT, NARROW
 from advisor.window import LONGEST_WARM_UP, MOST_BATCHES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FULL = 2 * MOST_BATCHES
 

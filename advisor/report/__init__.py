@@ -1,7 +1,6 @@
 """Findings, skipped rules and queries as plain data with a version."""
 
 from advisor.report.assemble import Report, assemble
-from advisor.report.comparing import Compared, Wanted, compare_readings
 from advisor.report.runs import Asked
 
-__all__ = ["Asked", "Compared", "Report", "Wanted", "assemble", "compare_readings"]
+__all__ = ["Asked", "Report", "assemble"]

@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 import advisor
 from advisor import contract
@@ -30,6 +28,9 @@ from advisor.redaction import hide
 from advisor.report.falling import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 _PLACE = re.compile(rf"{UNNAMED}{AT_BYTE}([\d,]+)")
@@ -56,6 +57,8 @@ class Report:
     @property
     def findings(self) -> pd.DataFrame:
         """One row per finding: query, run, rule, level, confidence, says."""
+        import pandas as pd  # noqa: PLC0415 - a quarter of a second that only a data frame is worth
+
         columns = ("rule", "slug", "level", "confidence", "says", "explained_by")
         rows = [
             (query.name or query.id, query.run_id, *(getattr(finding, name) for name in columns))

@@ -6,11 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from advisor.batches import SCHEMA, Batches
@@ -36,6 +35,9 @@ from advisor.report.schedule import ShortRun, scheduled, short_run
 from advisor.report.series import series
 from advisor.vocabulary import ENDING
 from advisor.window import Window, executed_window, run_window
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NARROW = [
     "id", "run_id", "name", "batch_id", "timestamp", "idle", "trigger_execution_ms", "partial", "file", "offset", "log",
@@ -257,7 +259,7 @@ def _with_computed(window: Window) -> Window:
 def _limited(batches: Batches, asked: Asked) -> Batches:
     started, since = batches.rows["timestamp"], None if asked.since is None else _ms(asked.since)
     if asked.last is not None:
-        since = float(np.nanmax(started, initial=0)) - asked.last / pd.Timedelta(1, "ms")
+        since = float(np.nanmax(started, initial=0)) - 1000 * asked.last.total_seconds()
     keep = ~np.isnan(started)
     if since is not None:
         keep &= started >= since

@@ -17,7 +17,9 @@ from advisor.savings.batch import of_slow_batches, promised
 from advisor.savings.promise import promise
 from advisor.window import PHASES, Window
 
-OF_RECORDS: Final = Saves(metric="record_latency_ms", stat="p50", share=(0, None, 1.5), calibrated="record-latency")
+OF_RECORDS: Final = Saves.model_construct(
+    metric="record_latency_ms", stat="p50", share=(0, None, 1.5), calibrated="record-latency"
+)
 """Record latency saved in trials, as a share of the model's saving."""
 AFTER_SINK: Final = "commit_offsets_ms"
 

@@ -30,7 +30,8 @@ from advisor.sources.listener.store import FILE
 from advisor.sources.listener.worker import Worker
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import tables
-from advisor.views.notebook import Shown, ShownComparison
+from advisor.views.notebook import Shown
+from advisor.views.notebook.comparison import ShownComparison
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -44,7 +44,7 @@ class Options:
         for name, number in (("keep", keep), ("capacity", capacity)):
             if number < 1:
                 raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")
-        judges = catalogue.load([Path(place) for place in rules] or None)
+        judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
         place = Path(history) if history is not None else None
         return cls(judges, user_wishes(set, config, [], judges), place, on_finding, keep, capacity)
 

@@ -108,7 +108,7 @@ class Bench:
         order(bounds.runs)
         if bounds.batches < FEWEST or bounds.seconds <= 0:
             raise UsageError("trial", "is too short for a result", f"give at least {FEWEST} batches and a few seconds")
-        judges = catalogue.load([Path(rule) for rule in rules] or None)
+        judges = catalogue.rules_to_judge_by([Path(rule) for rule in rules])
         session = _session(spark)
         return cls(Runner(session, build, bounds, permissions, latency, judges), place, say or (lambda _: None))
 
