@@ -17,7 +17,7 @@ from advisor.contract.advice import (
     StepName,
     Together,
 )
-from advisor.contract.base import Entry, encoded, plain
+from advisor.contract.base import Entry, as_json, encoded, plain
 from advisor.contract.comparison import (
     ComparedRun,
     Comparison,
@@ -172,6 +172,7 @@ __all__ = [
     "WindowEntry",
     "Wins",
     "WorstBatch",
+    "as_json",
     "encoded",
     "plain",
     "worst",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from advisor.contract import (
     Level,
     PartialRecord,
     QueryEntry,
+    as_json,
     plain,
     worst,
 )
@@ -69,7 +69,7 @@ class Report:
 
     def to_json(self) -> str:
         """The report as JSON text."""
-        return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
+        return as_json(self.data)
 
     def worst_level(self) -> Level | None:
         """The highest level of any finding."""

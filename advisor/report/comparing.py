@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +12,7 @@ from advisor import contract
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue
 from advisor.comparison import Comparison, compare
-from advisor.contract import Advice, ComparedRun, plain
+from advisor.contract import Advice, ComparedRun, as_json, plain
 from advisor.errors import TRACEBACK, InputError, UsageError
 from advisor.facts.versions import version_in_words
 from advisor.report.assemble import judged_runs
@@ -53,7 +52,7 @@ class Compared:
 
     def to_json(self) -> str:
         """The comparison as JSON text."""
-        return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
+        return as_json(self.data)
 
     def slower_by_more_than(self, percent: float) -> bool:
         """Whether a typical batch of any query is slower by more than so many percent, sure to 97.5 %."""

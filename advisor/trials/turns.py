@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from advisor.comparison.interleaved import FEWEST_RUNS
 from advisor.comparison.levels import FEWEST, TOTAL
 from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
-from advisor.contract import Advice, Promise, TrialRun, TrialVerdict, plain
+from advisor.contract import Advice, Promise, TrialRun, TrialVerdict, as_json, plain
 from advisor.errors import UsageError
 from advisor.metrics.budget import budget
 from advisor.metrics.flow import SAME_LOAD
@@ -63,7 +62,7 @@ class Tried:
 
     def to_json(self) -> str:
         """The result as JSON text."""
-        return json.dumps(self.data, indent=2, ensure_ascii=False, allow_nan=False)
+        return as_json(self.data)
 
     def __repr__(self) -> str:
         return str(self)

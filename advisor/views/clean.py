@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeVar, cast
 
 import msgspec
@@ -15,10 +16,17 @@ T = TypeVar("T")
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
+_PLAIN = (float, int, bool, type(None))
+"""Types of most values of a report, in which there is nothing to clean."""
+
+
+@lru_cache(maxsize=4096)  # the runs of a report say much the same
 def clean(value: str, *, lines: bool = False) -> str:
-    """The text with control, format and unassigned characters shown as escapes; line breaks stay with `lines`."""
+    """Return the text with control, format and unassigned characters as escapes; line breaks stay with `lines`."""
     if not lines:
         value = " ".join(value.split())
+    if value.isprintable():
+        return value
     return "".join(char if char == "\n" and lines else _shown(char) for char in value)
 
 
@@ -28,15 +36,24 @@ def clean_all(value: T) -> T:
 
 
 def _cleaned(value: object, *, lines: bool) -> object:
+    """Return the value with its texts cleaned; itself where nothing had to be."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, str):
         return clean(value, lines=lines)
     if isinstance(value, msgspec.Struct):
-        names = value.__struct_fields__
-        return type(value)(**{name: _cleaned(getattr(value, name), lines=name == "code") for name in names})
+        changed = {}
+        for name in value.__struct_fields__:
+            if (
+                type(found := getattr(value, name)) not in _PLAIN
+                and (safe := _cleaned(found, lines=name == "code")) != found
+            ):
+                changed[name] = safe
+        return msgspec.structs.replace(value, **changed) if changed else value
+    if isinstance(value, list | tuple):
+        return type(value)([_cleaned(item, lines=False) for item in value])
     if isinstance(value, Mapping):
         return {clean(str(key)): _cleaned(item, lines=key == "code") for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_cleaned(item, lines=False) for item in value)
     return value
 
 
