@@ -66,7 +66,7 @@ def _sides(entry: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _changes(entry: Comparison) -> Iterator[tuple[str, str]]:
-    """What changed, a row each; what only one side tells, by name in one row."""
+    """Return what changed, a row each; facts that only one side knows, by name in one row."""
     for change in entry.changed:
         if change.before and change.after:
             yield change.fact, f"{wording.fact(change.before)} → {wording.fact(change.after)}"

@@ -1,4 +1,4 @@
-"""What a comparison and a trial both tell: by how much each phase differs, and what became of each promise."""
+"""The parts that a comparison and a trial share: by how much each phase differs, and whether each promise was kept."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def promise_rows(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:
 
 
 def outcome(kept: KeptPromise) -> str:
-    """What became of a promise: `kept`, also where more was saved than promised, `broken` or `cannot say yet`."""
+    """Return the verdict on a promise: `kept`, also if more was saved than promised, `broken` or `cannot say yet`."""
     more = kept.measured_ms is not None and kept.measured_ms.low > kept.predicted_ms.high
     return MORE if kept.verdict == "kept" and more else kept.verdict
 

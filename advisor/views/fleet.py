@@ -52,7 +52,7 @@ def _parts(report: Fleet, everything: bool) -> Iterator[_Part]:
 
 
 def per_hour(wins: Wins | None) -> str:
-    """`41.0 min an hour`; an upper bound says so; `not known` where no saving is."""
+    """Return `41.0 min an hour`, marked if it is an upper bound; `not known` without a saving."""
     if not wins or not wins.at_most:
         return "not known"
     if not wins.expected:
@@ -61,7 +61,7 @@ def per_hour(wins: Wins | None) -> str:
 
 
 def wins(query: FleetQuery) -> str:
-    """What the best step of a query wins; that there is none, or that none can be known."""
+    """Return what the best step of a query saves; or that there is none, or that none can be known."""
     if query.best_step is not None:
         return per_hour(query.recoverable)
     return "not known" if query.trigger_execution_ms is None else "no step"

@@ -10,7 +10,7 @@ from advisor.views.text import ms, saving
 
 
 def proof_by_run(report: Report) -> dict[str, list[str]]:
-    """What there is to say of each run that a session's report compares, in lines."""
+    """Return the lines about each run that a session's report compares."""
     found: dict[str, list[str]] = {}
     for comparison in report.comparisons or ():
         found.setdefault(comparison.after.run_id, []).extend(proof(comparison))

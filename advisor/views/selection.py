@@ -1,4 +1,4 @@
-"""What of a report is shown first: the order of queries, at most three findings, reasons in groups."""
+"""Select what to show first: the order of queries, at most three findings, reasons in groups."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def unknown_facts(step: Advice) -> list[str]:
 
 
 def setting(name: str) -> str:
-    """The option that tells the program a fact: `--set sink=kafka|console|...`."""
+    """Return the option that gives a fact: `--set sink=kafka|console|...`."""
     fact = FACTS[name]
     choices = ("true", "false") if fact.kind == "bool" else fact.values
     return f"--set {name}={'|'.join(choices) or 'VALUE'}"

@@ -22,7 +22,7 @@ _DOES = {column.spark: column.does for column in PHASES} | {
 
 
 def ms(value: float | None) -> str:
-    """A duration in the unit that a reader would say it in."""
+    """Return a duration in the unit that a reader would use."""
     return amount(value, "ms")
 
 
@@ -90,7 +90,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def saving(saves: Promise | None) -> str:
-    """`52 to 82 ms, 73 ms expected`; an upper bound or a low end of 0 says so; empty if nothing is promised."""
+    """Return `52 to 82 ms, 73 ms expected`; an upper bound or a low end of 0 is marked; empty without a promise."""
     if saves is None:
         return ""
     if saves.expected is None:

@@ -16,7 +16,7 @@ _CAPTIONS = {"batch": "A typical batch", "record": "Record latency, p50"}
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its milliseconds, an interval where there is one, and where these lie in percent of the longest."""
+    """One bar: its milliseconds, its interval if any, and their position in percent of the longest."""
 
     label: str
     kind: Literal["before", "promised", "after"]
@@ -51,7 +51,7 @@ class Pair:
 
 
 def before_and_after(entry: Comparison | Trial) -> list[Pair]:
-    """The typical batch and the record latency, as far as both sides tell them."""
+    """Return the bars of the typical batch and the record latency, if both sides know them."""
     found = {(effect.name, effect.stat): effect for effect in entry.effects}
     pairs = [(of, found[key]) for of, key in _TYPICAL.items() if key in found]
     return [Pair(_CAPTIONS[of], _scaled(_bars(effect, entry.promises, of))) for of, effect in pairs]

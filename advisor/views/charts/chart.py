@@ -50,7 +50,7 @@ def layered(width: int, height: int, *layers: Spec) -> Spec:
 
 
 def plain_colours(spec: Any) -> Any:
-    """The specification with colours in place of the page's variables, for what knows no CSS; those of the light look.
+    """Return the specification with the light look's colours in place of CSS variables, for readers without CSS.
 
     Any part of a specification: dictionaries, lists, texts and numbers.
     """

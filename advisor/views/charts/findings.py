@@ -15,11 +15,11 @@ _ABOUT: Final = {
     "interval_over_advised": "latency", "interval_used_share": "latency",
     "state_commit_share_at_slots": "state-commit", "snapshot_commit_share": "state-commit", "fixed_cost_share": "rows",
 }  # fmt: skip
-"""The chart of what a rule measures, where it is not that of the phases."""
+"""The chart of a rule's measure, unless it is the chart of phases."""
 
 
 def with_findings(drawn: Sequence[Chart], query: QueryEntry, series: Series) -> Iterator[Chart]:
-    """Each finding marked on the chart of what it is about: the batches that it stands on, in its level's colour."""
+    """Mark each finding on its chart: the batches that it stands on, in its level's colour."""
     names = {chart.name for chart in drawn}
     shown: dict[str, list[Finding]] = {}
     for finding in query.findings:

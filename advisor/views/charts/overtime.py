@@ -10,7 +10,7 @@ from advisor.views import text, wording
 from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layered
 
 BARS_UP_TO = 150
-"""Batches that are drawn as a bar each; more of them become an area."""
+"""Up to so many batches are drawn as bars; more become an area."""
 _MARKS: Final = {"restart": "start", "change_point": "change"}
 _CUT = 2.5
 """So many times the highest value after the warm-up is still drawn; the first batches of a run reach much further."""
@@ -20,7 +20,7 @@ _TIME_NARROW: Final = TIME | {"axis": {"title": None, "tickCount": 5}}
 
 
 def over_time(query: QueryEntry, series: Series) -> list[Chart]:
-    """Each kind of chart that the run tells of."""
+    """Return each chart over time that the run has data for."""
     drawn = [_phases(series), _latency(query, series), _rates(series), *_lines(query, series)]
     return [chart for chart in drawn if chart is not None]
 
@@ -58,11 +58,11 @@ def _phases(series: Series) -> Chart | None:
 
 
 def _under_the_pointer(series: Series, width: int) -> Spec:
-    """What each batch says of itself: a strip as high as the chart, which is not seen."""
+    """Return the tooltip of each batch: an invisible strip as high as the chart."""
     columns = zip(*series.phases_ms.values(), strict=True)
-    told = zip(series.timestamp, series.batch_id, series.trigger_execution_ms, columns, strict=True)
+    batches = zip(series.timestamp, series.batch_id, series.trigger_execution_ms, columns, strict=True)
     rows = [
-        {"t": at, "said": _of_a_batch(at, number, ms, series.phases_ms, each)} for at, number, ms, each in told if at
+        {"t": at, "said": _of_a_batch(at, number, ms, series.phases_ms, each)} for at, number, ms, each in batches if at
     ]
     return {
         "data": {"values": rows},
@@ -147,7 +147,7 @@ def _line(
     over: Sequence[Spec] = (),
     said: str = "",
 ) -> Chart | None:
-    """One line per column that tells anything; None where none does, or where it never is anything but zero."""
+    """Return one line per column with data; None if there is none, or if all of it is zero."""
     known = {label: values for label, values in lines.items() if any(values)}
     if not known:
         return None
@@ -213,7 +213,7 @@ def _rows(series: Series, columns: Mapping[str, Sequence[float | None]]) -> list
 
 
 def _scale(columns: Sequence[Sequence[float | None]], series: Series) -> Spec:
-    """From 0 to the highest value after the warm-up: the first batches of a run would flatten all others."""
+    """Return the axis from 0 to the highest value after the warm-up: the first batches would flatten all others."""
     most = _highest(columns, series)
     return {"domainMin": 0, "domainMax": 1.05 * most} if most else {}
 
@@ -225,7 +225,7 @@ def _highest(columns: Sequence[Sequence[float | None]], series: Series) -> float
 
 
 def _cut(columns: Sequence[Sequence[float | None]], series: Series) -> str:
-    """A sentence where the warm-up reaches above the chart."""
+    """Return a sentence if the warm-up reaches above the chart."""
     above, most = _most([value for values in columns for value in values]), _highest(columns, series)
     return " The warm-up is cut off at the top." if above and most and above > most else ""
 

@@ -10,7 +10,7 @@ from advisor.views.charts.sample import cost_of_rows, distribution
 
 
 def charts(query: QueryEntry, series: Series | None) -> list[Chart]:
-    """What the single batches of a run show, each kind that the run tells of; empty without at least two batches."""
+    """Return every chart that the batches of a run have data for; empty with fewer than two batches."""
     if series is None or len(series.timestamp) < 2:
         return []
     found = over_time(query, series)

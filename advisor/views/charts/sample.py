@@ -29,7 +29,7 @@ def distribution(query: QueryEntry, sample: Sample) -> Chart:
 
 
 def _promise(query: QueryEntry) -> Promise | None:
-    """What the best step promises of every batch alike, as long as Spark may take it."""
+    """Return what the best step promises of every batch alike, unless Spark refuses it."""
     best = query.best_step.advice if query.best_step else None
     return None if best is None or best.legal == "no" or best.ends_slow_batches else best.saves_ms
 

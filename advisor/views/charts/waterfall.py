@@ -23,7 +23,7 @@ class Bar:
 
     @property
     def saved_start(self) -> float:
-        """Where the part begins that the step takes away: the end of the phase."""
+        """Where the part begins that the step removes: the end of the phase."""
         return self.start + self.width - self.saved_width
 
 
@@ -37,7 +37,7 @@ def waterfall(query: QueryEntry) -> Iterator[Bar]:
 
 
 def waterfall_chart(query: QueryEntry) -> Iterator[Chart]:
-    """The same as a chart, where the report tells of a typical batch; page and cell draw it as a table."""
+    """Return the same as a chart, if the report has a typical batch; page and cell draw it as a table."""
     if not query.budget:
         return
     names = list(query.budget)

@@ -28,14 +28,14 @@ WITH_CHARTS = 3
 POINTS = 160
 _CHARTS = ("phases", "latency", "distribution")
 _NUMBER = itertools.count(1)
-"""What tells the names within one drawing from those of another cell."""
+"""Prefix of the names within one drawing, so that they differ from another cell's."""
 COPIES: Final = (
     "getSelection().selectAllChildren(this.parentNode.querySelector('code'));"
     "this.textContent=document.execCommand('copy')?'Copied':'Press Ctrl+C'"
 )
 """A cell has no script of its own; a click selects the code and copies it where the browser lets it."""
 _CELL = ".sla.sla.sla"
-"""Named three times it counts for more than what a notebook's own style says of tables and lists."""
+"""Named three times, it outranks a notebook's own style for tables and lists."""
 _THEMES = (
     ':is([data-jp-theme-light="false"], .vscode-dark) .sla.sla.sla.sla { color-scheme: dark; } '
     ':is([data-jp-theme-light="true"], .vscode-light) .sla.sla.sla.sla { color-scheme: light; }'
