@@ -157,8 +157,8 @@ def markdown(known: Mapping[str, dict[str, Any]]) -> str:
     said = [one for one in answers if one is not None]
     return "\n".join(
         [
-            f"{plural(len(answers), 'workload')}; of {len(said)} progress tells the latency, of the others it says why "
-            f"not. Of Kafka's clock p50 lies within 10 % or 15 ms in {sum(one for one, _ in said)} of {len(said)}, p99 "
+            f"{plural(len(answers), 'workload')}; progress gives the latency of {len(said)}, and a reason for the others. "
+            f"Beside Kafka's clock, p50 is within 10 % or 15 ms in {sum(one for one, _ in said)} of {len(said)}, and p99 "
             f"within 25 % in {sum(one for _, one in said)}.",
             "",
             *HEAD,
