@@ -224,7 +224,7 @@ def _decided(rule: Rule, judged: Window, answer: Finding | Skipped | None) -> st
         return answer.reason + _too_long(judged)
     if answer is None:
         quiet = why_quiet(rule, judged, rule.levels)
-        return quiet.margin if isinstance(quiet, Passed) else quiet.told.reason
+        return quiet.margin if isinstance(quiet, Passed) else quiet.because.reason
     return f"{_number(rule, judged)}, and nothing that it requires is unknown or fails"
 
 

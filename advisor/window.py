@@ -195,10 +195,10 @@ def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Colum
     by_clock = np.where(consecutive & (since > 0), since, np.nan)
     interval = np.where(held_back, by_clock, _intervals(executed, by_clock))
     gap = since - _before(executed["trigger_execution_ms"])
-    told = consecutive & (interval >= since - 1)
+    known = consecutive & (interval >= since - 1)
     return executed.having(
         interval_ms=np.where(_follows_the_start(executed, gap), np.nan, interval),
-        between_batches_ms=np.maximum(np.where(told, gap, np.nan), 0),
+        between_batches_ms=np.maximum(np.where(known, gap, np.nan), 0),
         held_back=held_back,
         moved=moved,
         cold=cold(executed),
@@ -224,8 +224,8 @@ def _belied(executed: Columns) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         by_rate = executed["input_rows"] / rate * 1000
         factor = np.fmax(by_rate, took) / np.fmin(by_rate, took)
-    told = alone & (rate >= 1) & (by_rate > 0) & (took > 0)  # Spark 4.1 rounds it to one decimal
-    found: np.ndarray = told & (factor > BELIED) & (np.abs(by_rate - took) > BELIED_MS)
+    comparable = alone & (rate >= 1) & (by_rate > 0) & (took > 0)  # Spark 4.1 rounds it to one decimal
+    found: np.ndarray = comparable & (factor > BELIED) & (np.abs(by_rate - took) > BELIED_MS)
     return found
 
 

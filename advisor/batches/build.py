@@ -162,9 +162,9 @@ def _any_present(*columns: Sequence[Any]) -> list[bool]:
     return [any(each is not ABSENT for each in row) for row in zip(*columns, strict=True)]
 
 
-def _end_to_end(*told: Raw) -> tuple[float | None, float | None]:
+def _end_to_end(*latencies: Raw) -> tuple[float | None, float | None]:
     """Median and p99 of a record's latency, as Databricks' events of real-time mode tell it; None where they do not."""
-    for each in told:
+    for each in latencies:
         values = _of_name(msgspec.json.decode(each), "e2elatency")
         if isinstance(values, dict):
             by_name = {name.lower(): value for name, value in values.items() if isinstance(value, int | float)}

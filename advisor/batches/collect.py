@@ -195,10 +195,10 @@ class Maps:
 
 def _safe(texts: pa.Array, names: pa.Array) -> pa.Array:
     """The texts under these names without credentials; a number holds none."""
-    told = np.asarray(pc.fill_null(pc.match_substring_regex(texts, "[A-Za-z]"), False))
-    if not told.any():
+    lettered = np.asarray(pc.fill_null(pc.match_substring_regex(texts, "[A-Za-z]"), False))
+    if not lettered.any():
         return texts
     values = texts.to_pylist()
-    for at in np.flatnonzero(told):
+    for at in np.flatnonzero(lettered):
         values[at] = redact_setting(names[at].as_py(), values[at])
     return pa.array(values, texts.type)

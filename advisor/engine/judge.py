@@ -32,17 +32,17 @@ def judge(
     """Judge the window by every rule. `levels` replaces a rule's own levels, by rule id."""
     quiet_by_wish = {silence.rule: silence for silence in silenced}
     already, own_levels = _decided(window, catalogue), levels or {}
-    told: dict[type, list[Any]] = {kind: [] for kind in (Finding, Skipped, Passed, NotApplicable)}
+    verdicts: dict[type, list[Any]] = {kind: [] for kind in (Finding, Skipped, Passed, NotApplicable)}
     for rule in catalogue.rules.values():
         if rule.id not in quiet_by_wish:
             verdict = already.get(rule.id) or _guarded(rule, window, own_levels.get(rule.id))
-            told[type(verdict)].append(verdict)
+            verdicts[type(verdict)].append(verdict)
     return Judgement(
-        findings=tuple(ranked(folded(told[Finding], catalogue))),
-        skipped=tuple(told[Skipped]),
+        findings=tuple(ranked(folded(verdicts[Finding], catalogue))),
+        skipped=tuple(verdicts[Skipped]),
         suppressed=tuple(quiet_by_wish.values()),
-        passed=tuple(told[Passed]),
-        not_applicable=tuple(verdict.told for verdict in told[NotApplicable]),
+        passed=tuple(verdicts[Passed]),
+        not_applicable=tuple(verdict.because for verdict in verdicts[NotApplicable]),
     )
 
 

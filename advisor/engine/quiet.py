@@ -20,7 +20,7 @@ Quiet = TypeVar("Quiet", Passed, Skipped)
 class NotApplicable(NamedTuple):
     """A rule that a fact of the query excludes, and which fact."""
 
-    told: Skipped
+    because: Skipped
 
 
 @lru_cache(maxsize=4096)

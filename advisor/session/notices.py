@@ -47,7 +47,7 @@ class _Level:
     """The level of the last notice, and for how many judgements in a row it has been above it (`rising`) or below."""
 
     finding: Finding
-    told: Level | None = None
+    notified: Level | None = None
     rising: bool | None = None
     times: int = 0
 
@@ -64,7 +64,7 @@ class Watch:
         found = {finding.rule: finding for finding in entry.findings if finding.explained_by is None}
         changes = [(self._step(rule, found.get(rule), final), rule) for rule in self._asked(found)]
         notices = [Notice(change, name, entry.run_id, self._levels[rule].finding) for change, rule in changes if change]
-        self._levels = {rule: level for rule, level in self._levels.items() if level.told or level.times}
+        self._levels = {rule: level for rule, level in self._levels.items() if level.notified or level.times}
         return notices
 
     def _asked(self, found: Iterable[str]) -> list[str]:
@@ -77,10 +77,10 @@ class Watch:
             level = self._levels[rule] = _Level(finding)
         level.finding = finding or level.finding
         now = finding.level if finding is not None else None
-        if now == level.told:
+        if now == level.notified:
             level.rising, level.times = None, 0
             return None
-        rising = _RANKS.index(now) > _RANKS.index(level.told)
+        rising = _RANKS.index(now) > _RANKS.index(level.notified)
         level.times = level.times + 1 if level.rising is rising else 1
         level.rising = rising
         if not final and level.times < (TWICE if rising else THRICE):
@@ -89,7 +89,7 @@ class Watch:
 
 
 def _tell(level: _Level, now: Level | None, rising: bool) -> Change | None:
-    before, level.told, level.rising, level.times = level.told, now, None, 0
+    before, level.notified, level.rising, level.times = level.notified, now, None, 0
     if rising:
         return "appeared" if before is None else "worse"
     return "gone" if now is None else None

@@ -34,7 +34,7 @@ class Sink(NamedTuple):
 
 
 def check(writer: Any, setup: Setup, permissions: Permissions) -> Sink:
-    """The query's sink if it may run in a trial; UsageError says what it would touch."""
+    """Return the query's sink if it may run in a trial; UsageError names what it would touch."""
     java = _java(writer)
     _check_trigger(str(_field(java, "trigger").toString()))
     sink = Sink(_sink(java), _options(java))

@@ -30,7 +30,7 @@ class Variant:
     code: frozenset[str] = frozenset()
 
     def entry(self) -> OnTrial:
-        """As it is told."""
+        """Return it as the report holds it."""
         return OnTrial(
             writer_option=dict(self.writer_option),
             reader_option=dict(self.reader_option),

@@ -38,7 +38,7 @@ SCHEMA_VERSION: Final = 1
 WARM_UP: Final = "warm-up"
 MORE_RUNS: Final = "more runs could tell"
 MOST_RUNS: Final = 3
-"""Times as many runs as were asked for, unless told otherwise: where more are needed, a trial says so and ends."""
+"""By default a trial makes at most so many times the runs asked for; if it needs more, it ends and reports that."""
 HARDLY: Final = 100
 """Runs that nobody makes: where more would be needed, another way is named."""
 
@@ -129,7 +129,7 @@ class Bench:
         if more:
             self.say(f"{len(runs)} runs cannot tell: {more} more")
             runs += self._runs(candidate, place, len(runs), len(runs) + more)
-        return _Result(candidate, runs, self.bounds).told()
+        return _Result(candidate, runs, self.bounds).tried()
 
     def _runs(self, candidate: Candidate, place: str, done: int, total: int) -> Iterator[Run]:
         """The runs in turns that are not done yet; a refusal ends them, and a run of which too little can be said."""
@@ -147,14 +147,14 @@ class Bench:
 
 
 class _Result:
-    """From the runs to what is said of them."""
+    """From the runs of a trial to its result."""
 
     def __init__(self, candidate: Candidate, runs: Sequence[Run], bounds: Bounds) -> None:
         self.candidate, self.runs, self.bounds = candidate, runs, bounds
         self.arms = order(_blocks(max(len(runs), bounds.runs)))[: len(runs)]
         self.trials: list[Trial] = []
 
-    def told(self) -> Tried:
+    def tried(self) -> Tried:
         refused = next((run.refused for run in self.runs if run.refused), None)
         if refused or self._too_few():
             verdict, says = self._nothing_measured(refused)
@@ -165,7 +165,7 @@ class _Result:
         return Tried(self._trial(verdict, says))
 
     def more_runs(self) -> int:
-        """Runs after which these are expected to tell; 0 where they tell, where none could, or where it takes too long.
+        """Return how many runs are expected to decide; 0 if these decide, if none could, or if it takes too long.
 
         Asked once: to look again and again would find a difference sooner or later where there is none.
         """
@@ -264,7 +264,7 @@ class _Result:
         return found(self.trials, "record latency", "p50")
 
     def _advised(self) -> list[Advice]:
-        """The steps with the mean of what each baseline run promises; several as one, where that can be told."""
+        """Return the steps with the mean promise of the baseline runs; several as one, if that is known."""
         baselines = [run.window for run, arm in zip(self.runs, self.arms, strict=True) if arm == "A"]
         of_runs = [made_at_once(self.candidate.advised(window), budget(window)) for window in baselines]
         if len({tuple(step.id for step in of_one) for of_one in of_runs}) > 1:  # one run promises what another does not

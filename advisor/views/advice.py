@@ -26,7 +26,7 @@ class AdvicePage:
         self.console = console
         self.chosen = chosen
         self.everything = everything
-        self.told: dict[str, str] = {}
+        self.shown: dict[str, str] = {}
 
     def print(self) -> None:
         """Print the best step, then the findings that are shown first."""
@@ -42,7 +42,7 @@ class AdvicePage:
         self._indented(Text(step.do, style="bold green"), 2)
         if step.legal == "if" and step.because:
             self._rows([("unsure", step.because)], 2)
-        self.told[step.id] = "the best step, above"
+        self.shown[step.id] = "the best step, above"
         self._detail(step, indent=2)
 
     def _finding(self, number: int, finding: Finding) -> None:
@@ -68,12 +68,12 @@ class AdvicePage:
         grid = Table.grid(padding=(0, 1, 0, 0))
         grid.add_column(width=3)
         grid.add_column(overflow="fold")
-        told = self.told.get(step.id)
+        shown = self.shown.get(step.id)
         style = "dim" if step.legal == "no" else ""
-        grid.add_row(Text(step.legal, _LEGAL_STYLES[step.legal]), Text(_words(step, told), style))
+        grid.add_row(Text(step.legal, _LEGAL_STYLES[step.legal]), Text(_words(step, shown), style))
         self._indented(grid, 3)
-        if not told and step.legal != "no":
-            self.told[step.id] = f"see {finding.rule}"
+        if not shown and step.legal != "no":
+            self.shown[step.id] = f"see {finding.rule}"
             self._detail(step, indent=_DETAIL)
 
     def _detail(self, step: Advice, indent: int) -> None:
@@ -108,9 +108,9 @@ class AdvicePage:
         return f" ({len(self.chosen.findings)} shown, {self.chosen.hidden} more: --all)" if self.chosen.hidden else ""
 
 
-def _words(step: Advice, told: str | None) -> str:
-    if told:
-        return f"{step.do} ({told})"
+def _words(step: Advice, shown: str | None) -> str:
+    if shown:
+        return f"{step.do} ({shown})"
     return f"{step.do}: {step.because}" if step.legal != "yes" and step.because else step.do
 
 

@@ -157,9 +157,9 @@ def markdown(known: Mapping[str, dict[str, Any]]) -> str:
     said = [one for one in answers if one is not None]
     return "\n".join(
         [
-            f"{plural(len(answers), 'workload')}; progress gives the latency of {len(said)}, and a reason for the others. "
-            f"Beside Kafka's clock, p50 is within 10 % or 15 ms in {sum(one for one, _ in said)} of {len(said)}, and p99 "
-            f"within 25 % in {sum(one for _, one in said)}.",
+            f"{plural(len(answers), 'workload')}; progress gives the latency of {len(said)}, and a reason for the "
+            f"others. Beside Kafka's clock, p50 is within 10 % or 15 ms in {sum(one for one, _ in said)} of "
+            f"{len(said)}, and p99 within 25 % in {sum(one for _, one in said)}.",
             "",
             *HEAD,
             *(_row(name, one) for name, one in known.items() if one["measured"]),

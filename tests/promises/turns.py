@@ -39,7 +39,7 @@ class UntilNarrow(Bench):
                 return
 
     def _narrow(self, candidate: Candidate, runs: list[Run]) -> bool:
-        told = _Result(candidate, runs, self.bounds).told().data
+        told = _Result(candidate, runs, self.bounds).tried().data
         promises = [kept for kept in told["promises"] if kept["measured_ms"]]
         return all(_width(kept["measured_ms"]) <= _width(kept["predicted_ms"]) for kept in promises)
 

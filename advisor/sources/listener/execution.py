@@ -42,15 +42,15 @@ def of_start(execution: Any) -> list[Told]:
     asked: tuple[Callable[[Any], list[tuple[str, Any]]], ...] = (
         _kind, _trigger, _mode, _sink, _options, _root, _manager, _plan, _limits,
     )  # fmt: skip
-    return [told for ask in asked for told in _told(ask, execution)]
+    return [sighting for ask in asked for sighting in _told(ask, execution)]
 
 
 def of_batch(execution: Any, session: dict[str, str]) -> list[Told]:
     """Settings that the query has other than its session, most because its checkpoint pins them; the batch's plan."""
     own = separated(execution.sparkSessionForStream().conf().getAll())
     other = {key: own[key] for key in _OWN if own.get(key) not in (None, session.get(key))}
-    told = [(fact, value, _OWN[key]) for key, text in other.items() for fact, value in from_conf(key, text)]
-    return [*told, *_told(_exchanges, execution), *_told(_delta_snapshot, execution)]
+    found = [(fact, value, _OWN[key]) for key, text in other.items() for fact, value in from_conf(key, text)]
+    return [*found, *_told(_exchanges, execution), *_told(_delta_snapshot, execution)]
 
 
 def slots(context: Any) -> list[Told]:
@@ -114,13 +114,13 @@ def _options(execution: Any) -> list[tuple[str, Any]]:
     field = kind.getDeclaredField("extraOptions")
     field.setAccessible(True)
     real_time = "RealTime" in execution.trigger().toString()
-    told = from_writer_options(separated(field.get(execution)), interval_default=not real_time)
+    found = from_writer_options(separated(field.get(execution)), interval_default=not real_time)
     # Real-time mode tracks asynchronously without the option: the execution class decides.
-    return [(fact, value) for fact, value in told if fact != "async_progress"]
+    return [(fact, value) for fact, value in found if fact != "async_progress"]
 
 
 def _root(execution: Any) -> list[tuple[str, Any]]:
-    return [(told.fact, told.value) for told in checkpoint(execution.resolvedCheckpointRoot())]
+    return [(sighting.fact, sighting.value) for sighting in checkpoint(execution.resolvedCheckpointRoot())]
 
 
 def _manager(execution: Any) -> list[tuple[str, Any]]:
@@ -134,13 +134,13 @@ def _plan(execution: Any) -> list[tuple[str, Any]]:
     if "~" not in text:  # before 4.0 nothing marks what streams, so it is unknown what keeps state
         return []
     line = Line(f"{MARK}\n{text}", "\n", 0, logger="MicroBatchExecution")
-    return [(told.fact, told.value) for told in read_plan(line) if told.fact in ("stateful", "watermarked")]
+    return [(one.fact, one.value) for one in read_plan(line) if one.fact in ("stateful", "watermarked")]
 
 
 def _limits(execution: Any) -> list[tuple[str, Any]]:
     """`maxOffsetsPerTrigger`, in the options that the plan prints with a source of Kafka."""
     rows = [row for row in execution.analyzedPlan().treeString().splitlines() if ", kafka, " in row]
-    return [(told.fact, told.value) for told in limits("\n".join(rows))]
+    return [(one.fact, one.value) for one in limits("\n".join(rows))]
 
 
 def _exchanges(execution: Any) -> list[tuple[str, Any]]:
@@ -155,9 +155,9 @@ def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
     if sink_kind(execution.sink().toString()) != "delta":
         return []
     context = execution.sparkSession().sparkContext()
-    tracker, told = context.statusTracker(), context.statusStore()
+    tracker, store = context.statusTracker(), context.statusStore()
     jobs = sorted(tracker.getJobIdsForGroup(execution.runId().toString()))[-_JOBS:]
-    rebuilt = [job for job in jobs if _SNAPSHOT.match(told.job(job).description().toString())]
+    rebuilt = [job for job in jobs if _SNAPSHOT.match(store.job(job).description().toString())]
     if len(rebuilt) < max(2, len(jobs) // 3):
         return []
     stages = [tracker.getStageInfo(stage) for stage in tracker.getJobInfo(rebuilt[-1]).get().stageIds()]

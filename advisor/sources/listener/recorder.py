@@ -243,9 +243,9 @@ class Recorder:
 
     def _idle(self, heard: _Heard) -> None:
         idle: Idle = heard.form.idle(heard.event)
-        told = {"id": idle.id, "runId": idle.run_id, "timestamp": idle.at, "durationMs": {}}
+        raw = {"id": idle.id, "runId": idle.run_id, "timestamp": idle.at, "durationMs": {}}
         try:
-            event = decode(msgspec.json.encode(told))
+            event = decode(msgspec.json.encode(raw))
         except Broken as broken:
             self.store.bad(broken.reason)
             return
@@ -283,7 +283,7 @@ def words_of(error: BaseException) -> str:
 def _of_end(end: Ended) -> list[Told]:
     if not end.error:
         return [("stopped", True, "session")]
-    return [(told.fact, _safe(told.value), "session") for told in read_error(end.error)]
+    return [(one.fact, _safe(one.value), "session") for one in read_error(end.error)]
 
 
 def _safe(value: Any) -> Any:

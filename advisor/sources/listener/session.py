@@ -217,17 +217,17 @@ class Connect:
 
 def answered(ask: Callable[[], _T]) -> _T:
     """What `ask` gives; TimeoutError after ANSWER_SECONDS: it goes on then, on a thread that holds up nobody."""
-    told: Queue[tuple[bool, Any]] = Queue()
+    answers: Queue[tuple[bool, Any]] = Queue()
 
     def run() -> None:
         try:
-            told.put((True, ask()))
+            answers.put((True, ask()))
         except BaseException as error:  # it belongs to who asks
-            told.put((False, error))
+            answers.put((False, error))
 
     threading.Thread(target=run, name="latency-advisor-asks", daemon=True).start()
     try:
-        given, found = told.get(timeout=ANSWER_SECONDS)
+        given, found = answers.get(timeout=ANSWER_SECONDS)
     except Empty:
         raise TimeoutError(f"the server of Spark Connect does not answer within {ANSWER_SECONDS:.0f} s") from None
     if not given:

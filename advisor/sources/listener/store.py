@@ -96,13 +96,13 @@ class Store:
             self.unreadable += 1
             self.broken.append(Broken(FILE, number, number, reason))
 
-    def sight(self, id: str, run_id: str, told: Iterable[tuple[str, object, str]]) -> None:
+    def sight(self, id: str, run_id: str, found: Iterable[tuple[str, object, str]]) -> None:
         """Keep facts of a run: (fact, value, origin)."""
         with self._lock:
             offset = self._next()
             seen = [
                 Sighting(id, run_id, self.log, fact, msgspec.json.encode(value).decode(), origin, FILE, offset)
-                for fact, value, origin in told
+                for fact, value, origin in found
             ]
             self._query(id).sight(run_id, seen)
 
