@@ -201,17 +201,17 @@ def _watch(count: Any, progress: Progress, ended: threading.Event) -> None:
         progress(Progressed.of(count.value))
 
 
-def families(summaries: Iterable[Summary], told: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """(run or log, its name, its group): runs that share a log or a query, by what `told` says too.
+def families(summaries: Iterable[Summary], notes: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """(run or log, its name, its group): runs that share a log or a query, also by `notes`.
 
-    `told`: (log, note of its sightings: JSON of the pairs (query, run) that they name).
+    `notes`: (log, note of its sightings: JSON of the pairs (query, run) that they name).
     """
     kin = kinship.Kinship()
     runs, logs = [], []
     for one in summaries:
         kin.join([kinship.of_run(one.run_id), kinship.of_query(one.id), *map(kinship.of_log, one.logs)])
         runs.append(one.run_id)
-    for log, note in told:
+    for log, note in notes:
         logs.append(log)
         kin.join([kinship.of_log(log), *_named(note)])
     found = [("run", run, kin.group(kinship.of_run(run))) for run in runs]

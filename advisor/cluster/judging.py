@@ -50,9 +50,9 @@ def judge_groups(
 def _entries(rows: list[Row], catalogue: Catalogue, asked: Asked, brief: bool) -> Iterator[tuple[int, QueryEntry]]:
     places = _places([row for row in rows if row.kind == "narrow"])
     sightings = [unpacked(row.payload) for row in rows if row.kind == "sightings"]
-    told = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
+    found = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
     firsts = _firsts(places)
-    for entry in judge_runs(_Batches(rows, inside_of(rows)), places, told, catalogue, asked, brief=brief):
+    for entry in judge_runs(_Batches(rows, inside_of(rows)), places, found, catalogue, asked, brief=brief):
         yield firsts.get(entry.run_id, _LAST), entry
 
 

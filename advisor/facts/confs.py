@@ -49,8 +49,8 @@ def from_confs(confs: Mapping[str, str], origin: str) -> dict[str, Known]:
 
     `confs` is taken as all that was set: when none in it is a Databricks setting, that is known too (the value None).
     """
-    told = (each for key, text in in_order(confs.items()) for each in from_conf(key, text))
-    found = {name: Known(value, origin) for name, value in told}
+    read = (each for key, text in in_order(confs.items()) for each in from_conf(key, text))
+    found = {name: Known(value, origin) for name, value in read}
     found.setdefault("ignored_databricks_setting", Known(None, origin))
     return found
 

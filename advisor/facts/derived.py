@@ -65,10 +65,10 @@ def _properties(candidates: Candidates) -> str | None:
 def _version_bounds(candidates: Candidates) -> None:
     """Of what lines and progress say the narrower bound is right."""
     for name, narrower in (("spark_version_at_least", max), ("spark_version_below", min)):
-        told = {origin: str(version) for origin, version in candidates.get(name, {}).items() if version is not None}
-        if len(told) > 1:
-            origin = narrower(told, key=lambda each: version_numbers(told[each]))
-            candidates[name] = {origin: told[origin]}
+        found = {origin: str(version) for origin, version in candidates.get(name, {}).items() if version is not None}
+        if len(found) > 1:
+            origin = narrower(found, key=lambda each: version_numbers(found[each]))
+            candidates[name] = {origin: found[origin]}
 
 
 def _platform(candidates: Candidates) -> None:
@@ -143,7 +143,7 @@ def _not_theirs(candidates: Candidates) -> None:
 
 
 def _async_progress(candidates: Candidates) -> None:
-    """Off where Spark has it not yet, or would not have run these batches with it; a line that shows it says more."""
+    """Return off if this Spark lacks it, or would not have run these batches with it; a line that shows it wins."""
     if "async_progress" in candidates:
         return
     refused = (
@@ -195,7 +195,7 @@ def _before(candidates: Candidates, floor: str) -> bool:
 
 
 def _delta(candidates: Candidates) -> None:
-    """A query writes Delta by Delta's own sink; whatever a function does with a batch, only the log can tell."""
+    """Return whether the query writes Delta by Delta's own sink; only a log shows what a function does with a batch."""
     sink = _best(candidates, "sink")
     if sink is not None and sink not in ("foreach", "foreach_batch", "other"):
         _put(candidates, "writes_delta", sink == "delta", "computed")

@@ -16,7 +16,7 @@ ORIGINS: Final = ("user", "checkpoint", "log", "event_log", "session", "progress
 class Known(NamedTuple):
     """A value and where it came from (one of `ORIGINS`; printed as "from").
 
-    The value None says "seen, and there is none": it is knowledge, other than a fact that is not known at all.
+    The value None means "seen, and there is none": unlike an unknown fact, it is knowledge.
     """
 
     value: Any
@@ -44,7 +44,7 @@ class Fact:
     scope: Scope = "query"
     settable: bool = True
     outcome: bool = False
-    """Whether it tells what happened, not what was set: no difference between two runs to look for."""
+    """Whether it is an event, not a setting, so that two runs are not compared by it."""
     merge: Merge = "later"
     """Of two sightings of one origin the later is right; or the largest, where each is a lower bound; or what the run
     itself pinned, and what was there before is the wish of the session."""

@@ -1,4 +1,4 @@
-"""Whose batch was late: a line about falling behind names no query, but says how long its batch took."""
+"""Find whose batch was late: a line about falling behind names no query, but gives its batch's length."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def late_batches(rows: Iterable[Sighting], batches: pa.Table) -> list[Sighting]:
     for row in late:
         interval, spent = json.loads(row.value)
         run_id = _of(events[row.file], row.offset, spent)
-        told = {"falling_behind": True, "trigger": "processing_time", "trigger_interval_ms": interval}
+        read = {"falling_behind": True, "trigger": "processing_time", "trigger_interval_ms": interval}
         if run_id is not None:
-            found += [row._replace(run_id=run_id, fact=fact, value=json.dumps(value)) for fact, value in told.items()]
+            found += [row._replace(run_id=run_id, fact=fact, value=json.dumps(value)) for fact, value in read.items()]
     return found
 
 

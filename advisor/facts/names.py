@@ -435,7 +435,7 @@ _DELTA = (
 
 
 def _observed(name: str, kind: Kind, meaning: str, where: str, origins: tuple[str, ...], **more: bool | float) -> Fact:
-    """A fact that only the input can tell."""
+    """A fact that only the input can give."""
     return Fact(name, kind, meaning, where, origins, settable=False, outcome=True, **more)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What the rates of a few batches tell of the trigger: rows over the rate are the time since the trigger before."""
+"""Infer the trigger from the rates of a few batches: rows over the rate are the time since the last trigger."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WAITED: Final = 2
 """Times as long as the batch that the time since the trigger before must be, to be a wait."""
 _MOST_OF_IT: Final = 0.8
 _STEP_SHARE, _ONE_STEP_SHARE = 0.01, 0.005
-"""How far from an interval the time that a rate tells may lie: of several batches, of one."""
+"""How far from an interval a rate's time may lie: for several batches, for one."""
 _HALF_DIGIT, _LEAST_ROUNDED = 0.0501, 1.0
-"""Of a rate of one decimal, and from where on it says something."""
+"""The step of a rate with one decimal, and the rate from which it is precise enough."""
 _SHORTEST_BY_STEPS_MS: Final = 2000
 _BUSY: Final = 0.9
 """Of the time since the trigger before: a batch that took more of it may not have waited."""
@@ -78,8 +78,8 @@ def _by_one_start(paced: _Paced) -> list[int]:
 def _by_rates_alone(executed: Columns, paced: _Paced) -> list[int]:
     """The same of batches without a time, by the longest: the second of a run may begin at once on the grid."""
     steps = paced.steps[np.isnan(paced.starts) & (executed["batch_id"] > 1)]
-    told = steps[np.isfinite(steps)]
-    return [_ruled_out(told.max())] if len(told) else []
+    present = steps[np.isfinite(steps)]
+    return [_ruled_out(present.max())] if len(present) else []
 
 
 def _ruled_out(step: float) -> int:
@@ -87,22 +87,22 @@ def _ruled_out(step: float) -> int:
 
 
 def _interval_by_steps(steps: npt.NDArray[np.float64], paced: _Paced) -> int | None:
-    """The usual interval that the rates of all batches tell as the time since the trigger before, though each waited.
+    """Return the usual interval that all batches' rates give as the time since the last trigger, although each waited.
 
     Without an interval a batch begins as soon as the one before ends, or as its rows come.
     """
-    told = np.isfinite(steps)
+    present = np.isfinite(steps)
     longer = np.fmax(paced.took, paced.before)
-    waited = told & ~(longer > _BUSY * steps)
-    if not told.any() or not waited[told].all():
+    waited = present & ~(longer > _BUSY * steps)
+    if not present.any() or not waited[present].all():
         return None
-    share = _STEP_SHARE if told.sum() > 1 else _ONE_STEP_SHARE
-    usual = [each for each in USUAL_MS if each >= _SHORTEST_BY_STEPS_MS and _near(steps[told], each, share)]
+    share = _STEP_SHARE if present.sum() > 1 else _ONE_STEP_SHARE
+    usual = [each for each in USUAL_MS if each >= _SHORTEST_BY_STEPS_MS and _near(steps[present], each, share)]
     return next(iter(usual), None)
 
 
 def _at_once_by_rate(executed: Columns, steps: npt.NDArray[np.float64]) -> bool:
-    """Whether the rates of some long batches in a row tell that each began as the one before ended."""
+    """Return whether the rates of long consecutive batches show that each began as the last one ended."""
     durations = executed["trigger_execution_ms"]
     if any(_near(steps[np.isfinite(steps)], each) for each in USUAL_MS):
         return False  # an interval that the batches fill, it may be
@@ -115,7 +115,7 @@ def _at_once_by_rate(executed: Columns, steps: npt.NDArray[np.float64]) -> bool:
 
 
 def _steps(executed: Columns, paced: _Paced) -> npt.NDArray[np.float64]:
-    """Of each batch ms since the trigger before by its rate, NaN where it tells none.
+    """Return ms since the last trigger by each batch's rate, NaN without a rate.
 
     Where a rate of one decimal fits a usual interval, the step is that interval.
     """
@@ -145,7 +145,7 @@ def _paced(executed: Columns) -> _Paced:
 
 
 def _by_rate(executed: Columns) -> npt.NDArray[np.float64]:
-    """Of each batch ms since the trigger before, as its rate tells them: its rows over that time. NaN without one."""
+    """Return ms since the last trigger for each batch: its rows over its rate. NaN without a rate."""
     rate = executed["input_rows_per_second"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         steps = executed["input_rows"] / rate * 1000
@@ -190,8 +190,8 @@ def _interval_by_wait(paced: _Paced) -> int | None:
         return None
     least, waits = next(iter(fitting.items()))
     single = len(waits) == 1 < len(since.steps)
-    told = waits.max() >= _MOST_OF_IT * least or (len(fitting) == 1 and not single)
-    return least if told else None
+    clear = waits.max() >= _MOST_OF_IT * least or (len(fitting) == 1 and not single)
+    return least if clear else None
 
 
 def _waits(since: _Since, interval: int) -> npt.NDArray[np.float64]:
@@ -225,20 +225,20 @@ class _Since(NamedTuple):
 
 
 def _since_the_trigger_before(paced: _Paced) -> _Since:
-    told = np.isfinite(paced.steps) & ~np.isnan(paced.starts)
-    steps, before = paced.steps[told], paced.before[told]
+    present = np.isfinite(paced.steps) & ~np.isnan(paced.starts)
+    steps, before = paced.steps[present], paced.before[present]
     followed = steps - before < PAUSE_MS
-    return _Since(steps, paced.starts[told].astype(np.int64), paced.took[told], followed, np.isnan(before))
+    return _Since(steps, paced.starts[present].astype(np.int64), paced.took[present], followed, np.isnan(before))
 
 
 def _each_followed_at_once(paced: _Paced) -> bool:
-    """Whether each batch that tells its rate, and whose forerunner is there, began as that one ended."""
+    """Return whether each batch with a rate and a known predecessor began as that one ended."""
     steps, before = paced.steps, paced.before
-    told = np.isfinite(steps) & np.isfinite(before)
+    present = np.isfinite(steps) & np.isfinite(before)
     near = np.abs(steps - before) <= AT_ONCE_MS + _STEP_SHARE * steps
-    return bool(told.any() and near[told].all())
+    return bool(present.any() and near[present].all())
 
 
 def _near(steps: npt.NDArray[np.float64], interval: int, share: float = _STEP_SHARE) -> bool:
-    """Whether each step is that interval, but for a share of it: as near as a rate of one decimal tells it."""
+    """Return whether each step is that interval within a share of it: the precision of a rate with one decimal."""
     return bool((np.abs(steps - interval) <= share * interval).all())

@@ -91,7 +91,7 @@ def _seen(rows: Iterable[Sighting]) -> Candidates:
 
 
 def _merged(row: Sighting, value: Any, by_origin: dict[str, Any]) -> Any:
-    """What counts of the value that the row tells and the one that its origin told before."""
+    """Return which counts: the row's value, or the earlier value of the same origin."""
     earlier, merge = by_origin[row.origin], _merge(row.fact)
     if merge == "largest" and row.origin == "inferred":
         return max(value, earlier)
@@ -124,8 +124,8 @@ def _take(name: str, by_origin: Mapping[str, Any]) -> Known:
         [(origin, value)] = by_origin.items()
         return Known(value, origin)
     trust = FACTS[name].trust if name in FACTS else ORIGINS.index
-    told = [origin for origin in by_origin if origin == "user" or by_origin[origin] is not None] or list(by_origin)
-    origin = min(told, key=trust)  # of what was seen, "none here" gives way to "one there"
+    found = [origin for origin in by_origin if origin == "user" or by_origin[origin] is not None] or list(by_origin)
+    origin = min(found, key=trust)  # of what was seen, "none here" gives way to "one there"
     return Known(by_origin[origin], origin)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 LATE_BATCH: Final = "late_batch"
-"""What a line about falling behind says: [interval, time spent] in ms. It is no fact of a run by itself."""
+"""The content of a line about falling behind: [interval, time spent] in ms. By itself it is no fact of a run."""
 
 
 class Sighting(NamedTuple):

@@ -12,7 +12,7 @@ from advisor.facts.fact import Known
 from advisor.numbers import middle, sorted_quantile
 
 _WAITS: Final = 10
-"""Starts after a wait that are needed before their alignment says something."""
+"""How many starts after a wait are needed before their alignment means something."""
 _ALIGNED_SHARE: Final = 0.9
 LATE_MS: Final = 20
 """How late after its time a batch may start and still count as aligned."""

@@ -29,7 +29,7 @@ _FURTHEST_ALONE = Missing("the sources tell of their furthest partition only, no
 def backlog_rows(window: Window) -> Batchwise:
     """Rows that waited in the sources after the batch (latestOffset - endOffset), at the trigger's start.
 
-    Where offsets do not tell, by Kafka's own metrics: the mean of its partitions times their number.
+    Without offsets, by Kafka's own metrics: the mean of its partitions times their number.
     """
     backlog = of_sources(window, "backlog_rows")
     backlog = np.where(np.isnan(backlog), _by_the_mean(window), backlog)
@@ -40,7 +40,7 @@ def backlog_rows(window: Window) -> Batchwise:
 
 @batch_metric("rows", "count", label="rows that wait in the partition furthest behind")
 def furthest_behind_rows(window: Window) -> Batchwise:
-    """Rows that wait in Kafka's partition that is furthest behind, as it says itself: so many wait at least."""
+    """Rows that wait in Kafka's furthest partition, by its own metric: at least so many wait."""
     furthest = _furthest_source(window, _of_metric(window, _FURTHEST))
     return NO_BACKLOG if np.isnan(furthest).all() else furthest
 
@@ -56,13 +56,13 @@ def _by_the_mean(window: Window) -> np.ndarray:
 
 
 def _of_metric(window: Window, metric: str) -> np.ndarray:
-    """What each source says of itself, NaN where it is no number."""
-    told = window.sources[metric] if metric in window.sources else [None] * len(window.sources["batch"])
-    return np.array([float(text) if text and _IS_NUMBER.fullmatch(text) else math.nan for text in told])
+    """Return the source metric of each source, NaN if it is not a number."""
+    found = window.sources[metric] if metric in window.sources else [None] * len(window.sources["batch"])
+    return np.array([float(text) if text and _IS_NUMBER.fullmatch(text) else math.nan for text in found])
 
 
 def _furthest_source(window: Window, behind: np.ndarray) -> np.ndarray:
-    """Of each batch the largest of its sources, NaN where none tells."""
+    """Return the largest value of each batch's sources, NaN if no source has one."""
     furthest = np.full(len(window), math.nan)
     np.fmax.at(furthest, window.sources["batch"], behind)
     return furthest
@@ -72,8 +72,8 @@ def _furthest_source(window: Window, behind: np.ndarray) -> np.ndarray:
 def backlog_ms(window: Window) -> Batchwise:
     """The backlog over the rows that the query takes per millisecond: the age of the oldest row that waits.
 
-    Of a source that tells no rows, the delay that it tells itself (Kinesis on Databricks), or the files that wait over
-    those that it takes (Delta on Databricks).
+    For a source without rows, its own delay (Kinesis on Databricks), or the waiting files over the files that it takes
+    (Delta on Databricks).
     """
     backlog = backlog_rows(window)
     if isinstance(backlog, np.ndarray):
@@ -97,7 +97,7 @@ def _age(window: Window, waiting: np.ndarray, taken: np.ndarray) -> np.ndarray |
 
 
 def _behind_by_the_source(window: Window) -> np.ndarray | None:
-    """Milliseconds that the sources say they are behind, the mean of their shards, of the furthest source."""
+    """Milliseconds behind by the sources' own metric: the mean of the shards, of the furthest source."""
     furthest = _furthest_source(window, _of_metric(window, _BEHIND))
     return None if np.isnan(furthest).all() else furthest
 
@@ -166,10 +166,10 @@ def backlog_batches(window: Window) -> Windowed:
 def left_waiting_share(window: Window) -> Windowed:
     """Share of the batches after which rows wait on that were there when the batch was made: a limit left them."""
     backlog = backlog_rows(window)
-    told = known(backlog) if isinstance(backlog, np.ndarray) else np.array([])
-    if not len(told):
+    found = known(backlog) if isinstance(backlog, np.ndarray) else np.array([])
+    if not len(found):
         return backlog if isinstance(backlog, Missing) else NO_BACKLOG
-    left = float((told > 0).mean())
+    left = float((found > 0).mean())
     return Estimate.exactly(left)
 
 

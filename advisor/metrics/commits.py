@@ -32,10 +32,10 @@ def most_commit_retries(window: Window) -> Windowed:
 @window_metric("ms", phases=("add_batch_ms",), inside=True, label="writing the sink's list of files again")
 def log_compaction_ms(window: Window) -> Windowed:
     """Writing the list of all files of a file sink again, in the batches that do so; 0 where none does."""
-    told = _known(window, "log_compaction_ms")
-    if isinstance(told, Missing):
-        return told
-    return Estimate.exactly(mean(told[told > 0]) if (told > 0).any() else 0.0)
+    found = _known(window, "log_compaction_ms")
+    if isinstance(found, Missing):
+        return found
+    return Estimate.exactly(mean(found[found > 0]) if (found > 0).any() else 0.0)
 
 
 @window_metric(
@@ -43,7 +43,7 @@ def log_compaction_ms(window: Window) -> Windowed:
 )
 def log_compaction_share(window: Window) -> Windowed:
     """Writing the list of all files of a file sink again over the time of all batches."""
-    told = _known(window, "log_compaction_ms")
-    if isinstance(told, Missing):
-        return told
-    return Estimate.exactly(mean(told) / mean(window.batches["trigger_execution_ms"]))
+    found = _known(window, "log_compaction_ms")
+    if isinstance(found, Missing):
+        return found
+    return Estimate.exactly(mean(found) / mean(window.batches["trigger_execution_ms"]))

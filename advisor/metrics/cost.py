@@ -39,8 +39,8 @@ def fit(window: Window) -> tuple[Estimate, Estimate] | Missing:
     if (reason := _cannot_fit(window)) is not None:
         return reason
     rows, duration = window.batches["input_rows"], window.batches["trigger_execution_ms"]
-    told = np.flatnonzero(~np.isnan(rows) & ~np.isnan(duration))
-    sample = told[np.linspace(0, len(told) - 1, min(len(told), MOST_FOR_FIT)).astype(int)]
+    present = np.flatnonzero(~np.isnan(rows) & ~np.isnan(duration))
+    sample = present[np.linspace(0, len(present) - 1, min(len(present), MOST_FOR_FIT)).astype(int)]
     rows, duration = rows[sample], duration[sample]
     low, beta, high = (max(0.0, end) for end in _ends(theil_sen(duration, rows)))
     alpha = [float(np.median(duration - b * rows)) for b in (high, beta, low)]
@@ -120,7 +120,7 @@ def advised_interval_ms(window: Window) -> Windowed:
     """1.3 x the shortest stable interval, or, where that cannot be fitted, 1.3 x p95 of the batch; rounded up.
 
     Of fewer than ten batches 2 x p95, rounded up to one figure: no more is known. A tenth of the set interval at least
-    where the sink may keep files of each batch and nobody told the latency that is wanted: ten times as many files are
+    if the sink may keep files of each batch and no latency target is known: ten times as many files are
     enough for one step.
     """
     holds = holding_interval_ms(window)
@@ -240,8 +240,8 @@ def rounded_up(ms: float, figures: int = 2) -> float:
 
 def _rows_per_ms(window: Window) -> float:
     interval = window.batches["interval_ms"]
-    told = ~np.isnan(interval)
-    return float(np.nansum(window.batches["input_rows"][told]) / interval[told].sum())
+    present = ~np.isnan(interval)
+    return float(np.nansum(window.batches["input_rows"][present]) / interval[present].sum())
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:

@@ -18,7 +18,7 @@ SECOND_MS, AS_LATE_AGAIN = 1000.0, 2.0
 
 
 def _untold(window: Window) -> Missing:
-    """Why no event time is known: nothing tells it of this query, its record was cut, or no batch had a row."""
+    """Why no event time is known: the query reports none, its record was cut, or no batch had a row."""
     if "eventTime" in window.lacks:
         return Missing("event time is missing in the records or cut off")
     if not np.isnan(moment_of(window, "watermark")).all():
@@ -58,10 +58,10 @@ def watermark_ahead_of_clock_ms(window: Window) -> Batchwise:
 def latest_row_ms(window: Window) -> Windowed:
     """By how much the latest row came after a newer one, at most: the newest event time till then less its own."""
     newest, oldest = window.batches["event_time_max"], window.batches["event_time_min"]
-    told = ~np.isnan(newest) & ~np.isnan(oldest)
-    if not told.any():
+    seen = ~np.isnan(newest) & ~np.isnan(oldest)
+    if not seen.any():
         return _untold(window)
-    return Estimate.exactly(float((np.maximum.accumulate(newest[told]) - oldest[told]).max()))
+    return Estimate.exactly(float((np.maximum.accumulate(newest[seen]) - oldest[seen]).max()))
 
 
 @window_metric("ms", label="the advised delay of the watermark")
@@ -108,10 +108,10 @@ def watermark_stands_still_ms(window: Window) -> Windowed:
     while event times, made up ones, are of that year.
     """
     watermark, newest = window.batches["watermark"], window.batches["event_time_max"]
-    told = ~np.isnan(watermark) & ~np.isnan(newest)
-    if told.sum() < FEWEST_TO_REST:
-        return _untold(window) if not told.any() else Missing(f"fewer than {FEWEST_TO_REST} batches tell a watermark")
-    watermark, newest = watermark[told], np.maximum.accumulate(newest[told])
+    seen = ~np.isnan(watermark) & ~np.isnan(newest)
+    if seen.sum() < FEWEST_TO_REST:
+        return _untold(window) if not seen.any() else Missing(f"fewer than {FEWEST_TO_REST} batches tell a watermark")
+    watermark, newest = watermark[seen], np.maximum.accumulate(newest[seen])
     rests = np.ptp(watermark) == 0 and newest[0] > max(watermark[0], YEAR_MS)
     return Estimate.exactly(float(newest[-1] - newest[0]) if rests else 0.0)
 

@@ -20,8 +20,8 @@ from advisor.window import Window
 
 DEFAULT_WAIT_MS = 500.0
 """Kafka's own default of fetch.max.wait.ms."""
-FEWEST_BATCHES = 10  # that tell how many records come at once
-BY_CHANCE = 2.0  # so many records at once are told where each came by itself
+FEWEST_BATCHES = 10  # needed to see how many records come at once
+BY_CHANCE = 2.0  # up to so many records at once, each may still come by itself
 
 Place: TypeAlias = tuple[str, str]
 """A topic and the number of its partition."""
@@ -38,7 +38,7 @@ def partitions_read(window: Window) -> np.ndarray:
 
 @remembered
 def rows_per_partition(window: Window) -> np.ndarray:
-    """Of each batch the records of Kafka's largest partition over the mean of the others; NaN where none tells.
+    """The records of Kafka's largest partition over the mean of the others, by batch; NaN if unknown.
 
     Partitions without new records are not counted: no task reads them.
     """
@@ -56,7 +56,7 @@ def _largest_over_others(read: dict[Place, float]) -> float:
 @remembered
 def rows_at_once(window: Window) -> float:
     """How many records a partition gets at a time: Pearson's chi-square of rows by batch and partition over its degrees
-    of freedom; 1 where each comes by itself, or where too few batches tell.
+    of freedom; 1 if each comes by itself, or if too few batches show it.
 
     A producer without keys fills one partition after the other, so each is without records while others get theirs.
     """
@@ -66,8 +66,8 @@ def rows_at_once(window: Window) -> float:
     if len(counts) < FEWEST_BATCHES or len(places) < 2 or not counts.sum() > 0:
         return 1.0
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    told = expected > 0
-    off = ((counts - expected)[told] ** 2 / expected[told]).sum()
+    present = expected > 0
+    off = ((counts - expected)[present] ** 2 / expected[present]).sum()
     return max(1.0, float(off) / ((len(counts) - 1) * (len(places) - 1)))
 
 
@@ -75,8 +75,8 @@ def rows_at_once(window: Window) -> float:
 def _rows_read(window: Window) -> list[tuple[int, dict[Place, float]]]:
     """Of each batch and source of Kafka's the rows by partition read, NaN where one offset is no number."""
     sources = window.sources
-    told = zip(sources["batch"], sources["start_offset"], sources["end_offset"], strict=True)
-    return [(batch, read) for batch, start, end in told if (read := _moved(start, end)) is not None]
+    found = zip(sources["batch"], sources["start_offset"], sources["end_offset"], strict=True)
+    return [(batch, read) for batch, start, end in found if (read := _moved(start, end)) is not None]
 
 
 def _moved(start: str | None, end: str | None) -> dict[Place, float] | None:
@@ -127,7 +127,7 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="polls of Kafka's consumers")
 def kafka_polled_ms(window: Window) -> Batchwise:
-    """What Kafka's consumers polled, by their own lines, as wall time: their share of the reading tasks' time."""
+    """Polling by Kafka's consumers, from their own lines, as wall time: their share of the reading tasks' time."""
     polled, read = of_jobs(window, "kafka_poll_ms"), of_jobs(window, "source_read_ms")
     if isinstance(polled, Missing) or isinstance(read, Missing):
         return polled if isinstance(polled, Missing) else read
@@ -139,9 +139,9 @@ def kafka_polled_ms(window: Window) -> Batchwise:
 
 
 def _polled(window: Window) -> np.ndarray:
-    """The same; NaN where no line tells."""
-    told = kafka_polled_ms(window)
-    return told if isinstance(told, np.ndarray) else np.full(len(window), np.nan)
+    """Return the same; NaN if there is no line."""
+    found = kafka_polled_ms(window)
+    return found if isinstance(found, np.ndarray) else np.full(len(window), np.nan)
 
 
 def _limit(window: Window) -> float:
@@ -150,7 +150,7 @@ def _limit(window: Window) -> float:
 
 
 def _reads(window: Window) -> np.ndarray:
-    """How often each batch reads its source; once where nothing tells."""
+    """Return how often each batch reads its source; once if unknown."""
     factor = reread_factor(window)
     return np.fmax(np.round(factor), 1.0) if isinstance(factor, np.ndarray) else np.ones(len(window))
 

@@ -1,4 +1,4 @@
-"""Files that a batch takes, and those that wait: as logs of file sources, Delta on Databricks and Auto Loader tell."""
+"""Files that a batch takes and files that wait: of file sources, Delta on Databricks and Auto Loader."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def files_waiting(window: Window) -> Batchwise:
     """Files that the sources have seen and not taken, after the batch."""
     if _WAIT not in window.sources:
         return _UNTOLD
-    told = np.array([float(text) if text and text.isdigit() else np.nan for text in window.sources[_WAIT]])
-    batch, known = window.sources["batch"], ~np.isnan(told)
+    found = np.array([float(text) if text and text.isdigit() else np.nan for text in window.sources[_WAIT]])
+    batch, known = window.sources["batch"], ~np.isnan(found)
     count = np.full(len(window), np.nan)
     count[batch[known]] = 0.0
-    np.add.at(count, batch[known], told[known])
+    np.add.at(count, batch[known], found[known])
     return _UNTOLD if np.isnan(count).all() else count
 
 
 @batch_metric("count", "count", label="files that a batch takes")
 def files_read(window: Window) -> Batchwise:
-    """Files that the batch takes from a file source, as its log tells; one where a batch may take no more."""
-    told = of_jobs(window, "files_read")
-    if isinstance(told, np.ndarray):
-        return told
+    """Files that the batch takes from a file source, by its log; one if a batch may take no more."""
+    found = of_jobs(window, "files_read")
+    if isinstance(found, np.ndarray):
+        return found
     if fact_number(window, "max_files_per_trigger") == 1:
         return np.where(window.batches["input_rows"] > 0, 1.0, np.nan)
     return _UNCOUNTED
@@ -84,9 +84,9 @@ def files_taken(window: Window) -> np.ndarray:
 def _place(offset: str | None) -> tuple[tuple[object, object], int] | None:
     """((table, version), the last file of it) of a Delta source's offset; None of any other."""
     try:
-        told = json.loads(offset or "null")
+        found = json.loads(offset or "null")
     except ValueError:
         return None
-    if not isinstance(told, dict) or type(told.get("index")) is not int:
+    if not isinstance(found, dict) or type(found.get("index")) is not int:
         return None
-    return (told.get("reservoirId"), told.get("reservoirVersion")), told["index"]
+    return (found.get("reservoirId"), found.get("reservoirVersion")), found["index"]

@@ -23,8 +23,8 @@ def interval_ms(window: Window) -> Batchwise:
 def utilisation(window: Window) -> Batchwise:
     """triggerExecution over the time since the batch before: how much of the time the query is busy.
 
-    inputRowsPerSecond alone tells the time since the trigger before, which may have been idle: of a batch whose
-    predecessor is not there it tells nothing where it is below a second and half the batch.
+    inputRowsPerSecond alone gives the time since the last trigger, which may have been idle: for a batch without its
+    predecessor it is ignored below a second and half the batch.
     """
     batches = window.batches
     if window.facts.value("trigger") == "real_time":
@@ -91,7 +91,7 @@ def processed_rows_per_second(window: Window) -> Batchwise:
 
 
 def of_sources(window: Window, column: str) -> np.ndarray:
-    """A number of each source summed per batch; NaN for a batch of which one source does not tell."""
+    """Sum a number over the sources of each batch; NaN for a batch with an unknown one."""
     return sum_of_sources(window, window.sources[column])
 
 
@@ -119,7 +119,7 @@ def add_batch_per_row_ms(window: Window) -> Batchwise:
 
 
 def rows_taken(window: Window) -> np.ndarray:
-    """Rows between a batch's offsets; rows that it counted, where offsets do not tell."""
+    """Return the rows between a batch's offsets, else the rows that it counted."""
     between = of_sources(window, "offset_rows")
     return np.where(np.isnan(between), window.batches["input_rows"], between)
 

@@ -26,9 +26,9 @@ STILL_GROWS = 0.8
 def state_growth_per_day(window: Window) -> Windowed:
     """Rows by which the state grows in a day where nothing removes any: Theil-Sen slope with its 95 % interval.
 
-    0 where the state ever shrinks from one batch to the next, or shows no trend (Kendall's test); not told where its
-    growth slows down. With a watermark it
-    is known where that stands still while event times move on, and of dropDuplicates, whose updates are all new rows.
+    0 if the state ever shrinks from one batch to the next, or shows no trend (Kendall's test); missing if its growth
+    slows down. With a watermark it is known if the watermark stands still while event times advance, and for
+    dropDuplicates, whose updates are all new rows.
     """
     rows = state_rows(window)
     if not isinstance(rows, np.ndarray) or not len(known(rows)):
@@ -45,8 +45,8 @@ def state_growth_per_day(window: Window) -> Windowed:
 
 def _slows_down(when: np.ndarray, rows: np.ndarray) -> bool:
     """Whether the second half of the batches adds rows more slowly than the first."""
-    told = ~np.isnan(when) & ~np.isnan(rows)
-    when, rows = when[told], rows[told]
+    present = ~np.isnan(when) & ~np.isnan(rows)
+    when, rows = when[present], rows[present]
     half = len(rows) // 2
     if half < 2:
         return False

@@ -27,7 +27,7 @@ OWN_CODE = ("foreach_batch", "foreach")
 
 
 def of_jobs(window: Window, name: str) -> np.ndarray | Missing:
-    """A column that the jobs of the batches tell: 0 where only others of the run have it, NaN where no job was seen."""
+    """Return a column from the jobs of the batches: 0 if only other batches have it, NaN if no job was seen."""
     if "jobs" not in window.batches:
         return NOT_SEEN
     seen = ~np.isnan(window.batches["jobs"])
@@ -53,49 +53,49 @@ def static_side_ms(window: Window) -> Batchwise:
 
 @batch_metric("count", "count", inside=True, label="files that a batch writes")
 def files_per_batch(window: Window) -> Batchwise:
-    """Files that the sink wrote, as it says."""
+    """Files that the sink wrote, by its own log."""
     return of_jobs(window, "files_written")
 
 
 @batch_metric("ms", inside=True, label="Python workers per row")
 def python_per_row_ms(window: Window) -> Batchwise:
     """Python workers, as wall time, over the rows that the batch read."""
-    told, rows = of_jobs(window, "python_ms"), window.batches["input_rows"]
-    return told if isinstance(told, Missing) else told / np.where(rows > 0, rows, np.nan)
+    found, rows = of_jobs(window, "python_ms"), window.batches["input_rows"]
+    return found if isinstance(found, Missing) else found / np.where(rows > 0, rows, np.nan)
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries")
 def slots_wait_ms(window: Window) -> Batchwise:
     """Waiting for task slots that other queries' tasks held, inside addBatch."""
-    told, before = of_jobs(window, "slots_wait_ms"), of_jobs(window, "driver_before_ms")
-    if told is NOT_SEEN or not isinstance(before, Missing) or window.facts.value("slots_shared") is False:
-        return told
-    if isinstance(told, Missing) or not np.nansum(told):
+    found, before = of_jobs(window, "slots_wait_ms"), of_jobs(window, "driver_before_ms")
+    if found is NOT_SEEN or not isinstance(before, Missing) or window.facts.value("slots_shared") is False:
+        return found
+    if isinstance(found, Missing) or not np.nansum(found):
         return BY_SECONDS
     untold = np.isnan(window.batches["slots_wait_ms"])
-    seldom = untold[~np.isnan(told)].mean() <= _MOST_UNTOLD
-    return np.where(untold, np.nan, told) if seldom else BY_SECONDS
+    seldom = untold[~np.isnan(found)].mean() <= _MOST_UNTOLD
+    return np.where(untold, np.nan, found) if seldom else BY_SECONDS
 
 
 @batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True, label="generating code")
 def code_generated_ms(window: Window) -> Batchwise:
     """Generating and compiling code in the batch, on the driver and in tasks; at most addBatch and queryPlanning."""
-    told = of_jobs(window, "code_generated_ms")
-    if isinstance(told, Missing):
-        return told
-    most: np.ndarray = np.fmin(told, window.batches["add_batch_ms"] + window.batches["query_planning_ms"])
-    return np.where(np.isnan(told), np.nan, most)
+    found = of_jobs(window, "code_generated_ms")
+    if isinstance(found, Missing):
+        return found
+    most: np.ndarray = np.fmin(found, window.batches["add_batch_ms"] + window.batches["query_planning_ms"])
+    return np.where(np.isnan(found), np.nan, most)
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the sink's commit")
 def sink_commit_ms(window: Window) -> Batchwise:
-    """The sink's commit, as its lines tell it; else what the driver does after the last job, where no own code runs.
+    """The sink's commit, by its own lines; else the driver's time after the last job, if no user code runs there.
 
     Where a log's clock has seconds only, between nothing and all that the driver does outside jobs.
     """
-    told, after = of_jobs(window, "sink_commit_ms"), of_jobs(window, "driver_after_ms")
-    if not isinstance(told, Missing) or told is NOT_SEEN:
-        return told
+    found, after = of_jobs(window, "sink_commit_ms"), of_jobs(window, "driver_after_ms")
+    if not isinstance(found, Missing) or found is NOT_SEEN:
+        return found
     if "sink" not in window.facts:
         return Missing("the sink is not known", "sink")
     if window.facts.value("sink") in OWN_CODE:
@@ -117,14 +117,14 @@ def driver_gaps_ms(window: Window) -> Batchwise:
 
 @window_metric("count", "count", inside=True, label="generated methods that the JVM does not compile")
 def methods_too_long(window: Window) -> Windowed:
-    """Generated methods that are too long for the just-in-time compiler, as the run's batches tell it, cold ones too.
+    """Generated methods that are too long for the just-in-time compiler, in all batches of the run, cold ones too.
 
     Compiled code is kept, so that later batches run it without a further line.
     """
-    told = window.executed["code_too_long"] if "code_too_long" in window.executed else np.full(1, np.nan)
-    if np.isnan(told).all():
+    found = window.executed["code_too_long"] if "code_too_long" in window.executed else np.full(1, np.nan)
+    if np.isnan(found).all():
         return NOT_TOLD if "jobs" in window.batches else NOT_SEEN
-    return Estimate.exactly(float(np.nansum(told)))
+    return Estimate.exactly(float(np.nansum(found)))
 
 
 @window_metric("share", inside=True, label="the share of batches that throw generated code away")
@@ -147,7 +147,7 @@ def code_refused_ms(window: Window) -> Batchwise:
 
 @batch_metric("bytes", "bytes", inside=True, label="bytes per written file")
 def bytes_per_file(window: Window) -> Batchwise:
-    """Bytes that the sink wrote over its files, as it says."""
+    """Bytes that the sink wrote over its files, by its own log."""
     files, size = of_jobs(window, "files_written"), of_jobs(window, "bytes_written")
     if isinstance(files, Missing) or isinstance(size, Missing):
         return files if isinstance(files, Missing) else size

@@ -44,17 +44,17 @@ def record_latency_ms(window: Window) -> Windowed:
     of deduplication and joins before the task's state is committed, so that several waves of tasks spread them over
     addBatch x (1 - 1 / waves). A backlog comes on top: rows that wait
     over the pace at which the query takes them. With a backlog this is the latency of records that come now, not of
-    those that become visible now. Records are taken to reach the source at once. Of real-time mode it is what the
-    events of a typical batch say themselves, as those of Databricks do.
+    those that become visible now. Records are assumed to reach the source at once. In real-time mode it is the events'
+    own latency in a typical batch, as Databricks reports it.
     """
-    told = told_by_events(window)
-    if told is not None:
-        return told
+    found = told_by_events(window)
+    if found is not None:
+        return found
     return latency_quantiles(window, (0.50, 0.99))
 
 
 def told_by_events(window: Window) -> Quantiles | None:
-    """The latency from end to end that events of real-time mode tell, of the median batch; None where they do not."""
+    """Return the end-to-end latency that real-time events report, of the median batch; None if they do not."""
     usual, high = (median(window.batches[name]) for name in ("e2e_p50_ms", "e2e_p99_ms"))
     return Quantiles(usual, high) if np.isfinite(usual) and np.isfinite(high) else None
 
@@ -90,8 +90,8 @@ def latency_with_spikes(window: Window, left: float) -> Quantiles | Missing:
 class Mixture(NamedTuple):
     """Record latency per batch: uniform over [start, start + width] in ms, weighed by rows.
 
-    `waited`: what of `start` is the backlog's age. `known`: which of the window's batches tell; the other arrays hold
-    one number for each of these.
+    `waited`: the backlog's age within `start`. `known`: which of the window's batches have a latency; the other arrays
+    hold one number for each of these.
     """
 
     start: np.ndarray
@@ -103,7 +103,7 @@ class Mixture(NamedTuple):
 
 @remembered
 def mixture(window: Window) -> Mixture | Missing:
-    """What each batch says of the record latency, or why it cannot be told."""
+    """Return the record latency of each batch, or why it is unknown."""
     if (reason := _not_estimable(window)) is not None:
         return reason
     width, duration, rows = (window.batches[name] for name in ("interval_ms", "trigger_execution_ms", "input_rows"))
@@ -129,7 +129,7 @@ def _follows_cold(window: Window) -> np.ndarray:
 
 
 def typical_by_batch(window: Window) -> np.ndarray | None:
-    """What a typical record of each batch waits, in ms; NaN where a batch does not tell, None where none can."""
+    """Return what a typical record of each batch waits, in ms; NaN for an unknown batch, None if all are unknown."""
     mixed = mixture(window)
     if isinstance(mixed, Missing):
         return None
@@ -189,7 +189,7 @@ def _while_written(window: Window) -> float:
 
 
 def too_long_by(window: Window) -> str:
-    """That rows may reach Kafka sooner than told, where records do not show addBatch; empty where they do.
+    """Return that rows may reach Kafka sooner, if records do not show addBatch; empty if they do.
 
     Rows of a query with state reach it at the end of their task, which no record shows.
     """
@@ -232,7 +232,7 @@ def _not_estimable(window: Window) -> Missing | None:
 
 
 def waits_for_watermark(window: Window) -> bool | None:
-    """Whether results wait for the watermark, as windows do in append mode; None where the output mode would tell.
+    """Return whether results wait for the watermark, as windows do in append mode; None if the output mode decides.
 
     Rows of a deduplication and matched rows of a join come out in their batch, whatever the output mode.
     """
@@ -269,7 +269,7 @@ def watermark_wait_ms(window: Window) -> float:
 
 
 def watermark_behind(window: Window) -> str:
-    """` (15 min behind the newest event)`, to be said of the watermark; nothing where that is not known."""
+    """Return ` (15 min behind the newest event)` for the watermark; empty if unknown."""
     behind = watermark_wait_ms(window)
     return f" ({milliseconds(behind)} behind the newest event)" if behind > 0 else ""
 

@@ -56,7 +56,7 @@ def full_batches_share(window: Window) -> Windowed:
 
 @window_metric("share", "count", label="the share of batches as full as the limit allows")
 def met_limit_share(window: Window) -> Windowed:
-    """Share of the batches that take as many rows as maxOffsetsPerTrigger allows, where no source tells what waits."""
+    """Share of the batches that take as many rows as maxOffsetsPerTrigger allows, if no source reports what waits."""
     limit = fact_number(window, "max_offsets_per_trigger")
     if isinstance(backlog_rows(window), np.ndarray):
         return Estimate.exactly(0.0)

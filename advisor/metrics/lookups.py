@@ -15,15 +15,15 @@ UNTOLD = Missing("no operator tells what looking up in RocksDB took")
 
 @batch_metric("ms", phases=("add_batch_ms",), label="counting the state's rows")
 def row_count_wall_ms(window: Window) -> Batchwise:
-    """Look-ups by which RocksDB counts its rows, as wall time: one for each row written, of all that it looks up.
+    """Wall time of the extra lookup that RocksDB makes for each written row to keep its row count.
 
-    A store that does not count says that it holds no rows. Rows that are removed are looked up, too, and left out here.
+    A store that does not count reports 0 rows. Lookups of removed rows are left out.
     """
     operators = window.operators
-    told = [operators[name] for name in (GET_MS, GETS, PUTS) if name in operators]
-    if len(told) < 3 or np.isnan(told).all(axis=1).any():
+    found = [operators[name] for name in (GET_MS, GETS, PUTS) if name in operators]
+    if len(found) < 3 or np.isnan(found).all(axis=1).any():
         return UNTOLD
-    took, gets, puts = told
+    took, gets, puts = found
     counting = np.where(operators["rows_total"] > 0, np.fmin(puts, gets), 0.0)
     part = np.divide(counting, gets, out=np.zeros(len(gets)), where=gets > 0)
     return in_waves(window, took * part)

@@ -65,15 +65,15 @@ def untold(window: Window, metric: AnyMetric) -> Missing | None:
 
 
 def typical(window: Window, values: Mapping[AnyMetric, Batchwise | Windowed]) -> dict[str, Estimate]:
-    """What `measure` says of those metrics whose values are known of each batch, by name: all summed at once."""
-    told = {metric: of_batches for metric, of_batches in values.items() if isinstance(of_batches, np.ndarray)}
-    if not told:
+    """Measure the metrics whose values are known for each batch, by name: all summed at once."""
+    found = {metric: of_batches for metric, of_batches in values.items() if isinstance(of_batches, np.ndarray)}
+    if not found:
         return {}
     ones = np.ones(len(window))
-    parts = [_of_batches(window, metric.part) if metric.part else values for metric, values in told.items()]
-    wholes = [_of_batches(window, metric.whole) if metric.part else ones for metric in told]
+    parts = [_of_batches(window, metric.part) if metric.part else values for metric, values in found.items()]
+    wholes = [_of_batches(window, metric.whole) if metric.part else ones for metric in found]
     both = np.array([parts, wholes], dtype=np.float64).compress(window.middle, axis=2).sum(axis=2)
-    sums = zip(told, *both.tolist(), strict=True)
+    sums = zip(found, *both.tolist(), strict=True)
     return {
         metric.name: Estimate.exactly(part / whole) for metric, part, whole in sums if whole > 0 and math.isfinite(part)
     }
@@ -87,8 +87,8 @@ def _statistic(window: Window, values: np.ndarray, metric: AnyMetric, stat: str)
     if _is_ratio(metric, stat):
         whole = _of_batches(window, metric.whole)
         return _over(window, values * whole, whole, stat)
-    told = known(values[window.middle] if stat == "typical" else values)
-    return _PLAIN["mean" if stat in ("typical", "total") else stat](told) if len(told) else None
+    found = known(values[window.middle] if stat == "typical" else values)
+    return _PLAIN["mean" if stat in ("typical", "total") else stat](found) if len(found) else None
 
 
 def _of_sums(window: Window, metric: AnyMetric, stat: str) -> float | None:
@@ -103,11 +103,11 @@ def _of_batches(window: Window, metric: BatchMetric | None) -> np.ndarray:
 
 
 def _over(window: Window, part: np.ndarray, whole: np.ndarray, stat: str) -> float | None:
-    told = ~np.isnan(part + whole)
+    present = ~np.isnan(part + whole)
     if stat == "typical":
-        told &= window.middle
-    total = float(whole[told].sum())
-    return float(part[told].sum()) / total if total > 0 else None
+        present &= window.middle
+    total = float(whole[present].sum())
+    return float(part[present].sum()) / total if total > 0 else None
 
 
 def _interval(low: float | None, high: float | None, fact: str | None = None) -> Estimate | Missing:

@@ -79,7 +79,7 @@ def _defined() -> Iterator[AnyMetric]:
 
 METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}
 _OF_PROGRESS = tuple(name for name, metric in METRICS.items() if not metric.inside)
-"""Those that progress alone may tell."""
+"""Metrics that progress alone may give."""
 _OF_JOBS = tuple(name for name, metric in METRICS.items() if metric.inside)
 assert len(METRICS) == sum(1 for _ in _defined()), "two metrics have one name"
 
@@ -120,7 +120,7 @@ def remember_typical(window: Window) -> None:
 
 
 def sure(window: Window, name: str) -> float:
-    """What is sure of a number in a typical batch; 0 where it is not known."""
+    """Return the sure part of a number in a typical batch; 0 if unknown."""
     found = measure(window, name)
     return found.safe if isinstance(found, Estimate) and np.isfinite(found.safe) else 0.0
 

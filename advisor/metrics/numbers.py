@@ -42,8 +42,8 @@ def median(values: np.ndarray) -> float:
 
 def mean(values: np.ndarray) -> float:
     """The mean of what is known; NaN of nothing."""
-    told = known(values)
-    return float(told.mean()) if len(told) else np.nan
+    found = known(values)
+    return float(found.mean()) if len(found) else np.nan
 
 
 def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:

@@ -20,20 +20,20 @@ NO_OPERATORS = Missing("partial record: state operators missing")
 def per_batch(window: Window, values: np.ndarray) -> np.ndarray:
     """A value of each operator, summed over the operators of a batch; 0 for a query without state.
 
-    NaN for a batch of which no operator tells, and where records lack their operators.
+    NaN for a batch without a value of any operator, and if records lack their operators.
     """
     if not len(window.operators):
         return np.full(len(window), _without_operators(window))
-    told, batch, has_any = ~np.isnan(values), window.operators["batch"], _has_operators(window)
-    if not told.all():
-        batch, values = batch[told], values[told]
+    present, batch, has_any = ~np.isnan(values), window.operators["batch"], _has_operators(window)
+    if not present.all():
+        batch, values = batch[present], values[present]
         has_any = np.bincount(batch, minlength=len(window)) > 0
     return np.where(has_any, np.bincount(batch, values, len(window)), np.nan)
 
 
 @remembered
 def _has_operators(window: Window) -> np.ndarray:
-    """Which batches tell of operators."""
+    """Return which batches show operators."""
     return np.bincount(window.operators["batch"], minlength=len(window)) > 0
 
 
@@ -65,7 +65,7 @@ def _untold(window: Window) -> np.ndarray:
 
 
 def shown_by_caches(operators: Columns, later: np.ndarray) -> np.ndarray:
-    """Partitions of operators by the counters of the default store's caches, NaN where these do not tell.
+    """Return partitions of operators by the counters of the default store's caches, NaN if these do not show them.
 
     A partition loads its version at most twice per batch, from a query's second batch on, and the counts begin anew
     with a run: hits and misses over twice the batches that can have loaded one (`later`) are the least number of
@@ -113,7 +113,7 @@ def arbitrary(window: Window) -> np.ndarray:
 
 
 def largest(window: Window, values: np.ndarray) -> np.ndarray:
-    """The largest value of a batch's operators; 0 where none tells, NaN where records lack them."""
+    """Return the largest value of a batch's operators; 0 if none has one, NaN if records lack operators."""
     if not len(window.operators):
         return np.full(len(window), _without_operators(window))
     largest = np.zeros(len(window))
@@ -122,9 +122,9 @@ def largest(window: Window, values: np.ndarray) -> np.ndarray:
 
 
 def largest_told(window: Window, values: np.ndarray) -> np.ndarray:
-    """The same; NaN, too, where a batch has operators and none of them tells."""
+    """Return the same; also NaN if a batch has operators and none has a value."""
     if not len(window.operators):
         return largest(window, values)
     silent, batch = np.isnan(values), window.operators["batch"]
-    told = np.bincount(batch, ~silent, len(window)) > 0
-    return np.where(told | ~_has_operators(window), largest(window, values), np.nan)
+    present = np.bincount(batch, ~silent, len(window)) > 0
+    return np.where(present | ~_has_operators(window), largest(window, values), np.nan)

@@ -13,17 +13,17 @@ from advisor.window import Window
 @batch_metric("count", "count", inside=True, label="task slots that a batch uses")
 def used_slots(window: Window) -> Batchwise:
     """Task slots that the batch's largest job can use at once: all its tasks, as many as there are slots at most."""
-    told = _of_largest_job(window)
-    return told if isinstance(told, Missing) else np.fmin(*told)
+    found = _of_largest_job(window)
+    return found if isinstance(found, Missing) else np.fmin(*found)
 
 
 @batch_metric("share", inside=True, label="the share of task slots that stay idle")
 def idle_slots_share(window: Window) -> Batchwise:
     """Task slots of which no job of the batch can make use / task slots."""
-    told = _of_largest_job(window)
-    if isinstance(told, Missing):
-        return told
-    tasks, slots = told
+    found = _of_largest_job(window)
+    if isinstance(found, Missing):
+        return found
+    tasks, slots = found
     idle: np.ndarray = 1 - np.fmin(tasks, slots) / slots
     return idle
 

@@ -87,8 +87,8 @@ def source_discovery_ms(window: Window) -> Batchwise:
 def sources_asked(window: Window) -> Windowed:
     """Sources of the query, each of which the driver asks for new data before a batch."""
     per_batch = np.bincount(window.sources["batch"].astype(int), minlength=len(window)) if len(window) else np.zeros(0)
-    told = per_batch[per_batch > 0]
-    return Estimate.exactly(middle(told)) if len(told) else Missing("the sources are not known")
+    present = per_batch[per_batch > 0]
+    return Estimate.exactly(middle(present)) if len(present) else Missing("the sources are not known")
 
 
 @batch_metric("ms", phases=DISCOVERY, label="asking further sources")

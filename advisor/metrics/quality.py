@@ -36,8 +36,8 @@ def _steps(window: Window) -> tuple[np.ndarray, np.ndarray]:
     rise = np.diff(window.executed["batch_id"])
     if ((rise >= 0) & (rise <= 1)).all():
         return rise[:0], rise[:0] > 0
-    told = ~np.isnan(window.executed["batch_id"])
-    ids, times = window.executed["batch_id"][told], window.executed["timestamp"][told]
+    present = ~np.isnan(window.executed["batch_id"])
+    ids, times = window.executed["batch_id"][present], window.executed["timestamp"][present]
     in_line = ids <= np.minimum.accumulate(ids[::-1])[::-1]  # one that later ones fall below is damaged
     line, elsewhere = ids[in_line], np.unique(ids[~in_line])  # of a batch with a wrong time the id is seen, too
     seen = np.searchsorted(elsewhere, line[1:], "left") - np.searchsorted(elsewhere, line[:-1], "right")
@@ -64,14 +64,14 @@ def impossible_times(window: Window) -> Estimate:
 
 
 def belied_times(window: Window) -> Estimate:
-    """Batches whose rows and rate say another length than their trigger's, by a second and by more than twice."""
+    """Batches whose rows and rate contradict the trigger's length, by a second and by more than twice."""
     return _count(window.executed["belied"].sum())
 
 
 def impossible_inside(window: Window) -> Estimate:
     """Batches with a job, a stage or a task that is longer than their trigger, by more than 50 ms and 5 %."""
-    told = window.executed["too_long"] if "too_long" in window.executed else np.zeros(1)
-    return _count((told > 0).sum())
+    found = window.executed["too_long"] if "too_long" in window.executed else np.zeros(1)
+    return _count((found > 0).sum())
 
 
 def odd_batches(window: Window) -> Estimate:

@@ -82,7 +82,7 @@ class Metric(Generic[T]):
     `batch` (with statistics) or one for the `window`. `phases`: columns of the phases that it lies in. `time`: whether
     milliseconds are those of a `batch` or of a record's `latency`. A share has its `part` and its `whole`, both batch
     metrics, so that `typical` and `total` are ratios of sums and the parts of a budget add up. `inside`: whether only
-    the jobs of the batches tell it. `label`: what a reader calls it, in few words; without one its name in words.
+    the jobs of the batches give it. `label`: what a reader calls it, in few words; without one its name in words.
     """
 
     name: str

@@ -15,7 +15,7 @@ MOST_FILES, MANY_FILES = 200.0, 20.0
 SLOW_WRITE_MS, SLOW_WRITE, BYTES_PER_MS = 5.0, 0.02, 100_000.0
 """Of a task: the time to write to a shuffle, beyond what its bytes take, from which it is slow; as a share."""
 LONGER = 12.0
-"""Times what its tasks say that they wrote for, by which files were seen to make a stage longer: 4 to 12 times."""
+"""Times the tasks' own write time by which files were seen to lengthen a stage: 4 to 12 times."""
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
 
 
@@ -39,31 +39,31 @@ def shuffle_waves_ms(window: Window) -> Batchwise:
 def shuffle_files_ms(window: Window) -> Batchwise:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
-    Where the log tells what writing took, these are stages that write more slowly than a disk does, and no more than 12
-    times that: opening and deleting files counts as no writing. Else they are those of which the next stage has many
-    tasks, as long as they are. Fewer tasks there prove nothing: adaptive execution joins partitions after they are
+    If the log has the write time, these are stages that write more slowly than a disk does, and no more than 12 times
+    that: opening and deleting files does not count as writing. Otherwise they are whole stages whose next stage has
+    many tasks. Fewer tasks there prove nothing: adaptive execution joins partitions after they are
     written.
     """
     if not len(window.stages):
         return NOT_SEEN
     of, stages, readers = spread(window), window.stages, _tasks_of_reader(window)
     writes, bytes_written = stages["shuffle_write_ms"], zero_filled(stages["shuffle_write_bytes"])
-    told, feeds = ~np.isnan(writes), readers > 0
-    if feeds.any() and not told[feeds].any() and not (readers[feeds] >= MANY_FILES).any() and not _keeps_state(window):
+    seen, feeds = ~np.isnan(writes), readers > 0
+    if feeds.any() and not seen[feeds].any() and not (readers[feeds] >= MANY_FILES).any() and not _keeps_state(window):
         return JOINED
     beyond = writes - bytes_written / BYTES_PER_MS
     by_time = (beyond >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
     by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)
     longer = np.fmin(stages["wall_ms"], LONGER * writes / at_once(of))
-    return per_batch(window, longer, feeds & np.where(told, by_time, by_count))
+    return per_batch(window, longer, feeds & np.where(seen, by_time, by_count))
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="what one shuffle file saves")
 def shuffle_files_saving_ms(window: Window) -> Batchwise:
-    """The same, for what a step saves of it: anything up to that where no log tells what writing took."""
+    """The same, for what a step saves of it: anything up to that if no log has the write time."""
     most = shuffle_files_ms(window)
-    told = len(window.stages) and not np.isnan(window.stages["shuffle_write_ms"]).all()
-    return most if told or not isinstance(most, np.ndarray) else Bounds(np.zeros(len(window)), most)
+    seen = len(window.stages) and not np.isnan(window.stages["shuffle_write_ms"]).all()
+    return most if seen or not isinstance(most, np.ndarray) else Bounds(np.zeros(len(window)), most)
 
 
 def _tasks_of_reader(window: Window) -> np.ndarray:

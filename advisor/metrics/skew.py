@@ -23,14 +23,14 @@ from advisor.window import Window
 
 SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
 UNEVEN = 2.0  # a partition is large from so many times the rows of the others
-MUCH_SLOWER, LEAST_UNTOLD_MS = 3.0, 100.0  # a task whose rows are not told, to be told as a large partition
+MUCH_SLOWER, LEAST_UNTOLD_MS = 3.0, 100.0  # for a task with unknown rows to count as a large partition
 FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE = 5, 0.9  # stages of one kind, and how many have their longest task there
 CHANCE = 0.001  # that the longest tasks of a stage without skew are at one place
 
 
 @remembered
 def _uneven_rows(window: Window) -> np.ndarray:
-    """Which stages read far more rows in one task than in the others: as tasks tell, else by Kafka's offsets."""
+    """Return which stages read far more rows in one task than in the others, by tasks, else by Kafka's offsets."""
     stages, largest = window.stages, window.stages["rows_max"]
     rows = zero_filled(stages["input_rows"]) + zero_filled(stages["shuffle_read_rows"])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -54,19 +54,19 @@ def slow_task(window: Window) -> np.ndarray:
 def skewed(window: Window) -> np.ndarray:
     """Which stages behind a shuffle wait for one partition that has most of the work.
 
-    Its task reads at least twice the rows of the others. Where rows are not told, it is the same partition in nearly
-    all batches: a slow machine or a pause is now here, now there. Then it has to be slow by more, since the first tasks
+    Its task reads at least twice the rows of the others. If rows are unknown, it is the same partition in nearly all
+    batches: a slow machine or a pause moves around. Then it has to be slow by more, since the first tasks
     of a stage may always be a little slower.
     """
     stages, of = window.stages, spread(window)
     read = stages["shuffle_read_rows"]
     behind = of_kind(window, "state", "shuffle", "result") & (np.isnan(read) | (read > 0))
     slow = slow_task(window) & behind
-    told = ~np.isnan(stages["rows_max"])
-    much = slow & ~told & (of.longest >= MUCH_SLOWER * of.others) & (of.longest - of.others >= LEAST_UNTOLD_MS)
-    found: np.ndarray = slow & told & _uneven_rows(window)
+    present = ~np.isnan(stages["rows_max"])
+    much = slow & ~present & (of.longest >= MUCH_SLOWER * of.others) & (of.longest - of.others >= LEAST_UNTOLD_MS)
+    found: np.ndarray = slow & present & _uneven_rows(window)
     for tasks in np.unique(of.tasks[much]):
-        alike = behind & ~told & (of.tasks == tasks)
+        alike = behind & ~present & (of.tasks == tasks)
         batches = len(np.unique(stages["batch"][alike]))
         fewest = max(FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE * batches, 1 - np.log(CHANCE) / np.log(tasks))
         found |= much & alike & _at_one_place(stages["longest_task"], much & alike, fewest)

@@ -23,8 +23,8 @@ MOST_POINTS = 200  # a trend is taken over at most this many medians: its cost g
 
 def trend(at: np.ndarray, values: np.ndarray) -> Estimate | Missing:
     """Change of `values` per unit of `at` with its 95 % interval, over at most 200 medians of neighbours."""
-    told = np.isfinite(at) & np.isfinite(values)
-    at, values = at[told], values[told]
+    present = np.isfinite(at) & np.isfinite(values)
+    at, values = at[present], values[present]
     if len(at) < FEWEST_FOR_TREND:
         return Missing(f"a trend needs {FEWEST_FOR_TREND} batches, there are {len(at)}")
     x, y = _thinned(at), _thinned(values)

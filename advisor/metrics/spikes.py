@@ -55,8 +55,8 @@ def rhythm(window: Window) -> Rhythm | Missing:
 def _found(window: Window) -> tuple[int, float] | None:
     """The rhythm's length and the batch id modulo that at which it is slow."""
     run = window.executed
-    told = np.flatnonzero(~np.isnan(run["trigger_execution_ms"] + run["batch_id"]) & (run["input_rows"] != 0))
-    ids, times = run["batch_id"][told], _beside_neighbours(run["trigger_execution_ms"][told])
+    present = np.flatnonzero(~np.isnan(run["trigger_execution_ms"] + run["batch_id"]) & (run["input_rows"] != 0))
+    ids, times = run["batch_id"][present], _beside_neighbours(run["trigger_execution_ms"][present])
     possible = _may_be(ids, times)
     for tried, every in enumerate(RHYTHMS, 1):
         if every not in possible:
@@ -70,7 +70,7 @@ def _found(window: Window) -> tuple[int, float] | None:
 
 
 def _may_be(ids: np.ndarray, times: np.ndarray) -> set[int]:
-    """The rhythms that have a place with spikes enough, told of all at once; each of them is looked at more closely.
+    """Return the rhythms with enough spikes at one place, found for all at once; each is then examined more closely.
 
     A spike takes a factor of the median of the others. These are at least half of all, their median no less than p25.
     """

@@ -22,8 +22,8 @@ def state_partitions(window: Window) -> Batchwise:
 @window_metric("count", "count", label="state stores of a batch")
 def state_stores(window: Window) -> Windowed:
     """State stores that a batch opens, of all operators together (median)."""
-    told = known(per_batch(window, window.operators["store_instances"]))
-    return Estimate.exactly(middle(told)) if len(told) else NO_STORES
+    found = known(per_batch(window, window.operators["store_instances"]))
+    return Estimate.exactly(middle(found)) if len(found) else NO_STORES
 
 
 @window_metric("ratio", "count", label="state stores in each partition")

@@ -72,15 +72,15 @@ def _seen_at_once(window: Window) -> float:
 def per_batch(window: Window, values: np.ndarray, keep: np.ndarray) -> Batchwise:
     """The values of the stages that are kept, summed per batch, at most addBatch; 0 where it has none.
 
-    NaN for a batch of which no stage was seen; Missing where none was, or where no stage tells a value.
+    NaN for a batch without a visible stage; Missing if there is none, or if no stage has a value.
     """
     if not len(window.stages):
         return NOT_SEEN
     if np.isnan(values).all():
         return NOT_TOLD
     batch = window.stages["batch"]
-    told = keep & ~np.isnan(values)
-    total = np.bincount(batch[told], np.maximum(values[told], 0.0), len(window))
+    present = keep & ~np.isnan(values)
+    total = np.bincount(batch[present], np.maximum(values[present], 0.0), len(window))
     seen = np.bincount(batch, minlength=len(window)) > 0
     return np.where(seen, np.minimum(total, window.batches["add_batch_ms"]), np.nan)
 
@@ -272,12 +272,12 @@ def table_log_ms(window: Window) -> Batchwise:
 @window_metric("ms", phases=("add_batch_ms",), label="the table log's longest jobs")
 def table_log_spike_ms(window: Window) -> Windowed:
     """What stages on the table's own log take more in a batch of the rhythm than in the others."""
-    found, told = rhythm(window), table_log_ms(window)
+    found, read = rhythm(window), table_log_ms(window)
     if isinstance(found, Missing):
         return found
-    if not isinstance(told, np.ndarray):
-        return told if isinstance(told, Missing) else NOT_TOLD
-    more = max(0.0, mean(told[found.slow]) - mean(told[~found.slow]))
+    if not isinstance(read, np.ndarray):
+        return read if isinstance(read, Missing) else NOT_TOLD
+    more = max(0.0, mean(read[found.slow]) - mean(read[~found.slow]))
     return NOT_TOLD if np.isnan(more) else Estimate.exactly(more)
 
 

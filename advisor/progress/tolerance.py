@@ -77,9 +77,9 @@ def _event(thing: dict[str, Any]) -> Progress:
         sink=_record(Sink, thing.get("sink"), "sink"),
         **_fields(Progress, thing, "", only=_PLAIN),
     )
-    told = {key: thing[key] for key in ("rtmMetrics", "latencies") if thing.get(key) is not None}
-    if told:  # newer Sparks name it where it is null
-        event.latencies = msgspec.Raw(msgspec.json.encode(told))
+    found = {key: thing[key] for key in ("rtmMetrics", "latencies") if thing.get(key) is not None}
+    if found:  # newer Sparks name it where it is null
+        event.latencies = msgspec.Raw(msgspec.json.encode(found))
     return event
 
 

@@ -1,4 +1,4 @@
-"""When addBatch was, and from which of its parts the time is taken that a line tells of."""
+"""When addBatch ran, and which of its parts gives up the time that a line names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def bounds_of(gathered: Gathered, triggers: Triggers, at: np.ndarray) -> np.ndar
 
     It ends before the commit log, which ends the trigger. Without that phase (before Spark 3.4) it begins behind the
     phases before it. Jobs that reach out a little, as the phases leave some milliseconds out, move it; its length
-    stays Spark's own. Where the log's clock does not tell, it is its jobs' own time.
+    stays Spark's own. If the log's clock does not show it, it is its jobs' own time.
     """
     start, length = triggers.start[at], triggers.add_batch[at]
     till_commit, in_order = triggers.whole[at] - triggers.commit[at], triggers.before[at] + length
@@ -73,7 +73,7 @@ def gather(parts: np.ndarray, ms: float) -> None:
 
 
 def homes_of(inside: Inside, note: Note) -> Sequence[str]:
-    """Which of the driver's parts the time is taken from that a line tells of."""
+    """Return which of the driver's parts gives up the time that a line names."""
     if not inside.work.clock:
         return ["driver_ms"]
     if note.time <= min(job.start for job in inside.jobs):

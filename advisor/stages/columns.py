@@ -160,11 +160,11 @@ COUNTED_BY_LINES = (
     "files_written",
     "bytes_written",
 )
-"""What lines of a driver's log tell of each batch: 0 where none does."""
+"""Columns from lines of a driver's log: 0 without such a line."""
 SELDOM_IN_LINES = ("files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")
 """What is not known without such a line: consumers may write to the executors' logs, and few sources read files."""
 BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES)
-"""Columns of batch parts that no other origin tells."""
+"""Columns of batch parts that no other origin has."""
 
 STAGES: pa.Schema = pa.schema([(column.name, column.type) for column in STAGE_COLUMNS])
 BATCH_PARTS: pa.Schema = pa.schema([(column.name, column.type) for column in PART_COLUMNS])

@@ -18,7 +18,7 @@ from advisor.stages.work import Attempt, Batch, Job, Note, Work
 _OBJECTS = "DeserializeToObject"
 _PLACES = {kind: place for place, kind in enumerate(KINDS)}
 LOG_CHECKPOINT = "Delta: log checkpoint"
-"""What a job says that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
+"""The description of a job that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ def batches_of(work: Work) -> list[Inside]:
 
 
 class Kinds:
-    """What stages are for, where other batches of their query tell it; of one origin: each has its own names."""
+    """Find what stages are for from other batches of their query, of one origin: each has its own names."""
 
     def __init__(self) -> None:
         self._streams: set[str | None] = set()

@@ -1,4 +1,4 @@
-"""The numbers of a stage attempt: a row of floats, NaN where something is not told."""
+"""The numbers of a stage attempt: a row of floats, NaN for unknown ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches that several logs tell of: each from the origin that tells most, with what only lines of another one tell."""
+"""Merge batches from several logs: each from its fullest origin, completed by what only another one's lines hold."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from advisor.stages.columns import BY_LINES
 from advisor.stages.parts import DRIVER, HOME, NAMES
 
 ORIGINS = ("event_log", "session", "driver_log")
-"""Of two that tell of the same batch the earlier one counts."""
+"""Of two origins of the same batch the earlier one in this order counts."""
 _DRIVER_HOMES = {"planning_ms": DRIVER, "sink_commit_ms": DRIVER[::-1]}
-"""Parts that only lines tell, and where their time stands in a row of another origin."""
+"""Parts that only lines have, and where their time stands in a row of another origin."""
 _TASK_HOMES = tuple(dict.fromkeys(HOME.values()))
 
 _Row = dict[str, Any]
@@ -24,7 +24,7 @@ _Complete = Callable[[_Row, Sequence[_Row]], _Row]
 
 
 def best_parts(table: pa.Table) -> pa.Table:
-    """A row of batch parts for each batch, in order: that of the origin that tells most, of several logs the first."""
+    """Return a row of batch parts for each batch, in order: from its fullest origin, of several logs the first."""
     return _best(table, _with_lines)
 
 
@@ -34,7 +34,7 @@ def best_stages(table: pa.Table) -> pa.Table:
 
 
 def _best(table: pa.Table, complete: _Complete) -> pa.Table:
-    """The rows that stay; `complete` adds to one what the others of its batch tell."""
+    """Return the rows that stay; `complete` adds what the other rows of the batch hold."""
     origins = table["origin"].to_pylist()
     ranks = list(zip(map(ORIGINS.index, origins), table["log"].to_pylist(), strict=True))
     if len(set(ranks)) < 2:
@@ -50,10 +50,10 @@ def _best(table: pa.Table, complete: _Complete) -> pa.Table:
     if not others:
         return table
     kept = [at for at, (batch, rank) in enumerate(zip(batches, ranks, strict=True)) if rank == best[batch]]
-    told = {batch: sorted(_take(table, some).to_pylist(), key=_rank) for batch, some in others.items()}
-    twice = [at for at in kept if batches[at] in told]
-    rows = [complete(row, told[batches[at]]) for at, row in zip(twice, _take(table, twice).to_pylist(), strict=True)]
-    once = [at for at in kept if batches[at] not in told]
+    read = {batch: sorted(_take(table, some).to_pylist(), key=_rank) for batch, some in others.items()}
+    twice = [at for at in kept if batches[at] in read]
+    rows = [complete(row, read[batches[at]]) for at, row in zip(twice, _take(table, twice).to_pylist(), strict=True)]
+    once = [at for at in kept if batches[at] not in read]
     found = pa.concat_tables([_take(table, once), pa.Table.from_pylist(rows, table.schema)])
     return found.take(np.argsort([*once, *twice]))
 
@@ -67,15 +67,15 @@ def _rank(row: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def _with_lines(row: _Row, others: Sequence[_Row]) -> _Row:
-    """A row of batch parts with what the others tell alone; the time that lines tell was in other parts of it."""
+    """Return a row of batch parts with what only the others hold; the time from lines was in other parts of it."""
     parts = np.array([row[name] or 0.0 for name in NAMES])
     for other in others:
         row |= {name: other[name] for name in BY_LINES if row[name] is None}
         for name, homes in {**_DRIVER_HOMES, "python_ms": _longest(row)}.items():
             if row[name] is None and other[name] is not None and not row["too_long"]:
                 move(parts, name, other[name], homes)
-                told = {each: float(ms) for each, ms in zip(NAMES, parts, strict=True)}
-                row |= {each: told[each] for each in (name, *homes) if each == name or row[each] is not None}
+                found = {each: float(ms) for each, ms in zip(NAMES, parts, strict=True)}
+                row |= {each: found[each] for each in (name, *homes) if each == name or row[each] is not None}
                 row["together"] = [pair for pair in row["together"] if f"{pair}_ms".partition("+")[2] != name]
     return row
 
@@ -88,5 +88,5 @@ def _longest(row: _Row) -> Sequence[str]:
 def _with_python(row: _Row, others: Sequence[_Row]) -> _Row:
     """A row of stages with the Python workers of the same stage."""
     same = [other for other in others if (other["stage"], other["attempt"]) == (row["stage"], row["attempt"])]
-    told = [row["python_ms"], *(other["python_ms"] for other in same)]
-    return row | {"python_ms": next((ms for ms in told if ms is not None), None)}
+    found = [row["python_ms"], *(other["python_ms"] for other in same)]
+    return row | {"python_ms": next((ms for ms in found if ms is not None), None)}

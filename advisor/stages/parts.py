@@ -24,7 +24,7 @@ HOME: Mapping[str | None, str] = {
     "table_log": "table_log_ms",
     "other": "other_ms",
 }
-"""Where the time of a stage goes that its tasks do not tell more of; all of it, if tasks were not seen."""
+"""The part for a stage's time that its tasks do not divide; all of it, if tasks were not seen."""
 _HOMES = np.array([PLACE[HOME[kind]] for kind in KINDS])
 _BESIDE = np.array([kind in ("table_log", "other") for kind in KINDS])
 """Which of KINDS are no part of the batch's own work."""
@@ -142,13 +142,13 @@ def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) 
 
 def shares_of(gathered: Gathered) -> np.ndarray:
     """What a moment of a stage's tasks is made of, by their own times: a row of PARTS for each, which adds up to 1."""
-    told = {name: np.fmax(gathered.number(name), 0.0) for name in ("run_ms", "deserialize_ms", "result_ms", *_TOLD)}
+    found = {name: np.fmax(gathered.number(name), 0.0) for name in ("run_ms", "deserialize_ms", "result_ms", *_TOLD)}
     whole = np.fmax(gathered.number("task_ms"), 0.0)
-    whole = np.where(whole > 0, whole, told["run_ms"] + told["deserialize_ms"] + told["result_ms"])
+    whole = np.where(whole > 0, whole, found["run_ms"] + found["deserialize_ms"] + found["result_ms"])
     shares = np.zeros((len(whole), len(NAMES)))
     shares[:, PLACE["scheduling_ms"]] = np.fmax(whole - gathered.number("run_ms"), 0.0)
     for name, part in _TOLD.items():
-        shares[:, PLACE[part]] += told[name]
+        shares[:, PLACE[part]] += found[name]
     shares[(whole <= 0) | _BESIDE[gathered.kinds]] = 0.0
     shares /= np.maximum(np.maximum(whole, shares.sum(axis=1)), 1e-9)[:, None]
     shares[np.arange(len(whole)), _HOMES[gathered.kinds]] += np.maximum(0.0, 1.0 - shares.sum(axis=1))

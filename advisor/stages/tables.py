@@ -30,9 +30,9 @@ _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_fo
 
 
 def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """(the table of stages, the table of batch parts) of these logs; `batches` tell how long addBatch took, and when.
+    """(the table of stages, the table of batch parts) of these logs; `batches`: how long addBatch took, and when.
 
-    A batch of which two origins tell stands there once: the event log's counts most, with what only lines tell.
+    A batch from two origins stands there once: the event log's counts most, completed by what only lines hold.
     """
     rows = Rows()
     rows.add(works, batches)
@@ -51,7 +51,7 @@ class Rows:
         self._names: dict[str, str] = {}
 
     def add(self, works: Iterable[Work], batches: pa.Table) -> None:
-        """Rows of all of these works, or where it raises of none; `batches` tell how long addBatch took, and when."""
+        """Return the rows of all these works, or of none if it raises; `batches`: how long addBatch took, and when."""
         works = list(works)
         for origin in ORIGINS:
             fold_all([work for work in works if work.origin == origin])
@@ -73,7 +73,7 @@ class Rows:
         self._pieces += 1
 
     def tables(self, logs: Sequence[str] = ()) -> tuple[pa.Table, pa.Table]:
-        """(the table of stages, the table of batch parts); `logs`: in which order they are told, where in pieces."""
+        """(the table of stages, the table of batch parts); `logs`: their order, if they come in pieces."""
         stages, parts = pa.concat_tables(self._stages), pa.concat_tables(self._parts)
         if self._pieces > 1:
             stages, parts = _in_order(stages, self._begun[0], logs), _in_order(parts, self._begun[1], logs)
@@ -117,7 +117,7 @@ def _untold(wrong: Gathered, triggers: Triggers, at: np.ndarray, too_long: np.nd
 
 
 def _keys(gathered: Gathered, triggers: Triggers, at: np.ndarray) -> dict[str, Any]:
-    """Which batches these are, and who tells of them."""
+    """Which batches these are, and which origin shows them."""
     keys = triggers.table.take(pa.array(at))
     works = [inside.work for inside in gathered.insides]
     own = {"origin": [work.origin for work in works], "log": [work.log for work in works]}
@@ -158,7 +158,7 @@ def _tells_wait(gathered: Gathered) -> np.ndarray:
 
 
 def _noted(insides: Sequence[Inside]) -> np.ndarray:
-    """What lines told of each batch, a row of BY_LINES."""
+    """The numbers from lines for each batch, a row of BY_LINES."""
     found = np.full((len(insides), len(BY_LINES)), np.nan)
     for row, inside in zip(found, insides, strict=True):
         if inside.work.origin == "driver_log":
@@ -171,7 +171,7 @@ def _noted(insides: Sequence[Inside]) -> np.ndarray:
 
 
 def _reads(gathered: Gathered) -> np.ndarray:
-    """How many stages of each batch read the source; NaN where it is not told of one."""
+    """Return how many stages of each batch read the source; NaN if one is unknown."""
     reads = gathered.count(gathered.kinds == KINDS.index("source_read"))
     return np.where(gathered.count(gathered.kinds == KINDS.index(None)) > 0, np.nan, reads)
 

@@ -22,9 +22,9 @@ LOCALITIES = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL", "NO_PREF", "ANY")
 FAILED, KILLED, SPECULATIVE = 1, 2, 4
 """Flags of a task's attempt."""
 _SCALES = np.array([1e-6 if name in ("cpu_ms", "shuffle_write_ms") else 1.0 for name in SUMS])
-"""Two of the sums are told in nanoseconds."""
+"""Two of the sums are in nanoseconds."""
 _STAGE, _ATTEMPT, _AT, _LAUNCH, _FINISH, _LOCALITY, _FLAGS = range(7)
-"""The columns of a row before its sums: of which stage attempt, where in the log it was told, and how it went."""
+"""The columns of a row before its sums: its stage attempt, its place in the log, and how it went."""
 _KNOWN = 7
 _MANY = 4096
 """Tasks that are folded together."""
@@ -83,14 +83,14 @@ class Tasks:
         self._fresh, self._held = 0, len(rows)
 
     def take_late(self, ended: Mapping[tuple[int, int], Attempt]) -> list[tuple[Attempt, int]]:
-        """(its stage attempt, its flags) of each task that was told behind the end of that, and launched before it.
+        """Return (stage attempt, flags) of each task in the log behind its attempt's end that was launched before it.
 
         `ended`: stage attempts whose tasks were taken. What is taken is forgotten.
         """
         late = []
         for nth, rows in enumerate(self.rows):
-            told = zip(*rows[:, [_STAGE, _ATTEMPT, _LAUNCH, _FLAGS]].T.tolist(), strict=True)
-            own = [(ended.get((stage, attempt)), launch, flags) for stage, attempt, launch, flags in told]
+            found = zip(*rows[:, [_STAGE, _ATTEMPT, _LAUNCH, _FLAGS]].T.tolist(), strict=True)
+            own = [(ended.get((stage, attempt)), launch, flags) for stage, attempt, launch, flags in found]
             over = [attempt is not None and launch < attempt.completed for attempt, launch, _ in own]
             late += [(attempt, int(flags)) for attempt, launch, flags in own if attempt and launch < attempt.completed]
             self.rows[nth] = rows[~np.array(over, bool)]
@@ -163,9 +163,9 @@ def _numbers(tasks: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.nd
     whole = (flags & (FAILED | KILLED)) == 0
     if whole.any():
         owners = np.repeat(np.arange(len(starts)), counts)[whole]
-        told = owners[_starts(owners)]
+        found = owners[_starts(owners)]
         for name, values in _of_whole(tasks[whole], owners).items():
-            column(rows, name)[told] = values
+            column(rows, name)[found] = values
     return rows
 
 
@@ -194,9 +194,9 @@ def _of_whole(tasks: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _localities(places: np.ndarray, starts: np.ndarray) -> dict[str, np.ndarray]:
-    """How many tasks of each owner ran how near to their data; nothing where that is not told of all of its."""
-    told = np.minimum.reduceat(places, starts) >= 0
-    return {name: np.where(told, np.add.reduceat(places == place, starts), np.nan) for place, name in enumerate(LOCAL)}
+    """Count how near to their data the tasks of each owner ran; nothing if that is unknown for some."""
+    known = np.minimum.reduceat(places, starts) >= 0
+    return {name: np.where(known, np.add.reduceat(places == place, starts), np.nan) for place, name in enumerate(LOCAL)}
 
 
 def _median(ordered: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:

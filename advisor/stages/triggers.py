@@ -1,4 +1,4 @@
-"""What progress says of batches, in arrays."""
+"""Batches by their progress, in arrays."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Triggers:
         self.add_batch = _floats(executed["add_batch_ms"])
         self.whole = _floats(executed["trigger_execution_ms"])
         self.length = np.append(np.where(np.isnan(self.whole), self.add_batch, self.whole), np.nan)
-        """How long each took; addBatch alone, where nothing says it. At -1 stands that it is not known."""
+        """How long each took, or addBatch alone if unknown; index -1 means unknown."""
         self.commit = _floats(executed["commit_offsets_ms"])
         self.before = np.nansum([_floats(executed[phase]) for phase in _BEFORE], axis=0)
         ids, runs, numbers = (executed[name].to_pylist() for name in ("id", "run_id", "batch_id"))
@@ -56,7 +56,7 @@ class Triggers:
 
     @property
     def ended(self) -> np.ndarray:
-        """When each trigger ended; when it began, where nothing says how long it took."""
+        """When each trigger ended, or began if its length is unknown."""
         ended: np.ndarray = self.start + np.nan_to_num(self.whole)
         return ended
 

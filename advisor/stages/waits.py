@@ -119,11 +119,11 @@ def _over(attempt: Attempt, gap: Gap) -> bool:
 
 
 def _lined_waits(inside: Inside, parts: np.ndarray, names: Mapping[str, str]) -> set[str]:
-    """The same where lines told how long stages waited, and the ids of the queries that they waited for."""
+    """Return the same if lines gave how long stages waited, with the ids of the queries that they waited for."""
     waiting = [attempt for attempt in inside.attempts if attempt.waited_for]
-    told = all(tells_wait(inside.work, attempt) for attempt in inside.attempts)
+    known = all(tells_wait(inside.work, attempt) for attempt in inside.attempts)
     for attempt in waiting:
-        if told:
+        if known:
             move(parts, "slots_wait_ms", attempt.numbers.get("slots_wait_ms", 0.0), ["scheduling_ms"])
         attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
     return {name for attempt in waiting for name in attempt.waited_for}

@@ -1,4 +1,4 @@
-"""What one log tells of jobs, stages and tasks, as it is read: flat arrays, folded into rows stage by stage."""
+"""The jobs, stages and tasks of one log as it is read: flat arrays, folded into rows stage by stage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something that a line says of the batch around it: a column of the table of batch parts, and its number.
+    """A line's number about the batch around it: a column of the table of batch parts, and its value.
 
     `time`: of the line, ms since 1970, where the log's clock knows milliseconds.
     """
@@ -92,7 +92,7 @@ class Work:
         self.log, self.origin, self.clock = log, origin, clock
         self.jobs: list[Job] = []
         self.strangers: list[Job] = []
-        """Jobs of which nothing says whose they are."""
+        """Jobs that cannot be assigned to a batch."""
         self.attempts: list[Attempt] = []
         self.notes: list[Note] = []
         self.cpus = 1
@@ -103,13 +103,13 @@ class Work:
         self._of_stage: dict[int, Job] = {}
         self._complete: list[Attempt] = []
         self._complete_at: list[int] = []
-        """Where in the log the ends of these were told."""
+        """Where in the log the ends of these stand."""
         self._at = 0
         self._ended: dict[tuple[int, int], Attempt] = {}
 
     @property
     def tells_waits(self) -> bool:
-        """Whether single tasks are told, so that it is known for whom a stage waits."""
+        """Whether single tasks are known, and so for whom a stage waits."""
         return self.origin != "session"
 
     def has(self, time: float, executor: str, cores: int) -> None:
@@ -163,7 +163,7 @@ class Work:
         return self._ended.get((stage, attempt))
 
     def completes(self, attempt: Attempt, at: int | None = None) -> None:
-        """A stage attempt has ended, as the log tells at this place; else behind all so far."""
+        """Record that a stage attempt ended at this place in the log; by default behind everything so far."""
         attempt.slots = self.slots(attempt.submitted)
         self.attempts.append(attempt)
         self._ended[attempt.stage, attempt.attempt] = attempt
@@ -199,7 +199,7 @@ class Work:
             attempt.busy = array("d", (time + ms for time in attempt.busy))
 
     def _ends(self) -> np.ndarray:
-        """Of each complete stage attempt its stage, its attempt, and where in the log that was told."""
+        """Return the stage, the attempt and the place in the log of each complete stage attempt."""
         keys = [(each.stage, each.attempt, at) for each, at in zip(self._complete, self._complete_at, strict=True)]
         return np.array(keys, float).reshape(-1, 3)
 
