@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from advisor.catalogue import Catalogue, Example, Rule, Step, load
 from advisor.engine import Finding, judge, judge_rule
@@ -20,158 +22,9 @@ FIRST_RULES = (
     " DQ001"
 )
 
-# What the documents about these features state, and what running Spark says to it: (where it is told, the words).
-# An engineer must meet each of them at the right moment, so a sentence that goes must come back elsewhere.
-STATED: list[tuple[str, str]] = [
-    # async progress tracking: options, exactly
-    ("async-progress", "asyncProgressTrackingEnabled"),
-    ("async-progress", "asyncProgressTrackingCheckpointIntervalMs"),
-    ("CF002", "in exactly this spelling"),
-    ("CF002", "such as a session setting"),
-    # only some sinks, only without state, only some triggers, since when
-    ("async-progress", "it accepts Kafka, console, memory and noop, and foreach from Spark 4.3 on"),
-    ("async-progress", "starts with this option and fails in its first batch"),
-    ("async-progress", "Spark refuses it at start with Once and AvailableNow; continuous processing ignores it"),
-    ("async-progress", "It needs Spark 3.4 or later"),
-    ("async-progress", "It needs Databricks Runtime 11.3 or later"),
-    ("async-progress", "cannot be combined with sink evolution"),
-    # no exactly-once end to end
-    ("async-progress", "is processed again (at least once). The repeated batches can hold other offset ranges."),
-    ("async-progress", "The Kafka sink never guarantees more than at-least-once"),
-    ("async-progress", "Batch ids jump"),
-    # the name of the interval that one article printed
-    ("CF002", "asyncProgressCheckpointingInterval"),
-    # log writes that come faster than they finish
-    ("LG002", "its queue holds two writes"),
-    ("LG002", "the batch waits and the gain is lost"),
-    ("async-progress-interval", "of data is processed again"),
-    # switching it off
-    ("async-progress-off", "at least two more batches are complete"),
-    ("async-progress-off", "batch N doesn't exist"),
-    ("LG005", "A restart needs the offset log of batch"),
-    ("LG005", "needs the offset logs of the last two batches, with consecutive numbers"),
-    ("LG005", "The latest batch in the commit log must be the same or one earlier"),
-    ("async-progress-on-again", "at least two batches are complete"),
-    # the share of state commits
-    ("ST001", "divides it by the number of partitions and multiplies it by the number of waves"),
-    ("ST001", "3186626"),
-    # async state checkpoints, Databricks only
-    ("async-state-checkpoint", "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"),
-    ("async-state-checkpoint", "com.databricks.sql.streaming.state.RocksDBStateStoreProvider"),
-    (
-        "async-state-checkpoint",
-        "It needs Databricks Runtime 10.4 or later (the vendor's pages name both 10.3 and 10.4)",
-    ),
-    ("async-state-checkpoint", "Open-source Spark does not have it"),
-    ("async-state-checkpoint", "ignores the first setting and fails on the second"),
-    ("async-state-checkpoint", "Exactly-once is kept if the sink is idempotent"),
-    ("async-state-checkpoint", "At most one batch is pending; after a failure up to two batches are processed again"),
-    ("async-state-checkpoint", "a restart is slower"),
-    ("async-state-checkpoint", "fails the whole query, without task retries"),
-    ("async-state-checkpoint", "configure job retries"),
-    ("async-state-checkpoint", "Do not resize the cluster"),
-    ("async-state-checkpoint", "RocksDB state store only"),
-    ("async-state-checkpoint", "up to 25 % shorter batches with millions of keys, more at the peak"),
-    ("ST001", "an aggregation, a deduplication, a stream-stream join or a (flat)mapGroupsWithState"),
-    ("rocksdb-with-changelog", "With 20,000 keys on 8 partitions RocksDB was slower"),
-    # async log purge
-    ("async-log-purge", "spark.sql.streaming.asyncLogPurge.enabled"),
-    ("async-log-purge", "the default since Spark 3.4, for every kind of query"),
-    ("LG003", "a vendor says half of the latency. On a local disk no cost was seen"),
-    # continuous processing
-    ("continuous-processing", "It needs Spark 2.3 or later"),
-    ("continuous-processing", "experimental in Spark"),
-    ("TR005", "Spark's guide says in about a millisecond"),
-    (
-        "continuous-processing",
-        "It guarantees at-least-once only, and going back to micro-batches needs a new checkpoint",
-    ),
-    ("continuous-processing", "micro-batches then fail on it (Spark 3.5 to 4.3)"),
-    ("continuous-processing", "although Spark's guide says that you can change between the modes"),
-    ("continuous-processing", "no aggregation, no current_timestamp, no current_date"),
-    ("continuous-processing", "It reads Kafka and the rate source only"),
-    ("continuous-processing", "The rate source accepts only numPartitions and rowsPerSecond"),
-    ("continuous-processing", "It writes to Kafka, memory, console and noop only"),
-    ("continuous-processing", "The trigger's interval says how often the position is saved"),
-    ("continuous-processing", "one task slot for each partition of the source"),
-    ("continuous-processing", "A failed task stops the query, without retries"),
-    ("continuous-processing", "You can ignore the warnings when the query stops"),
-    ("continuous-processing", "It writes no progress events"),
-    # what running Spark taught beside the documents
-    ("fewer-state-partitions", "On the existing checkpoint the setting does nothing"),
-    ("fewer-state-partitions", "silently skips batches"),
-    ("rocksdb-with-changelog", "On the existing checkpoint the setting does nothing"),
-    ("offline-state-repartition", "It refuses the default state store and leaves a checkpoint from which the query"),
-    ("abortable-checkpoint-manager", "on any other file system, EMRFS's s3:// included, the query does not start"),
-    ("abortable-checkpoint-manager", "Any other query of this session fails at start"),
-    ("real-time-mode", "Spark 4.3 refuses the old checkpoint"),
-    ("real-time-mode", "with it the query fails after its start"),
-    ("real-time-mode-in-place", "It needs Spark 4.1 or later for Scala and Java, 4.2 for Python"),
-    ("real-time-mode-stateful", "Real-time mode needs update mode"),
-    ("interval-that-holds", "It saves work, not latency"),
-    ("persist-in-foreach-batch", "If the source is cheap to read, it is no faster"),
-    ("delta-snapshot-partitions", "Despite its name it works on open-source Spark too"),
-]
-
-HEALTHY: dict[str, dict[str, Any]] = {
-    "foreachBatch to Delta every two seconds": {
-        "facts": {
-            "sink": "foreach_batch",
-            "stateful": False,
-            "trigger": "processing_time",
-            "trigger_interval_ms": 2000,
-        },
-        "batches": {
-            "row": {"triggerExecution": 1300, "walCommit": 30, "addBatch": 1180, "commitOffsets": 32},
-            "interval_ms": 2000,
-        },
-    },
-    "a long trigger with real work": {
-        "facts": {"sink": "kafka", "stateful": False, "trigger": "processing_time", "trigger_interval_ms": 5000},
-        "batches": {
-            "row": {"triggerExecution": 3900, "walCommit": 40, "addBatch": 3700, "commitOffsets": 45},
-            "interval_ms": 5000,
-        },
-    },
-    "RocksDB with changelogs and work in every partition": {
-        "facts": {
-            "task_slots": 4,
-            "trigger": "processing_time",
-            "trigger_interval_ms": 5000,
-            "checkpoint_scheme": "file",
-        },
-        "batches": {
-            "row": {
-                "triggerExecution": 3000,
-                "walCommit": 30,
-                "addBatch": 2850,
-                "commitOffsets": 30,
-                "numInputRows": 90000,
-            },
-            "interval_ms": 5000,
-            "operators": [
-                {
-                    "operatorName": "stateStoreSave",
-                    "commitTimeMs": 320,
-                    "numShufflePartitions": 4,
-                    "numRowsTotal": 900000,
-                    "numRowsUpdated": 80000,
-                    "customMetrics": {
-                        "rocksdbCommitFlushLatency": 0,
-                        "rocksdbCommitCompactLatency": 0,
-                        "rocksdbCommitCheckpointLatency": 0,
-                        "rocksdbCommitFileSyncLatencyMs": 290,
-                        "rocksdbFilesCopied": 0,
-                    },
-                }
-            ],
-        },
-    },
-    "asynchronous tracking on": {
-        "facts": {"sink": "kafka", "stateful": False, "trigger": "unspecified", "async_progress": True},
-        "batches": {"row": {"triggerExecution": 29, "walCommit": 0, "addBatch": 22, "commitOffsets": 0}},
-    },
-}
+_TABLES: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+STATED: list[list[str]] = _TABLES["stated"]
+HEALTHY: dict[str, dict[str, Any]] = _TABLES["healthy"]
 
 
 @pytest.fixture(scope="module")

@@ -7,78 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from advisor.api import analyze, analyze_fleet
 from advisor.errors import InputError
 from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error
 
 RUN = "[id = 6d8b2f1e-55c1-4a66-9e08-0c2f8f5d1a01, runId = 0b3c9a77-1111-4b6e-8a43-f0b4a6a2c901]"
-PRINTED = {
-    # by Spark 3.5.9
-    "Sink ForeachBatchSink does not support async progress tracking": "this sink cannot have it",
-    "Stateful streaming queries does not support async progress tracking at this moment.": "state cannot have it",
-    "Async progress tracking cannot be used with Once trigger": "change the trigger",
-    "Async progress tracking cannot be used with AvailableNow trigger": "change the trigger",
-    "Append output mode not supported when there are streaming aggregations on streaming DataFrames/DataSets without "
-    "watermark;": "Set a watermark",
-    "Complete output mode not supported when there are no streaming aggregations on streaming DataFrames/Datasets;": (
-        "Set the output mode to append"
-    ),
-    "Data source parquet does not support Update output mode.": "Set the output mode to append",
-    'checkpointLocation must be specified either through option("checkpointLocation", ...) or SparkSession': "Name a",
-    "Queries with streaming sources must be executed with writeStream.start();": "work on the batch that foreachBatch",
-    "Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated": "Sort in foreachBatch",
-    "Stream-stream LeftOuter join between two streaming DataFrame/Datasets is not supported without a watermark in the "
-    "join keys, or a watermark on the nullable side": "Set watermarks",
-    "Join between two streaming DataFrames/Datasets is not supported in Update output mode, only in Append": (
-        "Set the output mode to append"
-    ),
-    "Detected pattern of possible 'correctness' issue due to global watermark. The query contains": "Use one operator",
-    "Continuous processing does not support Aggregate operations.;": "Use a micro-batch trigger",
-    "'foreachBatch' is not supported with continuous trigger.": "Use a micro-batch trigger",
-    "java.lang.IllegalStateException: Unknown type of trigger: ContinuousTrigger(1000)": "Use a micro-batch trigger",
-    "Failed to find data source: kafka. Please deploy the application as per the": "Start Spark with",
-    "assertion failed: There are [1] sources in the checkpoint offsets and now there are [2] sources requested by the "
-    "query. Cannot continue.": "Undo the change of sources",
-    "Error reading delta file file:/c/state/0/0/1.delta of HDFSStateStoreProvider[id = (op=0,part=0)]: "
-    "file:/c/state/0/0/1.delta does not exist": "Restore the file",
-    "TypeError: DataStreamWriter.trigger() got an unexpected keyword argument 'realTime'": "or upgrade to Spark 4.2",
-    "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)": "see in the executor's log",
-    "org.apache.spark.SparkException: Job 4 cancelled because SparkContext was shut down": "Stop the query before",
-    "Multiple streaming queries are concurrently using file:/c/commits": "Stop the other query",
-    "java.lang.IllegalStateException: file:/c/sources/0/12 doesn't exist": "Restore the file",
-    # as people quote them
-    "A schema mismatch detected when writing to the Delta table (Table ID: 7f0e).": "Write the columns",
-    "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host": "Make the topic",
-    "java.lang.UnsatisfiedLinkError: 'boolean org.apache.hadoop.io.nativeio.NativeIO$Windows.access0(": "Run it on",
-    "org.apache.spark.SparkException: Task not serializable": "See whose class it is",
-    # by Spark 4.3.0
-    "[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming output mode: append. This output mode is not "
-    "supported for streaming aggregations without watermark on streaming DataFrames/DataSets.": "Set a watermark",
-    "[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming output mode: complete. This output mode is not "
-    "supported for no streaming aggregations on streaming DataFrames/DataSets.": "Set the output mode to append",
-    "[STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE] Invalid streaming output mode: update.": "Set the output mode to",
-    "[NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING] Window function is not": "Call the function",
-    "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema does not match existing state key": "Undo the change",
-    "[STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA] Streaming stateful operator name": "Undo the change",
-    "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function": "Mend the function",
-    "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach batch sink. "
-    "Reason: Error while sending a command. SQLSTATE: 39000": "See why the Python program ended",
-    "[STREAMING_REAL_TIME_MODE.INPUT_STREAM_NOT_SUPPORTED] Streaming real-time mode has the following limitation: The "
-    "input stream org.apache.spark.sql.execution.streaming.sources.RateStreamMicroBatchStream": "Read from Kafka",
-    "[STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST] Streaming real-time mode has the following "
-    "limitation: The sink(s): org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink": "Use a micro-batch",
-    "[STREAMING_REAL_TIME_MODE.OUTPUT_MODE_NOT_SUPPORTED] Streaming real-time": "Set the output mode to update",
-    "[INVALID_STREAMING_REAL_TIME_MODE_TRIGGER_INTERVAL] The real-time trigger interval is set to": "Set a longer",
-    # of the jar of Delta 4.0.0
-    "[DELTA_SOURCE_TABLE_IGNORE_CHANGES] Detected a data update (for example a.parquet) in the source": "Skip such",
-    "[DELTA_SCHEMA_CHANGED_WITH_VERSION] Detected schema change in version 7:": "Start the query again",
-    "io.delta.exceptions.ConcurrentAppendException: Files were added to the root of the table": "Keep the",
-    # of the jar of the Kafka connector 4.2.0
-    "java.lang.IllegalStateException: Cannot find earliest offsets of Set(a). Some data may have been missed": "Accept",
-    "[KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED] Some data may have been lost because they are not": "Accept the loss",
-}
-"""Texts as Spark printed them, and the cure."""
+PRINTED: list[list[str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def only(report: Any) -> Any:
@@ -94,7 +30,7 @@ def judged(tmp_path: Path, text: str) -> Any:
     return only(analyze(path))
 
 
-@pytest.mark.parametrize(("printed", "cure"), PRINTED.items())
+@pytest.mark.parametrize(("printed", "cure"), PRINTED)
 def test_what_spark_printed_is_known(printed: str, cure: str) -> None:
     found = known_error(printed)
     assert found is not None
