@@ -70,5 +70,11 @@ def _spread(
 
 
 def _round(number: float) -> float | None:
-    """Six significant figures: more would be noise in a report. None of infinity, which JSON has not."""
-    return float(f"{number:.6g}") + 0.0 if math.isfinite(number) else None  # + 0.0: no -0.0, which is equal to 0.0
+    """Round to six significant figures: more would be noise in a report. None of infinity, which JSON has not."""
+    number = float(number)
+    if number.is_integer() and abs(number) < _SIX_FIGURES:
+        return number + 0.0  # no -0.0, which is equal to 0.0
+    return float(f"{number:.6g}") + 0.0 if math.isfinite(number) else None
+
+
+_SIX_FIGURES = 1e6
