@@ -1,4 +1,4 @@
-"""Metrics as the report tells them: their statistics, or an interval, or why there is none."""
+"""Metrics as the report holds them: their statistics, or an interval, or why there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDS = (0.50, 0.95, 0.99)
 
 
 def statistics(window: Window, names: Iterable[str]) -> dict[str, contract.Metric]:
-    """Each of these metrics as the report tells it."""
+    """Return each of these metrics as the report holds it."""
     values = {name: measured(window, name) for name in names}
     ends = _ends({name: value for name, value in values.items() if isinstance(value, np.ndarray)})
     return {
