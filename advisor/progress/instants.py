@@ -43,11 +43,11 @@ def _of_epoch(value: float | str) -> str | None:
         count = float(value) if isinstance(value, str) and "." in value else value
         whole = int(count)
         unit = next((unit for least, unit in _UNITS if whole >= least), None)
+        if unit is None:
+            return None
+        milliseconds = round(float(count) * unit) if unit != 1.0 else whole
     except (ValueError, OverflowError):
         return None
-    if unit is None:
-        return None
-    milliseconds = round(float(count) * unit) if unit != 1.0 else whole
     return _written(_EPOCH + timedelta(milliseconds=milliseconds)) if milliseconds <= _LATEST_MS else None
 
 

@@ -51,7 +51,8 @@ _ESCAPED: Final = re.compile(
 _DOUBLED: Final = re.compile(r"(?P<quote>\"\"|'')(?P<inside>.*?)(?:(?P=quote)|$)", re.DOTALL)
 _LISTED: Final = re.compile(r"(?P<open>[\[{])(?P<inside>.*?)(?:[\]}](?=[\s,;)\]}&]|$)|$)", re.DOTALL)
 _TUPLE: Final = re.compile(r"\((?P<inside>\*{9}\(redacted\)|\s?[\"'][^()]{1,300})(?=\)|$)")  # auth=("me", "...")
-_NUMBERS: Final = re.compile(r"[\[{](?:\s|,|\\{0,7}\"\d{1,10}\\{0,7}\":|:|-?\d{1,20})*[\]}]")
+# Each number is taken as a whole: no second way to read the same digits.
+_NUMBERS: Final = re.compile(r"[\[{](?:[\s,:]|\\{0,7}\"\d{1,10}\\{0,7}\":|-?\d{1,20}(?!\d))*[\]}]")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
     r"(?:true|false|null|none|nil|yes|no|not|on|off|missing|unset|expired|required|\d{1,2}|string|binary|kerberos|simple|basic|bearer|USER_INFO"

@@ -269,6 +269,7 @@ REPEATED = {
                    "a['b']='c';"],
     "disguised": ["%77", "%2577", r"\u0077", "&#119;", "a\0", "\0\0\0a", "name=a b=c ", '"value":"a","b":"c",', "ⓟ",
                   "https://a:b c ", "https://a:b'c", "Private-Lines: 1 ", 'name="a",b="c",', "%", "\\", "&#"],
+    "numbers": ["tokens=[1", "tokens=[-1:2", "0", '{"auth-tokens":{"0":12345678901,"1":', 'tokens=["0":'],
     "accounts": ["a:5432:b:c:", "MII", "$1$", "$2a$10$", "login a/", "sqlplus -s ", "user a/", ".logon a/b,",
                  "AKIAIOSFODNN7EXAMPLE:" + "a" * 40, '--password",', "password {value:", "eyJaaaaaaaaa.a.a.a",
                  "Creds(a,", "session=", "session:a", '"kty":"d":"', "kty'd':'a"],
@@ -290,6 +291,13 @@ def _seconds(work: Callable[[str], object], piece: str, size: int) -> float:
 @pytest.mark.parametrize("pieces", REPEATED.values(), ids=REPEATED)
 def test_the_time_grows_as_the_length_of_a_text_does(pieces: list[str]) -> None:
     assert [piece for piece in pieces if not grows_linearly(hide.__wrapped__, piece)] == []
+
+
+@pytest.mark.parametrize("opened", ["tokens=[", "tokens={", 'auth-tokens":{"0":'])
+@pytest.mark.parametrize("number", ["0", "1,", "-1", '"1":2,'])
+@pytest.mark.parametrize("end", ["x", "...", "]", ""])
+def test_numbers_that_do_not_end_take_no_longer(opened: str, number: str, end: str) -> None:
+    assert grows_linearly(lambda numbers: hide.__wrapped__(f"{opened}{numbers}{end}"), number)
 
 
 @pytest.mark.parametrize(
