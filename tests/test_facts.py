@@ -775,6 +775,11 @@ class TestPossibleTriggers:
     def test_a_trigger_before_the_batch_excludes_once_and_a_short_batch_real_time(self) -> None:
         assert self.left([WHOLE]) == {"unspecified", "processing_time", "available_now"}
 
+    def test_a_latest_offset_excludes_real_time(self) -> None:
+        long = WHOLE | {"triggerExecution": 9000}
+        assert "real_time" not in self.left([long | {"sources": [KAFKA]}])
+        assert "real_time" in self.left([long | {"sources": [KAFKA | {"latestOffset": None}]}])
+
     def test_a_backlog_of_files_may_be_worked_off_by_available_now(self) -> None:
         files_read = WHOLE | {"sources": [{"description": "FileStreamSource[file:/in]", "numInputRows": 100}]}
         assert "available_now" in self.left([files_read] * 30)

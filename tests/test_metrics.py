@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.catalogue import load
+from advisor.facts import Facts, Known
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
 from advisor.metrics.budget import budget
 from advisor.metrics.latency import mixture_medians, mixture_quantiles
@@ -56,6 +57,49 @@ def test_shared_slots_are_only_an_upper_bound() -> None:
     found = measure(window([VENDOR], task_slots=64, slots_shared=True), "state_commit_share_at_slots")
     assert isinstance(found, Estimate)
     assert (found.value, round(found.low, 3)) == (None, 0.091)
+
+
+DEDUPE = {"operatorName": "dedupe", "numShufflePartitions": 3}
+STATEFUL = {"triggerExecution": 100, "addBatch": 80, "operators": [DEDUPE]}
+
+
+@pytest.mark.parametrize(
+    ("row", "known", "missing"),
+    [
+        ({}, {"task_slots": 2}, 3),
+        ({}, {"task_slots": 5}, 0),
+        (STATEFUL, {"task_slots": 5}, 3),
+        (STATEFUL, {"task_slots": 8}, 0),
+        (STATEFUL, {"stateful": True, "task_slots_at_least": 8}, 0),
+        ({}, {"task_slots": 8, "slots_shared": True}, "other queries"),
+        ({}, {"task_slots_at_least": 4}, "task slots"),
+        ({}, {}, "task slots"),
+        ({}, {"task_slots": 2, "kafka_partitions": None}, "partitions"),
+        ({}, {"task_slots": 2, "source": "rate"}, "partitions"),
+        (
+            {"triggerExecution": 100, "operators": [{"operatorName": "dedupe"}]},
+            {"stateful": True, "task_slots": 9},
+            "state",
+        ),
+    ],
+)
+def test_each_partition_needs_a_slot(row: dict[str, Any], known: dict[str, Any], missing: float | str) -> None:
+    asked = {"source": "kafka", "kafka_partitions": 5, "stateful": "operators" in row} | known
+    asked = {name: known for name, known in asked.items() if known is not None}
+    found = measure(window([row or {"triggerExecution": 100}], **asked), "missing_task_slots")
+    if isinstance(missing, str):
+        assert isinstance(found, Missing)
+        assert missing in found.reason
+    else:
+        assert value(found) == missing
+
+
+def test_slots_that_were_inferred_may_be_more() -> None:
+    given = {"source": "kafka", "kafka_partitions": 5, "stateful": False}
+    known = Facts({name: Known(value, "user") for name, value in given.items()} | {"task_slots": Known(2, "inferred")})
+    found = measure(run_window(table(events([{"triggerExecution": 100}])), known), "missing_task_slots")
+    assert isinstance(found, Missing)
+    assert found.fact == "task_slots"
 
 
 def test_shares_of_operators_add_up() -> None:

@@ -36,7 +36,8 @@ def possible_triggers(executed: Columns, sources: Columns, source: str) -> tuple
     excluded = {
         "once": batches > 1 or (executed["input_rows_per_second"] > 0).any(),
         "available_now": batches > at_once or (source == "kafka" and _grows(sources)) or _pauses(executed),
-        "real_time": (executed["trigger_execution_ms"][data] < SHORTEST_REAL_TIME_MS).any(),
+        "real_time": (executed["trigger_execution_ms"][data] < SHORTEST_REAL_TIME_MS).any()
+        or _latest_is_asked(sources),
     }
     return tuple(kind for kind in _TRIGGERS if not excluded.get(kind))
 
@@ -46,15 +47,19 @@ def real_time(executed: Columns, sources: Columns) -> bool:
 
     Spark 3.4 and later name the latest offset of Kafka in every other batch. A single record may have been shortened.
     """
-    durations, kafka = (
-        executed["trigger_execution_ms"],
-        [(text or "").startswith("Kafka") for text in sources["description"]],
-    )
-    asked = any(offset is not None for offset in sources["latest_offset"])
-    if len(durations) < _ALIKE or asked or not kafka or not all(kafka) or np.isnan(executed["commit_offsets_ms"]).any():
+    durations = executed["trigger_execution_ms"]
+    kafka = [(text or "").startswith("Kafka") for text in sources["description"]]
+    if len(durations) < _ALIKE or not kafka or not all(kafka) or _latest_is_asked(sources):
+        return False
+    if np.isnan(executed["commit_offsets_ms"]).any():
         return False
     shortest, longest = durations.min(), durations.max()
     return bool(shortest >= SHORTEST_REAL_TIME_MS and longest <= (1 + _ALIKE_SHARE) * shortest)
+
+
+def _latest_is_asked(sources: Columns) -> bool:
+    """Whether a batch asked a source for its latest offset, which real-time mode never does."""
+    return any(offset is not None for offset in sources["latest_offset"])
 
 
 def _grows(sources: Columns) -> bool:

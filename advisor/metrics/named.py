@@ -27,6 +27,7 @@ from advisor.metrics import (
     quality,
     shuffles,
     skew,
+    slots,
     slowdowns,
     spikes,
     state,
@@ -66,6 +67,7 @@ _MODULES = (
     shuffles,
     commits,
     parallel,
+    slots,
 )
 """Every module that defines metrics."""
 

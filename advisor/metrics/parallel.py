@@ -6,7 +6,8 @@ import numpy as np
 
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import NOT_SEEN, Batchwise, Missing, batch_metric
-from advisor.metrics.tasks import NO_SLOTS, per_batch, spread
+from advisor.metrics.slots import NO_SLOTS
+from advisor.metrics.tasks import per_batch, spread
 from advisor.window import Window
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import NOT_SEEN, Batchwise, Bounds, Missing, batch_metric
-from advisor.metrics.tasks import NO_SLOTS, at_once, of_kind, per_batch, spread
+from advisor.metrics.slots import NO_SLOTS
+from advisor.metrics.tasks import at_once, of_kind, per_batch, spread
 from advisor.numbers import zero_filled
 from advisor.window import Window
 

@@ -19,12 +19,12 @@ from advisor.metrics.registry import (
     remembered,
     window_metric,
 )
+from advisor.metrics.slots import NO_SLOTS
 from advisor.metrics.spikes import rhythm
 from advisor.numbers import zero_filled
 from advisor.window import Window
 
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
-NO_SLOTS = Missing("the number of task slots is not known", "task_slots")
 
 
 class Spread(msgspec.Struct, frozen=True):
