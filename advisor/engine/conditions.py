@@ -232,12 +232,12 @@ def _ask_metric(line: Condition, window: Window) -> Answer:
     if never:
         return Answer(False, line.else_ or words)
     narrower = (value.fact,) if value.fact else ()
-    return Answer(None, f"{words}; the limit {number(limit, unit)} lies between{would_tell(value)}", (), narrower)
+    return Answer(None, f"{words}; the limit {number(limit, unit)} lies between{would_decide(value)}", (), narrower)
 
 
-def would_tell(value: Estimate) -> str:
+def would_decide(value: Estimate) -> str:
     """Return the option that would narrow an interval, or nothing."""
-    return f" (--set {value.fact}=... would tell)" if value.fact else ""
+    return f" (--set {value.fact}=... would decide)" if value.fact else ""
 
 
 def _ask_known(line: Condition, known: bool, value: object) -> Answer:

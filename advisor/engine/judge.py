@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from advisor.catalogue import Catalogue, Rule
 from advisor.contract import LEVELS, Advice, Evidence, Finding, Level, Measured, Passed, Silenced, Skipped
 from advisor.engine.alike import Said, decided, judged_window
-from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_tell
+from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_decide
 from advisor.engine.findings import Judgement
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
 from advisor.engine.quiet import NotApplicable, shared, why_quiet
@@ -102,7 +102,7 @@ def _evidence(
     level = level_of(value.safe, levels)
     if level is None and level_of(value.high, levels) is not None:
         words = in_words(value, METRICS[rule.measure.metric].unit)
-        says = f"{label(rule.measure.metric)}: {words}{would_tell(value) or ': too wide to tell'}"
+        says = f"{label(rule.measure.metric)}: {words}{would_decide(value) or ': too wide to decide'}"
         return Skipped(rule.id, says, _named(value))
     return None if level is None else (level, value)
 

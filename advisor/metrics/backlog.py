@@ -22,7 +22,7 @@ _FURTHEST, _MEAN_BEHIND = f"metrics:{FURTHEST}", f"metrics:{MEAN}"
 _IS_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,30})?(?:E-?\d)?")
 """As Java writes a mean: 333333.3333333333, 1.2345678E7."""
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
-_FURTHEST_ALONE = Missing("the sources tell of their furthest partition only, not how many rows wait in all")
+_FURTHEST_ALONE = Missing("the sources report only their furthest partition, not how many rows wait in all")
 
 
 @batch_metric("rows", "count", label="backlog")
@@ -192,7 +192,7 @@ def catch_up_ms(window: Window) -> Windowed:
     if not any_above_zero(now):
         return Missing("nothing waits in the sources")
     if not isinstance(slope, Estimate):
-        return Missing(slope.reason if isinstance(slope, Missing) else "no trend can be told")
+        return Missing(slope.reason if isinstance(slope, Missing) else "no trend can be seen")
     if not slope.safe < 0:
         return Missing("the backlog does not shrink")
     low, value, high = (-60_000 * float(now[0]) / pace if pace < 0 else math.inf for pace in _ends(slope))

@@ -85,7 +85,7 @@ def fixed_cost_share(window: Window) -> Windowed:
     if isinstance(fitted, Missing):
         return fitted
     whole = mean(window.batches["trigger_execution_ms"])
-    return _scaled(fitted[0], 1 / whole) if whole > 0 else Missing("no batch tells how long it took")
+    return _scaled(fitted[0], 1 / whole) if whole > 0 else Missing("no batch shows how long it took")
 
 
 @window_metric("ms", label="the shortest interval that can be kept")
@@ -140,7 +140,7 @@ def holding_interval_ms(window: Window) -> float | Missing:
     shortest = shortest_stable_interval_ms(window)
     p95 = quantile(window.batches["trigger_execution_ms"], 0.95)
     if np.isnan(p95):
-        return Missing("no batch tells how long it took")
+        return Missing("no batch shows how long it took")
     safety = SAFETY_OF_FEW if len(window) < FEWEST_FOR_P95 else SAFETY
     # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
     return max(1.0, SAFETY * shortest.safe if isinstance(shortest, Estimate) else safety * p95)

@@ -22,7 +22,7 @@ def _untold(window: Window) -> Missing:
     if "eventTime" in window.lacks:
         return Missing("event time is missing in the records or cut off")
     if not np.isnan(moment_of(window, "watermark")).all():
-        return Missing("the records tell a watermark, but no event times of rows")
+        return Missing("the records hold a watermark, but no event times of rows")
     return NO_EVENT_TIME
 
 
@@ -110,7 +110,7 @@ def watermark_stands_still_ms(window: Window) -> Windowed:
     watermark, newest = window.batches["watermark"], window.batches["event_time_max"]
     seen = ~np.isnan(watermark) & ~np.isnan(newest)
     if seen.sum() < FEWEST_TO_REST:
-        return _untold(window) if not seen.any() else Missing(f"fewer than {FEWEST_TO_REST} batches tell a watermark")
+        return _untold(window) if not seen.any() else Missing(f"fewer than {FEWEST_TO_REST} batches hold a watermark")
     watermark, newest = watermark[seen], np.maximum.accumulate(newest[seen])
     rests = np.ptp(watermark) == 0 and newest[0] > max(watermark[0], YEAR_MS)
     return Estimate.exactly(float(newest[-1] - newest[0]) if rests else 0.0)

@@ -108,7 +108,7 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
         return Missing("the query does not read Kafka")
     tasks = partitions_read(window)
     if np.isnan(tasks).all():
-        return Missing("the offsets do not tell the partitions that were read")
+        return Missing("the offsets do not show which partitions were read")
     with np.errstate(divide="ignore", invalid="ignore"):
         until_next = window.batches["interval_ms"] * tasks / rows_taken(window)
     each = np.minimum(until_next, _limit(window)) * _reads(window) * _at_end(window)

@@ -12,7 +12,7 @@ from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, bat
 from advisor.window import Window
 
 _WAIT = "metrics:numFilesOutstanding"
-_UNTOLD = Missing("the sources do not tell of files that wait")
+_UNTOLD = Missing("the sources do not report files that wait")
 _UNCOUNTED = Missing("how many files a batch takes stands in the driver's log only, in lines of FileStreamSource")
 _AT_ONCE_MS, _AT_ONCE = 60.0, 0.15
 """The longest pause between batches that start at once: milliseconds, or its share of the batch before."""
@@ -66,7 +66,7 @@ def full_of_files_share(window: Window) -> Windowed:
     at_once = pause <= np.maximum(interval - before, _AT_ONCE * before) + _AT_ONCE_MS
     known = ~np.isnan(files[1:])
     if not known.any():
-        return Missing("one batch does not tell whether it waited")
+        return Missing("one batch does not show whether it waited")
     return Estimate.exactly(float(((files == limit) & at_once)[1:][known].mean()))
 
 

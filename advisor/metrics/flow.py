@@ -107,7 +107,7 @@ def reread_factor(window: Window) -> Batchwise:
     """Rows that the batch counted over the rows between its offsets: 2 when the source was read twice."""
     delta = of_sources(window, "offset_rows")
     if np.isnan(delta).all():
-        return Missing("the sources' offsets do not tell how many rows lie between them")
+        return Missing("the sources' offsets do not show how many rows lie between them")
     return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
 
 

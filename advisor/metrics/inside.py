@@ -18,7 +18,7 @@ from advisor.metrics.registry import (
 from advisor.window import Window
 
 BY_SECONDS = Missing("the log's clock has seconds only")
-NOT_TOLD = Missing("what was read of the jobs of these batches does not tell it")
+NOT_TOLD = Missing("the data of these batches' jobs does not contain it")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
 _MOST_UNTOLD = 0.1
 """Of the batches; these are longer ones, as they waited."""

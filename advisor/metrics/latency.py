@@ -200,7 +200,7 @@ def too_long_by(window: Window) -> str:
     share = f"1/{1 / VISIBLE_BEFORE_END:.0f}"
     return (
         f"The record latency may be up to {share} of a batch too long: without state rows reach Kafka while the batch "
-        "runs, and these records do not tell how long its addBatch is."
+        "runs, and these records do not show how long its addBatch is."
     )
 
 
@@ -225,7 +225,7 @@ def _waited(window: Window) -> np.ndarray:
 def _not_estimable(window: Window) -> Missing | None:
     value = _fact(window, "trigger")
     if str(value) in ONE_SHOT:
-        return Missing(f"record latency cannot be told from progress: {ONE_SHOT[str(value)]}")
+        return Missing(f"record latency cannot be read from progress: {ONE_SHOT[str(value)]}")
     if len(window) == 0:
         return Missing("there are no steady batches")
     return _held_back(window) if waits_for_watermark(window) is not False else None

@@ -73,7 +73,7 @@ def advised_rows_per_batch(window: Window) -> Windowed:
     """Twice the rows that arrive between two triggers (taken + growth of the backlog), two digits, rounded up."""
     arriving = _arriving(window)
     if arriving is None:
-        return NO_BACKLOG if len(window) > 1 else Missing("one batch does not tell how many rows arrive")
+        return NO_BACKLOG if len(window) > 1 else Missing("one batch does not show how many rows arrive")
     if not arriving > 0:
         return Missing("the rows that arrive between two triggers are not known")
     advised = _rounded_up(2 * arriving)

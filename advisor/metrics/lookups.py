@@ -10,7 +10,7 @@ from advisor.metrics.state_commits import in_waves
 from advisor.window import Window
 
 GET_MS, GETS, PUTS = "custom:rocksdbGetLatency", "custom:rocksdbGetCount", "custom:rocksdbPutCount"
-UNTOLD = Missing("no operator tells what looking up in RocksDB took")
+UNTOLD = Missing("no operator reports the time of RocksDB's lookups")
 
 
 @batch_metric("ms", phases=("add_batch_ms",), label="counting the state's rows")

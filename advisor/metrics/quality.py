@@ -85,7 +85,7 @@ _PROBLEMS = (
     (inflated_partitions, "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"),
     (clock_steps, "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out"),
     (impossible_times, "phases outlast the whole trigger in {n}: units are mixed, these were left out"),
-    (belied_times, "rows and processedRowsPerSecond tell another length than triggerExecution in {n}: left out"),
+    (belied_times, "rows and processedRowsPerSecond contradict triggerExecution in {n}: left out"),
     (impossible_inside, "jobs, stages or tasks outlast the trigger in {n}: addBatch is not opened there"),
     (odd_batches, "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out"),
 )

@@ -10,7 +10,7 @@ from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, bat
 from advisor.numbers import middle
 from advisor.window import Window
 
-NO_STORES = Missing("no operator tells its state stores")
+NO_STORES = Missing("no operator reports its state stores")
 
 
 @batch_metric("count", "count")

@@ -121,7 +121,7 @@ def state_reload_share(window: Window) -> Windowed:
     """Loads of state that the default store did not find in memory, of all: they read the checkpoint's files again."""
     missed, found = (_risen(window, name) for name in CACHE_COUNTERS[::-1])
     if np.isnan(missed + found):
-        return Missing("the state store does not tell how often it reads its state again")
+        return Missing("the state store does not report how often it reads its state again")
     share = missed / (missed + found) if missed + found else 0.0
     return Estimate.exactly(share)
 
@@ -131,7 +131,7 @@ def state_reloads(window: Window) -> Windowed:
     """How often a batch reads state again from the checkpoint's files: each partition loads it up to twice."""
     missed, ids = _risen(window, CACHE_COUNTERS[1]), window.batches["batch_id"]
     if np.isnan(missed) or len(ids) < 2 or not ids[-1] > ids[0]:
-        return Missing("the state store does not tell how often it reads its state again")
+        return Missing("the state store does not report how often it reads its state again")
     each = missed / (ids[-1] - ids[0])
     return Estimate.exactly(each)
 

@@ -106,7 +106,7 @@ STAGE_COLUMNS: tuple[Column, ...] = (
 
 PARTS: tuple[Column, ...] = (
     _ms("driver_before_ms", "driver before the first job", "wall"),
-    _ms("planning_ms", "driver planning and generating code, as far as lines tell it", "wall"),
+    _ms("planning_ms", "driver planning and generating code, as far as lines show it", "wall"),
     _ms("scheduling_ms", "in a job without work: submitting stages, shipping and deserialising tasks", "wall"),
     _ms("slots_wait_ms", "waiting for slots that other queries' tasks held", "wall"),
     _ms("source_read_ms", "tasks that read the source, with what the same stage computes", "wall"),
@@ -119,7 +119,7 @@ PARTS: tuple[Column, ...] = (
     _ms("python_ms", "Python workers", "wall"),
     _ms("other_ms", "jobs that are none of these: a static side, say", "wall"),
     _ms("driver_between_ms", "driver between jobs", "wall"),
-    _ms("sink_commit_ms", "the sink's commit, as far as lines tell it", "wall"),
+    _ms("sink_commit_ms", "the sink's commit, as far as lines show it", "wall"),
     _ms("driver_after_ms", "driver after the last job", "wall"),
     _ms("driver_ms", "driver outside jobs, where the log's clock cannot say when", "wall"),
     _ms("not_visible_ms", "the rest: no job, or only jobs that cannot be assigned to a query", "wall"),

@@ -105,7 +105,7 @@ class Classic:
             stages = store.stageList(None, False, False, none, jvm.java.util.ArrayList())
             return write(store.jobsList(None)).encode(), write(stages).encode()
         except Exception as error:  # Py4J raises what it likes
-            found = f"this Spark does not tell its jobs ({type(error).__name__})"
+            found = f"this Spark does not give its jobs ({type(error).__name__})"
             raise UsageError("stages", found, "read the event log with --stages") from None
 
     def facts_at_batch(self, run_id: str) -> list[Told]:

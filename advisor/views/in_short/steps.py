@@ -49,7 +49,7 @@ def question(asked: Question) -> str:
 def once_known(facts: Sequence[str]) -> str:
     """How to tell the facts that a step waits for."""
     if len(facts) > 1:
-        return f"Not known: {', '.join(facts[:-1])} and {facts[-1]}; --set NAME=... tells each"
+        return f"Not known: {', '.join(facts[:-1])} and {facts[-1]}; --set NAME=... gives each"
     (fact,) = facts
     known = FACTS.get(fact)
     if known is None:
