@@ -19,34 +19,9 @@ from advisor.catalogue.read import Written, read
 from advisor.catalogue.reference import drifted, write
 from advisor.errors import CatalogueError
 
-STEP: dict[str, Any] = {
-    "id": "do-it",
-    "do": "Do it",
-    "legal": [{"fact": "spark_version", "at_least": "3.5", "else": "It came with Spark 3.5"}],
-    "change": {"conf": {"spark.key": "{advised_interval_ms}"}},
-    "takes": "restart",
-    "saves": {"metric": "add_batch_ms", "stat": "typical", "share": [0, None, 1]},
-    "costs": "Nothing.",
-    "undo": "Remove it.",
-    "check": "addBatch.",
-}
-RULE: dict[str, Any] = {
-    "id": "XX001",
-    "slug": "own-rule",
-    "title": "A rule of our own",
-    "status": "experimental",
-    "measure": {"metric": "add_batch_share", "stat": "typical"},
-    "levels": {"low": 0.1, "medium": 0.2, "high": 0.4},
-    "requires": [{"fact": "stateful", "is": False}],
-    "says": "{add_batch_ms} of {trigger_execution_ms}.",
-    "why": "Because.",
-    "steps": [STEP],
-    "references": ["measured: by us"],
-    "examples": [
-        {"name": verdict, "batches": {"count": 3, "row": {"triggerExecution": 9}}, "expect": {"verdict": verdict}}
-        for verdict in ("fires", "quiet", "skipped")
-    ],
-}
+_TABLES: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+RULE: dict[str, Any] = _TABLES["rule"]
+STEP: dict[str, Any] = RULE["steps"][0]
 
 
 @pytest.fixture(scope="module")
@@ -134,88 +109,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
     assert rule.requires[0].operand is False
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "said"),
-    [
-        ("mesure", {}, "mesure: no key 'mesure' here; did you mean 'measure'?"),
-        (
-            "measure.metric",
-            "ad_batch_share",
-            "measure.metric: no metric 'ad_batch_share'; did you mean 'add_batch_share'?",
-        ),
-        ("measure.stat", "p42", "measure.stat: input should be 'typical', 'total'"),
-        (
-            "measure",
-            {"metric": "add_batch_share"},
-            "measure.stat: 'add_batch_share' has one value per batch; give one of",
-        ),
-        (
-            "measure",
-            {"metric": "fixed_cost_share", "stat": "p50"},
-            "measure.stat: 'fixed_cost_share' is one value of the",
-        ),
-        ("levels", {"low": 0.2, "medium": 0.1, "high": 0.4}, "levels: must rise or fall from low to high"),
-        ("levels", {}, "levels: needs at least one of low, medium, high"),
-        ("levels", None, "'levels' go with 'measure'"),
-        ("says", None, "says: is missing"),
-        (
-            "says",
-            "{ofset_log_ms} is lost.",
-            "says: '{ofset_log_ms}' is neither a metric nor a fact; did you mean 'offset_log_ms'?",
-        ),
-        ("id", "XX1", "id: string should match pattern"),
-        ("explains", ["TR999"], "explains.0: no rule 'TR999'"),
-        ("requires.0.fact", "statefull", "requires.0: no fact 'statefull'; did you mean 'stateful'?"),
-        ("requires.0.is", "no", "requires.0: 'stateful' cannot be 'no'"),
-        (
-            "requires.0",
-            {"fact": "sink", "in": ["kafka", "kafkaa"]},
-            "requires.0: 'sink' cannot be 'kafkaa'; one of kafka,",
-        ),
-        (
-            "requires.0",
-            {"fact": "stateful", "at_least": 3},
-            "requires.0: 'stateful' is a bool and cannot be compared by",
-        ),
-        ("requires.0", {"fact": "stateful", "is": True, "known": True}, "requires.0: needs exactly one of is, in,"),
-        ("requires.0", {"is": True}, "requires.0: needs one fact or one metric"),
-        (
-            "requires.0",
-            {"metric": "add_batch_ms", "stat": "p50", "is": True},
-            "requires.0: a metric is compared by at_least",
-        ),
-        (
-            "requires.0",
-            {"metric": "add_batch_ms", "stat": "p50", "below": "3"},
-            "requires.0: below of a metric is a number",
-        ),
-        ("steps.0.legal.0.at_least", 3.5, "'spark_version' is a version; write it in quotes, as \"3.5\""),
-        ("steps.0.legal.0.else", None, "steps.0.legal.0.else: is missing"),
-        ("steps.0.legal.0.spark", "4.x", "steps.0.legal.0.spark: string should match pattern"),
-        ("steps.0.costs", None, "steps.0.costs: is missing"),
-        ("steps.0.undo", None, "steps.0.undo: is missing"),
-        ("steps.0.change", None, "steps.0: needs a 'change'"),
-        ("steps.0.change", {"confs": {}}, "steps.0.change.confs: no key 'confs' here; did you mean 'conf'?"),
-        ("steps.0.change.conf", {"a": True}, "steps.0.change.conf.a: input should be a valid string, not True"),
-        ("steps.0", {"use": 3}, "steps.0.use: input should be a valid string, not 3"),
-        ("steps.0.takes", "stages", "steps.0: 'stages' and 'takes: stages' go together"),
-        ("steps.0", {"use": "x" * 5000}, f"steps.0.use: no step '{'x' * 100}…'"),
-        ("steps.0.undo", {"use": "no-step"}, "steps.0.undo.use: no step 'no-step'"),
-        ("steps.0", {"use": "async-progres"}, "steps.0.use: no step 'async-progres'; did you mean 'async-progress'?"),
-        ("steps.0.saves.metric", "state_commit_task_ms", "'state_commit_task_ms' is no wall time in ms"),
-        ("steps.0.saves.share", [0.5, 0.2, 1], "steps.0.saves.share: must be [low, expected, high]"),
-        ("steps.0.id", "async-progress", "id: step 'async-progress' stands in rules/steps/async-progress.yaml already"),
-        ("examples", RULE["examples"][:2], "examples: none with the verdict 'skipped'"),
-        ("examples.0.facts", {"statefull": True}, "examples.0.facts: no fact 'statefull'"),
-        ("examples.0.facts", {"task_slots": 0}, "examples.0.facts: 'task_slots' cannot be 0"),
-        (
-            "examples.0.batches.row",
-            {"adBatch": 3},
-            "examples.0.batches.row: no 'adBatch' there; did you mean 'addBatch'?",
-        ),
-        ("examples.0.expect.steps", {"do-itt": "yes"}, "examples.0.expect: no 'do-itt' there; did you mean 'do-it'?"),
-    ],
-)
+@pytest.mark.parametrize(("path", "value", "said"), _TABLES["wrong"])
 def test_what_is_wrong_is_said_with_file_and_key(tmp_path: Path, path: str, value: Any, said: str) -> None:
     lines = wrong(tmp_path / "own", changed(path, value))
     assert any(line.startswith("own/XX001-own-rule.yaml: ") and said in line for line in lines), lines
