@@ -82,47 +82,21 @@ def times(form: str, ms: int, n: int = 4, logger: str = "PythonUDFRunner") -> st
     return form.format(logger=logger, ms=ms, n=n) + "\n"
 
 
+BEGIN_4, BEGIN_5, END_4, END_5 = (text.format(n=n) for text in (STAGE, ENDS) for n in (4, 5))
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ([STAGE.format(n=4), times(TIMES, 810), times(TIMES, 90), ENDS.format(n=4)], {4: 900}),
-        ([STAGE.format(n=4), ENDS.format(n=4)], {4: None}),
-        ([STAGE.format(n=4), times(TIMES, 810).replace("Times", "Time"), ENDS.format(n=4)], {4: None}),
-        (
-            [
-                STAGE.format(n=4),
-                STAGE.format(n=5),
-                times(TIMES, 810),
-                ENDS.format(n=4),
-                times(TIMES, 70),
-                ENDS.format(n=5),
-            ],
-            {4: None, 5: None},
-        ),
-        (
-            [
-                STAGE.format(n=4),
-                STAGE.format(n=5),
-                times(NAMED, 810),
-                times(NAMED, 70, 5),
-                ENDS.format(n=4),
-                ENDS.format(n=5),
-            ],
-            {4: 810, 5: 70},
-        ),
-        (
-            [
-                STAGE.format(n=4),
-                STAGE.format(n=5).rpartition("25/10")[0],
-                times(TIMES, 810),
-                ENDS.format(n=4),
-                ENDS.format(n=5),
-            ],
-            {4: 810, 5: None},
-        ),
-        ([STAGE.format(n=4), times(NAMED, 33, 9), ENDS.format(n=4)], {4: None}),
+        ([BEGIN_4, times(TIMES, 810), times(TIMES, 90), END_4], {4: 900}),
+        ([BEGIN_4, END_4], {4: None}),
+        ([BEGIN_4, times(TIMES, 810).replace("Times", "Time"), END_4], {4: None}),
+        ([BEGIN_4, BEGIN_5, times(TIMES, 810), END_4, times(TIMES, 70), END_5], {4: None, 5: None}),
+        ([BEGIN_4, BEGIN_5, times(NAMED, 810), times(NAMED, 70, 5), END_4, END_5], {4: 810, 5: 70}),
+        ([BEGIN_4, BEGIN_5.rpartition("25/10")[0], times(TIMES, 810), END_4, END_5], {4: 810, 5: None}),
+        ([BEGIN_4, times(NAMED, 33, 9), END_4], {4: None}),
         *(
-            ([STAGE.format(n=4), times(NAMED, 33, logger=logger), ENDS.format(n=4)], {4: 33})
+            ([BEGIN_4, times(NAMED, 33, logger=logger), END_4], {4: 33})
             for logger in (
                 "ArrowEvalPythonEvaluatorFactory$$anon$2",
                 "MapInBatchEvaluatorFactory$MapInBatchEvaluator$$anon$1",

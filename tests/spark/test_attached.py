@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from advisor import analyze
 from advisor.session import attach
 from tests.spark.queries import SECONDS, Heard, entry, known, rows, writer
 
@@ -281,37 +280,6 @@ def test_detached_under_load_the_queries_go_on(spark: Any, tmp_path: Path) -> No
             assert query.isActive
             query.stop()
     assert len(advisor.report().queries) == 3
-
-
-def test_a_callback_that_raises(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from advisor.session import live
-
-    monkeypatch.setattr(live, "CPU_SHARE", 1e9)
-    monkeypatch.setattr(live, "FIRST_JUDGEMENT", 1)
-    called = threading.Event()
-
-    def fail(notice: Any) -> None:
-        called.set()
-        raise ValueError("my own mistake")
-
-    with attach(spark, on_finding=fail) as advisor:
-        # A finding that no measured time decides: an option that Spark does not know.
-        query = writer(rows(spark), "misspelt", tmp_path, asyncProgressTrackingEnable="true").start()
-        assert called.wait(SECONDS)
-        Heard(advisor).batches(query, 1)
-        assert query.isActive
-        problems = [each["problem"] for each in advisor.report().data["session"]["problems"]]
-        query.stop()
-    assert problems == ["on_finding: ValueError: my own mistake"]
-
-
-def test_history_of_a_real_query(spark: Any, tmp_path: Path) -> None:
-    with attach(spark, history=tmp_path / "history") as advisor:
-        query = writer(rows(spark), "kept", tmp_path / "checkpoint").start()
-        Heard(advisor).batches(query, 3)
-        query.stop()
-        numbers = list(advisor.progress()["batch_id"])
-    assert analyze(tmp_path / "history").queries[0]["batches"] >= len(numbers)
 
 
 def test_the_public_way_hears_the_same(spark: Any, tmp_path: Path) -> None:
