@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from advisor.contract import Advice, Finding, Loss, Part, Promise
-from advisor.report.first_step import best_step
+from advisor.contract import Advice, Finding, Loss, Promise
+from advisor.report.steps import best_step
 from tests.test_together import finding, step
 
 LOGS = ("walCommit", "commitOffsets")
-INSIDE = Loss(kind="within_add_batch", says="", ms=300.0, share=0.6, name="one slow task", rule="CL003")
+INSIDE = Loss(kind="add_batch", says="", ms=300.0, share=0.6, name="one slow task", rule="CL003")
 
 
 def logs(expected: float, most: float) -> Finding:
@@ -23,8 +23,8 @@ FEWER = step("fewer", Promise(100, 200, 300), "waves_ms", ("addBatch",), legal="
 AT_MOST = step("python", Promise(0, None, 250), "python_ms", ("addBatch",))
 
 
-def first(*findings: Finding, loss: Loss = INSIDE, within: tuple[Part, ...] = ()) -> str | None:
-    found = best_step(findings, loss, within)
+def first(*findings: Finding, loss: Loss = INSIDE) -> str | None:
+    found = best_step(findings, loss)
     return found.step if found else None
 
 
@@ -41,20 +41,24 @@ def test_a_saving_that_is_no_trifle_stays_first() -> None:
     assert first(logs(150, 180), finding("CL003", LOOK)) == "async-progress"
 
 
-def test_of_a_loss_of_all_add_batch_what_its_rule_names_counts() -> None:
-    whole = replace(INSIDE, kind="add_batch", ms=600.0, name=None)
-    waves = Part("within_add_batch", 260.0, 0.4, name="extra waves", rule="CL003")
-    assert first(logs(150, 180), finding("CL003", LOOK), loss=whole) == "open-add-batch"
-    assert first(logs(150, 180), finding("CL003", LOOK), loss=whole, within=(waves,)) == "async-progress"
+def test_the_loss_s_own_step_stands_before_a_larger_saving_elsewhere() -> None:
+    assert first(logs(150, 180), finding("CL003", AT_MOST)) == "python"
 
 
-def test_what_may_save_most_of_the_loss_stands_before_a_look_at_it() -> None:
-    assert first(logs(60, 120), finding("CL003", LOOK), finding("PY001", AT_MOST)) == "python"
+def test_a_step_of_what_explains_the_loss_is_its_own() -> None:
+    loss = replace(finding("CL003", LOOK), explained_by="PY001")
+    assert first(logs(150, 180), loss, finding("PY001", AT_MOST)) == "python"
 
 
 def test_a_loss_without_a_step_leaves_the_best_saving_first() -> None:
     assert first(logs(60, 120)) == "async-progress"
     assert first(logs(60, 120), loss=replace(INSIDE, rule=None)) == "async-progress"
+
+
+def test_only_what_helps_against_lost_rows_is_advised() -> None:
+    rows = replace(INSIDE, kind="rows", rule="ST011", ms=None)
+    assert first(logs(60, 120), finding("ST011", LOOK), loss=rows) == "open-add-batch"
+    assert first(logs(60, 120), finding("ST011"), loss=rows) is None
 
 
 def test_a_new_checkpoint_does_not_come_first_for_the_loss_alone() -> None:

@@ -12,7 +12,6 @@ import yaml
 import advisor
 from advisor.batches import Reading
 from advisor.sources import files
-from advisor.views.in_short import no_step
 from advisor.views.selection import selections
 from advisor.views.terminal import report_as_text
 from tests.cluster.apart import read_apart
@@ -540,22 +539,6 @@ def test_an_idle_record_without_a_run_is_no_earlier_run(tmp_path: Path) -> None:
     del short["durationMs"]["addBatch"]
     found = report(tmp_path, [pretty(short | {"numInputRows": 0}), pretty(batch(7))])
     assert [chosen.earlier for chosen in selections(found.typed) if chosen.query.batches] == [0]
-
-
-@pytest.mark.parametrize(
-    ("removed", "watermark", "first"),
-    [
-        (0, "2026-02-17T00:00:00.000Z", True),
-        (0, "2026-03-01T02:06:50.000Z", False),
-        (9, "2026-02-17T00:00:00.000Z", False),
-    ],
-)
-def test_a_watermark_far_behind_comes_before_another_store(
-    tmp_path: Path, removed: int, watermark: str, first: bool
-) -> None:
-    (query,) = report(tmp_path, [kept_state(removed, watermark)]).typed.queries
-    assert query.screen.keeps_old_state is first
-    assert no_step(query).startswith("Find out first why the watermark lies so far behind") is first
 
 
 def test_a_step_that_the_first_batch_cannot_settle_is_named_with_that_doubt(tmp_path: Path) -> None:

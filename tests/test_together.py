@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from advisor.contract import Advice, Change, Finding, Promise
-from advisor.report.together import together
+from advisor.report.steps import together
 from advisor.savings import made_at_once
 
 BUDGET = {"walCommit": 60.0, "addBatch": 1000.0, "commitOffsets": 70.0}

@@ -44,8 +44,7 @@ def judged(folder: Path, made: list[dict[str, Any]], code: str = "") -> dict[str
 
 def test_rows_that_wait_for_more_rows_are_the_loss_and_count_into_the_latency(tmp_path: Path) -> None:
     query = judged(tmp_path, minutes(12, waiting=500))
-    assert (query["screen"]["loss"]["kind"], query["best_step"]["rule"]) == ("held_back", "SR008")
-    assert "A batch starts only every 60.0 s" in query["verdict"]
+    assert (query["screen"]["loss"]["kind"], query["best_step"]["rule"]) == ("waiting", "SR008")
     assert query["metrics"]["record_latency_ms"]["p50"] == pytest.approx(30_000, rel=0.05)
     assert query["best_step"]["advice"]["change"]["reader_option"] == {"maxTriggerDelay": "10000ms"}
     assert query["best_step"]["advice"]["saves_latency_ms"]["expected"] == pytest.approx(25_000, rel=0.05)
@@ -55,7 +54,7 @@ def test_rows_that_wait_for_more_rows_are_the_loss_and_count_into_the_latency(tm
 def test_rows_that_come_once_a_minute_wait_for_nothing(tmp_path: Path, idle: bool) -> None:
     made = minutes(12, waiting=0)
     query = judged(tmp_path, made if idle else made[1::2])
-    assert query["screen"]["loss"]["kind"] != "held_back"
+    assert query["screen"]["loss"].get("rule") != "SR008"
     assert query["metrics"]["record_latency_ms"]["p50"] < EVERY_MS
 
 
@@ -139,7 +138,6 @@ def test_runs_that_end_by_themselves_are_a_schedule_with_several_batches_too(tmp
     assert (query["facts"]["trigger"]["value"], query["best_step"]["rule"]) == ("available_now", "TR011")
     told = query["screen"]["troubles"]
     assert any(f"Each of {count} runs ran 2 batches" in words and "1.9 s for 1,000 rows" in words for words in told)
-    assert not any("as fast as" in words for words in told)
 
 
 def test_runs_of_several_batches_that_may_be_restarts_are_no_schedule(tmp_path: Path) -> None:
@@ -147,7 +145,6 @@ def test_runs_of_several_batches_that_may_be_restarts_are_no_schedule(tmp_path: 
     path.write_text("\n".join(short_runs(4, "as somebody wrote")) + "\n")
     query = advisor.analyze(path).data["queries"][0]
     assert not [finding for finding in query["findings"] if finding["rule"] == "TR011"]
-    assert any("as fast as" in words for words in query["screen"]["troubles"])
 
 
 PROGRESS = "26/03/01 02:00:01 INFO MicroBatchExecution: Streaming query made progress: "
@@ -183,19 +180,4 @@ def test_a_line_about_falling_behind_belongs_to_the_query_whose_batch_took_so_lo
     queries = advisor.analyze(path).data["queries"]
     assert {query["name"]: query["facts"]["trigger_interval_ms"]["value"] for query in queries} == behind
     if behind["payments"]:
-        assert (queries[0]["name"], queries[0]["screen"]["loss"]["kind"]) == ("payments", "falling_behind")
-
-
-@pytest.mark.parametrize(
-    ("rows", "taken", "says"),
-    [(300, 600, "Only 50 % of Kafka's offsets were rows"), (600, 600, ""), (0, 600, "12 of 24 batches took offsets")],
-)
-def test_offsets_that_are_no_rows_are_harmless(tmp_path: Path, rows: int, taken: int, says: str) -> None:
-    usual = {"triggerExecution": 500, "addBatch": 400, "walCommit": 40, "latestOffset": 5, "commitOffsets": 40}
-    made = []
-    for n in range(10, 34):
-        read = rows if rows or n % 2 else 600
-        row = usual | {"numInputRows": read, "sources": [offsets((n + 1) * taken, (n + 1) * taken, n * taken)]}
-        made.append(event(n, EVERY_MS * n, EVERY_MS, row))
-    told = judged(tmp_path, made)["screen"].get("troubles", [])
-    assert [words.startswith(says) for words in told if "No row is lost" in words] == [True] * bool(says)
+        assert (queries[0]["name"], queries[0]["screen"]["loss"]["kind"]) == ("payments", "pace")

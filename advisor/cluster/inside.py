@@ -1,4 +1,4 @@
-"""The tables that open addBatch on the cluster: each batch by its fullest log."""
+"""The tables that open addBatch on the cluster: each batch by the log that tells most of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def inside_of(rows: Iterable[Row]) -> Inside | None:
 
 
 def best(frame: Any, table: str) -> Any:
-    """Return the rows of each batch from its fullest log, completed by what only another one holds."""
+    """Return the rows of each batch from the log that tells most of it, with what only another one tells."""
     schema = for_spark(TABLES[table])
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

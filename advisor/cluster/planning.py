@@ -37,7 +37,7 @@ def planned(
 ) -> list[Unit]:
     """Return what is read in one go, for all logs, each as a `whole` if so asked.
 
-    `look`: what to report about the ranges.
+    `look` says what the ranges hold that it is asked about.
     """
     logs = list(logs)
     if whole:
@@ -70,8 +70,8 @@ def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Outcome:
             by_file.setdefault(one.number, []).append(_piece(inputs[one.number].path, one.piece))
     broken = [entry for number in sorted(by_file) for entry in _in_lines(by_file[number])]
     marked = {one.number for one in done if one.marked}
-    found = (row for row in rows if row.kind == "overruns" and row.number not in marked)
-    overruns = [one for row in sorted(found, key=lambda row: (row.number, row.start)) for one in overruns_of(row)]
+    told = (row for row in rows if row.kind == "overruns" and row.number not in marked)
+    overruns = [one for row in sorted(told, key=lambda row: (row.number, row.start)) for one in overruns_of(row)]
     return Outcome(sum(one.files for one in done), sum(one.bytes for one in done), tuple(broken), tuple(overruns))
 
 

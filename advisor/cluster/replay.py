@@ -37,7 +37,7 @@ def _of_log(log: str, parts: list[Marks], memory: Memory) -> list[Sighting]:
             size = min(place.size, parts[0].size)
             look.at_log(Stretch(Distant(place, size), 0, 0, final=True), _mentions(parts, memory))
     except (OSError, InputError):
-        return look.sightings  # its ranges hold why it cannot be read
+        return look.sightings  # its ranges have told why it cannot be read
     return look.sightings
 
 

@@ -17,7 +17,7 @@ OPENING = 64 << 10
 
 
 class File(NamedTuple):
-    """One file of a log: its place among all files, its bytes on disk (-1: unknown), where it is new.
+    """One file of a log: its place among all files, its bytes on disk (-1: it cannot be told), where it is new.
 
     `copy`: where the worker that reads it has it, if its path cannot be opened there.
     """
@@ -93,7 +93,7 @@ def ranges(file: File, split: int) -> list[tuple[int, int]]:
 
 
 def grown(log: Log, files: Iterable[File], looks: Mapping[str, Look], split: int) -> list[Unit]:
-    """Return how to read what is new at the end of files; a file whose end alone is not enough is read whole."""
+    """Return how to read what is new at the end of files; a file whose end alone says too little is read whole."""
     parts = []
     for file in files:
         look = looks.get(file.path, Look(whole=True))

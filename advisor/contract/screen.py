@@ -6,19 +6,20 @@ from typing import Literal
 
 from advisor.contract.advice import Passed, StepName
 from advisor.contract.base import Entry
+from advisor.vocabulary import Grave, PhaseKind
 
-LossKind = Literal[
-    "rows_dropped", "watermark_stands", "falling_behind", "state_grows", "growth", "backlog", "slower_than_before",
-    "spikes", "slow_batches", "held_back", "interval", "watermark", "within_add_batch", "logs",
-    "discovery", "planning", "add_batch", "unaccounted", "other",
-]  # fmt: skip
-"""What is lost (rows), and what time is lost to; those of a batch's phases are also the parts of a batch."""
+LossKind = Literal[Grave, PhaseKind, "batches", "waiting"]
+"""What is lost: what milliseconds do not count, or time, by the phase that it lies in.
+
+`batches`: some batches take longer than the others. `waiting`: records wait outside of their batch.
+"""
 
 
 class Loss(Entry, frozen=True):
-    """Where most time is lost, in one sentence. `ms`: per batch; `share`: of the time from one batch to the next.
+    """What is lost first, in one sentence. `ms`: per batch or record; `share`: of the time from batch to batch.
 
-    `name`: what it is called where it is a part of addBatch. `rule`: the rule that found the largest such part.
+    `rule`: the rule that found it; None where no rule speaks for a phase. `name`: what it is called where it is a part
+    of addBatch.
     """
 
     kind: LossKind
@@ -100,8 +101,8 @@ class Screen(Entry, frozen=True):
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait, and nobody tells how long:
     the record latency is longer than is told. `unopened`: most of a long batch is addBatch, and nothing that was read
-    tells what it does. `undivided`: how long batches took is known, and no phase of them: the records name none.
-    `keeps_old_state`: the watermark lies far behind the newest event, and no batch removed state.
+    shows what it does. `undivided`: how long batches took is known, and no phase of them: the records name none.
+    `loss_stays`: the best step shortens nothing of the loss.
     """
 
     loss: Loss | None = None
@@ -114,8 +115,8 @@ class Screen(Entry, frozen=True):
     backlog_untold: bool = False
     unopened: bool = False
     undivided: bool = False
-    keeps_old_state: bool = False
     troubles: tuple[str, ...] = ()
+    loss_stays: bool = False
     do: Brief | None = None
     also: tuple[StepName, ...] = ()
     refused: tuple[Refused, ...] = ()

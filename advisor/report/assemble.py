@@ -28,6 +28,7 @@ from advisor.redaction import hide
 from advisor.report.falling import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
+from advisor.vocabulary import GRAVE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,11 +179,7 @@ def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, 
     """
     place = _PLACE.match(entry.run_id)
     worst_first = [-LEVELS.index(finding.level) for finding in entry.findings if not place]
-    if entry.screen.loss is not None and entry.screen.loss.kind in (
-        "rows_dropped",
-        "watermark_stands",
-        "falling_behind",
-    ):
+    if entry.screen.loss is not None and entry.screen.loss.kind in GRAVE:
         worst_first.append(-LEVELS.index("high"))  # also of too few batches for a rule
     superseded = not place and entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
     newest = "".join(chr(255 - ord(c)) for c in (entry.last or ""))

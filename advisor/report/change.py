@@ -12,7 +12,6 @@ from advisor.metrics.latency import typical_by_batch
 from advisor.metrics.numbers import known, median
 from advisor.metrics.slopes import trend
 from advisor.metrics.words import milliseconds, number
-from advisor.regime import REGIME_RATIO
 from advisor.report.budget import moment
 from advisor.window import Window
 
@@ -22,7 +21,6 @@ COMPARED = (
     ("record_latency_ms", "p99"),
     ("input_rows", "p50"),
 )
-MANY_TIMES_THE_ROWS, AS_LONG = 5.0, 1.3  # a batch of so many times the rows that is hardly longer
 STEADY_SHARE = 0.05  # a drift of less than this share of the value over the window is no trend
 SHORTEST_FOR_DIRECTION = 2 / 60  # hours; below, the JVM still warms up
 SHORTEST_FOR_RATE = 10 / 60  # hours; below, a change per hour would be an extrapolation
@@ -44,37 +42,6 @@ def change(before: Window, now: Window, because: Since, *, apart: bool = False) 
         before=_side(before),
         after=_side(now),
     )
-
-
-def slower(changed: Changed) -> bool:
-    """Whether the median batch takes clearly longer than before."""
-    old, new = medians(changed)
-    return new >= REGIME_RATIO * old > 0
-
-
-def medians(changed: Changed) -> tuple[float, float]:
-    """The median batch before and after, in ms; 0 where it is not known."""
-    old, new = (
-        side.metrics.get("trigger_execution_ms", {}).get("p50", 0.0) for side in (changed.before, changed.after)
-    )
-    return old, new
-
-
-def hardly_longer(changed: Changed) -> list[str]:
-    """That of two measurements the one with many times the rows took hardly longer; empty where it is not so."""
-    (rows, ms), (more, longer) = sorted(map(_rows_and_length, (changed.before, changed.after)))
-    if min(rows, ms) <= 0 or more < MANY_TIMES_THE_ROWS * rows or not ms / AS_LONG <= longer <= AS_LONG * ms:
-        return []
-    return [
-        f"A batch of {number(more, 'rows')} takes {milliseconds(longer)}, one of {number(rows, 'rows')} "
-        f"{milliseconds(ms)}: by these two most of a batch does not follow its rows, and a higher limit of rows costs "
-        "little time."
-    ]
-
-
-def _rows_and_length(side: Regime) -> tuple[float, float]:
-    rows, ms = (side.metrics.get(name, {}).get("p50", 0.0) for name in ("input_rows", "trigger_execution_ms"))
-    return rows, ms
 
 
 def _side(window: Window) -> Regime:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from advisor.batches import Batches
+from advisor.catalogue import Catalogue
 from advisor.contract import Since, State
 from advisor.engine import Judgement
 from advisor.facts import Run
@@ -26,6 +27,7 @@ class Judged:
     before: Window | None
     since: Since
     state: State
+    catalogue: Catalogue
     judgement: Judgement = field(default_factory=Judgement)
     notes: tuple[str, ...] = ()
     idle: Batches | None = None

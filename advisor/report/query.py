@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
+from advisor.batches import in_part
 from advisor.contract import (
     BestStep,
     Calm,
@@ -22,20 +21,16 @@ from advisor.metrics import METRICS, Estimate, measure, statistics
 from advisor.metrics.budget import budget
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.words import milliseconds
-from advisor.progress import AT_BYTE, PARTS
+from advisor.progress import AT_BYTE, INPUT_RATE, PARTS
 from advisor.report.budget import moment, saved, worst
-from advisor.report.calm import calm
 from advisor.report.change import change, trends
-from advisor.report.first_step import best_step
 from advisor.report.inside import inside
 from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
-from advisor.report.parts import within_add_batch
-from advisor.report.screen import screen
-from advisor.report.together import together
-from advisor.report.troubles import harmless, troubles
+from advisor.report.screen import is_unopened, screen
+from advisor.report.steps import best_step, together
 from advisor.report.unjudged import first_batch
-from advisor.report.verdict import verdict
+from advisor.report.verdict import FEWEST_BATCHES, calm, verdict
 from advisor.vocabulary import at_once
 from advisor.window import Window, span
 
@@ -52,10 +47,9 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     first, last = span(window.executed) if judged.fault is None else (judged.run.first, judged.run.last)
     apart = AT_BYTE in judged.run.run_id
     changed = change(judged.before, window, judged.since, apart=apart) if judged.before is not None else None
-    loss = largest_loss(window, findings, changed)
-    best = best_step(findings, loss, within_add_batch(window, findings))
-    others, trend = troubles(judged, changed, loss), trends(window)
-    quiet = calm(judged, loss, others, changed, trend)
+    loss = largest_loss(judged)
+    best = best_step(findings, loss, judged.catalogue.rules)
+    quiet = calm(judged, loss, is_unopened(window))
     entry = QueryEntry(
         id=judged.run.id,
         run_id=judged.run.run_id,
@@ -68,10 +62,10 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
         first=moment(first),
         last=moment(last),
         window=_window(window),
-        verdict=verdict(judged, best, loss, others, quiet),
+        verdict=verdict(judged, best, loss, quiet),
         best_step=_rounded(best) if best else None,
         changed=changed,
-        trend=trend,
+        trend=trends(window),
         facts=facts_told(facts),
         conflicts=msgspec.convert(facts.conflicts, tuple[Conflict, ...]),
         metrics=statistics(window, _BRIEFLY),
@@ -84,16 +78,11 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
         worst=(),
         limits=(),
     )
-    return entry if brief else _whole(entry, judged, best, loss, others, quiet)
+    return entry if brief else _whole(entry, judged, best, loss, quiet)
 
 
 def _whole(
-    entry: QueryEntry,
-    judged: Judged,
-    best: BestStep | None,
-    loss: Loss | None,
-    others: Sequence[str],
-    quiet: Calm | None,
+    entry: QueryEntry, judged: Judged, best: BestStep | None, loss: Loss | None, quiet: Calm | None
 ) -> QueryEntry:
     """The entry with all metrics, with what they come to, and with what is shown first."""
     window, findings, parts = judged.window, judged.judgement.findings, budget(judged.window)
@@ -106,7 +95,7 @@ def _whole(
         worst=worst(window),
         inside=inside(window),
         limits=tuple(limits(judged)),
-        screen=screen(judged, best, loss, [*others, *harmless(window)], quiet),
+        screen=screen(judged, best, loss, quiet),
     )
 
 
@@ -155,6 +144,9 @@ def limits(judged: Judged) -> list[str]:
         said.append(f"Partial record: {lacking} missing or cut short; what is missing is not taken for none.")
     if len(window) == 1:
         said.append("One batch was judged: no statistic, no trend, and it may be an outlier.")
+    if len(window) and len(window) < FEWEST_BATCHES and in_part(window.executed, INPUT_RATE)[0]:
+        which = "This" if len(window) == 1 else "The first of these"
+        said.append(f"{which} may be the first batch after a start, and cold: its record lacks {INPUT_RATE}.")
     if len(window.operators) and facts.get("task_slots") is None:
         said.append("Task slots are not known, so wall times of state are intervals: --set task_slots=N.")
     if facts.value("slots_shared"):

@@ -156,7 +156,9 @@ class RunJudge:
 
     def _unjudged(self, run: Run, facts: Facts, why: str) -> Judged:
         window = run_window(self._nothing, facts)
-        return Judged(run, self._runs_of[run.id], window, None, "restart", self._state(run, facts), fault=why)
+        return Judged(
+            run, self._runs_of[run.id], window, None, "restart", self._state(run, facts), self._catalogue, fault=why
+        )
 
     def _judged(self, run: Run, facts: Facts) -> Judged:
         batches, wishes = self._batches.get(run.run_id, self._nothing), self._asked.wishes
@@ -173,7 +175,9 @@ class RunJudge:
         judgement = judge(window, self._catalogue, silenced, levels)
         notes, idle = wishes.notes(run) if wishes else (), None if len(window) else batches.where(batches.rows["idle"])
         how, died = self._state(run, window.facts), self._died[run.id]
-        return Judged(run, self._runs_of[run.id], window, before, since, how, judgement, notes, idle, died=died)
+        return Judged(
+            run, self._runs_of[run.id], window, before, since, how, self._catalogue, judgement, notes, idle, died=died
+        )
 
     def _with_schedule(self, run: Run, window: Window) -> Window:
         """The window of a query's last run, knowing what its runs show together if each took what was there."""

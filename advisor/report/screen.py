@@ -28,43 +28,41 @@ from advisor.metrics import Estimate, Quantiles, measure, measured, sure
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
 from advisor.metrics.numbers import median
-from advisor.report.behind import files_left
-from advisor.report.first_step import felt
 from advisor.report.judged import Judged
-from advisor.report.loss import keeps_old_state
-from advisor.report.pace import undivided
-from advisor.report.parts import goes_to, within_add_batch
-from advisor.report.troubles import MOST, outpaced
+from advisor.report.loss import troubles, within_add_batch
+from advisor.report.phases import goes_to
+from advisor.report.steps import felt, leaves_the_loss
+from advisor.report.verdict import is_undivided
 from advisor.savings import sets
 from advisor.window import Window
 
 MOST_ALSO, MOST_REFUSED = 3, 2
-UNOPENED_MS = 500.0  # of addBatch: it is worth opening
+UNOPENED_MS, MOST = 500.0, 0.5  # of addBatch, and of the batch: it is worth opening
 LEAST_GAIN = 1.0  # ms: a step that may save less is no help
 LEAST_OF_P99 = 0.05  # by which p99 gets shorter, or it is not told
 LEAST_LEFT = 0.05  # of the latency: less would be more than a model can say
+_LEFT_OVER = ("met_limit_share", "full_of_files_share", "files_waiting")
+"""Metrics of what a batch leaves in its source, where nobody counts how long it waits."""
 _ASKED_FIRST = {"trigger_interval_ms": "trigger"}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 
 
-def screen(
-    judged: Judged, best: BestStep | None, loss: Loss | None, troubles: Sequence[str], calm: Calm | None
-) -> Screen:
-    """The first screen of a run, from what was judged of it."""
-    window, findings = judged.window, judged.judgement.findings
+def screen(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm | None) -> Screen:
+    """Return the first screen of a run, from what was judged of it."""
+    window, findings, phases = judged.window, judged.judgement.findings, judged.catalogue.phases.phases
     return Screen(
         loss=loss,
         calm=calm,
-        goes_to=tuple(goes_to(window)),
-        within_add_batch=tuple(within_add_batch(window, findings)),
+        goes_to=tuple(goes_to(window, phases)),
+        within_add_batch=tuple(within_add_batch(judged)),
         after=_after(window, best) if best else None,
         headroom=_headroom(window),
         span_ms=_span(window),
-        backlog_untold=_backlog_untold(window, loss),
+        backlog_untold=_backlog_untold(window, loss, findings),
         unopened=is_unopened(window),
-        undivided=undivided(window),
-        keeps_old_state=keeps_old_state(window),
-        troubles=tuple(troubles),
+        undivided=is_undivided(window),
+        troubles=tuple(troubles(judged, loss)),
+        loss_stays=leaves_the_loss(judged, loss, best),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),
         refused=tuple(_refused(findings, window)),
@@ -78,24 +76,20 @@ def _headroom(window: Window) -> float | None:
     return round(max(0.0, 1 - used.safe), 3) if fixed and isinstance(used, Estimate) else None
 
 
-def _backlog_untold(window: Window, loss: Loss | None) -> bool:
-    """Whether rows wait, since the query falls behind or rows or files are left over, and nothing tells how long."""
+def _backlog_untold(window: Window, loss: Loss | None, findings: Sequence[Finding]) -> bool:
+    """Whether rows or files wait by what was found, and nothing shows how long."""
     if isinstance(measure(window, "backlog_ms"), Estimate):
         return False
-    if outpaced(window) or sure(window, "furthest_behind_rows") >= median(rows_taken(window)):
+    if sure(window, "furthest_behind_rows") >= median(rows_taken(window)) or (loss is not None and loss.kind == "pace"):
         return True
-    limited = max(sure(window, "met_limit_share"), sure(window, "full_of_files_share")) >= MOST
-    return limited or files_left(window) > 0 or (loss is not None and loss.kind == "falling_behind")
+    return any(finding.measure and finding.measure.metric in _LEFT_OVER for finding in findings)
 
 
-def is_unopened(window: Window, least_ms: float = UNOPENED_MS) -> bool:
-    """Whether a typical addBatch is so long and most of its batch, and no jobs of it were seen."""
+def is_unopened(window: Window) -> bool:
+    """Whether a typical addBatch is long and most of its batch, and no jobs of it were seen."""
     if window.facts.value("trigger") == "real_time":
         return False  # its tasks run for the whole interval
-    inside, share = measure(window, "add_batch_ms"), measure(window, "add_batch_share")
-    long = (
-        isinstance(inside, Estimate) and inside.safe >= least_ms and isinstance(share, Estimate) and share.safe >= MOST
-    )
+    long = sure(window, "add_batch_ms") >= UNOPENED_MS and sure(window, "add_batch_share") >= MOST
     return long and ("jobs" not in window.batches or bool(np.isnan(window.batches["jobs"]).all()))
 
 

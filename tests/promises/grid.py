@@ -22,7 +22,7 @@ from advisor.cli.spark import session
 from advisor.engine import judge
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
 from advisor.metrics import Estimate, measure
-from advisor.report.first_step import best_step
+from advisor.report.steps import best_step
 from advisor.trials.run import Bounds, Runner
 from advisor.trials.setup import Permissions, Variant
 from advisor.trials.steps import candidate

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from advisor.contract import Advice, After, Loss, LossKind, Metric, Promise, QueryEntry
+from advisor.contract import Advice, After, Metric, Promise, QueryEntry
 from advisor.views import text
-from advisor.views.in_short.losses import LOSSES
+from advisor.views.in_short.losses import loss_name
 
 _NONE = Metric()
 _TAKES_SHORT = {
@@ -39,17 +37,11 @@ def then_p99(after: After) -> str:
     return f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
 
 
-_IN_GENERAL = ("SK002", "TR001")
-"""Rules that say what every headline says: that addBatch is long, or that batches take too long."""
-
-
 def why(query: QueryEntry) -> str:
     """What the best step's rule found, where no promise, no loss and no trouble above it says so; else empty."""
     best, loss = query.best_step, query.screen.loss
     found = next((one for one in query.findings if best and one.rule == best.rule), None)
     if best is None or found is None or best.advice.saves_ms or best.advice.saves_latency_ms:
-        return ""
-    if found.rule in _IN_GENERAL:
         return ""
     told = {loss.rule, *(one.explained_by for one in query.findings if one.rule == loss.rule)} if loss else set()
     said = " ".join([query.verdict, *query.screen.troubles])
@@ -72,38 +64,12 @@ def _waits_for_two(query: QueryEntry, step: Advice) -> str:
     return "; a record waits for the batch before its own, too" if more else ""
 
 
-_PHASES: dict[LossKind, frozenset[str]] = {
-    "within_add_batch": frozenset({"addBatch"}),
-    "add_batch": frozenset({"addBatch"}),
-    "logs": frozenset({"walCommit", "commitOffsets", "commitLog"}),
-    "discovery": frozenset({"latestOffset", "getOffset", "getEndOffset", "setOffsetRange", "getBatch"}),
-    "planning": frozenset({"queryPlanning"}),
-}
-"""The phases that a loss lies in, where it lies in some."""
-_GROWING = {"DR001": _PHASES["add_batch"], "DR003": _PHASES["planning"], "DR004": _PHASES["discovery"]}
-"""Those that grow, by the rule that found it."""
-
-
 def beside_the_loss(query: QueryEntry) -> str:
-    """That the best step leaves the largest loss as it is, and why it is the best all the same; else empty."""
+    """That the best step leaves the loss as it is; else empty."""
     loss = query.screen.loss
-    lies_in = (_GROWING.get(str(loss.rule)) if loss.kind == "growth" else _PHASES.get(loss.kind)) if loss else None
-    if loss is None or not lies_in or not query.saved or lies_in & query.saved.keys():
+    if loss is None or not query.screen.loss_stays:
         return ""
-    kind = next(kind for kind, phases in _PHASES.items() if phases & lies_in and kind != "within_add_batch")
-    name = LOSSES[kind]
-    leaves = "It leaves the logs as they are" if name == LOSSES["logs"] else f"It leaves {name} as it is"
-    against = next(_against(query, loss, lies_in), None)
-    if against is None:
-        return f"{leaves}: no rule knows a change against that"
-    return f'{leaves}. For that: "{against.do}" ({gain_in_short(against) or "no number is promised"})'
-
-
-def _against(query: QueryEntry, loss: Loss, lies_in: frozenset[str]) -> Iterator[Advice]:
-    """Steps that Spark may take against the loss: those of its rule, then others that shorten the same phases."""
-    steps = [(finding.rule, step) for finding in query.findings for step in finding.steps if step.legal != "no"]
-    yield from (step for rule, step in steps if rule == loss.rule)
-    yield from (step for _, step in steps if lies_in & set(step.saves_in))
+    return f"This does not shorten {'the logs' if loss.kind == 'logs' else loss_name(loss)}."
 
 
 def gain_in_short(step: Advice) -> str:

@@ -7,19 +7,12 @@ from advisor.views import text
 from advisor.views.inside import slow
 
 LOSSES: dict[LossKind, str] = {
-    "rows_dropped": "rows are dropped",
-    "watermark_stands": "the watermark stands still",
-    "state_grows": "the state grows without end",
-    "falling_behind": "falling behind",
-    "backlog": "working off a backlog",
-    "growth": "growing",
-    "slower_than_before": "slower than before",
-    "spikes": "spikes",
-    "slow_batches": "slow batches",
-    "held_back": "waiting for more rows",
-    "interval": "waiting for the trigger",
-    "watermark": "waiting for the watermark",
-    "within_add_batch": "in addBatch",
+    "rows": "rows are lost",
+    "results": "results wait",
+    "pace": "behind",
+    "state": "the state grows without end",
+    "batches": "slow batches",
+    "waiting": "waiting",
     "logs": "logs",
     "discovery": "source",
     "planning": "planning",
@@ -38,7 +31,7 @@ def loss_name(of: Loss | Part) -> str:
 def slowest(query: QueryEntry) -> str:
     """`batch 10: Delta: Compute snapshot 19.8 s in 154 tasks`, where slow batches are the loss; empty if not known."""
     loss = query.screen.loss
-    if loss is None or loss.kind not in ("spikes", "slow_batches") or not query.worst:
+    if loss is None or loss.kind != "batches" or not query.worst:
         return ""
     longest = query.worst[0]
     number = "" if longest.batch_id is None else f"batch {longest.batch_id}, "

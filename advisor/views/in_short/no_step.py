@@ -13,11 +13,6 @@ _SHOW_DURATIONS = (
     "Find out where a batch's time goes first: these records name no phase of durationMs. Print the whole of "
     "query.lastProgress, which names them, or bring a log that does (docs/get-a-log.md)."
 )
-_WATERMARK_FIRST = (
-    "Find out first why the watermark lies so far behind: a long delay in withWatermark, one of several inputs that is "
-    "late, or a single batch that spans all that time. Here no batch removed state: it goes once the "
-    "watermark has passed it. Only then think of another store, which needs a new checkpoint: see --all."
-)
 _OF_ITS_OWN = "No rule knows this error: mend what it names. A batch that did not end runs again after a restart."
 _NO_NUMBER = ": this may help, but it needs a new checkpoint, and its gain is not known. See --all."
 
@@ -27,7 +22,7 @@ def no_step(query: QueryEntry) -> str:
     if not query.window.batches and not any(finding.steps for finding in query.findings):
         return _OF_ITS_OWN if query.terminated and query.terminated.error else "There is nothing to judge yet."
     if taken := with_a_new_checkpoint(query):
-        return _WATERMARK_FIRST if query.screen.keeps_old_state else _only_with_a_new_checkpoint(query, taken[0])
+        return _only_with_a_new_checkpoint(query, taken[0])
     if _waits_for_an_answer(query):
         return "Answer the question below first: which step helps depends on it."
     if query.screen.undivided:
@@ -41,7 +36,7 @@ def no_step(query: QueryEntry) -> str:
 
 
 def _only_with_a_new_checkpoint(query: QueryEntry, step: Advice) -> str:
-    grave = query.screen.loss is not None and query.screen.loss.kind in ("rows_dropped", "state_grows")
+    grave = query.screen.loss is not None and query.screen.loss.kind in ("rows", "results", "state")
     return step.do + (". It needs a new checkpoint: see --all." if grave else _NO_NUMBER)
 
 

@@ -1,0 +1,142 @@
+"""The step that a query should take first, and the steps that can be taken together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
+
+from advisor.catalogue import Rule
+from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName, Together
+from advisor.report.judged import Judged
+from advisor.report.loss import explain, grave
+from advisor.savings import exclude, in_common
+from advisor.vocabulary import GRAVE
+from advisor.window import PHASES
+
+LITTLE = 1 / 3
+"""Of the largest loss: a step against something else that saves less does not stand before a look at the loss."""
+WEAKER = 0.8
+"""What a saving counts for that weakens what the query guarantees: one nearly as large without that comes first."""
+_NO_STEP_BESIDE = ("rows", "results", "state")
+"""Losses that no millisecond makes good: only what helps against them is advised."""
+NO_RULES: Mapping[str, Rule] = MappingProxyType({})
+_Offer: TypeAlias = tuple[Finding, Advice]
+
+
+def best_step(
+    findings: Sequence[Finding], loss: Loss | None = None, rules: Mapping[str, Rule] = NO_RULES
+) -> BestStep | None:
+    """Return the loss's own best step if it saves anything, else of all steps the one that saves a record most.
+
+    Where that one saves little beside the loss, a look at the loss goes first. A new checkpoint comes only where
+    nothing else helps, and only with a number. Never first is a step made for a platform or source that may be another.
+    """
+    asked = _asked(findings, loss, rules)
+    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(step)]
+    own = [offer for offer in offers if offer[0].rule in asked]
+    if loss is None or loss.kind in _NO_STEP_BESIDE:
+        offers = own if asked else offers
+    chosen = _first(own, offers, loss)
+    if chosen is None:
+        return None
+    finding, step = chosen
+    return BestStep(rule=finding.rule, step=step.id, title=finding.title, advice=step)
+
+
+def leaves_the_loss(judged: Judged, loss: Loss | None, best: BestStep | None) -> bool:
+    """Whether the best step shortens nothing of the loss."""
+    if loss is None or best is None or loss.kind in ("batches", *GRAVE):
+        return False
+    if best.rule in _asked(judged.judgement.findings, loss, judged.catalogue.rules):
+        return False
+    columns = next((one.columns for one in judged.catalogue.phases.phases if one.kind == loss.kind), ())
+    shortened = set(best.advice.saves_in)
+    known = shortened or loss.kind != "add_batch"  # what a step does that promises nothing is mostly in addBatch
+    return bool(known) and not shortened & {PHASES[column] for column in columns}
+
+
+def felt(step: Advice) -> Promise | None:
+    """Return what the step promises of a record's latency, else of the batch."""
+    return step.saves_latency_ms or step.saves_ms
+
+
+def _asked(findings: Sequence[Finding], loss: Loss | None, rules: Mapping[str, Rule]) -> set[str]:
+    """Return the rules that speak of the loss: its own and those that explain it.
+
+    Of a run without steady batches those that are grave.
+    """
+    if loss is None:
+        return {one.rule for one in grave(findings, rules)}
+    return {one.rule for one in explain(loss.rule, findings)} | ({loss.rule} if loss.rule else set())
+
+
+def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None) -> _Offer | None:
+    best, mine = _best(offers), _best(own)
+    if best is None or mine is None or loss is None:
+        return mine or best
+    elsewhere = best[1].takes != "new_checkpoint" and _promises(best[1])
+    if _promises(mine[1]) and not (mine[1].takes == "new_checkpoint" and elsewhere):
+        return mine
+    promise = felt(best[1])
+    if promise is None or (loss.ms is not None and _worth(best[1], promise) < LITTLE * loss.ms):
+        looks = [offer for offer in own if offer[1].takes != "new_checkpoint"]
+        return _best(looks) or best
+    return best
+
+
+def _best(offers: Sequence[_Offer]) -> _Offer | None:
+    return min(offers, key=lambda offer: _preference(offer[1]), default=None)
+
+
+def _may_be_first(step: Advice) -> bool:
+    return step.legal != "no" and not step.untold_kinds and (step.takes != "new_checkpoint" or _promises(step))
+
+
+def _promises(step: Advice) -> bool:
+    promise = felt(step)
+    return promise is not None and (promise.likely >= 1 if step.takes == "new_checkpoint" else promise.high >= 1)
+
+
+def _preference(step: Advice) -> tuple[int, bool, float, float, bool]:
+    """Rank what saves something, then a new checkpoint, then what promises nothing; a plain yes before an if."""
+    promise = felt(step)
+    if promise is None or promise.high < 1:
+        return 2, step.legal != "yes", 0.0, 0.0, step.experimental
+    tier = int(step.takes == "new_checkpoint")
+    return tier, step.legal != "yes", -_worth(step, promise), -promise.high, step.experimental
+
+
+def _worth(step: Advice, promise: Promise) -> float:
+    """Return what the step is expected to save, less where it weakens a guarantee."""
+    return promise.likely * (1.0 if step.semantics == "unchanged" else WEAKER)
+
+
+def together(findings: Sequence[Finding], budget: Mapping[str, float]) -> Together | None:
+    """Return the steps that Spark takes beside each other, and their common saving per batch.
+
+    None where fewer than two save something. `budget`: milliseconds of a typical batch by phase.
+    """
+    chosen: list[_Offer] = []
+    for finding, step in sorted(_that_add_up(findings), key=lambda offer: -_saves(offer[1])):
+        if not any(exclude(step, taken) for _, taken in chosen):
+            chosen.append((finding, step))
+    if len(chosen) < 2:
+        return None
+    names = tuple(StepName(rule=finding.rule, step=step.id) for finding, step in chosen)
+    return Together(steps=names, saves_ms=in_common([step for _, step in chosen], budget).rounded())
+
+
+def _that_add_up(findings: Sequence[Finding]) -> list[_Offer]:
+    """Return the steps that are legal for sure, keep the checkpoint and save something."""
+    return [
+        (finding, step)
+        for finding in findings
+        if finding.explained_by is None
+        for step in finding.steps
+        if step.legal == "yes" and step.takes != "new_checkpoint" and step.saves_in and _saves(step) >= 1
+    ]
+
+
+def _saves(step: Advice) -> float:
+    return step.saves_ms.likely if step.saves_ms else 0.0
