@@ -1,7 +1,7 @@
 """Reads and judges a fleet's logs on a Spark cluster, with the tables and findings of the local engine."""
 
 from advisor.cluster.engine import Judged, judge, read, read_stages
-from advisor.cluster.given import refuse
+from advisor.cluster.inputs import refuse
 from advisor.cluster.judging import WHOLE, Shape
 from advisor.cluster.saving import Table
 from advisor.cluster.session import described, session

@@ -11,19 +11,16 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, TABLES, Reading
 from advisor.catalogue import Catalogue
-from advisor.cluster.frames import batch_rows, batches_frame, for_spark, sighting_rows, table_frame
-from advisor.cluster.given import Given, Paths, given
-from advisor.cluster.inside import KINDS, best
-from advisor.cluster.jobs import SETTINGS, Jobs, Progressed, families
-from advisor.cluster.judging import Shape, T
-from advisor.cluster.jvm import read_by_jvm
-from advisor.cluster.looking import kinds
-from advisor.cluster.planning import outcome, planned
+from advisor.cluster.frames import KINDS, batch_rows, batches_frame, best, for_spark, sighting_rows, table_frame
+from advisor.cluster.inputs import Given, Paths, given, read_by_jvm
+from advisor.cluster.jobs import SETTINGS, Jobs, Progressed
+from advisor.cluster.judging import Shape, T, families
+from advisor.cluster.outcome import outcome
 from advisor.cluster.rows import Row
+from advisor.cluster.runs import Summary
 from advisor.cluster.saving import Saved, Table, changed, seen
 from advisor.cluster.session import explained, settings, ship
-from advisor.cluster.trimming import Summary
-from advisor.cluster.units import Log, Unit, grown, tasks
+from advisor.cluster.units import Log, Unit, grown, kinds, planned, tasks
 from advisor.errors import InputError
 from advisor.report import Asked
 from advisor.report.absent import Span, whole

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from advisor.batches import SIGHTINGS, TABLES, deduplicate
-from advisor.cluster.rows import DDL, Row, as_plain, batches_of, by_key, plain_schema, rows_of, unpacked
-from advisor.cluster.workers import sparing
+from advisor.batches import SIGHTINGS, TABLES, Inside, deduplicate
+from advisor.cluster.rows import DDL, Row, as_plain, batches_of, by_key, plain_schema, rows_of, sparing, unpacked
+from advisor.stages import best_parts, best_stages
 
 KEY = ("id", "run_id", "batch_id", "timestamp")
 """What makes two rows of the table of batches the same batch."""
@@ -110,3 +110,32 @@ def struct(schema: pa.Schema) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
 
     return from_arrow_schema(schema)
+
+
+_BEST = {"stages": best_stages, "batch_parts": best_parts}
+KEYS = {"stages": ("run_id", "batch_id", "job", "stage", "attempt"), "batch_parts": ("run_id", "batch_id")}
+"""The tables, and what makes two rows of one the same stage or batch."""
+KINDS = f"kind in {tuple(KEYS)}"
+"""The rows of these tables, among all rows."""
+_BATCH = ("id", "run_id", "batch_id")
+
+
+def inside_of(rows: Iterable[Row]) -> Inside | None:
+    """Return both tables of some runs from their rows; None without rows."""
+    tables = {name: [TABLES[name].empty_table()] for name in KEYS}
+    for row in rows:
+        if row.kind in tables:
+            tables[row.kind].append(unpacked(row.payload))
+    parts, stages = (_BEST[name](pa.concat_tables(tables[name])) for name in ("batch_parts", "stages"))
+    return Inside(parts, stages) if len(parts) or len(stages) else None
+
+
+def best(frame: Any, table: str) -> Any:
+    """Return the rows of each batch from its fullest log, completed by what only another one holds."""
+    schema = for_spark(TABLES[table])
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [pa.Table.from_batches([batch]).cast(schema) for batch in batches]
+        yield from _BEST[table](pa.concat_tables([schema.empty_table(), *rows])).to_batches(_ROWS)
+
+    return frame.select(schema.names).repartition(*_BATCH).mapInArrow(sparing(run), struct(schema))

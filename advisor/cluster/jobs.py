@@ -11,17 +11,13 @@ import msgspec
 import pyarrow as pa
 
 from advisor.catalogue import Catalogue
-from advisor.cluster import kinship
 from advisor.cluster.judging import Shape, judge_groups
-from advisor.cluster.looking import look
-from advisor.cluster.part import read_unit
-from advisor.cluster.planning import Asking
-from advisor.cluster.replay import look_again
-from advisor.cluster.rows import DDL, Done, Row, batches_of, done_of, rows_of
+from advisor.cluster.reading import read_unit
+from advisor.cluster.rows import DDL, Done, Row, batches_of, done_of, rows_of, sparing
+from advisor.cluster.runs import runs_of
+from advisor.cluster.second_look import look_again
 from advisor.cluster.session import is_connect, parallelism
-from advisor.cluster.trimming import Summary, runs_of
-from advisor.cluster.units import Log, Look, Unit
-from advisor.cluster.workers import sparing
+from advisor.cluster.units import Asking, Log, Look, Unit, look
 from advisor.report import Asked
 
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
@@ -163,9 +159,7 @@ class Jobs:
     def _counter(self) -> Any:
         if self._progress is None or is_connect(self._spark):
             return None
-        from advisor.cluster.counter import Sums  # noqa: PLC0415
-
-        return self._spark.sparkContext.accumulator(Done(), Sums())
+        return self._spark.sparkContext.accumulator(Done(), _sums())
 
     @contextmanager
     def _reporting(self, count: Any) -> Iterator[None]:
@@ -184,6 +178,20 @@ class Jobs:
             self._progress(Progressed.of(count.value))
 
 
+def _sums() -> Any:
+    """Return what adds files, bytes and events of tasks, on the driver."""
+    from pyspark.accumulators import AccumulatorParam  # noqa: PLC0415
+
+    class Sums(AccumulatorParam[Done]):
+        def zero(self, value: Done) -> Done:  # noqa: ARG002
+            return Done()
+
+        def addInPlace(self, value1: Done, value2: Done) -> Done:  # noqa: N802
+            return Done(value1.files + value2.files, value1.bytes + value2.bytes, value1.events + value2.events)
+
+    return Sums()
+
+
 _FAMILY = (
     "if(kind = 'sightings', 'log', 'run') as family",
     "key as name",
@@ -199,30 +207,3 @@ _FAMILY = (
 def _watch(count: Any, progress: Progress, ended: threading.Event) -> None:
     while not ended.wait(_REPORTED_EVERY_S):
         progress(Progressed.of(count.value))
-
-
-def families(summaries: Iterable[Summary], notes: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """(run or log, its name, its group): runs that share a log or a query, also by `notes`.
-
-    `notes`: (log, note of its sightings: JSON of the pairs (query, run) that they name).
-    """
-    kin = kinship.Kinship()
-    runs, logs = [], []
-    for one in summaries:
-        kin.join([kinship.of_run(one.run_id), kinship.of_query(one.id), *map(kinship.of_log, one.logs)])
-        runs.append(one.run_id)
-    for log, note in notes:
-        logs.append(log)
-        kin.join([kinship.of_log(log), *_named(note)])
-    found = [("run", run, kin.group(kinship.of_run(run))) for run in runs]
-    return found + [("log", log, kin.group(kinship.of_log(log))) for log in dict.fromkeys(logs)]
-
-
-def _named(note: str) -> Iterator[str]:
-    for query, run in msgspec.json.decode(note, type=list[tuple[str, str]]):
-        if query:
-            yield kinship.of_query(query)
-        if run:
-            yield kinship.of_run(run)
-            if not query:
-                yield kinship.of_query(None)

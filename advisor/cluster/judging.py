@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, SIGHTINGS, Batches, Inside, deduplicate
 from advisor.catalogue import Catalogue
-from advisor.cluster.inside import inside_of
+from advisor.cluster.frames import inside_of
 from advisor.cluster.rows import Row, unpacked
-from advisor.cluster.trimming import Summary, as_text
+from advisor.cluster.runs import Summary, as_text
 from advisor.contract import FleetQuery, QueryEntry, encoded
 from advisor.report.runs import NARROW, Asked, judge_runs
 
@@ -85,3 +85,70 @@ class _Batches(Mapping[str, Batches]):
 
     def __len__(self) -> int:
         return len(self._packed)
+
+
+def families(summaries: Iterable[Summary], notes: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """(run or log, its name, its group): runs that share a log or a query, also by `notes`.
+
+    `notes`: (log, note of its sightings: JSON of the pairs (query, run) that they name).
+    """
+    kin = Kinship()
+    runs, logs = [], []
+    for one in summaries:
+        kin.join([of_run(one.run_id), of_query(one.id), *map(of_log, one.logs)])
+        runs.append(one.run_id)
+    for log, note in notes:
+        logs.append(log)
+        kin.join([of_log(log), *_named(note)])
+    found = [("run", run, kin.group(of_run(run))) for run in runs]
+    return found + [("log", log, kin.group(of_log(log))) for log in dict.fromkeys(logs)]
+
+
+def _named(note: str) -> Iterator[str]:
+    for query, run in msgspec.json.decode(note, type=list[tuple[str, str]]):
+        if query:
+            yield of_query(query)
+        if run:
+            yield of_run(run)
+            if not query:
+                yield of_query(None)
+
+
+class Kinship:
+    """Groups of names that were said to belong together."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+
+    def join(self, names: Iterable[str]) -> None:
+        """Say that these belong together."""
+        first, *others = map(self._root, names)
+        for other in others:
+            self._parent[other] = first
+
+    def group(self, name: str) -> str:
+        """The name that stands for the group of this one."""
+        return self._root(name)
+
+    def _root(self, name: str) -> str:
+        root = name
+        while (parent := self._parent.setdefault(root, root)) != root:
+            root = parent
+        while self._parent[name] != root:
+            self._parent[name], name = root, self._parent[name]
+        return root
+
+
+def of_run(run_id: str) -> str:
+    """A run's name among all names."""
+    return f"run {run_id}"
+
+
+def of_query(query_id: str | None) -> str:
+    """A query's name among all names; runs of which no query is known count as runs of one."""
+    return f"query {query_id or ''}"
+
+
+def of_log(log: str) -> str:
+    """A log's name among all names."""
+    return f"log {log}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -10,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches import CUSTOM, OPERATOR, SCHEMA, Broken, Overrun
+from advisor.facts.sighting import Sighting
+from advisor.sources.files import table_of
 
 _CODEC = "zstd"
 
@@ -131,6 +136,12 @@ def named_pairs(pairs: Iterable[tuple[str | None, str | None]]) -> str:
     return msgspec.json.encode(sorted({(one or "", run or "") for one, run in pairs if one or run})).decode()
 
 
+def sightings_row(log: str, number: int, sightings: list[Sighting]) -> Row:
+    """Sightings of one file as a row; the note names the queries and runs that they speak of."""
+    note = named_pairs((one.id, one.run_id) for one in sightings)
+    return Row("sightings", log, number, 0, len(sightings), note, packed(table_of(sightings)))
+
+
 def broken_row(broken: Iterable[Broken], number: int, start: int) -> Row | None:
     """Broken records of one file as one row; None when there are none."""
     entries = [(one.file, one.offset, one.line, one.reason, one.lacks, one.times, one.in_part) for one in broken]
@@ -174,38 +185,23 @@ def plain_schema() -> pa.Schema:
 
 
 def as_plain(table: pa.Table) -> pa.Table:
-    """A table of SCHEMA in the types of `plain_schema`."""
-    columns = [
-        _decoded(column) if field.name == "operators" else column
-        for field, column in zip(SCHEMA, table.columns, strict=True)
-    ]
-    return pa.table(columns, plain_schema())
+    """Return a table of SCHEMA in the types of `plain_schema`."""
+    return table.cast(plain_schema())
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = plain_schema().field("operators").type
-    return pa.chunked_array([_decoded_lists(chunk, kind) for chunk in column.chunks], kind)
+Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def _decoded_lists(lists: pa.ListArray, kind: pa.DataType) -> pa.ListArray:
-    members = lists.flatten()
-    fields = [members.field(nth) for nth in range(members.type.num_fields)]
-    custom = fields[-1]
-    maps = pa.MapArray.from_arrays(
-        _from_zero(custom), _plain_keys(custom), custom.items.slice(custom.offsets[0].as_py(), _count(custom))
-    )
-    struct = pa.StructArray.from_arrays([*fields[:-1], maps], fields=list(kind.value_type))
-    return pa.ListArray.from_arrays(_from_zero(lists), struct, type=kind)
+def sparing(task: Task) -> Task:
+    """The same task. PySpark collects garbage after each, which takes as long as there are objects of modules."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from task(batches)
+        _freeze(len(sys.modules))
+
+    return run
 
 
-def _plain_keys(maps: pa.MapArray) -> pa.Array:
-    keys = maps.keys.slice(maps.offsets[0].as_py(), _count(maps))
-    return keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
-
-
-def _count(array: pa.Array) -> int:
-    return int(array.offsets[-1].as_py() - array.offsets[0].as_py())
-
-
-def _from_zero(array: pa.Array) -> pa.Array:
-    return pc.subtract(array.offsets, array.offsets[0])
+@cache
+def _freeze(modules: int) -> None:  # noqa: ARG001 - once, and once more when a task has imported others
+    gc.freeze()

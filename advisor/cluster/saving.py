@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from advisor.batches import TABLES
-from advisor.cluster.frames import KEY, batches_frame, for_spark, opened_rows, sightings_frame, table_frame
-from advisor.cluster.inside import KEYS, best
+from advisor.cluster.frames import KEY, KEYS, batches_frame, best, for_spark, opened_rows, sightings_frame, table_frame
 from advisor.cluster.units import File, Log
 from advisor.contract import FleetQuery, QueryEntry
 from advisor.errors import InputError

@@ -120,7 +120,7 @@ def described(spark: Any) -> str:
 
 
 def parallelism(spark: Any) -> int:
-    """Tasks that can run at once, as far as the session tells."""
+    """Return how many tasks can run at once, if the session shows it."""
     if is_connect(spark):
         return 16
     return max(1, int(spark.sparkContext.defaultParallelism))
@@ -183,7 +183,7 @@ def explained() -> Iterator[None]:
 
 
 def _found(said: str) -> str:
-    """What Spark says of a file of a saved table that it cannot read."""
+    """Return Spark's message about a file of a saved table that it cannot read."""
     other = _OTHER_TYPE.search(said)
     if other is None:
         return "which cannot be read"

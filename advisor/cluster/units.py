@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from advisor.sources.formats import named
+from advisor.errors import InputError
+from advisor.sources import containers
+from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
+from advisor.sources.formats import HEAD, driverlog, format_of, loose, named
 from advisor.sources.paths import Input
+from advisor.sources.places import Place, opened
 
 UNKNOWN_SIZE = -1
 WHOLE = 16 << 20
@@ -17,7 +21,7 @@ OPENING = 64 << 10
 
 
 class File(NamedTuple):
-    """One file of a log: its place among all files, its bytes on disk (-1: it cannot be told), where it is new.
+    """One file of a log: its place among all files, its bytes on disk (-1: unknown), where it is new.
 
     `copy`: where the worker that reads it has it, if its path cannot be opened there.
     """
@@ -92,8 +96,38 @@ def ranges(file: File, split: int) -> list[tuple[int, int]]:
     return [(file.begin + size * nth // count, file.begin + size * (nth + 1) // count) for nth in range(count)]
 
 
+Asking = tuple[str, int, int]
+"""A range that is to be looked at before it is decided how its log is read."""
+
+
+def asked_about(logs: Iterable[Log], split: int) -> list[Asking]:
+    """The ranges of logs that are too large for one task; of small ones nothing need be known."""
+    large = [file for log in logs if log.size > split for file in log.files]
+    return [(file.path, start, end) for file in large for start, end in ranges(file, split)]
+
+
+def planned(
+    logs: Iterable[Log],
+    split: int,
+    look: Callable[[list[Asking]], Iterable[tuple[str, Look]]],
+    *,
+    whole: bool = False,
+) -> list[Unit]:
+    """Return what is read in one go, for all logs, each as a `whole` if so asked.
+
+    `look` says what the ranges hold that it is asked about.
+    """
+    logs = list(logs)
+    if whole:
+        return [Unit(log.log, log.files) for log in logs]
+    looks: dict[str, Look] = {}
+    for path, seen in look(asked_about(logs, split)):
+        looks[path] = looks[path].with_range(seen) if path in looks else seen
+    return [unit for log in logs for unit in units(log, looks, split)]
+
+
 def grown(log: Log, files: Iterable[File], looks: Mapping[str, Look], split: int) -> list[Unit]:
-    """Return how to read what is new at the end of files; a file whose end alone says too little is read whole."""
+    """Return how to read what is new at the end of files; a file whose end alone is not enough is read whole."""
     parts = []
     for file in files:
         look = looks.get(file.path, Look(whole=True))
@@ -144,3 +178,67 @@ def _numbered(parts: Iterable[Unit], size: int) -> Iterator[tuple[int, Unit]]:
             task, filled = task + 1, 0
         filled += more
         yield task, unit
+
+
+_STEP = 4 << 20
+_OVERLAP = 4096
+_FEW = 50
+"""Files whose beginnings the driver reads by itself."""
+
+
+def look(path: str, start: int, end: int) -> Look:
+    """Return what [start, end) of a file and its beginning show of it."""
+    try:
+        with opened(path) as place:
+            head = place.read(0, HEAD)
+            form = format_of(head)
+            if form.tells or is_packed(head[:16]):
+                return Look(whole=True)
+            return Look(form.name) if form.by_line else _marks(place, start, end)
+    except (OSError, InputError):
+        return Look(whole=True)
+
+
+def kinds(paths: Sequence[str]) -> list[str | None]:
+    """What files are that can be no logs, None for one that may be one; of many files nothing is asked."""
+    return [_container(path) for path in paths] if len(paths) <= _FEW else []
+
+
+def _container(path: str) -> str | None:
+    try:
+        with opened(path) as place:
+            return containers.container(_first(place)[: containers.HEAD])
+    except (OSError, InputError):
+        return None
+
+
+def _first(place: Place) -> bytes:
+    """The first decompressed bytes."""
+    try:
+        return next(blocks(Source(_InOrder(place))), b"")
+    except Torn:
+        return b""
+
+
+class _InOrder:
+    """A place read from its beginning."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._at = 0
+
+    def read(self, size: int = BLOCK, /) -> bytes:
+        found = self._place.read(self._at, self._at + size)
+        self._at += len(found)
+        return found
+
+
+def _marks(place: Place, start: int, end: int) -> Look:
+    """Whether marked events stand in the range; if none do, whether keys of events do."""
+    keyed = False
+    for at in range(start, end, _STEP):
+        text = place.read(at, min(at + _STEP, end) + _OVERLAP)
+        if driverlog.marks_events(text, 0):
+            return Look(marked=True)
+        keyed = keyed or loose.has_anchor(text, 0, len(text))
+    return Look(keyed=keyed)

@@ -272,8 +272,7 @@ def bench_million(folder: Path, asked: argparse.Namespace) -> bool:
 
 def task_list(spark: Any, place: Path) -> Any:
     """The tasks that reading these logs takes."""
-    from advisor.cluster.planning import planned
-    from advisor.cluster.units import logs, tasks
+    from advisor.cluster.units import logs, planned, tasks
     from advisor.sources.paths import expand
     from advisor.sources.places import sizes
 

@@ -10,15 +10,13 @@ import pyarrow as pa
 
 from advisor import catalogue
 from advisor.batches import SCHEMA, SIGHTINGS, Reading
-from advisor.cluster.jobs import families
-from advisor.cluster.judging import WHOLE, judge_groups
-from advisor.cluster.looking import look
-from advisor.cluster.part import read_unit
-from advisor.cluster.planning import outcome, planned
-from advisor.cluster.replay import look_again
+from advisor.cluster.judging import WHOLE, families, judge_groups
+from advisor.cluster.outcome import outcome
+from advisor.cluster.reading import read_unit
 from advisor.cluster.rows import Row, batches_of, rows_of, unpacked
-from advisor.cluster.trimming import Summary, runs_of
-from advisor.cluster.units import logs
+from advisor.cluster.runs import Summary, runs_of
+from advisor.cluster.second_look import look_again
+from advisor.cluster.units import logs, look, planned
 from advisor.contract import QueryEntry
 from advisor.report import Asked
 from advisor.report.assemble import report_on

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from advisor import api
 from advisor.batches import SCHEMA, Reading
-from advisor.cluster import part, planning, units
+from advisor.cluster import outcome, reading, units
 from advisor.errors import InputError
 from advisor.sources import files, harvest, places
 from advisor.sources.formats import text
@@ -31,7 +31,7 @@ def divided() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(units, "WHOLE", 0)
         patch.setattr(places, "ON_DISK", 1_500)
-        patch.setattr(part, "SLACK", 500)
+        patch.setattr(reading, "SLACK", 500)
         patch.setattr(text, "MIXED", 0)
         yield
 
@@ -99,7 +99,7 @@ def test_a_file_that_shrank_since_it_was_planned(tmp_path: Path) -> None:
     file = units.File(0, str(path), path.stat().st_size)
     planned = [units.Unit("a", (file,), "text", start, end) for start, end in units.ranges(file, 6_000)]
     path.write_bytes(driver_log()[: file.size // 2])
-    found = [row for unit in planned for row in part.read_unit(unit)]
+    found = [row for unit in planned for row in reading.read_unit(unit)]
     whole = files.read([str(path)])
     assert sum(row.rows for row in found if row.kind == "batches") == whole.events > 0
 
@@ -109,7 +109,7 @@ def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     path.write_bytes(driver_log())
     path.chmod(0)
     with unprivileged():
-        rows = list(part.read_unit(units.Unit("a", (units.File(0, str(path), 10),))))
+        rows = list(reading.read_unit(units.Unit("a", (units.File(0, str(path), 10),))))
     assert ["Permission denied" in row.note for row in rows if row.kind == "broken"] == [True]
 
 
@@ -145,7 +145,7 @@ def test_small_files_share_tasks_and_a_huge_one_is_divided() -> None:
 
 
 def test_of_very_many_broken_records_all_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (harvest, planning):
+    for module in (harvest, outcome):
         monkeypatch.setattr(module, "MOST_BROKEN", 4)
     torn = '26/03/01 02:00:00 INFO MicroBatchExecution: Streaming query made progress: {"id" : oops'
     path = tmp_path / "driver.log"

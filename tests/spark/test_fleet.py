@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from advisor import api, catalogue
-from advisor.cluster import WHOLE, judge, jvm, units
+from advisor.cluster import WHOLE, inputs, judge, units
 from advisor.contract import Fleet
 from advisor.errors import InputError, UsageError
 from advisor.report import Asked
@@ -111,7 +111,7 @@ def test_what_only_the_jvm_reaches_gives_the_same(spark: Any, monkeypatch: pytes
     assert found == local
     frame = api.read_progress(url, spark=spark)
     assert frame.count() == local["input"]["events"]
-    monkeypatch.setattr(jvm, "LARGEST", 10)
+    monkeypatch.setattr(inputs, "LARGEST", 10)
     broken = plain(api.analyze(url, spark=spark))["input"]["broken"]
     assert len(broken) == local["input"]["files"]
     assert all("only the JVM" in one["reason"] for one in broken)

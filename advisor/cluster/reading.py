@@ -10,25 +10,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Broken, Chunks, deduplicate
-from advisor.cluster.marks import Marks, Mentions, Seen
 from advisor.cluster.rows import (
     Done,
     Row,
     broken_row,
     by_key,
     done_row,
-    named_pairs,
     overruns_row,
     packed,
     packed_object,
+    sightings_row,
 )
+from advisor.cluster.second_look import Marks, Mentions, Seen
 from advisor.cluster.units import File, Unit
 from advisor.errors import InputError
-from advisor.facts.sighting import Sighting
 from advisor.progress import Partial, Progress
 from advisor.sources import formats
 from advisor.sources.codecs import Torn
-from advisor.sources.files import table_of
 from advisor.sources.formats import driverlog, loose
 from advisor.sources.formats.overruns import overruns
 from advisor.sources.harvest import Buffer, Harvest, Lines, Stretch
@@ -290,9 +288,3 @@ def _apart(table: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
     for each in places.group_by(["run", "stretch"]).aggregate([]).to_pylist():
         mine = pc.and_(pc.equal(places["run"], each["run"]), pc.equal(stretch, each["stretch"]))
         yield each["run"], each["stretch"], table.filter(mine)
-
-
-def sightings_row(log: str, number: int, sightings: list[Sighting]) -> Row:
-    """Sightings of one file as a row; the note names the queries and runs that they speak of."""
-    note = named_pairs((one.id, one.run_id) for one in sightings)
-    return Row("sightings", log, number, 0, len(sightings), note, packed(table_of(sightings)))

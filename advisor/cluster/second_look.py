@@ -1,12 +1,19 @@
-"""What a task notes of its range for the second look at the log, which needs all ranges."""
+"""The second look at a log whose ranges were read apart: what each range notes for it, and the look itself."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
 import msgspec
 
-from advisor.sources.harvest import Buffer
+from advisor.cluster.rows import Row, sightings_row, unpacked_bytes
+from advisor.errors import InputError
+from advisor.facts.sighting import Sighting
+from advisor.sources.harvest import Buffer, Stretch
+from advisor.sources.places import Distant, opened
 from advisor.sources.runs import Runs
-from advisor.sources.secondlook import AFTER_A_NAME, BEFORE_A_NAME, MENTIONS, NAMED, around, mention
+from advisor.sources.secondlook import AFTER_A_NAME, BEFORE_A_NAME, MENTIONS, NAMED, Memory, SecondLook, around, mention
 
 _NEAR = around(0)[1] - around(0)[0]
 
@@ -75,3 +82,35 @@ class Mentions:
             self._turns -= 1
         self._found.append((name, place, True))
         self._turns += 1
+
+
+def look_again(rows: Iterable[Row]) -> Iterator[Row]:
+    """Return rows of sightings from rows of marks, which come log by log in order of place."""
+    for log, parts in groupby(rows, key=lambda row: row.key):
+        memory = Memory()
+        for number, ranges in groupby(parts, key=lambda row: row.number):
+            marks = [msgspec.msgpack.decode(unpacked_bytes(row.payload), type=Marks) for row in ranges]
+            if sightings := _of_log(log, marks, memory):
+                yield sightings_row(log, number, sightings)
+
+
+def _of_log(log: str, parts: list[Marks], memory: Memory) -> list[Sighting]:
+    look = SecondLook(parts[0].path, log, memory)
+    for part in parts:
+        for run, start, end in part.events:
+            memory.runs.saw(part.runs[run], start, end)
+    try:
+        with opened(parts[0].path) as place:
+            size = min(place.size, parts[0].size)
+            look.at_log(Stretch(Distant(place, size), 0, 0, final=True), _mentions(parts, memory))
+    except (OSError, InputError):
+        return look.sightings  # its ranges hold why it cannot be read
+    return look.sightings
+
+
+def _mentions(parts: Iterable[Marks], memory: Memory) -> Iterator[tuple[int, int]]:
+    """Stretches around names of runs, without a search."""
+    for part in parts:
+        for name, position, turn in part.mentions:
+            if memory.is_worth_a_look(name, turn):
+                yield around(position)

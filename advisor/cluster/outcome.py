@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from advisor.batches import Broken, Overrun
-from advisor.cluster.part import LINE_UNKNOWN
+from advisor.cluster.reading import LINE_UNKNOWN
 from advisor.cluster.rows import Row, broken_of, done_of, overruns_of
-from advisor.cluster.units import Log, Look, Unit, ranges, units
 from advisor.redaction import redact
 from advisor.sources.formats.loose import LONGEST_PIECE, early_piece
 from advisor.sources.harvest import MOST_BROKEN
@@ -17,35 +16,7 @@ from advisor.sources.paths import Input, shown
 from advisor.sources.places import opened
 from advisor.sources.scan import A_PIECE
 
-Asking = tuple[str, int, int]
-"""A range that is to be looked at before it is decided how its log is read."""
 _STEP = 4 << 20
-
-
-def asked_about(logs: Iterable[Log], split: int) -> list[Asking]:
-    """The ranges of logs that are too large for one task; of small ones nothing need be known."""
-    large = [file for log in logs if log.size > split for file in log.files]
-    return [(file.path, start, end) for file in large for start, end in ranges(file, split)]
-
-
-def planned(
-    logs: Iterable[Log],
-    split: int,
-    look: Callable[[list[Asking]], Iterable[tuple[str, Look]]],
-    *,
-    whole: bool = False,
-) -> list[Unit]:
-    """Return what is read in one go, for all logs, each as a `whole` if so asked.
-
-    `look` says what the ranges hold that it is asked about.
-    """
-    logs = list(logs)
-    if whole:
-        return [Unit(log.log, log.files) for log in logs]
-    looks: dict[str, Look] = {}
-    for path, seen in look(asked_about(logs, split)):
-        looks[path] = looks[path].with_range(seen) if path in looks else seen
-    return [unit for log in logs for unit in units(log, looks, split)]
 
 
 class Outcome(NamedTuple):
@@ -70,8 +41,8 @@ def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Outcome:
             by_file.setdefault(one.number, []).append(_piece(inputs[one.number].path, one.piece))
     broken = [entry for number in sorted(by_file) for entry in _in_lines(by_file[number])]
     marked = {one.number for one in done if one.marked}
-    told = (row for row in rows if row.kind == "overruns" and row.number not in marked)
-    overruns = [one for row in sorted(told, key=lambda row: (row.number, row.start)) for one in overruns_of(row)]
+    found = (row for row in rows if row.kind == "overruns" and row.number not in marked)
+    overruns = [one for row in sorted(found, key=lambda row: (row.number, row.start)) for one in overruns_of(row)]
     return Outcome(sum(one.files for one in done), sum(one.bytes for one in done), tuple(broken), tuple(overruns))
 
 

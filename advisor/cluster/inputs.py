@@ -1,0 +1,177 @@
+"""The files behind paths: those that workers open by themselves, and those that only the JVM reaches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from advisor.batches import Broken
+from advisor.cluster.reading import read_unit
+from advisor.cluster.rows import DDL, Done, Row, batches_of, broken_row, done_row, sparing
+from advisor.cluster.session import is_local, settings
+from advisor.cluster.units import File, Log, Unit, cost, logs
+from advisor.errors import InputError
+from advisor.sources.paths import (
+    STDIN,
+    Input,
+    expand,
+    holds_credential,
+    in_order,
+    is_url,
+    log_of,
+    refuse_missing,
+    shown,
+)
+from advisor.sources.places import sizes
+
+Paths = Sequence[str | os.PathLike[str]]
+
+
+class Given(NamedTuple):
+    """All files in their order, their logs; those of `urls` are read by the JVM."""
+
+    inputs: list[Input]
+    logs: list[Log]
+    by_jvm: list[Log]
+    urls: list[str]
+
+    @property
+    def cost(self) -> int:
+        """What reading it all costs, in bytes."""
+        return sum(map(cost, self.logs))
+
+
+def refuse(paths: Paths) -> None:
+    """What is certain before a session is there: InputError for standard input, and where on this machine nothing is.
+
+    Nothing is listed, opened or fetched.
+    """
+    refuse_missing(_named(paths))
+
+
+def given(spark: Any, paths: Paths) -> Given:
+    """The files behind the paths, by names that mean the same in every worker's directory; InputError as `expand`."""
+    inputs: dict[str, Input] = {}
+    lengths: dict[str, int] = {}
+    urls = []
+    named = _named(paths)
+    for path in named if is_local(spark) else map(_absolute, named):
+        found, below = _found(spark, path)
+        lengths |= below
+        urls += [path] if below else []
+        for one in found:
+            inputs.setdefault(one.path, _sendable(one))
+    found_logs = logs(inputs.values(), sizes(path for path in inputs if path not in lengths) | lengths)
+    near, far = ([log for log in found_logs if (log.files[0].path in lengths) is by_jvm] for by_jvm in (False, True))
+    return Given(list(inputs.values()), near, far, urls)
+
+
+def _named(paths: Paths) -> list[str]:
+    """The paths as text; InputError for standard input."""
+    named = [os.fspath(path) for path in paths]
+    if STDIN in named:
+        raise InputError(STDIN, "a cluster cannot read standard input", "use --engine local, or give files")
+    return named
+
+
+def _found(spark: Any, path: str) -> tuple[list[Input], dict[str, int]]:
+    """(the files at a path, the bytes of each where only the JVM reaches them)."""
+    try:
+        return expand([path]), {}
+    except InputError as error:
+        if not is_url(path) or holds_credential(path):
+            raise
+        below = listed(spark, path)
+        if not below:
+            found = f"{error.found}, and the JVM finds no file there"
+            raise InputError(path, found, "check the address and the credentials") from None
+        return [Input(file, log_of(file), False) for file in in_order(below)], below
+
+
+def _sendable(one: Input) -> Input:
+    """The input; Spark holds names as UTF-8."""
+    return (
+        one if shown(one.path) == one.path else one._replace(unfit="its name is no UTF-8: only --engine local reads it")
+    )
+
+
+def _absolute(path: str) -> str:
+    return path if is_url(path) or path == STDIN or path.startswith("dbfs:/") else os.path.abspath(path)  # noqa: PTH100
+
+
+LARGEST = 256 << 20
+"""Bytes of a file that the JVM, Arrow and Python can hold at once."""
+_TOO_LARGE = f"only the JVM reaches it, which reads no file of more than {LARGEST >> 20} MB"
+_FILE = "log string, number long, path string"
+_ONE_BY_ONE = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1"}
+_Content = tuple[str, int, str, bytes]
+
+
+def listed(spark: Any, url: str) -> dict[str, int]:
+    """The bytes of each file below a URL; nothing where the JVM does not reach it either."""
+    try:
+        return {row.path: row.length for row in _contents(spark, [url]).select("path", "length").collect()}
+    except Exception:  # PySpark's own in all its forms, and what Py4J hands on from a file system
+        return {}
+
+
+def read_by_jvm(
+    spark: Any,
+    urls: Sequence[str],
+    logs: Sequence[Log],
+    partitions: int,
+    *,
+    sightings: bool = True,
+    stages: bool = False,
+) -> Any:
+    """Return the rows of these logs, which lie below these URLs, read now; a task reads a log, its files in order."""
+    files = [(log.log, file) for log in logs for file in log.files]
+    wanted = spark.createDataFrame([(log, file.number, file.path) for log, file in files], _FILE).hint("broadcast")
+    contents = _contents(spark, urls).filter(f"length <= {LARGEST}").select("path", "content")
+    placed = contents.join(wanted, "path").select("log", "number", "path", "content").repartition(partitions, "log")
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches_of(_read(_one_by_one(batches), sightings, stages))
+
+    refused = spark.createDataFrame([*_refused(file for _, file in files if file.size > LARGEST)], DDL)
+    whole = placed.sortWithinPartitions("log", "number").mapInArrow(sparing(run), DDL).union(refused)
+    with settings(spark, _ONE_BY_ONE):
+        return whole.localCheckpoint()
+
+
+def _refused(files: Iterable[File]) -> Iterator[Row]:
+    for file in files:
+        if row := broken_row([Broken(file.path, 0, 0, _TOO_LARGE)], file.number, 0):
+            yield row
+        yield done_row(Done(files=1))
+
+
+def _contents(spark: Any, urls: Sequence[str]) -> Any:
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true").option("ignoreMissingFiles", "true")
+    return reader.load(list(urls))
+
+
+def _one_by_one(batches: Iterable[pa.RecordBatch]) -> Iterator[_Content]:
+    for batch in batches:
+        for nth in range(len(batch)):
+            yield tuple(column[nth].as_py() for column in batch.columns)
+
+
+def _read(contents: Iterable[_Content], sightings: bool, stages: bool) -> Iterator[Row]:
+    for log, members in groupby(contents, key=lambda each: each[0]):
+        with TemporaryDirectory(prefix="latency-advisor-") as folder:
+            files = [_copied(folder, content) for content in members]
+            yield from read_unit(Unit(log, tuple(files)), sightings, stages)
+
+
+def _copied(folder: str, content: _Content) -> File:
+    _, number, path, text = content
+    copy = Path(folder) / str(number)
+    copy.write_bytes(text)
+    return File(number, path, len(text), copy=str(copy))
