@@ -58,7 +58,7 @@ class RuleBody(Model):
     unless: tuple[Condition, ...] = ()
     explains: tuple[str, ...] = ()
     loses: str | None = Field(
-        None, description="the metric that says how many ms this takes of a batch or record; default: the measured part"
+        None, description="the metric with the ms that this takes of a batch or record; default: the measured part"
     )
     grave: Grave | None = Field(
         None,

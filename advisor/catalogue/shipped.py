@@ -31,7 +31,7 @@ def rules_to_judge_by(dirs: Sequence[Path | str] | None = None) -> Catalogue:
     try:
         return resolve(_shipped())
     except (AttributeError, LookupError, TypeError, ValueError, YAMLError):
-        return load()  # says what is wrong with a file of a working copy
+        return load()  # reports what is wrong with a file of a working copy
 
 
 def _shipped() -> Iterator[Written]:

@@ -129,7 +129,7 @@ def _steps(executed: Columns, paced: _Paced) -> npt.NDArray[np.float64]:
 
 
 class _Paced(NamedTuple):
-    """Of each batch how long it took, when it started, ms since the trigger before as its rate tells them, and how long
+    """For each batch: how long it took, when it started, ms since the last trigger by its rate, and how long
     the batch before took; NaN where that is not known.
     """
 
@@ -213,7 +213,7 @@ def _waits(since: _Since, interval: int) -> npt.NDArray[np.float64]:
 
 
 class _Since(NamedTuple):
-    """Of each batch that tells its rate: ms since the trigger before, its start, how long it took, whether it came
+    """For each batch with a rate: ms since the last trigger, its start, how long it took, whether it came
     right after the batch before, and whether that one is not there.
     """
 

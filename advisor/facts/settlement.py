@@ -64,7 +64,7 @@ def settle(
     """The facts of a run, from the most trusted origin each, with defaults of Spark where their absence was seen.
 
     `sightings` are those that count for the run, the later ones right (`Evidence.of`); `found` what batches, other
-    runs, session or checkpoint told; `user` what the user gave.
+    runs, session or checkpoint showed; `user`: what the user gave.
     """
     candidates = _seen(sightings)
     for known in found:

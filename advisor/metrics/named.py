@@ -80,9 +80,10 @@ def _defined() -> Iterator[AnyMetric]:
 
 
 METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}
-_OF_PROGRESS = tuple(name for name, metric in METRICS.items() if not metric.inside)
+_OF_PROGRESS = {name: metric for name, metric in METRICS.items() if not metric.inside}
 """Metrics that progress alone may give."""
-_OF_JOBS = tuple(name for name, metric in METRICS.items() if metric.inside)
+_NOT_SEEN = {name: NOT_SEEN for name, metric in METRICS.items() if metric.inside}
+"""The others, where nothing shows jobs."""
 assert len(METRICS) == sum(1 for _ in _defined()), "two metrics have one name"
 
 
@@ -114,10 +115,14 @@ def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Mi
 
 def remember_typical(window: Window) -> None:
     """Take the typical value of each metric at once, for those who ask one by one."""
-    names = METRICS if window.opened else _OF_PROGRESS
-    if not window.opened and window.batches.length:
-        window.memo.update(dict.fromkeys(_OF_JOBS, NOT_SEEN))
-    found = measuring.typical(window, {METRICS[name]: measured(window, name) for name in names})
+    metrics = METRICS if window.opened else _OF_PROGRESS
+    if window.batches.length:
+        values = {name: metric(window) for name, metric in metrics.items()}
+        window.memo.update(values)
+        window.memo.update({} if window.opened else _NOT_SEEN)
+    else:
+        values = {name: measured(window, name) for name in metrics}
+    found = measuring.typical(window, {METRICS[name]: value for name, value in values.items()})
     window.memo.update({(name, "typical"): value for name, value in found.items()})
 
 

@@ -52,7 +52,7 @@ def state_waves_excess_ms(window: Window) -> Batchwise:
 
 
 def _beyond_first_wave(window: Window, task: np.ndarray) -> np.ndarray:
-    """Task time of operators as the time of the waves after the first; NaN where no operator tells."""
+    """Task time of operators as the time of the waves after the first; NaN without any operator's time."""
     shown = partitions(window)
     return per_batch(window, task / shown * (np.ceil(shown / (slots(window) or shown)) - 1))
 

@@ -32,7 +32,7 @@ def number(value: float, unit: Unit) -> str:
 
 
 _LARGE = ((1e9, 1e9, "billion"), (1e7, 1e6, "million"))
-"""From where on a number is told in words, and how many one of them is: nobody reads more of its digits."""
+"""From which size a number is written in words, and how many one of them is: nobody reads more digits."""
 
 
 def milliseconds(value: float) -> str:

@@ -105,7 +105,7 @@ def _of_snapshot(window: Window) -> np.ndarray:
 
 @batch_metric("count", "count", label="tasks that rebuild Delta's snapshot")
 def snapshot_tasks(window: Window) -> Batchwise:
-    """Tasks of the largest stage that rebuilds a Delta table's snapshot, as the jobs show it; else as a log told."""
+    """Tasks of the largest stage that rebuilds a Delta table's snapshot, from its jobs, else from a log's line."""
     snapshot = _of_snapshot(window)
     if snapshot.any():
         most = np.zeros(len(window))

@@ -12,7 +12,7 @@ MEAN: Final = "avgOffsetsBehindLatest"
 
 
 def offsets_behind(end: object, latest: object) -> int | None:
-    """Offsets from the end of a batch to the latest, over the partitions that both name; None where none is told."""
+    """Offsets from the end of a batch to the latest, over the partitions that both name; None without any."""
     ends, newest = dict(_partitions(end)), dict(_partitions(latest))
     both = ends.keys() & newest.keys()
     return sum(max(0, newest[each] - ends[each]) for each in both) if both else None
@@ -32,5 +32,5 @@ def says_behind(source: Mapping[str, Any]) -> str:
         return f", {behind:,} offset{'s' * (behind != 1)} behind its latest"
     metrics = source.get("metrics")
     furthest = metrics.get(FURTHEST) if isinstance(metrics, Mapping) else None
-    told = str(furthest).isdecimal() and len(str(furthest)) < 19
-    return f", {int(str(furthest)):,} offsets behind its latest in the furthest partition" if told else ""
+    readable = str(furthest).isdecimal() and len(str(furthest)) < 19
+    return f", {int(str(furthest)):,} offsets behind its latest in the furthest partition" if readable else ""

@@ -19,7 +19,7 @@ ABSENT = Raw(b"null")
 
 
 class Broken(Exception):  # noqa: N818 - the name that the tables use for it, too
-    """A record that is not one whole progress event; `reason` says why, in words, without credentials."""
+    """A record that is not one whole progress event; `reason`: why, in words, without credentials."""
 
     def __init__(self, reason: str) -> None:
         self.reason = redact(reason)
@@ -94,7 +94,7 @@ class Sink(Struct, gc=False, rename="camel"):
 
 
 class Progress(Struct, gc=False, rename="camel", kw_only=True):
-    """One decoded progress event; None where the event says nothing."""
+    """One decoded progress event; None for what the event lacks."""
 
     id: str
     run_id: str

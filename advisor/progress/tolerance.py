@@ -157,7 +157,7 @@ def _number(value: Any, place: str) -> float | None:
 
 
 def _exact(value: Any, place: str) -> int | float | None:
-    """The number, ints unrounded; None for none and for NaN, which says as little."""
+    """Return the number, ints unrounded; None for none and for NaN."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -209,7 +209,7 @@ def _raw(value: Any, place: str) -> msgspec.Raw:
 
 
 def _moment(value: Any, _place: str) -> str | None:
-    """A time of the data; one that cannot be told (watermarks run to the end of time) is none."""
+    """Return a time of the data; None for one out of range (watermarks run to the end of time)."""
     return as_instant(value)
 
 

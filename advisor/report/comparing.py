@@ -1,4 +1,4 @@
-"""Two readings, query by query: which windows are compared, and what is told of them."""
+"""Compare two readings, query by query: choose the windows and word the result."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def compare_readings(
         new = _runs(after, catalogue, asked, wanted)
         for side, runs in (("BEFORE", old), ("AFTER", new)):
             if not runs:
-                raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze says why")
+                raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze shows why")
         pairs = list(_across(old, new, wanted))
     if not pairs:
         raise InputError(
@@ -99,9 +99,11 @@ def compare_readings(
     on_the_mean = _on_the_mean(catalogue)
     found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
     entries = tuple(_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True))
-    told = contract.Comparisons(schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries)
+    whole = contract.Comparisons(
+        schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries
+    )
     mixed = tuple(words for one, other in pairs if (words := _do_not_belong(one, other)))
-    return Compared(told, found, mixed)
+    return Compared(whole, found, mixed)
 
 
 def _compared(one: _Side, other: _Side, on_the_mean: set[str]) -> Comparison:

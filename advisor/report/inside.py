@@ -40,11 +40,11 @@ def inside(window: Window) -> InsideBatch | None:
         return None
     parts = {name: ms for name, values in columns.items() if not np.isnan(ms := mean(values[shown]))}
     parts = _as_spark_reports(parts, window, shown)
-    told = tuple(_part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS)
+    entries = tuple(_part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS)
     return InsideBatch(
         ms=round(sum(parts.values()), 1),
         batches=int(shown.sum()),
-        parts=told,
+        parts=entries,
         **{name: round(float(window.batches[name][shown].mean()), 1) for name in ("jobs", "stages", "tasks")},
         waited_for=_names(window.batches["waited_for"][shown]),
         timeline=_timeline(window, shown),
@@ -60,9 +60,9 @@ def _as_spark_reports(parts: dict[str, float], window: Window, shown: np.ndarray
         return parts
     of_others = sum(parts[name] for name in around)
     room = parts["state_commit_ms"] + of_others
-    told = min(reported, room)
-    left = {name: parts[name] * (room - told) / of_others for name in around}
-    return parts | left | {"state_commit_ms": told}
+    commit_ms = min(reported, room)
+    left = {name: parts[name] * (room - commit_ms) / of_others for name in around}
+    return parts | left | {"state_commit_ms": commit_ms}
 
 
 def _longer_than_the_batch(window: Window, columns: dict[str, np.ndarray]) -> np.ndarray:

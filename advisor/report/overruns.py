@@ -15,7 +15,7 @@ FEWEST: Final = 4
 _AT_ONCE: Final = 0.1
 """How far, of its length, a batch's end may lie from where it ends if it began as the one before ended."""
 _SECOND_MS: Final = 1000
-"""As near as a log's clock tells."""
+"""The precision of a log's clock."""
 _GROWS: Final = 1.1
 """Times the batch before, on average: they grow by themselves."""
 _GREW: Final = 1.15
@@ -47,8 +47,8 @@ class Rhythm(NamedTuple):
 def on_clock(clocks: Sequence[str | None], spent: Sequence[int]) -> list[Late]:
     """The batches in order of time; empty where one has no clock."""
     ended = [_ms(clock) for clock in clocks]
-    told = [Late(end, ms) for end, ms in zip(ended, spent, strict=True) if end is not None]
-    return sorted(told) if len(told) == len(spent) else []
+    found = [Late(end, ms) for end, ms in zip(ended, spent, strict=True) if end is not None]
+    return sorted(found) if len(found) == len(spent) else []
 
 
 def _ms(clock: str | None) -> int | None:

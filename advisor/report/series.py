@@ -87,8 +87,8 @@ def _sample(judged: Window) -> Sample | None:
     known = duration[~np.isnan(duration)]
     if not len(known):
         return None
-    told = np.flatnonzero(~np.isnan(duration) & ~np.isnan(rows))
-    spread = told[np.linspace(0, len(told) - 1, min(len(told), MOST_SAMPLED)).astype(int)]
+    present = np.flatnonzero(~np.isnan(duration) & ~np.isnan(rows))
+    spread = present[np.linspace(0, len(present) - 1, min(len(present), MOST_SAMPLED)).astype(int)]
     return Sample(
         batch_ms=tuple(float(f"{one:.6g}") for one in np.quantile(known, np.linspace(0, 1, 101))),
         rows=tuple(float(one) for one in rows[spread]),

@@ -26,7 +26,7 @@ class Readable(Protocol):
         """At most `size` bytes; none at the end."""
 
 
-class Torn(Exception):  # noqa: N818 - it says what happened to the file
+class Torn(Exception):  # noqa: N818 - named after what happened to the file
     """A compressed file that ends too early, is damaged, or unpacks to more than any log does."""
 
 

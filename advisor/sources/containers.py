@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 HEAD: Final = 512
-"""Bytes at the beginning of a file by which its kind is told."""
+"""How many bytes at the beginning of a file show its kind."""
 _UNPACK: Final = "unpack it, and give the log in it"
 _OTHER_CODEC: Final = "write event logs with spark.eventLog.compression.codec=zstd, which can be read"
 _LOG: Final = "give the log itself, as text"

@@ -63,8 +63,8 @@ def is_url(path: str) -> bool:
 
 def holds_credential(url: str) -> bool:
     """Whether what looks like a credential stands in an address."""
-    told = _KIND.sub("", url)
-    return redact(told) != told and not url.startswith("gs://anonymous@")
+    found = _KIND.sub("", url)
+    return redact(found) != found and not url.startswith("gs://anonymous@")
 
 
 def log_of(path: str) -> str:
@@ -110,7 +110,7 @@ def _unfit(path: str) -> str:
 
 
 def _kind(path: str) -> int:
-    """What kind of file it is, by the constants of `stat`; 0 where that cannot be told: to open it tells why."""
+    """Return the kind of file, by the constants of `stat`; 0 if unknown: opening it shows why."""
     try:
         return stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - of tens of thousands of files
     except OSError:

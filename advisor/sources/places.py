@@ -63,7 +63,7 @@ def opened(path: str) -> Iterator[Place]:
 
 
 def sizes(paths: Iterable[str]) -> dict[str, int]:
-    """Bytes of each file; one whose size cannot be told is left out."""
+    """Bytes of each file; one of unknown size is left out."""
     found = {}
     for path in paths:
         if is_url(path):

@@ -41,7 +41,7 @@ class Memory:
         return self.plans[run] <= _PLANS
 
     def is_worth_a_look(self, name: bytes, turn: bool) -> bool:
-        """Whether the mention of a run is one of the first, or tells of a turn."""
+        """Return whether the mention of a run is one of the first, or marks a change."""
         self.mentions[name] += 1
         return turn or self.mentions[name] <= MENTIONS
 
@@ -103,7 +103,7 @@ class SecondLook:
             self._keep(sight_event_log(line, log=self._log, file=self._file, base=window.base + start))
 
     def telling(self, window: Stretch, resume: int, tells: Tells) -> Iterator[tuple[int, bytes, bytes]]:
-        """What `tells` finds; plans are long and the same in each batch: the first few of a run are enough."""
+        """Yield the lines that `tells` finds; of plans, which are long and repeat, the first few of a run."""
         for start, line, run in tells(window.buffer, window.begin, resume):
             if not run or self._memory.is_new_plan(run):
                 yield start, line, run

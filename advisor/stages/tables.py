@@ -16,10 +16,10 @@ from advisor.stages.addbatch import bounds_of, gather, homes_of, move, strangers
 from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, STAGES
 from advisor.stages.inside import Gathered, Inside, Kinds, batches_of, too_long_of
 from advisor.stages.kinds import KINDS
+from advisor.stages.measurable import knows_wait, measured, together
 from advisor.stages.numbers import NUMBERS, column, matrix
 from advisor.stages.origins import ORIGINS, best_parts, best_stages
 from advisor.stages.parts import NAMES, PLACE, divide
-from advisor.stages.told import tells_wait, together, told
 from advisor.stages.triggers import KEYS, Triggers
 from advisor.stages.waits import Slots, SlotsOf, put_waits
 from advisor.stages.work import Batch, Work, fold_all
@@ -137,11 +137,11 @@ def _parts_table(
         for note in inside.notes:
             if note.name in PLACE:
                 move(of_batch, note.name, note.value, homes_of(inside, note))
-    tells_waits = timed.count(~_tells_wait(timed)) == 0
-    columns = dict(zip(NAMES, told(timed, parts, tells_waits).T, strict=True))
+    knows_waits = timed.count(~_knows_wait(timed)) == 0
+    columns = dict(zip(NAMES, measured(timed, parts, knows_waits).T, strict=True))
     columns |= dict(zip(BY_LINES, _noted(timed.insides).T, strict=True))
     columns |= {
-        "together": together(timed, tells_waits),
+        "together": together(timed, knows_waits),
         "waited_for": [tuple(sorted(others)) for others in waited_for],
         "jobs": np.bincount(timed.of_job, minlength=len(timed)),
         "stages": np.bincount(timed.of_attempt, minlength=len(timed)),
@@ -152,9 +152,9 @@ def _parts_table(
     return _table({**_keys(timed, triggers, at), **columns}, BATCH_PARTS, len(timed))
 
 
-def _tells_wait(gathered: Gathered) -> np.ndarray:
+def _knows_wait(gathered: Gathered) -> np.ndarray:
     """Of each stage attempt whether it is known how long it waited."""
-    return np.array([tells_wait(inside.work, each) for inside in gathered.insides for each in inside.attempts], bool)
+    return np.array([knows_wait(inside.work, each) for inside in gathered.insides for each in inside.attempts], bool)
 
 
 def _noted(insides: Sequence[Inside]) -> np.ndarray:
@@ -191,7 +191,7 @@ def _stages_table(seen: Gathered) -> pa.Table:
         "what": [attempt.what or None for attempt in attempts],
         "submitted": np.where(clock, np.round(seen.submitted), np.nan).astype("datetime64[ms]"),
         "wall_ms": seen.completed - seen.submitted,
-        "slots_wait_ms": np.where(_tells_wait(seen), waits, np.nan),
+        "slots_wait_ms": np.where(_knows_wait(seen), waits, np.nan),
         "first_task_ms": np.where(clock, columns["first_task_ms"], np.nan),
     }
     return _table(columns, STAGES, len(attempts))

@@ -99,9 +99,9 @@ class Tasks:
 
 
 def fold(all: Sequence[Tasks], ends: Sequence[np.ndarray]) -> Folded | None:
-    """What tells of stage attempts that ended behind some of these tasks, which are forgotten.
+    """Return the tasks of stage attempts that ended after some of these tasks, which are forgotten.
 
-    All have sums, or none. `ends`: for each of them a row each of stage, attempt, and where in the log it was told.
+    All have sums, or none. `ends`: a row for each: stage, attempt, and the place in the log.
     """
     rows = np.concatenate([rows for tasks in all for rows in tasks.rows])
     ended = _ended(_keys([len(tasks) for tasks in all], rows), _keys([len(own) for own in ends], np.concatenate(ends)))

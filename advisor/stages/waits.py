@@ -12,9 +12,9 @@ import numpy as np
 
 from advisor.stages.addbatch import move
 from advisor.stages.inside import Gathered, Inside
+from advisor.stages.measurable import knows_wait
 from advisor.stages.parts import NAMES, Gap, Idle
 from advisor.stages.spans import Spans
-from advisor.stages.told import tells_wait
 from advisor.stages.work import Attempt
 
 _OFTEN = 0.2
@@ -121,7 +121,7 @@ def _over(attempt: Attempt, gap: Gap) -> bool:
 def _lined_waits(inside: Inside, parts: np.ndarray, names: Mapping[str, str]) -> set[str]:
     """Return the same if lines gave how long stages waited, with the ids of the queries that they waited for."""
     waiting = [attempt for attempt in inside.attempts if attempt.waited_for]
-    known = all(tells_wait(inside.work, attempt) for attempt in inside.attempts)
+    known = all(knows_wait(inside.work, attempt) for attempt in inside.attempts)
     for attempt in waiting:
         if known:
             move(parts, "slots_wait_ms", attempt.numbers.get("slots_wait_ms", 0.0), ["scheduling_ms"])

@@ -108,7 +108,7 @@ class Work:
         self._ended: dict[tuple[int, int], Attempt] = {}
 
     @property
-    def tells_waits(self) -> bool:
+    def knows_waits(self) -> bool:
         """Whether single tasks are known, and so for whom a stage waits."""
         return self.origin != "session"
 
@@ -151,7 +151,7 @@ class Work:
         """Attempts of tasks that have ended: in every argument a number of each, or one of all.
 
         `locality` is a place in LOCALITIES, -1 without one; `sums` are rows as SUMS, of all tasks of a log or of none.
-        `at`: where in the log it is told, as in `completes`; else behind all so far. Behind the end of their stage
+        `at`: its place in the log, as in `completes`; by default behind all so far. Behind the end of their stage
         come only attempts that others outran, or that were killed with it; they are counted.
         """
         self._tasks.add(stage, attempt, self._at if at is None else at, launch, finish, locality, flags, sums)

@@ -35,7 +35,7 @@ class Candidate:
 
     def advised(self, window: Window) -> list[Advice]:
         """The catalogue's steps with what they promise of these batches."""
-        return [advised(step, window, "if", "Spark itself says in a trial") for step in self.steps]
+        return [advised(step, window, "if", "Spark itself answers in a trial") for step in self.steps]
 
 
 def known(given: Sequence[Given], catalogue: Catalogue) -> None:

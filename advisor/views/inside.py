@@ -110,7 +110,7 @@ def _stage(span: StageSpan) -> str:
 
 
 def slow(parts: Sequence[BatchPart]) -> str:
-    """`table log 900 ms, driver 120 ms`: what was slow inside a slow batch; empty where nothing tells it."""
+    """`table log 900 ms, driver 120 ms`: what was slow inside a slow batch; empty if unknown."""
     return ", ".join(map(_told, sorted(parts, key=lambda part: -part.ms)))
 
 

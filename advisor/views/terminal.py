@@ -182,7 +182,7 @@ class _Page:
             self._rows((name, wording.fact(fact)) for name, fact in known)
 
     def _falling_behind(self, read: Input) -> None:
-        """What a log without progress says, and how to get progress."""
+        """Print what a log without progress shows, and how to get progress."""
         if read.falling_behind:
             heading(self.console, "Falling behind")
         for entry in read.falling_behind:

@@ -224,7 +224,7 @@ def test_what_a_status_store_tells() -> None:
     assert state.numbers.get("cpu_ms") == pytest.approx(62.2, abs=0.1)
     assert read.numbers.get("input_rows") == 100
     assert [job.job for job in work.jobs] == [3]
-    assert not work.tells_waits
+    assert not work.knows_waits
 
 
 def test_a_job_with_another_description_belongs_to_the_batch_in_whose_trigger_it_began() -> None:

@@ -14,13 +14,13 @@ from advisor.sources.stages.eventlog import EventLog
 from advisor.stages import Work
 
 HEAD = 64 << 10
-"""Bytes at the beginning of a file by which its format is told."""
+"""How many bytes at the beginning of a file show its format."""
 
 Reads = Callable[[Buffer, int, bool, Harvest], int]
 """(buffer, where to begin, whether the file ends with it, what takes the events) to where the next window begins."""
 
 Tells = Callable[[Buffer, int, int], Iterator[tuple[int, bytes, bytes]]]
-"""(buffer, begin, end) to (where it begins, the line, the run whose plan it is or nothing) of each line that tells."""
+"""(buffer, begin, end) to (where it begins, the line, the run whose plan it is or nothing) of each revealing line."""
 
 
 class OfStages(Protocol):
@@ -34,20 +34,17 @@ class OfStages(Protocol):
         """Take what has been read of a window of a file, from its `begin` to `resume`."""
 
     def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
-        """(what no later line tells more of, as far as these events tell; the events that all the rest needs).
-
-        The former is forgotten here.
-        """
+        """Return (what is complete by these events; the events that the rest needs), and forget the former."""
 
     def finish(self, batches: pa.Table) -> list[Work]:
-        """What is left of what the log told; `batches` are the events."""
+        """Return what is left of the log; `batches` are the events."""
 
 
 class Format(NamedTuple):
     """How progress stands in a file, and where in it stands what else the file reveals.
 
     `matches` a file by its first HEAD bytes. `reads` what lies in one window, or in a range of a file; `whole` makes
-    what reads a file from its beginning, where that needs to remember something. `begins` tells where to begin so that
+    what reads a file from its beginning, where that needs to remember something. `begins` finds where to begin so that
     each event is read that begins at a position or later. `by_line`: each line is an event or none, wherever it stands.
     `tells` finds the lines that reveal something else; without it the second look is at stretches around events.
     `stages` makes what reads the stages of a log of this name.

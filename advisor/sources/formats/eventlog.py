@@ -116,7 +116,7 @@ def _unusual(line: bytes) -> Progress:
 
 
 def telling_lines(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """(where it begins, the line, the run whose plan it tells or nothing) for each line that tells more than progress.
+    """Yield (where it begins, the line, the run whose plan it holds or nothing) for each line beyond progress.
 
     Plans of no streaming query are left out.
     """

@@ -168,7 +168,7 @@ def piece(buffer: Buffer) -> int:
 
 
 def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
-    """What [begin, end) holds of an event without durations; `reason` says why it is none."""
+    """Return what [begin, end) holds of an event without durations; `reason`: why it is none."""
     raw = bytes(buffer[begin : min(end, begin + _LOOK_BACK)])
     keys = list(islice(_PIECE.finditer(raw), _KEYS_OF_A_PIECE))
     key = next((each for each in keys if not _IN_METRICS.search(raw, max(0, each.start() - 400), each.start())), None)
@@ -227,7 +227,7 @@ def _head(buffer: Buffer, begin: int, anchor: int) -> int:
 
 
 def _behind(buffer: Buffer, anchor: int) -> int:
-    """Where the key ends that begins at an anchor, with its quote: strings are told by going from there."""
+    """Return where the key ends that begins at an anchor, with its quote: strings are recognised from there."""
     key = _KEY.match(buffer[anchor : anchor + 40])
     return anchor + key.end() if key else anchor + 1
 

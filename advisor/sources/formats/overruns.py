@@ -51,7 +51,7 @@ _ANOTHER_RUN = re.compile(
     rb"|\b(?:next|another|following) (?:day|run|time|query|start)\b|\bspark-submit\b"
     rb"|Starting new streaming query|\bstarted (?:it )?again\b|\brun again\b"
 )
-"""What stands between the lines of two runs, as far as a text tells: another such line, or words of a new start."""
+"""What separates the lines of two runs in a text: another such line, or words of a new start."""
 _LABELLED = re.compile(
     rb"(?i)[^\w\n]{0,4}(?:[(\[#]|//|--|<-|\xe2(?:\x80[\x93\x94]|\x86\x90))[^\w\n]{0,4}"
     rb"(?:(first|cold|warm-?up)|(steady|later|every|subsequent))\b"

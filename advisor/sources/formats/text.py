@@ -1,4 +1,4 @@
-"""Text of any kind: a driver's log where the marker stands in it, else whatever holds events or tells of batches."""
+"""Text of any kind: a driver's log if it holds the marker, else whatever holds events or lines about batches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Text:
             resume = loose.read(buffer, begin, final, harvest)
             harvest.add_overruns(overruns(buffer, begin, resume, harvest.file, window.base))
             return resume
-        harvest.overruns.clear()  # the progress itself says it
+        harvest.overruns.clear()  # the progress itself shows it
         if window.base or begin or not final or len(buffer) > MIXED:
             return driverlog.read(buffer, begin, final, harvest)
         return _read_mixed(buffer, harvest)

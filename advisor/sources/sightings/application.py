@@ -85,7 +85,7 @@ def platform(region: bytes) -> list[Told]:
 
 
 def checkpoint_manager(region: bytes) -> list[Told]:
-    """How checkpoint files are written: the manager that renames says so, the abortable one of S3A says nothing."""
+    """Read how checkpoint files are written: the renaming manager logs it, the abortable one of S3A logs nothing."""
     renamed = lines_with(region, b"Renamed temp file ", _RENAMES)
     if any(_SINK_LOG not in line.text for line in renamed):
         return [Told("checkpoint_manager", "rename")]

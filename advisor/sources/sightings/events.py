@@ -115,8 +115,8 @@ def _executor_removed(event: _Event) -> list[Told]:
 
 
 def _started(event: _Event) -> list[Told]:
-    told = [Told("start_time", event.started, "event_log")] if event.started else []
-    return [*told, Told("query_name", event.name, "event_log")] if event.name else told
+    found = [Told("start_time", event.started, "event_log")] if event.started else []
+    return [*found, Told("query_name", event.name, "event_log")] if event.name else found
 
 
 def _terminated(event: _Event) -> list[Told]:
@@ -133,9 +133,9 @@ def _execution(event: _Event) -> list[Told]:
     """One batch's plan, and the settings that the session changed after the application started."""
     if not _BATCH.search(event.description or ""):
         return []
-    told = read_physical_plan(event.plan or "") + limits(event.plan or "")
+    found = read_physical_plan(event.plan or "") + limits(event.plan or "")
     confs = [Told(*each) for key, text in in_order(event.confs.items()) for each in from_conf(key, text)]
-    return [each._replace(origin="event_log") for each in told + confs]
+    return [each._replace(origin="event_log") for each in found + confs]
 
 
 _READERS: Final[dict[str, Callable[[_Event], list[Told]]]] = {

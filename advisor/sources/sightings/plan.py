@@ -33,12 +33,12 @@ def read_plan(line: Line) -> list[Told]:
     nodes, whole = _nodes(line)
     if not nodes:
         return []
-    told, query = _writer(nodes[0])
+    found, query = _writer(nodes[0])
     stateful = any(_is_stateful(nodes, index) for index in range(len(nodes)))
     if stateful or whole:
-        told.append(Told("stateful", stateful))
-        told.append(Told("watermarked", any("EventTimeWatermark" in node for node in nodes)))
-    return [each._replace(id=query) for each in told]
+        found.append(Told("stateful", stateful))
+        found.append(Told("watermarked", any("EventTimeWatermark" in node for node in nodes)))
+    return [each._replace(id=query) for each in found]
 
 
 def read_physical_plan(text: str) -> list[Told]:
@@ -47,9 +47,9 @@ def read_physical_plan(text: str) -> list[Told]:
     if info is None:
         return []
     path = [] if info[1] == "<unknown>" else checkpoint(info[1].removesuffix("/state"))
-    told = [Told("stateful", value=True), *path]
+    found = [Told("stateful", value=True), *path]
     mode = _SAVE_MODE.search(text)
-    return [*told, Told("output_mode", mode[1].lower())] if mode else told
+    return [*found, Told("output_mode", mode[1].lower())] if mode else found
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:
@@ -74,7 +74,7 @@ def _writer(root: str) -> tuple[list[Told], str | None]:
         return [], None
     options = dict(_pairs(printed["options"]))
     mode = Told("output_mode", printed["mode"].lower())
-    return [mode, *(Told(*told) for told in from_writer_options(options))], printed["id"]
+    return [mode, *(Told(*found) for found in from_writer_options(options))], printed["id"]
 
 
 def _pairs(options: str) -> Iterator[tuple[str, str]]:

@@ -53,7 +53,7 @@ _CLASS: Final = re.compile(
 )
 """What stands before an error's own words: its class, and who printed it."""
 _OF_A_JOB: Final = re.compile(r"[Jj]ob aborted|\bTask \d{1,9} in stage \S{1,20} failed|Exception thrown in awaitResult")
-"""Words of an error that says only that a job failed: why stands in its last cause."""
+"""Words of an error that only reports a failed job: its last cause holds the reason."""
 _CAUSE_SHOWN: Final = 300
 _CAUSE: Final = re.compile(r"^\s{0,40}Caused by: ([^\n]{1,1000})", re.MULTILINE)
 _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?[Tt]rue")
@@ -93,16 +93,16 @@ def read_start(line: Line) -> list[Told]:
     match = _START.search(line.text)
     if match is None:
         return []
-    told = execution(line) + checkpoint(match["path"])
+    found = execution(line) + checkpoint(match["path"])
     if match["name"]:
-        told.append(Told("query_name", match["name"]))
+        found.append(Told("query_name", match["name"]))
     if line.timestamp is not None:
-        told.append(Told("start_time", line.timestamp.isoformat().replace("+00:00", "Z")))
-    return told
+        found.append(Told("start_time", line.timestamp.isoformat().replace("+00:00", "Z")))
+    return found
 
 
 def execution(line: Line) -> list[Told]:
-    """What the logger of a line that the execution wrote says about the way of execution."""
+    """Read the execution mode from the logger of a line that the execution wrote."""
     return [Told(fact, value) for fact, value in _MODES.get(line.execution_class() or "", [])]
 
 
@@ -113,14 +113,14 @@ def read_progress_header(line: Line) -> list[Told]:
     """
     ids = _IDS.search(line.after)
     query, run = ids.groups() if ids else (None, None)
-    told = execution(line)
+    found = execution(line)
     head = line.after.partition('"durationMs"')[0] if ids else ""
     if _REPORTER in f"{line.logger or line.text}: ":
         rounded = len({*_ROUNDED.findall(head)}) > 1  # one rate alone may be even by chance
-        told.append(Told("spark_version_at_least", "4.1" if rounded else "4.0"))
+        found.append(Told("spark_version_at_least", "4.1" if rounded else "4.0"))
     if _UNROUNDED.search(head):
-        told.append(Told("spark_version_below", "4.1"))
-    return [each._replace(id=query, run_id=run) for each in told]
+        found.append(Told("spark_version_below", "4.1"))
+    return [each._replace(id=query, run_id=run) for each in found]
 
 
 def read_checkpoint_root(line: Line) -> list[Told]:
@@ -132,8 +132,8 @@ def read_checkpoint_root(line: Line) -> list[Told]:
 def checkpoint(path: str) -> list[Told]:
     """The path and the file system of a checkpoint; a path without one leaves the file system unknown."""
     scheme = _SCHEME.match(path)  # urlsplit refuses what a host cannot be
-    told = [Told("checkpoint_path", path)]
-    return [*told, Told("checkpoint_scheme", scheme[1].lower())] if scheme else told
+    found = [Told("checkpoint_path", path)]
+    return [*found, Told("checkpoint_scheme", scheme[1].lower())] if scheme else found
 
 
 def read_pinned(line: Line) -> list[Told]:
@@ -145,16 +145,16 @@ def read_pinned(line: Line) -> list[Told]:
 @lru_cache(maxsize=256)  # every batch names the same settings
 def _pinned(settings: str) -> tuple[Told, ...]:
     pairs = in_order(_PAIR.findall(settings))
-    return tuple(Told(*told) for key, text in pairs for told in from_conf(key, text.rstrip(")")))
+    return tuple(Told(*found) for key, text in pairs for found in from_conf(key, text.rstrip(")")))
 
 
 def read_conf_update(line: Line) -> list[Told]:
     """Of `Updating the value of conf K in current session from A to B`: the session wanted A, the checkpoint pins B."""
-    told = []
+    found = []
     for key, wanted, pinned in _UPDATED.findall(line.text):
-        told += [Told(fact, value, "session") for fact, value in from_conf(key, wanted)]
-        told += [Told(fact, value) for fact, value in from_conf(key, pinned)]
-    return told
+        found += [Told(fact, value, "session") for fact, value in from_conf(key, wanted)]
+        found += [Told(fact, value) for fact, value in from_conf(key, pinned)]
+    return found
 
 
 def read_falling_behind(line: Line) -> list[Told]:
@@ -163,17 +163,17 @@ def read_falling_behind(line: Line) -> list[Told]:
     if match is None:
         return []
     interval = int(match[1]) * _MILLISECONDS.get(match[2] or "ms", 1)
-    told = [Told("falling_behind", value=True)]
+    found = [Told("falling_behind", value=True)]
     if not interval:
-        return told
+        return found
     spent = _SPENT.search(f"{line.text} {line.after[:200]}")
     late = [Told(LATE_BATCH, [interval, int(spent[1])])] if spent else []
-    return [*told, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
+    return [*found, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
 
 
 def read_without_aqe(line: Line) -> list[Told]:
     """Of `Disabling AQE since AQE is not supported in …`."""
-    return [Told(*told) for words, told in _WITHOUT_AQE.items() if words in line.text]
+    return [Told(*found) for words, found in _WITHOUT_AQE.items() if words in line.text]
 
 
 def read_real_time(line: Line) -> list[Told]:
@@ -222,7 +222,7 @@ def read_exception(line: Line) -> list[Told]:
     below = _IDENTIFIER.match(line.after)
     if below is None or line.run_id:
         return []
-    return [told._replace(id=below[1], run_id=below[2]) for told in error(f"{line.text}\n{line.after}")]
+    return [found._replace(id=below[1], run_id=below[2]) for found in error(f"{line.text}\n{line.after}")]
 
 
 def read_stop(line: Line) -> list[Told]:
@@ -237,11 +237,11 @@ def read_checkpoint_file(line: Line) -> list[Told]:
 
 
 def error(whole: str) -> list[Told]:
-    """What an error that ended a run says: what happened, and the batch that it missed in the log (None: none)."""
+    """Read an error that ended a run: what happened, and the batch that it missed in the log (None: none)."""
     missing, words = MISSING.search(whole), said(whole)
-    told = [Told("terminated_error", words)] if words else []
+    found = [Told("terminated_error", words)] if words else []
     return [
-        *told,
+        *found,
         Told("missing_batch", int(missing[1]) if missing else None),
         *known(known_error(NEXT_RECORD.split(whole, 1)[0])),
     ]
@@ -256,7 +256,7 @@ def known(error: KnownError | None) -> list[Told]:
 
 
 def said(whole: str) -> str:
-    """The line of an error that says what happened; of one from Python the exception, not its traceback's heading."""
+    """Return the line of an error with what happened; for Python the exception, not the traceback's heading."""
     first, *others = whole.strip().splitlines() or [""]
     if first.rstrip().endswith("Traceback (most recent call last):"):
         first = next((line for line in others if line and not line[0].isspace()), first)
@@ -283,7 +283,7 @@ def read_listing(line: Line) -> list[Told]:
 
 
 def async_before(region: bytes) -> bool:
-    """Whether a text that tells of a missing batch names the option of asynchronous tracking: it was on before."""
+    """Return whether a text about a missing batch names the option of asynchronous tracking: it was on before."""
     return find(region, b"doesn't exist") >= 0 and _ASYNC_ON.search(region) is not None
 
 

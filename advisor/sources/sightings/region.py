@@ -65,13 +65,13 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
     A sighting names the query and run that its line names, else none. Values are JSON text.
     """
     found = [
-        sighting(told, line, log=log, file=file, base=base)
+        sighting(given, line, log=log, file=file, base=base)
         for marker, read, most in _READERS
         for line in lines_with(region, marker, most)
-        for told in read(line)
+        for given in read(line)
     ]
     start = Line("", "", 0)
-    found += [sighting(told, start, log=log, file=file, base=base) for told in _of_the_whole(region)]
+    found += [sighting(given, start, log=log, file=file, base=base) for given in _of_the_whole(region)]
     return Repeats().fresh(sorted(found, key=lambda each: each.offset))
 
 
@@ -90,17 +90,17 @@ def _of_the_whole(region: bytes) -> Iterable[Told]:
         yield Told("delta_snapshot_tasks", snapshot_tasks, "inferred")
 
 
-def sighting(told: Told, line: Line, *, log: str, file: str, base: int) -> Sighting:
+def sighting(found: Told, line: Line, *, log: str, file: str, base: int) -> Sighting:
     """Return what a line revealed as a row of the table of sightings; credentials are removed."""
-    value = redact(told.value) if isinstance(told.value, str) else told.value
+    value = redact(found.value) if isinstance(found.value, str) else found.value
     text = msgspec.json.encode(value).decode()
     return Sighting(
-        _safe(told.id or line.id),
-        _safe(told.run_id or line.run_id),
+        _safe(found.id or line.id),
+        _safe(found.run_id or line.run_id),
         log,
-        redact(told.fact),
+        redact(found.fact),
         text,
-        told.origin,
+        found.origin,
         file,
         base + line.offset,
         line.timestamp,

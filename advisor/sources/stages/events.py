@@ -68,7 +68,7 @@ class Events:
         return len({event.batch.id for event in self.all}) == 1
 
     def of(self, place: Place, named: Named | None) -> Event | None:
-        """The event of the batch that a line at this place belongs to; None where that cannot be told.
+        """The event of the batch that a line at this place belongs to; None if unknown.
 
         A line may name the batch; else it belongs to the next event, if no other query runs beside it.
         """
@@ -82,7 +82,7 @@ class Events:
         return coming if self._alone or self._only(coming, place) else None
 
     def over(self, jobs: Sequence[Begun]) -> tuple[int, Place]:
-        """(how many of the first jobs no later line tells more of, the place behind the events of these)."""
+        """Return (how many of the first jobs are complete, the place behind their events)."""
         count, until, reach = 0, BEGINNING, BEGINNING
         for at, begun in enumerate(jobs):
             if begun.place > reach:
@@ -153,8 +153,8 @@ def _states(rows: pa.Table) -> tuple[list[frozenset[int]], list[Mapping[str, flo
         np.bincount(of, ms)[own].tolist() for ms in (commits, sum(updates), np.nan_to_num(loads))
     )
     loaded = np.bincount(of, ~np.isnan(loads))[own].tolist()
-    for at, commit, update, load, told in zip(own.tolist(), commit_ms, update_ms, load_ms, loaded, strict=True):
-        sums[at] = {"state_commit_ms": commit, "state_update_ms": update} | ({"state_load_ms": load} if told else {})
+    for at, commit, update, load, loads in zip(own.tolist(), commit_ms, update_ms, load_ms, loaded, strict=True):
+        sums[at] = {"state_commit_ms": commit, "state_update_ms": update} | ({"state_load_ms": load} if loads else {})
     for at, count in zip(of.tolist(), pc.struct_field(members, "shuffle_partitions").to_pylist(), strict=True):
         partitions[at] |= {count} - {None}
     return partitions, sums
@@ -167,13 +167,13 @@ def _reads(rows: pa.Table) -> list[int | None]:
     values = []
     for name in ("input_rows", "offset_rows"):
         column = _floats(pc.struct_field(members, name))
-        told = ~np.isnan(column)
-        alone &= np.bincount(of[told], minlength=len(rows)) == 1
-        values.append(np.bincount(of[told], column[told], len(rows)))
+        present = ~np.isnan(column)
+        alone &= np.bincount(of[present], minlength=len(rows)) == 1
+        values.append(np.bincount(of[present], column[present], len(rows)))
     read, between = values
     reads = np.maximum(1, -(-read // np.where(between == 0, 1, between)))
-    told = (alone & (between != 0)).tolist()
-    return [int(count) if known else None for count, known in zip(reads.tolist(), told, strict=True)]
+    present = (alone & (between != 0)).tolist()
+    return [int(count) if known else None for count, known in zip(reads.tolist(), present, strict=True)]
 
 
 def _members(rows: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:

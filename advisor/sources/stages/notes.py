@@ -28,7 +28,7 @@ _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spa
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 
 BY_THE_CLOCK = "CheckpointFileManager"
-"""What tells something only by the times of its lines, of which each batch has many."""
+"""Notes that count only by the times of their lines, of which each batch has many."""
 BEGINNINGS: Mapping[str, tuple[str, ...]] = {
     "CodeGenerator": ("Code", "Gene"),
     "WholeStageCodegenExec": ("Whol", "Foun"),

@@ -1,4 +1,4 @@
-"""Opens the batches of many logs: what tells of stages in each, whatever its form."""
+"""Open the batches of many logs, whatever their form."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Opened:
     def tables(self, batches: pa.Table, events: pa.Table) -> dict[str, pa.Table]:
         """The tables of stages and of batch parts.
 
-        `events`: the batches with those that another log tells of, too, since in each log they say whose its jobs are.
+        `events`: the batches, including another log's: they show to which batch the jobs of each log belong.
         """
         left = [one for one in self._logs.values() if one.name not in self._lost]
         works = [work for one in left for work in self._finished(one, events)]

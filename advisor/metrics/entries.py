@@ -1,4 +1,4 @@
-"""Metrics as the report tells them: their statistics, or an interval, or why there is none."""
+"""Metrics as the report holds them: their statistics, or an interval, or why there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDS = (0.50, 0.95, 0.99)
 
 
 def statistics(window: Window, names: Iterable[str]) -> dict[str, contract.Metric]:
-    """Each of these metrics as the report tells it."""
+    """Return each of these metrics as the report holds it."""
     values = {name: measured(window, name) for name in names}
     ends = _ends({name: value for name, value in values.items() if isinstance(value, np.ndarray)})
     return {
@@ -70,5 +70,11 @@ def _spread(
 
 
 def _round(number: float) -> float | None:
-    """Six significant figures: more would be noise in a report. None of infinity, which JSON has not."""
-    return float(f"{number:.6g}") + 0.0 if math.isfinite(number) else None  # + 0.0: no -0.0, which is equal to 0.0
+    """Round to six significant figures: more would be noise in a report. None of infinity, which JSON has not."""
+    number = float(number)
+    if number.is_integer() and abs(number) < _SIX_FIGURES:
+        return number + 0.0  # no -0.0, which is equal to 0.0
+    return float(f"{number:.6g}") + 0.0 if math.isfinite(number) else None
+
+
+_SIX_FIGURES = 1e6
