@@ -1,4 +1,10 @@
-"""Streaming latency advisor: reads Spark's streaming progress and advises what is worth changing."""
+"""Streaming latency advisor: reads Spark's streaming progress and advises what is worth changing.
+
+The way from a log to the first screen: `sources` reads files, `progress` decodes each event, `batches` and `stages`
+hold the tables, `facts` settles what is known about a run, `window` chooses its steady batches, `engine` judges them by
+the rules in rules/ (`catalogue`, `metrics`, `savings`), `report` ranks the findings, `contract` is their type, and
+`views` print them. CONTRIBUTING.md follows it step by step.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What a notebook or a script imports."""
+"""The functions that a notebook or a script calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one family of errors that a user of the advisor meets."""
+"""The errors that a user of the advisor meets: one family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule's own examples: a few numbers become Spark-shaped progress, the engine judges it, the answer is compared."""
+"""Run a rule's own examples: a few numbers become progress as Spark writes it, and the engine judges it."""
 
 from __future__ import annotations
 

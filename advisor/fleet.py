@@ -1,4 +1,4 @@
-"""Ranks queries and changes over many runs, and counts what could not be judged."""
+"""Rank queries and changes over many runs, and count what could not be judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run changed its level for good, and which batches since then are judged."""
+"""Find where a run changed its level for good; only the batches since then are judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user wants of each query: from the options first, then from advisor.yaml."""
+"""What the user gives and wants for each query: from the options first, then from advisor.yaml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that all else is computed from: columns, units, building, de-duplication."""
+"""The two tables that everything else is computed from: columns, units, building, de-duplication."""
 
 from advisor.batches.arrays import ALWAYS, Columns, in_part, instant, lacking, rows_of, whole_seconds
 from advisor.batches.build import Place, build, instants

@@ -1,4 +1,4 @@
-"""The rules: reading and checking rules/, and what stands in them."""
+"""Read and check the rules in rules/, and the types of what they hold."""
 
 from advisor.catalogue.condition import Condition, Operator
 from advisor.catalogue.example import Example

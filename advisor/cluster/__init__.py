@@ -1,4 +1,4 @@
-"""Reads and judges a fleet's logs on a Spark cluster, with the tables and findings of the local engine."""
+"""Read and judge a fleet's logs on a Spark cluster, with the same tables and findings as on one machine."""
 
 from advisor.cluster.engine import Judged, judge, read, read_stages
 from advisor.cluster.inputs import refuse

@@ -1,4 +1,4 @@
-"""Two windows: what changed, by how much, was the promise kept."""
+"""Compare two windows: what changed, by how much, and whether the promise was kept."""
 
 from advisor.comparison.bootstrap import Level
 from advisor.comparison.changes import Change, changes

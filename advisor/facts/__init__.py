@@ -1,4 +1,4 @@
-"""What is known about a run, how it is known, and how conflicts are settled."""
+"""What is known about a run, from which origin, and how conflicts between origins are settled."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

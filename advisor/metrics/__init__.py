@@ -1,4 +1,4 @@
-"""Every number that a rule or a view reads, by name, with its unit and what it is a part of."""
+"""Every number that a rule or a view reads, by name, with its unit and the whole that it is a part of."""
 
 from advisor.metrics.entries import statistics
 from advisor.metrics.named import METRICS, label, measure, measured, named, remember_typical, sure

@@ -1,4 +1,4 @@
-"""Findings, skipped rules and queries as plain data with a version."""
+"""Turn judged runs into the report: one entry per run, its findings ranked, its headline and its first step chosen."""
 
 from advisor.report.assemble import Report, assemble
 from advisor.report.runs import Asked

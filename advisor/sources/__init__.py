@@ -1,1 +1,1 @@
-"""Where progress comes from: files, a running session, a cluster."""
+"""Read progress, and what logs reveal besides it, into the tables: from files, object stores and running sessions."""

@@ -1,4 +1,4 @@
-"""Reads whatever holds streaming progress: files, directories, patterns, standard input, object stores."""
+"""Read whatever holds streaming progress: files, directories, patterns, standard input, object stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs that grow: what is new in them since the last look, through rotation, truncation and new files."""
+"""Follow growing logs: read what is new since the last look, through rotation, truncation and new files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects what is found in one file: events, broken records, stretches worth a second look."""
+"""Collect what is found in one file: events, broken records, stretches worth a second look."""
 
 from __future__ import annotations
 

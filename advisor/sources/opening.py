@@ -1,4 +1,4 @@
-"""Files as windows of decompressed bytes: of what lies plain on a disk any part can be read again, of others not."""
+"""Read files as windows of decompressed bytes; only plain files on a disk can be read again at any part."""
 
 from __future__ import annotations
 

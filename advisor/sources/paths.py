@@ -1,4 +1,4 @@
-"""What the user names, to files: directories, globs, standard input, object stores, logs that go on in a next file."""
+"""Turn what the user names into files: directories, globs, standard input, object stores, rotated logs."""
 
 from __future__ import annotations
 

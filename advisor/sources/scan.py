@@ -1,4 +1,4 @@
-"""Bytes of one file to events, broken places and sightings, whatever the form of the file."""
+"""Read one file's bytes into events, broken places and sightings, whatever its format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds bytes in megabytes of text, some times as fast as bytes.find does."""
+"""Find bytes in megabytes of text, several times as fast as bytes.find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks again at some stretches of a file, for what they reveal besides progress."""
+"""Look again at some stretches of a file for what they reveal besides progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that a collector put into an envelope each: docker's and others' JSON, and the Kubernetes CRI format."""
+"""Unwrap lines that a collector wrapped one by one: docker's and others' JSON, and the Kubernetes CRI format."""
 
 from __future__ import annotations
 

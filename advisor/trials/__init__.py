@@ -1,4 +1,4 @@
-"""Proof on real Spark: the trial of steps."""
+"""Try steps on real Spark: baseline and candidate in turns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How a report is shown."""
+"""Show the typed report: terminal, Markdown, page, notebook and charts. A view computes nothing."""

@@ -1,4 +1,4 @@
-"""The formats in which progress is handed around, each one entry of FORMATS."""
+"""The formats of files with progress, each one entry of FORMATS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A running session as a source: its events, and what it alone can tell, become the two tables.
+"""Read a running session: its events, and what only a session knows, become the two tables.
 
 Nothing here is imported before `attach` is called; only `callbacks` needs PySpark.
 """

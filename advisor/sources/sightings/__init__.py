@@ -1,4 +1,4 @@
-"""What logs reveal about a query besides its progress."""
+"""Read facts from a log's other lines: how a query started, its settings, its plan, its errors, its task slots."""
 
 from advisor.facts.sighting import Sighting
 from advisor.sources.sightings.events import sight_event_log
