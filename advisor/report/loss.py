@@ -81,7 +81,7 @@ def explain(rule: str | None, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def lost_ms(rule: Rule, window: Window) -> Estimate | None:
-    """Return the milliseconds of a batch or record that a finding of this rule takes; None where nothing tells."""
+    """Return the milliseconds of a batch or record that a finding of this rule takes; None if unknown."""
     if (name := rule.lost) is None:
         return None
     stat = rule.measure.stat if rule.measure and not rule.loses else None

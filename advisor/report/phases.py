@@ -15,7 +15,7 @@ from advisor.metrics.spikes import Rhythm, rhythm
 from advisor.numbers import total
 from advisor.window import PHASES, Window
 
-LEAST_PART = 0.02  # of all batch time: what takes less is not told
+LEAST_PART = 0.02  # of all batch time: what takes less is left out
 
 
 def goes_to(window: Window, phases: Sequence[Phase]) -> list[Part]:
@@ -83,5 +83,5 @@ def _largest(parts: Mapping[LossKind, float], whole: float) -> list[Part]:
 
 
 def _mean(values: np.ndarray) -> float:
-    told = known(values)
-    return float(told.mean()) if len(told) else 0.0
+    present = known(values)
+    return float(present.mean()) if len(present) else 0.0

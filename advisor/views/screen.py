@@ -176,19 +176,19 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int, dense: bool) -
 
 def _bars(query: QueryEntry, width: int) -> Text:
     """The parts of all batch time with their bars, as many as stand in a line."""
-    told = Text()
+    line = Text()
     for part in query.screen.goes_to:
         words = f"{in_short.loss_name(part)} {100 * part.share:.0f} % "
         bar = "█" * max(1, round(_BAR * part.share))
-        if told and len(told) + len(words) + len(bar) > width - _NUMBERS - 3:
+        if line and len(line) + len(words) + len(bar) > width - _NUMBERS - 3:
             break
-        told.append(("  " if told else "") + words)
-        told.append(bar, "red" if not told or part is query.screen.goes_to[0] else "blue")
-    return told
+        line.append(("  " if line else "") + words)
+        line.append(bar, "red" if not line or part is query.screen.goes_to[0] else "blue")
+    return line
 
 
 def _code(step: Advice, width: int) -> Iterator[Text]:
-    """The lines to paste, each group under the place where it belongs; of stages none, they are told with --all."""
+    """Return the lines to paste, each group under the place where it belongs; stages are printed only with --all."""
     for _, paste in [] if step.stages else parts(step):
         if paste:
             yield Text(f"{' ' * _CODE}{paste.where}:", "dim")

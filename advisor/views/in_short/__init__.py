@@ -1,4 +1,4 @@
-"""What the first screen says of a query, a line each."""
+"""The lines of the first screen about a query."""
 
 from advisor.views.in_short.gains import beside_the_loss, gain, takes_in_short, why
 from advisor.views.in_short.headline import closest, headline_name, in_a_line

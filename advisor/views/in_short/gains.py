@@ -38,14 +38,14 @@ def then_p99(after: After) -> str:
 
 
 def why(query: QueryEntry) -> str:
-    """What the best step's rule found, where no promise, no loss and no trouble above it says so; else empty."""
+    """Return what the best step's rule found, if no promise, loss or trouble above shows it; else empty."""
     best, loss = query.best_step, query.screen.loss
     found = next((one for one in query.findings if best and one.rule == best.rule), None)
     if best is None or found is None or best.advice.saves_ms or best.advice.saves_latency_ms:
         return ""
-    told = {loss.rule, *(one.explained_by for one in query.findings if one.rule == loss.rule)} if loss else set()
+    shown = {loss.rule, *(one.explained_by for one in query.findings if one.rule == loss.rule)} if loss else set()
     said = " ".join([query.verdict, *query.screen.troubles])
-    return "" if found.rule in told or found.says in said else found.says
+    return "" if found.rule in shown or found.says in said else found.says
 
 
 def promised(promise: Promise | None, of: str) -> str:

@@ -52,7 +52,7 @@ def _trigger(query: QueryEntry) -> str:
 
 
 def state_if_news(query: QueryEntry) -> str:
-    """That a query is idle or started again and again; empty for what the headline says, and for what is as usual."""
+    """Return that a query is idle or started again and again; empty if the headline shows it, or if all is usual."""
     if isinstance(query.idle_since, str):
         return state(query)
     return query.state if query.state == "restarting" else ""
