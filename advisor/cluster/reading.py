@@ -35,7 +35,7 @@ from advisor.sources.places import Place, opened
 from advisor.sources.runs import Runs
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
-from advisor.sources.stages.opened import Opened
+from advisor.sources.stages.stagetables import StageTables
 
 LOOK_BACK = 1 << 20
 """Bytes before a range in which the event that reaches into it is looked for, and the beginning of a line."""
@@ -63,7 +63,7 @@ def read_unit(unit: Unit, sightings: bool = True, stages: bool = False) -> Itera
 def _whole(unit: Unit, sightings: bool, stages: bool) -> Iterator[Row]:
     """Read a log, file by file, as it is read where there is no cluster."""
     memory = Memory() if sightings else None
-    opened = Opened() if stages else None
+    opened = StageTables() if stages else None
     events = Chunks()
     done = Done()
     for file in unit.files:
@@ -84,7 +84,7 @@ def _whole(unit: Unit, sightings: bool, stages: bool) -> Iterator[Row]:
     yield done_row(done)
 
 
-def _with_stages(unit: Unit, events: Chunks, opened: Opened) -> Iterator[Row]:
+def _with_stages(unit: Unit, events: Chunks, opened: StageTables) -> Iterator[Row]:
     """Return the rows of a log's events, which its stages were read with, and those of its stages."""
     table = pa.Table.from_batches(events.take(), SCHEMA)
     for file in unit.files:

@@ -24,7 +24,7 @@ from advisor.sources.opening import read_windows
 from advisor.sources.paths import Input, expand, shown
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
-from advisor.sources.stages.opened import Opened
+from advisor.sources.stages.stagetables import StageTables
 
 __all__ = ["Input", "expand", "read"]
 
@@ -51,7 +51,7 @@ def read(
     inputs = expand(paths)
     memories: defaultdict[str, Memory] = defaultdict(Memory)
     left = Counter(one.log for one in inputs)
-    parts = _Parts(progress, Opened() if (is_small(inputs) if stages is None else stages) else None)
+    parts = _Parts(progress, StageTables() if (is_small(inputs) if stages is None else stages) else None)
     with _without_collector():
         for one in inputs:
             parts.read(one, memories[one.log] if sightings else None)
@@ -94,7 +94,7 @@ def _without_collector() -> Iterator[None]:
 class _Parts:
     """What the files gave so far."""
 
-    def __init__(self, progress: Progress | None, opened: Opened | None) -> None:
+    def __init__(self, progress: Progress | None, opened: StageTables | None) -> None:
         self._progress = progress
         self._opened = opened
         self._chunks = Chunks()

@@ -9,7 +9,7 @@ from advisor.sources.formats import HEAD, Format, format_of, loose
 from advisor.sources.harvest import Buffer, Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.sightings.stack_trace import LONGEST, sight_stack_trace
-from advisor.sources.stages.opened import Opened
+from advisor.sources.stages.stagetables import StageTables
 from advisor.sources.wrapped import exported
 
 A_PIECE = "a piece of an event: it holds no durations"
@@ -24,7 +24,7 @@ class Scan:
         log: str,
         memory: Memory | None = None,
         chunks: Chunks | None = None,
-        opened: Opened | None = None,
+        opened: StageTables | None = None,
     ) -> None:
         """With a `memory` (one per log), sightings are looked for, too; with `opened` jobs, stages and tasks.
 

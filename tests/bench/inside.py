@@ -30,7 +30,7 @@ from advisor.errors import InputError
 from advisor.sources import files
 from advisor.sources.codecs import Source, blocks
 from advisor.sources.paths import expand
-from advisor.sources.stages.opened import Opened
+from advisor.sources.stages.stagetables import StageTables
 from advisor.stages import PARTS
 from tests.bench._long import ONE_QUERY, repeated
 from tests.bench.reading import SAMPLES, limit, write_log
@@ -197,15 +197,15 @@ def speeds(megabytes: int, rounds: int) -> bool:
 def print_memory(repeats: Sequence[int] = (7, 29, 116)) -> None:
     """Print what reading with stages holds of a log of one query when all of it has been read, beside the tables."""
     held: list[int] = []
-    ending = Opened.tables
+    ending = StageTables.tables
 
-    def measured(self: Opened, *given: pa.Table) -> dict[str, pa.Table]:
+    def measured(self: StageTables, *given: pa.Table) -> dict[str, pa.Table]:
         gc.collect()
         files_of = tracemalloc.take_snapshot().statistics("filename")
         held.append(sum(one.size for one in files_of if "/stages/" in one.traceback[0].filename))
         return ending(self, *given)
 
-    Opened.tables = measured  # type: ignore[method-assign]
+    StageTables.tables = measured  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
         for (kind, log), times in itertools.product(ONE_QUERY.items(), repeats):
             path = Path(folder) / "log"
@@ -219,7 +219,7 @@ def print_memory(repeats: Sequence[int] = (7, 29, 116)) -> None:
                 f"{kind}, {len(reading.inside['batch_parts']):,} batches, {path.stat().st_size / 1e6:.0f} MB: "
                 f"{held[-1] / 1e6:.1f} MB held, tables of {tables / 1e6:.1f} MB"
             )
-    Opened.tables = ending  # type: ignore[method-assign]
+    StageTables.tables = ending  # type: ignore[method-assign]
 
 
 def main() -> int:

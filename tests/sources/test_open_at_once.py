@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
-from advisor.sources.stages.begun import Begun
 from advisor.sources.stages.driverlog import DriverLog
-from advisor.sources.stages.openjobs import OpenJobs
-from advisor.sources.stages.rounds import _most
+from advisor.sources.stages.loggedjobs import LoggedJob, OpenJobs
+from advisor.sources.stages.slotwaits import _most
 from advisor.stages import Job, Work
 
 SECONDS, MILLISECONDS = "25/10/03 10:00:00", "25/10/03 10:00:00.000"
@@ -55,8 +54,8 @@ def test_stages_that_are_open_at_once_take_little_room(time: str) -> None:
     }  # whose lines they are nobody knows
 
 
-def begun(number: int) -> Begun:
-    return Begun(Job(number, None, 0.0), number, (0, number))
+def begun(number: int) -> LoggedJob:
+    return LoggedJob(Job(number, None, 0.0), number, (0, number))
 
 
 def test_a_stage_is_of_the_open_job_with_the_next_final_stage() -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import advisor
 from advisor.sources import opening, places
-from advisor.sources.stages import gathered, opened
+from advisor.sources.harvest import Stretch
+from advisor.sources.stages import stagetables
 from advisor.sources.stages.eventlog import EventLog
 from tests.bench._long import ONE_QUERY, repeated
 
@@ -45,16 +46,15 @@ def tables(log: Path) -> list[pd.DataFrame]:
 @cache
 def whole(log: Path) -> list[pd.DataFrame]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opened, "_PIECE", 1 << 40)
+        patch.setattr(stagetables, "_PIECE", 1 << 40)
         return tables(log)
 
 
 def in_pieces(log: Path, window: int, piece: int) -> list[pd.DataFrame]:
     with pytest.MonkeyPatch.context() as patch:
-        sizes = ((opening, "WINDOW"), (opening, "IN_CACHE"), (places, "ON_DISK"), (gathered, "_ENOUGH"))
-        for module, name in sizes:
+        for module, name in ((opening, "WINDOW"), (opening, "IN_CACHE"), (places, "ON_DISK")):
             patch.setattr(module, name, window)
-        patch.setattr(opened, "_PIECE", piece)
+        patch.setattr(stagetables, "_PIECE", piece)
         return tables(log)
 
 
@@ -75,14 +75,14 @@ def test_little_of_a_long_log_is_held(tmp_path: Path, monkeypatch: pytest.Monkey
     log = tmp_path / "log"
     log.write_bytes(b"".join(repeated(ONE_QUERY[kind], 4)))
     expected, held = whole(log), []
-    put = opened.Opened._put
+    put = stagetables.StageTables._put
 
-    def noting(self: opened.Opened, one: opened._Log, events: pa.Table) -> None:
+    def noting(self: stagetables.StageTables, one: stagetables._Log, events: pa.Table) -> None:
         before = one.reader.held
         put(self, one, events)
         held.append((before, one.reader.held))
 
-    monkeypatch.setattr(opened.Opened, "_put", noting)
+    monkeypatch.setattr(stagetables.StageTables, "_put", noting)
     assert_same(in_pieces(log, 1 << 16, FEW), expected)
     assert len(expected[1]) > 300
     assert len(held) > 10
@@ -116,5 +116,5 @@ def test_data_that_left_a_cache_is_forgotten() -> None:
     log = EventLog("log")
     log._now._kept.add(7)
     line = b'{"Event":"SparkListenerUnpersistRDD","RDD ID":7}\n'
-    log.read(opened.Stretch(line, 0, 0, True), len(line), "file")
+    log.read(Stretch(line, 0, 0, True), len(line), "file")
     assert not log._now._kept

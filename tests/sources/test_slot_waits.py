@@ -14,7 +14,7 @@ import advisor
 from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages.driverlog import DriverLog
-from advisor.sources.stages.rounds import most_at_once
+from advisor.sources.stages.slotwaits import most_at_once
 from advisor.stages import PARTS
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"

@@ -15,11 +15,9 @@ import pytest
 import advisor
 from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
-from advisor.sources.stages.clock import Clock
 from advisor.sources.stages.driverlog import DriverLog
-from advisor.sources.stages.gathered import Gathered
-from advisor.sources.stages.layout import Layout
-from advisor.sources.stages.packed import packed
+from advisor.sources.stages.loggedjobs import packed
+from advisor.sources.stages.loglines import Clock, LogLines
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import PARTS
 
@@ -273,13 +271,9 @@ def test_hudi_tells_of_a_micro_batch_that_is_tried_again(tmp_path: Path) -> None
 # Layouts.
 
 
-def lines(text: bytes) -> list[tuple[int, bytes]]:
-    gathered = Gathered(Layout(("DAGScheduler", "DeltaSink")))
-    return [
-        (1 + logger, found.line(at)[found.message(at) :])
-        for found in gathered.read(Stretch(text, 0, 0, True), len(text), 0)
-        for at, logger in enumerate(found.loggers.tolist())
-    ]
+def lines(text: bytes) -> list[tuple[str, bytes]]:
+    found = LogLines(("DAGScheduler", "DeltaSink"), {}, frozenset()).read(Stretch(text, 0, 0, True), len(text), 0)
+    return [(logger, line[message:]) for logger, line, message, _, _ in found]
 
 
 def test_lines_of_a_pattern_layout() -> None:
@@ -290,7 +284,11 @@ def test_lines_of_a_pattern_layout() -> None:
         b"26/11/21 09:34:29 INFO DeltaSink: Wrote 2 files\n"
         b"26/11/21 09:34:29 INFO DAGScheduler: looking"
     )
-    assert lines(text) == [(1, b"Got job 5"), (2, b"Wrote 2 files"), (1, b"looking")]
+    assert lines(text) == [
+        ("DAGScheduler", b"Got job 5"),
+        ("DeltaSink", b"Wrote 2 files"),
+        ("DAGScheduler", b"looking"),
+    ]
 
 
 def test_lines_of_a_structured_layout() -> None:
@@ -299,7 +297,8 @@ def test_lines_of_a_structured_layout() -> None:
         b'{"ts":"2026-11-21T10:02:32.362Z","level":"INFO","msg":"other","logger":"SparkContext"}\n'
         b'{"ts":"2026-11-21T10:02:32.362Z","level":"INFO","msg":"Wrote","logger":"DeltaSink"}\n'
     )
-    assert [(kind, message[:9].split(b'"')[0]) for kind, message in lines(text)] == [(1, b"Got job 5"), (2, b"Wrote")]
+    found = [(logger, message.split(b'"')[0]) for logger, message in lines(text)]
+    assert found == [("DAGScheduler", b"Got job 5"), ("DeltaSink", b"Wrote")]
 
 
 def test_a_log_without_such_lines() -> None:

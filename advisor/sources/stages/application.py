@@ -1,20 +1,21 @@
-"""What one application's events in an event log tell: jobs, stages and tasks."""
+"""Jobs, stages and tasks of one application, from its events in an event log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from struct import Struct
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from advisor.redaction import redact
-from advisor.sources.stages.described import batch_of, described, is_number, meant, operators, sql_sums
-from advisor.sources.stages.events import Events
-from advisor.sources.stages.horizon import Horizon
-from advisor.sources.stages.owners import name_batches
+from advisor.sources.stages.descriptions import batch_of, described, is_number, meant, operators, sql_sums
+from advisor.sources.stages.jobbatches import Events, name_batches
+from advisor.sources.stages.loggedjobs import LOST
 from advisor.sources.stages.sparkevents import (
+    WIDTH,
     ExecutorAdded,
     ExecutorRemoved,
     JobEnd,
@@ -22,24 +23,18 @@ from advisor.sources.stages.sparkevents import (
     Properties,
     Stage,
     StageCompleted,
-    Unpersisted,
+    TaskEnd,
+    UnpersistRDD,
 )
-from advisor.sources.stages.taskevents import WIDTH, TaskEnd, row
-from advisor.stages import (
-    SUMS,
-    Attempt,
-    Job,
-    Numbers,
-    Triggers,
-    Work,
-    streams,
-)
+from advisor.stages import SUMS, Attempt, Job, Numbers, Triggers, Work, streams
 
 _NO_PROPERTIES = Properties()
 _PACKED = Struct(f"{1 + WIDTH}d")
 """A task as bytes, which numpy takes as they are; of tuples it looks at every number."""
 _MANY = 1024 * _PACKED.size
 """Bytes of tasks that go on together."""
+_SILENT_MS = 3_600_000
+"""Of a query of which nothing was heard for so long nothing older will come."""
 
 
 class Application:
@@ -51,12 +46,12 @@ class Application:
         self._work = Work(log, "event_log")
         self._horizon = Horizon()
         self._known = -inf
-        """What began before that is over; what says otherwise was told before."""
+        """What began before that is over; an event that says otherwise was read before."""
         self._jobs: dict[int, Job] = {}
         self._since: dict[int, float] = {}
         """When each job began: a file may hold its lines twice."""
         self._tasks = bytearray()
-        """Those that were not handed over."""
+        """Rows of tasks that were not handed over."""
         self._results: set[tuple[int, int]] = set()
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
@@ -67,7 +62,7 @@ class Application:
         return len(self._work.jobs) + len(self._work.attempts)
 
     def over(self, batches: pa.Table, files: Mapping[str, int]) -> tuple[Work, float]:
-        """(what no later line tells more of, when the last of its triggers ended); `batches`: the events so far."""
+        """Return (what no later line adds to, when the last of its triggers ended); `batches`: the events so far."""
         self._hand_over()
         jobs = self._work.jobs
         until = self._horizon.known(jobs, batches)
@@ -90,20 +85,20 @@ class Application:
         return work, until
 
     def finish(self, events_of: Callable[[], Events]) -> Work:
-        """All of it; `events_of` gives its events."""
+        """Return all of it; `events_of` gives its events."""
         self._hand_over()
         name_batches(self._work.jobs, events_of)
         self._work.strangers = [job for job in self._work.jobs if job.batch is None]
         return self._work
 
     def _is_over(self, job: Job, ended: float | None, until: float) -> bool:
-        """Whether the trigger of a job's batch, which ended then, is over, or will never be told."""
+        """Whether the trigger of a job's batch, which ended then, is over, or its event will never come."""
         if ended is None:
             return job.start < until and not self._horizon.waits(job)
         return ended <= until
 
     def starts(self, event: JobStart, _: int) -> None:
-        """A job starts."""
+        """Read that a job starts."""
         if self._since.get(event.job) == event.time or event.time < self._known:
             return
         self._since[event.job] = event.time
@@ -118,18 +113,18 @@ class Application:
         self._work.starts(job, event.stages)
 
     def ends(self, event: JobEnd, _: int) -> None:
-        """A job ends."""
+        """Read that a job ends."""
         job = self._jobs.pop(event.job, None)
         if job:
             job.end = event.time
 
     def task(self, event: TaskEnd, at: int) -> None:
-        """A task ends, as the log tells at this place."""
+        """Read that a task ends, at this place in the log."""
         if event.task.launch < self._known and not self._work.ended(event.stage, event.attempt):
             return
         if event.kind == "ResultTask":
             self._results.add((event.stage, event.attempt))
-        self._tasks += _PACKED.pack(at, *row(event))
+        self._tasks += _PACKED.pack(at, *event.row())
         if len(self._tasks) >= _MANY:
             self._hand_over()
 
@@ -142,7 +137,7 @@ class Application:
             self._work.tasks(stage, attempt, launch, finish, locality=locality, flags=flags, sums=sums, at=at)
 
     def stage(self, event: StageCompleted, at: int) -> None:
-        """A stage ends, or an attempt at it, as the log tells at this place."""
+        """Read that a stage ends, or an attempt at it, at this place in the log."""
         info = event.info
         if info.submitted is None or info.completed is None or info.completed < info.submitted:
             return
@@ -154,18 +149,9 @@ class Application:
         if job and job.batch is None and streams(names):
             job.streams = True
         kind, what = meant(names, job.description if job else "", last, self._from_cache(info))
-        attempt = Attempt(
-            job,
-            info.stage,
-            info.attempt,
-            info.submitted,
-            info.completed,
-            kind,
-            what or redact(info.name),
-            last,
-            info.tasks,
-            numbers=Numbers(sql_sums(info.sums)),
-        )
+        times = info.submitted, info.completed
+        attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
+        attempt.numbers = Numbers(sql_sums(info.sums))
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt, at)
 
@@ -179,11 +165,51 @@ class Application:
             self._kept |= kept
         return found
 
-    def unpersists(self, event: Unpersisted, _: int) -> None:
-        """A data set leaves the cache."""
+    def unpersists(self, event: UnpersistRDD, _: int) -> None:
+        """Read that a data set leaves the cache."""
         self._kept.discard(event.dataset)
 
     def executor(self, event: ExecutorAdded | ExecutorRemoved) -> None:
-        """An executor comes or goes."""
+        """Read that an executor comes or goes."""
         cores = event.info.cores if isinstance(event, ExecutorAdded) else 0
         self._work.has(event.time, event.executor, cores)
+
+
+class Horizon:
+    """Knows when each query of one application was heard of last; times are ms since 1970."""
+
+    def __init__(self) -> None:
+        self._heard: dict[str | None, float] = {}
+
+    def known(self, jobs: Sequence[Job], batches: pa.Table) -> float:
+        """Return the time before which every job has ended and every trigger has its event.
+
+        `jobs` in order; `batches` are the events since it was asked before.
+        """
+        heard = self._heard
+        for job in jobs:
+            if job.batch:
+                heard.setdefault(job.batch.id, job.start)
+        for query, end in _last(batches):
+            heard[query] = max(heard.get(query, end), end)
+        newest = max(heard.values(), default=0.0)
+        last = jobs[-1].nth if jobs else 0
+        running = [job.start for job in jobs if job.end is None and job.nth > last - LOST]
+        return min([time for time in heard.values() if time > newest - _SILENT_MS] + running, default=0.0)
+
+    def waits(self, job: Job) -> bool:
+        """Whether the event of a job's batch is to come."""
+        return job.batch is not None and job.start >= self._heard.get(job.batch.id, job.start)
+
+
+def ends_of(batches: pa.Table) -> pa.ChunkedArray:
+    """Return when the triggers ended, ms since 1970; null where that is not known."""
+    start = batches["timestamp"].cast(pa.int64())
+    return pc.add(start, pc.fill_null(batches["trigger_execution_ms"], 0)).cast(pa.float64(), safe=False)
+
+
+def _last(batches: pa.Table) -> Iterable[tuple[str | None, float]]:
+    """Return each query, and when the last of its triggers ended."""
+    ends = pa.table({"id": batches["id"], "end": ends_of(batches)}).drop_null()
+    last = ends.group_by("id").aggregate([("end", "max")])
+    return zip(last["id"].to_pylist(), last["end_max"].to_pylist(), strict=True)

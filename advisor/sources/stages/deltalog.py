@@ -1,4 +1,4 @@
-"""Which jobs a Delta table runs for its own log: lines name its snapshot's, by which its checkpoint's are told."""
+"""Find the jobs that a Delta table runs for its own log: lines name its snapshot's jobs, not its checkpoint's."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ _DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
 
 
 class DeltaLog:
-    """What a driver's log tells of the logs of Delta tables."""
+    """Knows what Delta tables do with their logs at this line of a driver's log."""
 
     def __init__(self) -> None:
         self.job = ""
-        """What jobs that begin now are for; nothing where no line says so."""
+        """What jobs that begin now are for; empty where no line says so."""
         self._tasks = 0
         self._committed = False
 
     def snapshot(self, line: bytes, message: int) -> None:
-        """A line of a table's snapshot."""
+        """Read a line of a table's snapshot."""
         if b"DELTA: " in line and (said := _DELTA.search(line, message)):
             text = said[1].decode("utf-8", "replace").strip()
             self.job = "" if text == "Done" else redact(f"Delta: {text}")
 
     def commits(self) -> None:
-        """A transaction is in the table's log."""
+        """Note that a transaction is in the table's log."""
         self._committed = True
 
     def wrote(self) -> None:
-        """The batch is in the table."""
+        """Note that the batch is in the table."""
         self._committed = False
 
     def submits(self, what: str, ended: int, tasks: int) -> str:
-        """What a job is for that submits a stage of so many tasks; `what` as it was known, so many stages ended."""
+        """Return what a job is for that submits a stage of so many tasks; `what` so far, after so many stages ended."""
         if self.job:
             self._tasks = max(self._tasks if ended else 0, tasks)
         elif self._committed and not what and not ended and tasks == self._tasks > 1:

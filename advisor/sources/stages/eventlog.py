@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 import stringzilla
 
 from advisor.sources.harvest import Buffer, Stretch
-from advisor.sources.stages.application import Application
-from advisor.sources.stages.events import BEGINNING, Events, Place, between
-from advisor.sources.stages.horizon import ends_of
+from advisor.sources.stages.application import Application, ends_of
+from advisor.sources.stages.jobbatches import Events, between
+from advisor.sources.stages.loggedjobs import BEGINNING, Place
 from advisor.sources.stages.sparkevents import (
     ApplicationStart,
     ExecutorAdded,
@@ -23,21 +23,21 @@ from advisor.sources.stages.sparkevents import (
     JobEnd,
     JobStart,
     StageCompleted,
-    Unpersisted,
+    TaskEnd,
+    UnpersistRDD,
 )
-from advisor.sources.stages.taskevents import TaskEnd
 from advisor.stages import Work
 
 _NAME_AT = len('{"Event":"SparkListener')
 _WORD = 8
-"""Letters that tell an event's name behind that."""
+"""So many letters behind that show which event it is."""
 _KINDS: dict[bytes, tuple[Any, tuple[bytes, bytes] | None]] = {
     b'TaskEnd"': (TaskEnd, (b',"Accumulables":[', b'},"Task ')),
     b"StageCom": (StageCompleted, None),
     b"JobStart": (JobStart, (b',"Stage Infos":[', b',"Stage IDs":[')),
     b'JobEnd",': (JobEnd, None),
     b"Executor": (ExecutorAdded | ExecutorRemoved, None),
-    b"Unpersis": (Unpersisted, None),
+    b"Unpersis": (UnpersistRDD, None),
     b"Applicat": (ApplicationStart, None),
 }
 """By the letters of an event's name: what it is, and between what of its line a list is left out, half of its bytes.
@@ -46,12 +46,12 @@ Both hold quotation marks that have no backslash before them: no text in JSON do
 """
 _DECODERS = {word: msgspec.json.Decoder(kind).decode for word, (kind, _) in _KINDS.items()}
 _BEFORE = 1024
-"""Executors at most of which the application is told behind them."""
+"""So many executors at most stand in a log before their application."""
 _UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 
 
 class EventLog:
-    """Reads what an event log tells of jobs, stages and tasks; one for all files of a log."""
+    """Reads the jobs, stages and tasks of an event log; one for all files of a log."""
 
     def __init__(self, log: str) -> None:
         self._log = log
@@ -61,7 +61,7 @@ class EventLog:
         self._since, self._begun = BEGINNING, ApplicationStart()
         self._now = Application(log)
         self._executors: deque[ExecutorAdded | ExecutorRemoved] = deque(maxlen=_BEFORE)
-        """The last that came or went: an application's first ones stand before its beginning."""
+        """The last ones: an application's first executors stand before its beginning."""
         self._line = b""
         """The last line that was wanted, as far as it is."""
         self._lines = 0
@@ -75,7 +75,7 @@ class EventLog:
         return self._now.held + sum(past.held for past, _ in self._past)
 
     def read(self, window: Stretch, resume: int, file: str) -> None:
-        """Take what has been read of a window; a line that is broken is passed over, and one that follows itself."""
+        """Read the lines of a window up to `resume`; one that is broken is passed over, and one that repeats itself."""
         number, base = self._files.setdefault(file, len(self._files)), window.base
         for start, word, line in _lines(window.buffer, window.begin, resume):
             if line == self._line:
@@ -88,18 +88,18 @@ class EventLog:
                 continue
 
     def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
-        """(what no later line tells more of, as far as these events tell; the events that all the rest needs)."""
-        works = self._before(batches)
+        """Return (what no later line adds to, as far as these events show it; the events that all the rest needs)."""
+        works = self._take_past(batches)
         own = between(batches, self._files, self._since)
         work, until = self._now.over(own, self._files)
         return [*works, work], own.filter(pc.greater(ends_of(own), until))
 
     def finish(self, batches: pa.Table) -> list[Work]:
-        """All that is left."""
-        return [*self._before(batches), self._now.finish(partial(Events, batches, self._files, self._since))]
+        """Return all that is left."""
+        return [*self._take_past(batches), self._now.finish(partial(Events, batches, self._files, self._since))]
 
-    def _before(self, batches: pa.Table) -> list[Work]:
-        """What applications before this one tell; they are forgotten."""
+    def _take_past(self, batches: pa.Table) -> list[Work]:
+        """Return the works of the applications before this one; they are forgotten."""
         works, since = [], BEGINNING
         for past, until in self._past:
             works.append(past.finish(partial(Events, batches, self._files, since, until)))
@@ -108,7 +108,7 @@ class EventLog:
         return works
 
     def _application(self, event: ApplicationStart, _: int) -> None:
-        """Another application begins: nothing of the one before it comes again, unless a file holds its lines twice."""
+        """Begin another application: nothing of the one before it comes again, unless a file holds its lines twice."""
         if event == self._begun:
             return
         self._begun = event
@@ -125,7 +125,7 @@ class EventLog:
         self._now.executor(event)
 
     def _taking(self) -> dict[bytes, Callable[[Any, int], None]]:
-        """What takes an event and its place among those that were wanted, by the letters of its name."""
+        """Return what takes an event and its place among the wanted ones, by the letters of its name."""
         now = self._now
         return {
             b'TaskEnd"': now.task,
@@ -139,7 +139,7 @@ class EventLog:
 
 
 def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """(where it begins, the letters of its event's name, what of it is needed) of each line that is wanted."""
+    """Yield (where it begins, the letters of its event's name, what of it is needed) of each wanted line."""
     find, kinds = stringzilla.find, _KINDS
     while start < end:
         stop = find(buffer, b"\n", start, end)
@@ -154,7 +154,7 @@ def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, bytes, b
 
 
 def _without(buffer: Buffer, start: int, stop: int, first: bytes, behind: bytes) -> bytes:
-    """A line without the list that `first` begins, where `behind` is next to it, as Spark writes it; else all of it."""
+    """Return a line without the list between `first` and `behind`, as Spark writes them; else all of it."""
     begin = stringzilla.find(buffer, first, start, stop)
     end = stringzilla.find(buffer, behind, begin, stop) if begin >= 0 else -1
     if end < 0 or buffer[end - 1 : end] != b"]":

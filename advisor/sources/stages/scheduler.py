@@ -1,65 +1,96 @@
-"""Jobs and stages of one application, as the messages of Spark's scheduler in a driver's log tell them."""
+"""Jobs, stages and tasks of one application, as Spark's scheduler logs them: DAGScheduler and TaskSetManager."""
 
 from __future__ import annotations
 
+import re
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Set
+from functools import lru_cache
+from math import nan
 from operator import attrgetter
 
 import numpy as np
 
-from advisor.sources.stages import pythonlines
-from advisor.sources.stages.begun import Begun
+from advisor.redaction import redact
 from advisor.sources.stages.deltalog import DeltaLog
-from advisor.sources.stages.kinds import FAILED, LAST, Kind
-from advisor.sources.stages.moment import Moment, Told
-from advisor.sources.stages.openjobs import OpenJobs
-from advisor.sources.stages.stagetasks import StageTasks
-from advisor.sources.stages.submitted import Submitted
-from advisor.stages import Attempt, Job, Work
+from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
+from advisor.sources.stages.slotwaits import SlotWaits, most_at_once
+from advisor.stages import FAILED, LOCALITIES, Attempt, Job, Work
 
-Tells = Callable[[int, int, float], None]
-"""Takes a message's number, its other number and its length."""
+_GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.*?)\) with \d+ output partitions)")
+_BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
+"""What calls a job that runs beside the batch."""
+_FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
+_PARENTS = re.compile(rb"Pare.*")
+_SUBMITS = re.compile(rb"Submitting (\d{1,15}) missing tasks from \w+ (\d{1,15})")
+_LENGTH = rb"(\d{1,12}(?:[.,]\d{1,12})?) (m?s)"
+_STAGE_ENDS = re.compile(
+    rb"(?:(Result)|ShuffleMap)Stage (\d{1,15}) \(.*\) (?:finished|(failed)) in " + _LENGTH,
+)
+_JOB_ENDS = re.compile(rb"Job (\d{1,15}) (?:finished|failed): .*, took " + _LENGTH)
+_CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d{1,15})","(?i:query_id)":"([^"]+)"')
+_TASK = re.compile(
+    rb"(?:\[queryId = (\w+)\] \[batchId = (\d{1,15})\] )?"
+    rb"(?:Starting task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) .*? ([A-Z]{2,}(?:_[A-Z]+)?), \d+ bytes"
+    rb"|Finished task (\d{1,9})[\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) in (\d{1,15}) ms"
+    rb"|Lost task [\d.]+ in stage (\d{1,15})\.)"
+)
+_WORKER = re.compile(rb"Times: total = (\d{1,12}), boot = (?:.* task [\d.]+ in stage (\d{1,15}) \(TID)?")
+"""A Python worker's time; Spark 4.3 names the stage, 3.5 does not."""
+_WORKERS = (
+    *("PythonUDFRunner", "PythonUDTFRunner", "PythonUDFWithNamedArgumentsRunner", "PythonRunner"),
+    *("ArrowPythonRunner", "ArrowPythonUDTFRunner", "ArrowPythonWithNamedArgumentRunner", "CoGroupedArrowPythonRunner"),
+    *("ArrowEvalPythonEvaluatorFactory", "ColumnarArrowEvalPythonEvaluatorFactory", "MapInBatchEvaluatorFactory"),
+    *("FlatMapGroupsInBatchExec", "ArrowAggregatePythonExec", "ArrowWindowPythonEvaluatorFactory"),
+    *("ApplyInPandasWithStatePythonRunner", "TransformWithStateInPySparkPythonRunner"),
+    *("TransformWithStateInPandasPythonRunner", "PythonForeachWriter", "$$anon$1", "$$anon$2"),
+)
+"""Classes that log it; in Spark 4.3 some are nameless ones inside of these."""
+_PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
+_MANY = 4096
+"""Finished tasks that are handed over together."""
+
+Found = re.Match[bytes]
 
 
 class Scheduler:
-    """Reads messages of the scheduler."""
+    """Reads messages of the scheduler and of Python workers."""
 
     def __init__(self, work: Work, moment: Moment, delta: DeltaLog, begun: int = 0) -> None:
-        """What is told goes to `work`; `moment` says where the log is read, and where its clock knows only seconds,
-        it goes on with what lines tell. `begun`: how many jobs of the log began before.
+        """Fill `work`; `moment` says where the log is read, and where its clock knows only seconds, its time goes on
+        by the lengths that lines give. `begun`: how many jobs of the log began before.
         """
-        self.readers: Mapping[int, Tells] = {
-            Kind.GOT: self._begins,
-            Kind.FINAL: self._final,
-            Kind.PARENTS: self._parents,
-            Kind.SUBMITS: self._submits,
-            Kind.STAGE_ENDS: self._stage_ends,
-            Kind.JOB_ENDS: self._job_ends,
+        self.readers: Mapping[str, Callable[[bytes, int], None]] = {
+            "DAGScheduler": self._read_job,
+            "TaskSetManager": self._read_task,
+            **dict.fromkeys(_WORKERS, self._read_worker),
         }
-        """What reads a message, by its kind."""
-        self.jobs: list[Begun] = []
+        """What reads a line and where in it its message begins, by its logger."""
+        self.jobs: list[LoggedJob] = []
         self.begun = begun
         """How many jobs have begun."""
         self._work, self._moment, self._delta = work, moment, delta
         self._open = OpenJobs()
-        self._last: Begun | None = None
-        self.stages: dict[int, Submitted] = {}
+        self._last: LoggedJob | None = None
+        self._stages: dict[int, LoggedStage] = {}
         """Stage attempts that were submitted and are not over."""
-        self._submitted: list[Submitted] = []
-        """These, and those that ended since tasks were read."""
-        self._tasks = StageTasks(work)
+        self._ended: list[LoggedStage] = []
+        """Those that ended, and were not handed over."""
+        self._finished = 0
+        """Their tasks."""
+        self._running = 0
+        self._ran: Counter[int] = Counter()
+        """How many tasks ran when one started, and how often."""
+        self._started: tuple[int, LoggedStage | None] = (-1, None)
+        """The line of the last task that started, and its stage attempt."""
+        self._busy: set[LoggedStage] = set()
+        """Stage attempts of which tasks run."""
+        self._mixed = self._mixed_open = -1
+        """The last line of a Python worker that may be of several busy stages, or of several open ones."""
+        self._waits = SlotWaits()
         self._marked, self._marked_ms = begun, 0.0
-
-    def python(self, line: bytes, _: int) -> None:
-        """A line of a Python worker."""
-        if not (found := pythonlines.told(line)):
-            return
-        ms, stage = found
-        if stage is None and self.stages:
-            self._tasks.workers.append((self._moment.number, ms))
-        elif stage in self.stages:
-            self.stages[stage].works(ms)
 
     @property
     def idle(self) -> bool:
@@ -67,114 +98,247 @@ class Scheduler:
         return self._open.idle
 
     def mark(self) -> None:
-        """Jobs that begin from now on are those of `since_mark`."""
+        """Count the jobs that begin from now on in `since_mark`."""
         self._marked, self._marked_ms = self.begun, 0.0
 
     def since_mark(self) -> float:
-        """How long the jobs took that began since then, ms."""
+        """Return how long the jobs took that began since then, ms."""
         at = bisect_left(self.jobs, self._marked, key=attrgetter("number"))
         return _length(self.jobs[at:], self._marked_ms)
 
-    def take(self, count: int) -> list[Begun]:
-        """The first jobs; they are forgotten here."""
+    def take(self, count: int) -> list[LoggedJob]:
+        """Return the first jobs; they are forgotten here."""
         taken, self.jobs = self.jobs[:count], self.jobs[count:]
-        self._marked_ms = _length([begun for begun in taken if begun.number >= self._marked], self._marked_ms)
-        self._tasks.forget(self.jobs[0].number if self.jobs else self.begun)
+        self._marked_ms = _length([job for job in taken if job.number >= self._marked], self._marked_ms)
+        self._waits.forget(self.jobs[0].number if self.jobs else self.begun)
         return taken
 
     def settle_waits(self) -> None:
         """Note how long stages waited for others' tasks, of jobs that know their batches."""
-        self._tasks.settle_waits(self.jobs)
+        self._waits.settle(self.jobs, most_at_once(self._ran))
 
-    def read_tasks(self, told: Told, rows: np.ndarray) -> None:
-        """Take the messages of tasks in these rows, behind all others of theirs."""
-        submitted = self._submitted
-        if not submitted:
-            return
-        self._tasks.read(told, rows, submitted, fine=self._moment.fine)
-        self._submitted = [one for one in submitted if not one.over]
+    def hand_over(self) -> None:
+        """Give the tasks of the stage attempts that ended to the work."""
+        rows = array("d")
+        for one in self._ended:
+            assert one.attempt
+            over = one.attempt.completed
+            starts, ends = one.task_times(fine=self._moment.fine)
+            places = one.localities if len(one.localities) == len(starts) else [-1] * len(starts)
+            for start, end, place in zip(starts, ends, places, strict=True):
+                rows.extend((one.stage, one.end, start, end, place, 0))
+            for _ in range(one.lost):
+                rows.extend((one.stage, one.end, over, over, -1, FAILED))
+        self._ended, self._finished = [], 0
+        if rows:
+            stage, at, launch, finish, locality, flags = np.frombuffer(rows).reshape(-1, 6).T
+            self._work.tasks(stage, 0, launch, finish, locality=locality, flags=flags, at=at)
+        self._work.fold()
 
-    def _begins(self, number: int, background: int, _: float) -> None:
+    def _read_job(self, line: bytes, message: int) -> None:
+        if form := _MESSAGES.get(line[message : message + 4]):
+            pattern, read = form
+            if found := pattern.match(line, message):
+                read(self, found)
+
+    def _begins(self, found: Found) -> None:
         now = self._moment.now
-        job = Job(number, None, now, nth=self.begun)
-        self._last = Begun(job, self.begun, self._moment.place, self._delta.job, bool(background))
+        job = Job(int(found[1]), None, now, nth=self.begun)
+        background = _BACKGROUND.search(found[2]) is not None
+        self._last = LoggedJob(job, self.begun, self._moment.place, self._delta.job, background)
         self._last.now = now
         self._open.begins(self._last)
         self.begun += 1
         self.jobs.append(self._last)
         self._work.jobs.append(job)
 
-    def _final(self, stage: int, _: int, __: float) -> None:
+    def _final(self, found: Found) -> None:
         if self._last:
-            self._open.final(self._last, stage)
+            self._open.final(self._last, int(found[1]))
 
-    def _parents(self, some: int, _: int, __: float) -> None:
+    def _parents(self, found: Found) -> None:
         if self._last:
-            self._last.has_parents = bool(some)
+            self._last.has_parents = b"List()" not in found.string
 
-    def _submits(self, stage: int, tasks: int, _: float) -> None:
-        begun = self._open.of(stage)
-        leaf = begun is not None and not begun.ended and not (begun.has_parents and stage == begun.final)
-        now = self._moment.now if begun is None or self._moment.fine else begun.now
-        if before := self.stages.get(stage):
-            before.end = self._moment.number
-        self.stages[stage] = Submitted(stage, self._moment.number, now, tasks, begun, leaf)
-        self._submitted.append(self.stages[stage])
-        if begun is not None:
-            begun.what = self._delta.submits(begun.what, begun.ended, tasks)
+    def _submits(self, found: Found) -> None:
+        tasks, stage = int(found[1]), int(found[2])
+        job, moment = self._open.of(stage), self._moment
+        leaf = job is not None and not job.ended and not (job.has_parents and stage == job.final)
+        now = moment.now if job is None or moment.fine else job.now
+        if before := self._stages.get(stage):
+            self._close(before)
+        self._stages[stage] = LoggedStage(stage, moment.number, now, tasks, job, leaf)
+        if job is not None:
+            job.what = self._delta.submits(job.what, job.ended, tasks)
 
-    def _stage_ends(self, stage: int, how: int, ms: float) -> None:
-        submitted = self.stages.pop(stage, None)
-        if submitted is None:
+    def _stage_ends(self, found: Found) -> None:
+        last, number, failed, length, unit = found.groups()
+        stage = int(number)
+        one = self._stages.pop(stage, None)
+        if one is None:
             return
-        begun = submitted.begun
-        completed = self._completed(submitted, ms)
-        attempt = Attempt(
-            begun.job if begun else None,
-            stage,
-            0,
-            completed - ms,
-            completed,
-            "shuffle",
-            "",
-            bool(how & LAST),
-            submitted.tasks,
+        self._close(one)
+        job, ms = one.job, _ms(length, unit)
+        completed = self._completed(one, ms)
+        one.attempt = Attempt(
+            job.job if job else None, stage, 0, completed - ms, completed, "shuffle", "", bool(last), one.tasks
         )
-        submitted.attempt, submitted.end = attempt, self._moment.number
-        if begun:
-            begun.ended += 1
-            begun.attempts.append(attempt)
-            if submitted.leaf:
-                begun.leaves.append(attempt)
-            if stage == begun.final and not how & FAILED:
-                begun.job.end = completed
-                self._open.over(begun)
+        self._end_tasks(one, one.attempt)
+        if job:
+            job.ended += 1
+            job.attempts.append(one.attempt)
+            if one.leaf:
+                job.leaves.append(one.attempt)
+            if stage == job.final and not failed:
+                job.job.end = completed
+                self._open.over(job)
 
-    def _completed(self, submitted: Submitted, ms: float) -> float:
-        """When a stage ended that took so long."""
-        moment, begun = self._moment, submitted.begun
+    def _close(self, one: LoggedStage) -> None:
+        """End a stage attempt: no later task is its own."""
+        one.end = self._moment.number
+        self._rests(one)
+        if self._mixed_open > one.line:
+            one.add_python(nan)
+
+    def _end_tasks(self, one: LoggedStage, attempt: Attempt) -> None:
+        """Note what the lines of tasks said of a stage attempt that ended."""
+        self._running -= one.running
+        attempt.unseen = one.lost
+        if len(one.lengths):
+            attempt.numbers["longest_task"] = one.longest[1]
+        if one.python_ms is not None:
+            attempt.numbers["python_ms"] = one.python_ms
+        if one.job and not self._moment.fine:
+            self._waits.stage_ends(one)
+        self._work.completes(attempt, one.end)
+        self._ended.append(one)
+        self._finished += len(one.lengths) + one.lost
+        if self._finished >= _MANY:
+            self.hand_over()
+
+    def _completed(self, one: LoggedStage, ms: float) -> float:
+        """Return when a stage ended that took so long."""
+        moment, job = self._moment, one.job
         if moment.fine:
             return moment.now
-        completed = submitted.time + ms
+        completed = one.time + ms
         moment.now = max(moment.now, completed)
-        if begun:
-            begun.now = max(begun.now, completed)
+        if job:
+            job.now = max(job.now, completed)
         return completed
 
-    def _job_ends(self, number: int, _: int, ms: float) -> None:
-        begun = self._open.ends(number)
-        if begun is None:
+    def _job_ends(self, found: Found) -> None:
+        job, ms = self._open.ends(int(found[1])), _ms(found[2], found[3])
+        if job is None:
             return
         moment = self._moment
         if moment.fine:
-            begun.job.end = moment.now
-            begun.job.start = moment.now - ms
+            job.job.end = moment.now
+            job.job.start = moment.now - ms
         else:
-            begun.job.end = max(begun.job.start + ms, begun.now)
-            moment.now = max(moment.now, begun.job.end)
-        begun.named = moment.named or begun.named
+            job.job.end = max(job.job.start + ms, job.now)
+            moment.now = max(moment.now, job.job.end)
+        if context := _CONTEXT.search(found.string):
+            job.named = _named(context[2], context[1])
+
+    def _read_task(self, line: bytes, message: int) -> None:
+        found = _TASK.match(line, message)
+        if not found:
+            return
+        query, batch, starts, locality, place, finishes, ms, lost = found.groups()
+        one = self._stages.get(int(starts or finishes or lost))
+        if one is None:
+            return
+        if query and one.job and one.job.named is None:
+            one.job.named = _named(query, batch)
+        if starts:
+            self._starts(one, _PLACES.get(locality, -1))
+            return
+        if finishes:
+            self._finishes(one, float(ms), int(place))
+        else:
+            one.lost += 1
+        self._running -= 1
+        one.running -= 1
+        self._rests(one)
+
+    def _starts(self, one: LoggedStage, locality: int) -> None:
+        number = self._moment.number
+        self._running += 1
+        if self._running > 0:
+            self._ran[self._running] += 1
+        one.started += 1
+        one.localities.append(locality)
+        if one.started == one.tasks:
+            one.until = number
+        one.run = one.run + 1 if self._started == (number - 1, one) else 1
+        one.at_once = max(one.at_once, one.run)
+        self._started = number, one
+        one.running += 1
+        if one.running == 1:
+            one.busy_since = number
+            self._busy.add(one)
+
+    def _finishes(self, one: LoggedStage, ms: float, place: int) -> None:
+        number, (line, started) = self._moment.number, self._started
+        one.lengths.append(ms)
+        one.ends.append(self._moment.now)
+        one.longest = max(one.longest, (ms, place))
+        if one.job and not self._moment.fine:
+            behind = started.line if started and line == number - 1 else -1
+            self._waits.task_ends(number, one.job, self._running, behind)
+
+    def _rests(self, one: LoggedStage) -> None:
+        """Note that no task of a stage attempt runs any more, if none does or it ends."""
+        if one in self._busy and (one.running <= 0 or one.end <= self._moment.number):
+            self._busy.discard(one)
+            if self._mixed > one.busy_since:
+                one.add_python(nan)
+
+    def _read_worker(self, line: bytes, _: int) -> None:
+        """Give a Python worker's time to its stage; without its name, to the one that is busy, else to the open one."""
+        if not (found := _WORKER.search(line)):
+            return
+        ms, stage = float(found[1]), found[2]
+        if stage:
+            if one := self._stages.get(int(stage)):
+                one.add_python(ms)
+        elif len(there := self._busy or self._stages.values()) == 1:
+            next(iter(there)).add_python(ms)
+        elif self._busy:
+            self._mixed = self._moment.number
+        else:
+            self._mixed_open = self._moment.number
 
 
-def _length(jobs: list[Begun], so_far: float) -> float:
-    """How long jobs took that have ended, and those before them, ms."""
-    return sum((begun.job.end - begun.job.start for begun in jobs if begun.job.end is not None), so_far)
+@lru_cache(1024)
+def _query(letters: bytes) -> str:
+    return redact(letters.decode(errors="replace"))
+
+
+def _named(query: bytes, batch: bytes) -> Named:
+    return _query(query), int(batch)
+
+
+def _ms(length: bytes, unit: bytes) -> float:
+    value = float(length.replace(b",", b"."))
+    return value * 1000 if unit == b"s" else value
+
+
+def _length(jobs: list[LoggedJob], so_far: float) -> float:
+    """Return how long jobs took that have ended, and those before them, ms."""
+    return sum((job.job.end - job.job.start for job in jobs if job.job.end is not None), so_far)
+
+
+_MESSAGES: Mapping[bytes, tuple[re.Pattern[bytes], Callable[[Scheduler, Found], None]]] = {
+    b"Got ": (_GOT, Scheduler._begins),
+    b"Fina": (_FINAL, Scheduler._final),
+    b"Pare": (_PARENTS, Scheduler._parents),
+    b"Subm": (_SUBMITS, Scheduler._submits),
+    b"Resu": (_STAGE_ENDS, Scheduler._stage_ends),
+    b"Shuf": (_STAGE_ENDS, Scheduler._stage_ends),
+    b"Job ": (_JOB_ENDS, Scheduler._job_ends),
+}
+"""How a message of DAGScheduler is read, by its first four letters."""
+BEGINNINGS: Mapping[str, Set[bytes]] = {"DAGScheduler": _MESSAGES.keys()}
+"""What the wanted messages of a logger begin with."""

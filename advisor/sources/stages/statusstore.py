@@ -9,23 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from operator import attrgetter
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 import msgspec
+import msgspec.structs
 import pyarrow as pa
+from msgspec import field
 
 from advisor.redaction import redact
-from advisor.sources.stages.begun import Begun
-from advisor.sources.stages.described import described
-from advisor.sources.stages.events import Events
-from advisor.sources.stages.owners import settle
+from advisor.sources.stages.descriptions import described
+from advisor.sources.stages.jobbatches import Events, settle
+from advisor.sources.stages.loggedjobs import LoggedJob
 from advisor.stages import Attempt, Job, Work
 
 _BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d{1,18})\b")
 _DONE = frozenset({"COMPLETE", "FAILED"})
-_NS = 1e-6
-
-
 Whole = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 Sum = Annotated[float, msgspec.Meta(ge=-(2**63), le=2**63)]
 
@@ -44,32 +42,38 @@ class _Stage(msgspec.Struct, rename="camel"):
     stage_id: Whole
     attempt_id: Whole
     num_tasks: Whole
-    num_failed_tasks: Whole = 0
-    num_killed_tasks: Whole = 0
     submission_time: str | None = None
     first_task_launched_time: str | None = None
     completion_time: str | None = None
-    executor_deserialize_time: Sum = 0
-    executor_run_time: Sum = 0
-    executor_cpu_time: Sum = 0
-    result_serialization_time: Sum = 0
-    jvm_gc_time: Sum = 0
-    memory_bytes_spilled: Sum = 0
-    disk_bytes_spilled: Sum = 0
-    input_bytes: Sum = 0
-    input_records: Sum = 0
-    output_bytes: Sum = 0
-    output_records: Sum = 0
-    shuffle_fetch_wait_time: Sum = 0
-    shuffle_read_bytes: Sum = 0
-    shuffle_read_records: Sum = 0
-    shuffle_write_bytes: Sum = 0
-    shuffle_write_records: Sum = 0
-    shuffle_write_time: Sum = 0
     name: str = ""
 
 
-_Entry = TypeVar("_Entry", _Job, _Stage)
+class _Numbers(msgspec.Struct):
+    """Sums over a stage's tasks, by the names of its columns."""
+
+    run_ms: Sum = field(name="executorRunTime", default=0)
+    cpu_ms: Sum = field(name="executorCpuTime", default=0)
+    deserialize_ms: Sum = field(name="executorDeserializeTime", default=0)
+    result_ms: Sum = field(name="resultSerializationTime", default=0)
+    gc_ms: Sum = field(name="jvmGcTime", default=0)
+    shuffle_read_bytes: Sum = field(name="shuffleReadBytes", default=0)
+    shuffle_read_rows: Sum = field(name="shuffleReadRecords", default=0)
+    fetch_wait_ms: Sum = field(name="shuffleFetchWaitTime", default=0)
+    shuffle_write_bytes: Sum = field(name="shuffleWriteBytes", default=0)
+    shuffle_write_rows: Sum = field(name="shuffleWriteRecords", default=0)
+    shuffle_write_ms: Sum = field(name="shuffleWriteTime", default=0)
+    memory_spilled_bytes: Sum = field(name="memoryBytesSpilled", default=0)
+    disk_spilled_bytes: Sum = field(name="diskBytesSpilled", default=0)
+    input_rows: Sum = field(name="inputRecords", default=0)
+    input_bytes: Sum = field(name="inputBytes", default=0)
+    output_rows: Sum = field(name="outputRecords", default=0)
+    output_bytes: Sum = field(name="outputBytes", default=0)
+    failed: Whole = field(name="numFailedTasks", default=0)
+    killed: Whole = field(name="numKilledTasks", default=0)
+
+
+_NS = ("cpu_ms", "shuffle_write_ms")
+"""Sums that the store has in nanoseconds."""
 _entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -81,33 +85,43 @@ class _Trigger(NamedTuple):
     batch: tuple[str, int]
 
 
-def _told(raw: bytes, kind: type[_Entry]) -> Iterator[_Entry]:
-    """The entries of a list; one that Spark cannot have written is left out."""
+def _jobs_in(raw: bytes) -> list[_Job]:
+    """Return the jobs of a list, in order; one that Spark cannot have written is left out."""
+    found = []
     for entry in _entries(raw):
         with suppress(msgspec.DecodeError):
-            yield msgspec.json.decode(entry, type=kind)
+            found.append(msgspec.json.decode(entry, type=_Job))
+    return sorted(found, key=lambda job: job.job_id)
+
+
+def _stages_in(raw: bytes) -> list[tuple[_Stage, _Numbers]]:
+    """Return the stages of a list, in order; one that Spark cannot have written is left out."""
+    found = []
+    for entry in _entries(raw):
+        with suppress(msgspec.DecodeError):
+            found.append((msgspec.json.decode(entry, type=_Stage), msgspec.json.decode(entry, type=_Numbers)))
+    return sorted(found, key=lambda each: (each[0].stage_id, each[0].attempt_id))
 
 
 def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | None, batches: pa.Table) -> Work:
-    """What the status store tells, each job with its batch; `file`: what `batches` name as theirs."""
+    """Return what the status store says, each job with its batch; `file`: the one that `batches` name."""
     work = Work(log, "session")
-    told = sorted(_told(jobs, _Job), key=lambda job: job.job_id)
-    triggers = _triggers(batches)
-    begun = [one for job in told if (one := _begun(job, triggers)) is not None]
-    of_stage = {stage: one for one, ids in begun for stage in ids}
-    for stage in sorted(_told(stages, _Stage), key=lambda stage: (stage.stage_id, stage.attempt_id)):
+    all, triggers = _jobs_in(jobs), _triggers(batches)
+    known = [one for job in all if (one := _logged(job, triggers)) is not None]
+    of_stage = {stage: one for one, ids in known for stage in ids}
+    for stage, numbers in _stages_in(stages):
         owner = of_stage.get(stage.stage_id)
         if stage.status in _DONE and owner is not None:
-            _add(work, stage, owner, slots)
-    known = {one.job.job for one, _ in begun}
-    work.jobs += [one.job for one, _ in begun]
-    work.strangers += [job for each in told if each.job_id not in known for job in _stranger(each)]
-    settle(work, [one for one, _ in begun], [], Events(batches, {file: 0}), shift=False)
+            _add(work, stage, numbers, owner, slots)
+    numbers_known = {one.job.job for one, _ in known}
+    work.jobs += [one.job for one, _ in known]
+    work.strangers += [job for each in all if each.job_id not in numbers_known for job in _stranger(each)]
+    settle(work, [one for one, _ in known], [], Events(batches, {file: 0}), shift=False)
     return work
 
 
 def _triggers(batches: pa.Table) -> dict[str, list[_Trigger]]:
-    """When the batches of each run began and ended, in order."""
+    """Return when the batches of each run began and ended, in order."""
     rows = batches.select(["run_id", "timestamp", "trigger_execution_ms", "id", "batch_id"]).drop_null()
     rows = rows.set_column(1, "timestamp", rows["timestamp"].cast(pa.int64())).sort_by("timestamp")
     found: dict[str, list[_Trigger]] = {}
@@ -117,7 +131,7 @@ def _triggers(batches: pa.Table) -> dict[str, list[_Trigger]]:
 
 
 def _named(job: _Job, start: float, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[str, int] | None:
-    """(query, batch) of a job that began then; None where that is not told.
+    """Return (query, batch) of a job that began then; None where neither its description nor its group says it.
 
     Its description says it. Where a function gave it another one, its group is still the query's run, and it belongs to
     the batch of that run in whose trigger it began.
@@ -130,8 +144,8 @@ def _named(job: _Job, start: float, triggers: Mapping[str, Sequence[_Trigger]]) 
     return of_run[at].batch if at >= 0 and start <= of_run[at].end else None
 
 
-def _begun(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[Begun, Sequence[int]] | None:
-    """The job and the numbers of its stages; None before its submission, and where its batch is not told.
+def _logged(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[LoggedJob, Sequence[int]] | None:
+    """Return the job and the numbers of its stages; None before its submission, and where its batch is not known.
 
     The store keeps no order of jobs and progress, so that a job without a name would fall to the first batch of all.
     """
@@ -140,71 +154,41 @@ def _begun(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[Begun
     if start is None or named is None:
         return None
     name, what = described(job.description or "")
-    begun = Begun(Job(job.job_id, None, start, _ms(job.completion_time), name, what), job.job_id, (0, -1), what)
-    begun.named = named
-    begun.final = max(job.stage_ids, default=-1)
-    return begun, job.stage_ids
+    one = LoggedJob(Job(job.job_id, None, start, _ms(job.completion_time), name, what), job.job_id, (0, -1), what)
+    one.named = named
+    one.final = max(job.stage_ids, default=-1)
+    return one, job.stage_ids
 
 
 def _stranger(job: _Job) -> Iterator[Job]:
-    """A job of which is not told whose it is: its time is not the driver's alone."""
+    """Yield a job without a known batch: its time is not the driver's alone."""
     start = _ms(job.submission_time)
     if start is not None:
         yield Job(job.job_id, None, start, _ms(job.completion_time))
 
 
-def _add(work: Work, stage: _Stage, begun: Begun, slots: int | None) -> None:
+def _add(work: Work, stage: _Stage, numbers: _Numbers, one: LoggedJob, slots: int | None) -> None:
     submitted, completed = _ms(stage.submission_time), _ms(stage.completion_time)
     if submitted is None or completed is None:
         return
-    last = stage.stage_id == begun.final
-    attempt = Attempt(
-        begun.job,
-        stage.stage_id,
-        stage.attempt_id,
-        submitted,
-        completed,
-        what=begun.what or redact(stage.name),
-        last=last,
-    )
+    last = stage.stage_id == one.final
+    what = one.what or redact(stage.name)
+    attempt = Attempt(one.job, stage.stage_id, stage.attempt_id, submitted, completed, what=what, last=last)
     attempt.tasks, attempt.slots = stage.num_tasks, slots
-    attempt.numbers.update(_numbers(stage))
+    sums = msgspec.structs.asdict(numbers)
+    attempt.numbers.update({name: value * 1e-6 if name in _NS else value for name, value in sums.items()})
     launched = _ms(stage.first_task_launched_time)
     if launched is not None:
         attempt.numbers["first_task_ms"] = launched - submitted
         attempt.busy = array("d", (launched, max(launched, completed)))
     work.attempts.append(attempt)
-    begun.attempts.append(attempt)
-    if not stage.shuffle_read_records and not (begun.leaves and last):
-        begun.leaves.append(attempt)
-
-
-def _numbers(stage: _Stage) -> dict[str, float]:
-    return {
-        "run_ms": stage.executor_run_time,
-        "cpu_ms": stage.executor_cpu_time * _NS,
-        "deserialize_ms": stage.executor_deserialize_time,
-        "result_ms": stage.result_serialization_time,
-        "gc_ms": stage.jvm_gc_time,
-        "shuffle_read_bytes": stage.shuffle_read_bytes,
-        "shuffle_read_rows": stage.shuffle_read_records,
-        "fetch_wait_ms": stage.shuffle_fetch_wait_time,
-        "shuffle_write_bytes": stage.shuffle_write_bytes,
-        "shuffle_write_rows": stage.shuffle_write_records,
-        "shuffle_write_ms": stage.shuffle_write_time * _NS,
-        "memory_spilled_bytes": stage.memory_bytes_spilled,
-        "disk_spilled_bytes": stage.disk_bytes_spilled,
-        "input_rows": stage.input_records,
-        "input_bytes": stage.input_bytes,
-        "output_rows": stage.output_records,
-        "output_bytes": stage.output_bytes,
-        "failed": stage.num_failed_tasks,
-        "killed": stage.num_killed_tasks,
-    }
+    one.attempts.append(attempt)
+    if not numbers.shuffle_read_rows and not (one.leaves and last):
+        one.leaves.append(attempt)
 
 
 def _ms(text: str | None) -> float | None:
-    """`2026-11-22T19:28:55.922GMT` as ms since 1970."""
+    """Return `2026-11-22T19:28:55.922GMT` as ms since 1970."""
     if not text:
         return None
     try:

@@ -1,34 +1,137 @@
-"""The events of one log: which batch they end, and where in the log and in time they stand."""
+"""Which batch the jobs of a log belong to, and what their stages are for: by the log's own progress events."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.sources.stages.horizon import LOST
-from advisor.stages import Batch
+from advisor.sources.stages.loggedjobs import BEGINNING, LOST, LoggedJob, Named, Place
+from advisor.stages import Attempt, Batch, Job, Note, Work
 
-if TYPE_CHECKING:
-    from advisor.sources.stages.begun import Begun, Named
-
-Place = tuple[int, int]
-"""(the file's number in its log, the byte in it)."""
-
-BEGINNING: Place = (-1, -1)
-"""Before all that a log holds."""
 _LOAD = "rocksdbLoadLatencyMs"
 _UPDATES = "all_updates_ms", "all_removals_ms"
 _NOTHING: Mapping[str, float] = {}
 _COLUMNS = ("timestamp", "trigger_execution_ms", "add_batch_ms", "file", "offset", "operators", "sources")
+_QUARTER_MS = 900_000
+"""Zones differ by quarters of an hour."""
+_CLOCKS_MS = 1_000
+"""By so much a line may stand before what it tells of; a job that ended earlier than its batch began is none of it."""
+
+
+def settle(
+    work: Work,
+    jobs: Sequence[LoggedJob],
+    notes: Iterable[tuple[Place, Note]],
+    events: Events,
+    *,
+    shift: bool,
+) -> None:
+    """Give each job its batch, each stage its kind and its share of the state's times; notes go to `work`.
+
+    With `shift` the log's clock may be that of another zone than UTC.
+    """
+    by_batch: dict[Batch, tuple[Event, list[LoggedJob]]] = {}
+    for job in jobs:
+        event = events.of(job.place, job.named)
+        job.job.description = job.what
+        if event:
+            by_batch.setdefault(event.batch, (event, []))[1].append(job)
+    zone = _zone(by_batch.values()) if work.clock and shift else 0.0
+    work.strangers += [job.job for job in jobs if not job.named and events.of(job.place, None) is None]
+    for event, members in by_batch.values():
+        own = [job for job in members if not work.clock or _ended(job) + zone > event.begin - _CLOCKS_MS]
+        for job in own:
+            job.job.batch = event.batch
+        _settle_batch(event, own)
+    for place, note in notes:
+        event = events.of(place, None)
+        if event:
+            work.notes.append(note._replace(batch=event.batch))
+    if zone:
+        work.move(zone)
+
+
+def name_batches(jobs: Iterable[Job], events_of: Callable[[], Events]) -> None:
+    """Give jobs that do not name their batch and run what is missing, from the triggers in which they began.
+
+    A function that sets a job group of its own leaves query and batch, but not the run. A thread that it starts leaves
+    nothing; its job belongs to the batch that ran, if it reads a stream and no other batch ran then.
+    """
+    lacking = [job for job in jobs if (job.streams if job.batch is None else job.batch.run_id is None)]
+    runs: dict[str | None, list[Event]] = defaultdict(list)
+    for event in events_of().all if lacking else ():
+        runs[event.batch.run_id].append(event)
+    for events in runs.values():
+        events.sort(key=attrgetter("begin"))
+    for job in lacking:
+        before = [
+            events[at - 1]
+            for events in runs.values()
+            if (at := bisect_right(events, job.start, key=attrgetter("begin")))
+        ]
+        fitting = {event.batch for event in before if job.start <= event.end and _same(job.batch, event.batch)}
+        if len(fitting) == 1:
+            job.batch = fitting.pop()
+
+
+def _same(said: Batch | None, batch: Batch) -> bool:
+    """Whether a batch may be the one whose query and number a job names."""
+    return said is None or (said.id, said.batch_id) == (batch.id, batch.batch_id)
+
+
+def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
+    """Set the kinds of a batch's stages.
+
+    Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of
+    several may read something else, and the log does not say which.
+    """
+    own = [job for job in jobs if not job.what and not job.background]
+    for job in jobs:
+        for attempt in job.attempts:
+            attempt.what = job.what or attempt.what
+            attempt.kind = _kind(attempt, job)
+    leaves = [leaf for job in own for leaf in job.leaves]
+    of_jobs = sum(bool(job.leaves) for job in own)
+    for leaf in leaves:
+        leaf.kind = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
+    _settle_state(event, [attempt for job in own for attempt in job.attempts], {id(leaf) for leaf in leaves})
+
+
+def _kind(attempt: Attempt, job: LoggedJob) -> str:
+    if job.what or job.background:
+        return "table_log" if job.what else "other"
+    return "result" if attempt.last else "shuffle"
+
+
+def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -> None:
+    """Give the state to stages with as many tasks as it has partitions, and its sums by their tasks' time."""
+    if not event.partitions:
+        return
+    fitting = [attempt for attempt in attempts if attempt.tasks in event.partitions]
+    holding = [attempt for attempt in fitting if id(attempt) not in leaves] or fitting
+    whole = sum(attempt.numbers.get("task_ms", 0.0) for attempt in holding)
+    for attempt in holding:
+        attempt.kind = "state"
+        share = attempt.numbers.get("task_ms", 0.0) / whole if whole else 1 / len(holding)
+        attempt.numbers.update({name: ms * share for name, ms in event.sums.items()})
+
+
+def _zone(batches: Iterable[tuple[Event, list[LoggedJob]]]) -> float:
+    """Return what turns the log's clock into UTC, ms: jobs end before their batch's trigger does."""
+    off = [event.end - max(map(_ended, jobs)) for event, jobs in batches]
+    return float(round(np.median(off) / _QUARTER_MS) * _QUARTER_MS) if off else 0.0
+
+
+def _ended(job: LoggedJob) -> float:
+    return job.job.start if job.job.end is None else job.job.end
 
 
 @dataclass(slots=True)
@@ -45,12 +148,12 @@ class Event:
 
 
 class Events:
-    """The events of one log in order, and which of them a place belongs to."""
+    """The events of one log in order; finds the one to which a line belongs."""
 
     def __init__(
         self, batches: pa.Table, files: Mapping[str, int], since: Place = BEGINNING, until: Place | None = None
     ) -> None:
-        """Those of `batches` that stand in these files, which are numbered, from a place on and before another one."""
+        """Take events of `batches` in these numbered files, from `since` up to `until`."""
         own = between(batches.select([*Batch._fields, *_COLUMNS]), files, since, until)
         self.all = sorted(_events(own, files), key=attrgetter("place"))
         self._places = [event.place for event in self.all]
@@ -68,7 +171,7 @@ class Events:
         return len({event.batch.id for event in self.all}) == 1
 
     def of(self, place: Place, named: Named | None) -> Event | None:
-        """The event of the batch that a line at this place belongs to; None if unknown.
+        """Return the event of the batch to which a line at this place belongs; None where the log does not show it.
 
         A line may name the batch; else it belongs to the next event, if no other query runs beside it.
         """
@@ -81,23 +184,23 @@ class Events:
         coming = self.all[at]
         return coming if self._alone or self._only(coming, place) else None
 
-    def over(self, jobs: Sequence[Begun]) -> tuple[int, Place]:
-        """Return (how many of the first jobs are complete, the place behind their events)."""
+    def over(self, jobs: Sequence[LoggedJob]) -> tuple[int, Place]:
+        """Return (how many of the first jobs are over for good, the place behind the events of these)."""
         count, until, reach = 0, BEGINNING, BEGINNING
-        for at, begun in enumerate(jobs):
-            if begun.place > reach:
+        for at, job in enumerate(jobs):
+            if job.place > reach:
                 count, until = at, reach
-            if begun.job.end is None and begun.number > jobs[-1].number - LOST:
+            if job.job.end is None and job.number > jobs[-1].number - LOST:
                 return count, until
-            if event := self.of(begun.place, begun.named):
+            if event := self.of(job.place, job.named):
                 reach = max(reach, event.place)
-            elif not self._lost(begun):
+            elif not self._lost(job):
                 return count, until
         return len(jobs), reach
 
-    def _lost(self, begun: Begun) -> bool:
-        """Whether there will be no event of its batch, as there is one of a later batch of its query."""
-        named, behind = begun.named, self.all[bisect_right(self._places, begun.place) :]
+    def _lost(self, job: LoggedJob) -> bool:
+        """Whether its batch will get no event, as a later batch of its query has one."""
+        named, behind = job.named, self.all[bisect_right(self._places, job.place) :]
         return named is not None and any(_names(named, event) and event.batch.batch_id > named[1] for event in behind)
 
     def _only(self, coming: Event, place: Place) -> bool:
@@ -106,12 +209,12 @@ class Events:
 
 
 def _names(named: Named, event: Event) -> bool:
-    """Whether a line that names a query means that of the event."""
+    """Whether a line names the query of the event."""
     return (event.batch.id or "").startswith(named[0])
 
 
 def between(batches: pa.Table, files: Mapping[str, int], since: Place, until: Place | None = None) -> pa.Table:
-    """The events that stand in these files, which are numbered, from a place on and before another one."""
+    """Return the events in these numbered files, from `since` up to `until`."""
     number = pc.index_in(batches["file"], pa.array(list(files), pa.string()))
     offset = pc.fill_null(batches["offset"], 0)
     rows = _not_before(number, offset, since)
@@ -138,7 +241,7 @@ def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterator[Event]:
 
 
 def _states(rows: pa.Table) -> tuple[list[frozenset[int]], list[Mapping[str, float]]]:
-    """(partitions of the state, its sums over tasks) of each row."""
+    """Return (partitions of the state, its sums over tasks) of each row."""
     members, of = _members(rows, "operators")
     partitions: list[frozenset[int]] = [frozenset()] * len(rows)
     sums: list[Mapping[str, float]] = [_NOTHING] * len(rows)
@@ -161,7 +264,7 @@ def _states(rows: pa.Table) -> tuple[list[frozenset[int]], list[Mapping[str, flo
 
 
 def _reads(rows: pa.Table) -> list[int | None]:
-    """How often the source was read, in part at least: rows over those between its offsets, of one that counts rows."""
+    """Return how often the source was read, in part at least: rows over those between its offsets."""
     members, of = _members(rows, "sources")
     alone = np.ones(len(rows), bool)
     values = []
@@ -177,12 +280,12 @@ def _reads(rows: pa.Table) -> list[int | None]:
 
 
 def _members(rows: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
-    """(the operators or sources of all rows, the row of each)."""
+    """Return (the operators or sources of all rows, the row of each)."""
     lists = rows[column].combine_chunks()
     lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
     return lists.flatten(), np.asarray(pc.list_parent_indices(lists))
 
 
 def _floats(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    """Numbers, as near as floats come to them; NaN where there is none."""
+    """Return numbers, as near as floats come to them; NaN where there is none."""
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))

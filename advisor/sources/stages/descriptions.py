@@ -1,4 +1,4 @@
-"""What descriptions, properties and data sets in an event log say of jobs and stages."""
+"""Read what a job is for, from its description, its properties and its data sets in an event log."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _decode_sums = msgspec.json.Decoder(list[Sum]).decode
 
 
 def sql_sums(raw: msgspec.Raw) -> dict[str, float]:
-    """The sums that Spark's SQL operators count."""
+    """Return the sums that Spark's SQL operators count."""
     found: dict[str, float] = {}
     if stringzilla.find(memoryview(raw), _TIME) < 0:
         return found
@@ -55,13 +55,13 @@ def sql_sums(raw: msgspec.Raw) -> dict[str, float]:
 
 
 def operators(datasets: list[Dataset]) -> tuple[str, ...]:
-    """Names of the operators whose data sets a stage computes, each once, the last one first; sorts them so."""
+    """Return the operators whose data sets a stage computes, each once, the last one first; sort these so."""
     datasets.sort(key=attrgetter("number"), reverse=True)
     return tuple(filter(None, dict.fromkeys([_operator(each.scope, each.name) for each in datasets])))
 
 
 def _operator(scope: str | None, name: str) -> str:
-    """The name of a data set's operator; none of what only wraps generated code."""
+    """Return the name of a data set's operator; nothing for what only wraps generated code."""
     return _shown((scope or "").partition(_NAME)[2].partition('"')[0] or name)
 
 
@@ -72,7 +72,7 @@ def _shown(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def meant(names: tuple[str, ...], description: str, last: bool, cached: bool) -> tuple[str, str]:
-    """(the kind of a stage with these operators in a job of this description, what is said of it)."""
+    """Return (the kind of a stage with these operators in a job of this description, what it does)."""
     if description.startswith(_SNAPSHOT):
         description = f"Delta: {description}"
     kind = kind_of(names, description, last=last, cached=cached)
@@ -85,7 +85,7 @@ def is_number(text: str | None) -> bool:
 
 
 def batch_of(properties: Properties) -> Batch | None:
-    """The batch of a job with these properties; None where they name none."""
+    """Return the batch of a job with these properties; None where they name none."""
     query, number = properties.query, properties.batch
     if not (query and number and is_number(number)):
         return None
@@ -102,12 +102,12 @@ def _run(description: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _once(id: str) -> str:
-    """An id without credentials, as one text for all batches."""
+    """Return an id without credentials, as one text for all batches."""
     return redact(id)
 
 
 def described(description: str) -> tuple[str, str]:
-    """(the query's name, what is said of the job beside query and batch) of a job's description."""
+    """Return (the query's name, what a job's description says beside query and batch)."""
     return _described(_of_any_batch(description))
 
 
@@ -121,6 +121,6 @@ def _described(description: str) -> tuple[str, str]:
 
 
 def _of_any_batch(description: str) -> str:
-    """A description as Spark writes it, the same for all batches of a run; any other one as it is."""
+    """Return a description that Spark wrote with batch 0, the same for all of a run; any other one as it is."""
     head, line, number = description.rpartition(_BATCH)
     return f"{head}{line}0" if number.isdigit() else description

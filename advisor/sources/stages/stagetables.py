@@ -1,4 +1,4 @@
-"""Open the batches of many logs, whatever their form."""
+"""Read the stages of many logs, whatever their form, into the tables of stages and of batch parts."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from advisor.sources.harvest import Harvest, Stretch
 from advisor.stages import Rows, Work
 
 _PIECE = 2048
-"""Jobs and stages of a log that are held before it is looked which of them are over."""
+"""So many jobs and stages of a log are held before those that are over become rows."""
 
 
 @dataclass
 class _Log:
-    """One log, and what of its events is still needed."""
+    """One log, and those of its events that are still needed."""
 
     name: str
     reader: OfStages
     enough: int
-    """So many jobs and stages are held when it is looked again which are over."""
+    """So many jobs and stages are held when the next ones become rows."""
     left: pa.Table | None = None
-    """Those of the events that were seen; None where no rows were made yet."""
+    """Those of the events so far; None where no rows were made yet."""
     seen: int = 0
-    """Events of all logs that were there when rows were made."""
+    """How many events of all logs there were when rows were made."""
 
     def events(self, all: pa.Table) -> pa.Table:
-        """Its events that are needed, of those of all logs so far."""
+        """Return its events that are needed, of those of all logs so far."""
         fresh = all.slice(self.seen)
         fresh = fresh.filter(pc.equal(fresh["log"], self.name))
         return fresh if self.left is None else pa.concat_tables([self.left, fresh])
 
 
-class Opened:
-    """Jobs, stages and tasks of all logs that are read; a log that cannot be opened costs its own stages alone."""
+class StageTables:
+    """Reads jobs, stages and tasks of many logs; a log whose stages cannot be read costs its own stages alone."""
 
     def __init__(self) -> None:
         self.broken: list[Broken] = []
-        """The logs that could not be opened, and why."""
+        """The logs whose stages could not be read, and why."""
         self._logs: dict[tuple[str, str], _Log] = {}
         self._lost: set[str] = set()
         self._rows = Rows()
 
     def read(self, format: Format, log: str, harvest: Harvest, window: Stretch, resume: int) -> None:
-        """Take what has been read of a window of a file; `harvest` holds its events. What is over becomes rows."""
+        """Read a window of a file up to `resume`; `harvest` holds its events. What is over becomes rows."""
         key = format.name, log
         if key not in self._logs:
             self._logs[key] = _Log(log, format.stages(log), _PIECE)
@@ -69,9 +69,9 @@ class Opened:
         one.seen, one.enough = len(all), one.reader.held + _PIECE
 
     def tables(self, batches: pa.Table, events: pa.Table) -> dict[str, pa.Table]:
-        """The tables of stages and of batch parts.
+        """Return the tables of stages and of batch parts.
 
-        `events`: the batches, including another log's: they show to which batch the jobs of each log belong.
+        `events`: the batches as each log has them: they say whose the jobs of that log are.
         """
         left = [one for one in self._logs.values() if one.name not in self._lost]
         works = [work for one in left for work in self._finished(one, events)]
@@ -99,7 +99,7 @@ class Opened:
             self._lose(work.log, work.log, 0, error)
 
     def _without_lost(self, table: pa.Table) -> pa.Table:
-        """The rows of logs that could be opened to their ends."""
+        """Return the rows of logs that could be read to their ends."""
         if not self._lost:
             return table
         return table.filter(pc.invert(pc.is_in(table["log"], pa.array(sorted(self._lost), pa.string()))))

@@ -1,4 +1,4 @@
-"""What else the lines of a driver's log tell of a batch: code, commits of sinks, table formats, sources."""
+"""Read the lines of sinks, table formats, sources and the code generator in a driver's log."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from advisor.sources.stages.deltalog import DeltaLog
-from advisor.sources.stages.events import Place
-from advisor.sources.stages.moment import Moment
+from advisor.sources.stages.loggedjobs import Moment, Place
 from advisor.sources.stages.scheduler import Scheduler
 from advisor.stages import Note
 
@@ -27,28 +26,15 @@ _POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 
-BY_THE_CLOCK = "CheckpointFileManager"
-"""Notes that count only by the times of their lines, of which each batch has many."""
-BEGINNINGS: Mapping[str, tuple[str, ...]] = {
-    "CodeGenerator": ("Code", "Gene"),
-    "WholeStageCodegenExec": ("Whol", "Foun"),
-    "DeltaSink": ("Wrot", "Comm"),
-    "SparkWrite": ("Wrot", "Comm"),
-    "BaseHoodieWriteClient": ("Comm",),
-    "HoodieStreamingSink": ("Retr", "Comm", "Micr"),
-    "FileStoreCommitImpl": ("Atom", "Retr"),
-    "KafkaDataConsumer": ("From",),
-    "FileStreamSource": ("Proc",),
-    BY_THE_CLOCK: ("Writ", "Rena"),
-}
-"""The first four letters of the messages that are wanted of a logger."""
+BY_CLOCK = frozenset({"CheckpointFileManager"})
+"""Loggers that say something only by the times of their lines, of which each batch has many."""
 
 Reader = Callable[[bytes, int], None]
-"""Takes a line and where its message begins in it."""
+"""Reads a line; the number is where its message begins."""
 
 
 class Notes:
-    """Reads lines of the code generator, of sinks and of sources; each may become a note."""
+    """Reads these lines; each may become a note."""
 
     def __init__(self, scheduler: Scheduler, moment: Moment, delta: DeltaLog) -> None:
         """`scheduler` knows the jobs, `moment` where the log is read."""
@@ -65,7 +51,7 @@ class Notes:
             "FileStoreCommitImpl": self._paimon,
             "KafkaDataConsumer": self._consumer,
             "FileStreamSource": self._source,
-            BY_THE_CLOCK: self._compaction,
+            "CheckpointFileManager": self._compaction,
         }
         """What reads a line, by the short name of the class that wrote it."""
         self.notes: list[tuple[Place, Note]] = []
@@ -74,7 +60,7 @@ class Notes:
         self._hudi_since: float | None = None
 
     def take(self, until: Place) -> list[tuple[Place, Note]]:
-        """The notes of the lines before this place; they are forgotten here."""
+        """Return the notes of the lines before this place; they are forgotten here."""
         taken = [note for note in self.notes if note[0] < until]
         self.notes = self.notes[len(taken) :]
         return taken
@@ -110,13 +96,13 @@ class Notes:
             self._commits(float(committed[1]))
 
     def _commits(self, ms: float) -> None:
-        """A sink's commit that took so long, without the jobs in it."""
+        """Note a sink's commit that took so long, without the jobs in it."""
         self._note("sink_commit_ms", max(0.0, ms - self._scheduler.since_mark()))
         self._scheduler.mark()
         self._delta.wrote()
 
     def _hudi(self, line: bytes, message: int) -> None:
-        """From its first line of the commit to the end of the micro-batch: cleaning and its own tables count, too."""
+        """Note the time from its first line of the commit to the end of the micro-batch, its cleaning included."""
         moment = self._moment
         if line.startswith(b"Retrying the failed micro batch", message):
             self._note("commit_retries", 1)
@@ -148,7 +134,7 @@ class Notes:
             self._note("files_read", int(reads[1]))
 
     def _compaction(self, line: bytes, message: int) -> None:
-        """A file sink writes the list of all its files again, from the first of these lines to the second."""
+        """Note how long a file sink wrote the list of all its files again, from its first line to its second."""
         moment = self._moment
         if not moment.fine or b".compact" not in line or not (compacted := _COMPACTED.match(line, message)):
             return
