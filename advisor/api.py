@@ -40,7 +40,7 @@ def analyze(
     engine: Engine = "auto",
     spark: Any = None,
     series: bool = False,
-    stages: bool | None = None,
+    stages: bool = True,
 ) -> Shown:
     """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
 
@@ -48,10 +48,10 @@ def analyze(
     `rules`: directories with a team's own rules. `last` ("30m") counts back from each run's newest batch; `since` and
     `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With `series`
     each query in `typed` and `data` holds its single batches, at most 2,000 of them; without it the report reads them
-    again from what it keeps, when it shows itself with charts; on a cluster it has none. With `stages` jobs, stages
-    and tasks are read, too, and addBatch is opened; None does so for small files, not on a cluster. With a session as
-    `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
-    InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
+    again from what it keeps, when it shows itself with charts; on a cluster it has none. Without `stages` jobs,
+    stages and tasks are not read, and addBatch stays closed. With a session as `spark` all is read and judged on its
+    cluster (`engine="spark"` starts one), with the same report. Raises InputError where nothing can be read, UsageError
+    and CatalogueError for what was asked wrongly.
     """
     given, judges, asked = _understood(paths, set, config, rules, last, since, until, series)
     limits = {"last": last, "since": since, "until": until}
@@ -65,9 +65,7 @@ def analyze(
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given) as session:
-        judged = cluster.judge(
-            session, given, judges, asked, shape=cluster.WHOLE, progress=progress, stages=bool(stages)
-        )
+        judged = cluster.judge(session, given, judges, asked, shape=cluster.WHOLE, progress=progress, stages=stages)
     _refuse_absent(asked, limits, judged.entries, judged.span)
     return Shown(report_on(judged.reading, judged.entries, judged.by_jvm).typed)
 
@@ -87,12 +85,12 @@ def follow(
     set: Iterable[str] = (),
     config: str | Path | None = None,
     rules: Iterable[str | Path] = (),
-    stages: bool | None = None,
+    stages: bool = True,
 ) -> Iterator[Shown | None]:
     """A look at logs that grow with each step: the report where there is something new, None where there is nothing.
 
     `paths`: files, directories or globs of this machine, through rotation and truncation; the rest as for `analyze`.
-    What ran inside addBatch (`stages`) is read again from the beginning each time.
+    What ran inside addBatch (`stages`) is read from the beginning, where that takes long not at each step.
     It never ends by itself. Raises InputError where there is no such file, UsageError and CatalogueError for what was
     asked wrongly: a query that facts are given for must be among the first that the logs show.
     """
@@ -101,7 +99,11 @@ def follow(
     known: list[tuple[str | None, ...]] = []
     try:
         while True:
-            report = _shown(following.reading(stages), judges, replace(asked, live=True)) if following.poll() else None
+            report = (
+                _shown(following.reading(stages=stages), judges, replace(asked, live=True))
+                if following.poll()
+                else None
+            )
             if report and not known:
                 known = [names(query) for query in report.typed.queries]
                 refuse_unknown(_meant(asked), known)
@@ -135,14 +137,14 @@ def analyze_fleet(
     spark: Any = None,
     save_table: str | Path | None = None,
     incremental: bool = False,
-    stages: bool = False,
+    stages: bool = True,
 ) -> Fleet:
     """The fleet's report (`advisor.fleet.report`): queries and changes ranked over all runs in `paths`.
 
     `advisor.contract.plain` makes plain data of it. Parameters as for `analyze`. On a cluster the driver gets a few
     kilobytes per run. `save_table` (on a cluster only) is a directory for batches and findings as Parquet by day; with
     `incremental` what stands there is extended, and only files and ends of files are read that are new since. With
-    `stages` addBatch is opened, and its tables `stages` and `batch_parts` are saved, too; logs are then read twice.
+    `stages` the tables `stages` and `batch_parts` are saved, too.
     """
     given, judges, asked = _understood(paths, set, config, rules, last, since, until)
     limits = {"last": last, "since": since, "until": until}
@@ -196,7 +198,7 @@ def compare(
     query: str | None = None,
     before_run: str | None = None,
     after_run: str | None = None,
-    stages: bool | None = None,
+    stages: bool = True,
 ) -> ShownComparison:
     """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
 

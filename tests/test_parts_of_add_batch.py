@@ -12,7 +12,6 @@ import pytest
 import advisor
 from advisor.contract import BatchPart, InsideBatch
 from advisor.sources.codecs import Source, blocks
-from advisor.sources.files import Input, is_small
 from advisor.views import inside, wording
 from advisor.views.markdown import report_as_markdown
 from advisor.views.terminal import report_as_text
@@ -33,9 +32,8 @@ def opened(report: advisor.Report) -> InsideBatch:
     return found
 
 
-def test_small_files_are_opened_without_asking() -> None:
+def test_logs_are_opened_without_asking() -> None:
     assert advisor.analyze(DELTA).typed.queries[0].inside is not None
-    assert not is_small([Input("s3://logs/driver.log", "driver.log", named=True)])
 
 
 def test_without_stages_nothing_is_opened() -> None:

@@ -33,7 +33,7 @@ Examples:
   latency-advisor analyze driver.log --set orders-enricher:latency_target_ms=500
   latency-advisor analyze logs/ --format json --output report.json --fail-on high
   latency-advisor analyze driver.log --format html --output page.html
-  latency-advisor analyze eventlog/ --stages
+  latency-advisor analyze spark-events/ --no-stages
   latency-advisor analyze s3://logs/drivers --fleet --master spark://host:7077 --save-table s3://tables/latency
 """
 
@@ -51,7 +51,7 @@ _FLEET = group(
     click.option(
         "--save-table",
         metavar="DIR",
-        help="With spark: write batches and findings (with --stages also stages) as Parquet.",
+        help="With spark: write batches and findings (and stages) as Parquet.",
     ),
     click.option(
         "--incremental",
@@ -132,7 +132,7 @@ def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
 
     asked = {name: options[name] for name in ("save_table", "incremental")}
     with _wanted(paths, options) as wanted:
-        report = analyze_fleet(paths, stages=bool(options["stages"]), **asked, **wanted)
+        report = analyze_fleet(paths, stages=options["stages"], **asked, **wanted)
     put(_rendered_fleet(report, options), options)
     _refuse_only_broken(paths, report.input, judged=True)
     return worst(finding.level for query in report.queries for finding in query.findings)

@@ -71,6 +71,6 @@ wish_options = group(
 """Add what a person knows of the queries and the rules, as `given`, `config` and `rules`."""
 stages_option = click.option(
     "--stages/--no-stages",
-    default=None,
-    help="Open addBatch: jobs, stages and tasks, from INFO or event logs.  [default: up to 32 MB]",
+    default=True,
+    help="Open addBatch: jobs, stages and tasks, from INFO or event logs.  [default: --stages]",
 )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gc
-import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -30,28 +28,25 @@ __all__ = ["Input", "expand", "read"]
 
 Progress = Callable[[int], None]
 SIGHTINGS_PER_PIECE = 16384
-SMALL = 32 << 20
-"""Bytes on the disk."""
 
 
 def read(
     paths: Sequence[str | os.PathLike[str]],
     *,
     sightings: bool = True,
-    stages: bool | None = False,
+    stages: bool = False,
     progress: Progress | None = None,
 ) -> Reading:
     """All progress in `paths` (files, directories, patterns, `-` for standard input, URLs of object stores).
 
-    With `sightings` also what the files reveal besides progress, with `stages` what ran inside addBatch; None reads
-    that of small files only. `progress` is called with the number of bytes read so far. A file that cannot be read, or
-    only in part, becomes an entry of `broken`. Raises InputError for a path where there is nothing, and when there is
-    nothing to be found in all of them.
+    With `sightings` also what the files reveal besides progress, with `stages` what ran inside addBatch. `progress` is
+    called with the number of bytes read so far. A file that cannot be read, or only in part, becomes an entry of
+    `broken`. Raises InputError for a path where there is nothing, and when there is nothing to be found in all of them.
     """
     inputs = expand(paths)
     memories: defaultdict[str, Memory] = defaultdict(Memory)
     left = Counter(one.log for one in inputs)
-    parts = _Parts(progress, StageTables() if (is_small(inputs) if stages is None else stages) else None)
+    parts = _Parts(progress, StageTables() if stages else None)
     with _without_collector():
         for one in inputs:
             parts.read(one, memories[one.log] if sightings else None)
@@ -64,19 +59,6 @@ def read(
     if not (pasted := parts.pasted_error()):
         raise InputError(*nothing_found(paths, reading, *parts.instead()))
     return replace(reading, sightings=pa.concat_tables([table_of(pasted), reading.sightings]))
-
-
-def is_small(inputs: Iterable[Input]) -> bool:
-    """Whether these are files of this machine that together take but a moment to read."""
-    return sum(map(_size, inputs)) <= SMALL
-
-
-def _size(one: Input) -> float:
-    """Bytes on this machine's disk; of anything else nobody knows."""
-    try:
-        return Path(one.path).stat().st_size
-    except (OSError, ValueError):
-        return math.inf
 
 
 @contextmanager

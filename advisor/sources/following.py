@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +27,9 @@ from advisor.sources.secondlook import Memory
 
 KEPT: Final = 20_000
 """Events of a file that are kept, the newest: twice what is judged of a run."""
+_QUICK: Final = 1.0
+_SELDOM: Final = 10.0
+"""Seconds for which stages may be read at each look; times as long passes between two readings that take longer."""
 _COMPARED: Final = 4096
 """Bytes at the end of what was read that are looked at again: a file that was cut off has others there."""
 
@@ -45,6 +49,9 @@ class Following:
         self._paths = paths
         self._growing: dict[tuple[int, int], _Plain | _Packed] = {}
         self._done: list[_Plain | _Packed] = []
+        self._inside: Mapping[str, pa.Table] = {}
+        self._read_at = 0.0, 0.0
+        """When stages were read, and for how many seconds."""
         expand(paths)
 
     def poll(self) -> bool:
@@ -60,11 +67,8 @@ class Following:
             self._done.append(self._growing.pop(key))
         return any(grown)
 
-    def reading(self, stages: bool | None = False) -> Reading:
-        """All that was read so far; with `stages` also what ran inside addBatch, of the files that are there.
-
-        None opens addBatch of small files only. Jobs end long after they begin, so that is read from the beginning.
-        """
+    def reading(self, *, stages: bool = False) -> Reading:
+        """Return all that was read so far; with `stages` also what ran inside addBatch, of the files that are there."""
         parts = [*self._done, *self._growing.values()]
         found = Reading.of(
             pa.Table.from_batches([rows for part in parts for rows in part.rows()], SCHEMA),
@@ -74,13 +78,22 @@ class Following:
             size=sum(part.size for part in parts),
             overruns=[overrun for part in parts for overrun in part.overruns()],
         )
-        return replace(found, inside=self._inside(stages)) if stages is not False else found
+        return replace(found, inside=self._stages()) if stages else found
 
-    def _inside(self, stages: bool | None) -> Mapping[str, pa.Table]:
-        try:
-            return read(self._paths, sightings=False, stages=stages).inside
-        except InputError:  # there is no event yet, or no file between the old one and the new one
-            return {}
+    def _stages(self) -> Mapping[str, pa.Table]:
+        """Return what ran inside addBatch: read from the beginning, as jobs end long after they begin.
+
+        Where that takes long, it stays as it is for ten times as long.
+        """
+        since, took = self._read_at
+        if took < _QUICK or time.monotonic() - since >= _SELDOM * took:
+            begin = time.monotonic()
+            try:
+                self._inside = read(self._paths, sightings=False, stages=True).inside
+            except InputError:  # there is no event yet, or no file between the old one and the new one
+                self._inside = {}
+            self._read_at = time.monotonic(), time.monotonic() - begin
+        return self._inside
 
     def close(self) -> None:
         """Let go of all files."""
