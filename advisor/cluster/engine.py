@@ -58,7 +58,7 @@ def judge(
     progress: Callable[[Progressed], None] | None = None,
     split: int | None = None,
     table: Table | None = None,
-    stages: bool = False,
+    stages: bool = True,
 ) -> Judged[T]:
     """All runs in `paths`, read and judged on the cluster.
 

@@ -93,7 +93,7 @@ def is_unopened(window: Window) -> bool:
     return long and ("jobs" not in window.batches or bool(np.isnan(window.batches["jobs"]).all()))
 
 
-def _span(window: Window) -> float | None:
+def _span(window: Window) -> int | None:
     first, last = window.span
     return round((last - first).total_seconds() * 1000) if first and last else None
 

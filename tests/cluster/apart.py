@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from advisor import catalogue
 from advisor.batches import SCHEMA, SIGHTINGS, Reading
+from advisor.cluster.frames import KEYS
 from advisor.cluster.judging import WHOLE, families, judge_groups
 from advisor.cluster.outcome import outcome
 from advisor.cluster.reading import read_unit
@@ -27,7 +28,10 @@ from advisor.sources.places import sizes
 def read_apart(paths: list[str], split: int) -> Reading:
     """The reading of these paths, in ranges of at most `split` bytes."""
     inputs = expand(paths)
-    rows = _rows(inputs, split)
+    return _reading(_rows(inputs, split, stages=False), inputs)
+
+
+def _reading(rows: list[Row], inputs: list[Input]) -> Reading:
     came_to = outcome(rows, inputs)
     return Reading.of(
         _together(rows, "batches", SCHEMA),
@@ -39,28 +43,33 @@ def read_apart(paths: list[str], split: int) -> Reading:
     )
 
 
-def judge_apart(paths: list[str], split: int, asked: Asked | None = None) -> dict[str, Any]:
+def judge_apart(paths: list[str], split: int, asked: Asked | None = None, *, stages: bool = True) -> dict[str, Any]:
     """The report of these paths, judged group by group."""
-    reading = read_apart(paths, split)
-    rows = _rows(expand(paths), split)
+    inputs = expand(paths)
+    rows = _rows(inputs, split, stages=stages)
+    reading = _reading(rows, inputs)
     batches = sorted((row for row in rows if row.kind == "batches"), key=lambda row: (row.key, row.number, row.start))
     runs = list(runs_of(batches, asked.until if asked else None))
     sightings = [row for row in rows if row.kind == "sightings"]
     summaries = [msgspec.json.decode(row.note, type=Summary) for row in runs if row.kind == "run"]
+    named = {name for family, name, _ in families(summaries, []) if family == "run"}
     groups = {
         (family, name): group for family, name, group in families(summaries, [(row.key, row.note) for row in sightings])
     }
     keyed = [row._replace(key=groups["run", row.key]) for row in runs]
     keyed += [row._replace(key=groups["log", row.key]) for row in sightings]
+    keyed += [row._replace(key=groups["run", row.key]) for row in rows if row.kind in KEYS and row.key in named]
     judged = judge_groups(_ordered(keyed), catalogue.load(None), asked or Asked(), WHOLE)
     found = sorted(judged, key=lambda row: (row.start, row.note))
     return report_on(reading, [msgspec.json.decode(row.payload, type=QueryEntry) for row in found]).data
 
 
-def _rows(inputs: list[Input], split: int) -> list[Row]:
+def _rows(inputs: list[Input], split: int, *, stages: bool) -> list[Row]:
     found = logs(inputs, sizes(one.path for one in inputs))
-    units = planned(found, split, lambda asked: [(path, look(path, start, end)) for path, start, end in asked])
-    rows = list(rows_of(batches_of(row for unit in reversed(units) for row in read_unit(unit))))
+    units = planned(
+        found, split, lambda asked: [(path, look(path, start, end)) for path, start, end in asked], whole=stages
+    )
+    rows = list(rows_of(batches_of(row for unit in reversed(units) for row in read_unit(unit, stages=stages))))
     marks = _ordered(row for row in rows if row.kind == "marks")
     return rows + list(look_again(marks))
 

@@ -68,7 +68,7 @@ def judged(*options: str, **environment: str) -> dict[str, Any]:
 
 
 def local() -> Any:
-    return json.loads(api.analyze([ROOT / log for log in LOGS], stages=False).to_json())
+    return json.loads(api.analyze([ROOT / log for log in LOGS]).to_json())
 
 
 def test_two_executors_get_the_package_by_themselves(python: str) -> None:

@@ -57,7 +57,7 @@ def rows(table: pa.Table) -> list[str]:
 
 
 def test_all_samples_give_the_same_report(spark: Any) -> None:
-    one, other = plain(api.analyze(SAMPLES, spark=spark)), plain(api.analyze(SAMPLES, stages=False))
+    one, other = plain(api.analyze(SAMPLES, spark=spark)), plain(api.analyze(SAMPLES))
     assert one["input"] == other["input"]
     for ours, theirs in zip(one["queries"], other["queries"], strict=True):
         for key, value in theirs.items():
@@ -67,7 +67,7 @@ def test_all_samples_give_the_same_report(spark: Any) -> None:
 @pytest.mark.usefixtures("divided")
 def test_all_forms_give_the_same_report_from_small_ranges(spark: Any, formats: Path) -> None:
     marked = formats / "marked"
-    found = judge(spark, [marked], catalogue.load(None), Asked(), shape=WHOLE, split=6_000)
+    found = judge(spark, [marked], catalogue.load(None), Asked(), shape=WHOLE, split=6_000, stages=False)
     one, other = plain(report_on(found.reading, found.entries)), plain(api.analyze(marked, stages=False))
     assert one == other
     assert {broken["reason"] for broken in one["input"]["broken"]} >= {"No such file or directory"}
@@ -77,7 +77,7 @@ def test_all_forms_give_the_same_report_from_small_ranges(spark: Any, formats: P
 @pytest.mark.parametrize("limits", [{"last": "2s"}, {"until": "2026-03-01T02:00:00.700Z"}, {"set": ["task_slots=3"]}])
 def test_what_is_asked_for_is_asked_on_the_cluster_too(spark: Any, formats: Path, limits: dict[str, Any]) -> None:
     path = formats / "marked" / "driver.log"
-    assert plain(api.analyze(path, spark=spark, **limits)) == plain(api.analyze(path, stages=False, **limits))
+    assert plain(api.analyze(path, spark=spark, **limits)) == plain(api.analyze(path, **limits))
 
 
 def test_the_table_of_batches_has_the_same_rows(spark: Any, formats: Path) -> None:
@@ -106,7 +106,7 @@ def test_what_only_the_jvm_reaches_gives_the_same(spark: Any, monkeypatch: pytes
     place, url = SAMPLES / "LG003", "viewfs://fleet/logs"
     spark.conf.set("fs.viewfs.mounttable.fleet.link./logs", place.as_uri())
     found = json.loads(api.analyze(url, spark=spark).to_json().replace(url, str(place)))
-    local = plain(api.analyze(place, stages=False))
+    local = plain(api.analyze(place))
     assert found["input"].pop("read_by_jvm") == local["input"]["files"]
     assert found == local
     frame = api.read_progress(url, spark=spark)
