@@ -10,8 +10,20 @@ from collections.abc import Iterable
 
 TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
 """Set to anything in the environment, it shows where an error came from."""
-
-
+WAYS = {
+    "attach": 'advisor.attach(spark, history="progress/")',
+    "event log": "spark.eventLog.enabled=true and spark.eventLog.dir=DIR",
+    "driver log in a file": "the settings that `latency-advisor log4j` prints",
+    "Databricks": "cluster logs",
+    "EMR": "the driver's stderr",
+    "Kubernetes": "kubectl logs",
+}
+"""Ways to a log that shows progress, in the words of docs/get-a-log.md."""
+PROGRESS_NEEDS_INFO = (
+    "Spark writes progress at level INFO; on Spark 4, PySpark's console never shows it. Ways to get it: "
+    + "; ".join(f"{where}: {way}" for where, way in WAYS.items())
+)
+"""What to do where there is no progress."""
 _LONGEST_NAME = 100
 _FILE = re.compile(r"/|\.(?:gz|html|jsonl?|log|md|txt|ya?ml|zip|zst)$")
 """What shows that a place is a file."""

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 import advisor
 from advisor.cli import main
-from advisor.report.falling import PROGRESS_NEEDS_INFO, WAYS
+from advisor.errors import PROGRESS_NEEDS_INFO, WAYS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted((ROOT / "docs").glob("*.md"))]

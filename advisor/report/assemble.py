@@ -23,9 +23,10 @@ from advisor.contract import (
     plain,
     worst,
 )
+from advisor.errors import PROGRESS_NEEDS_INFO
 from advisor.progress import AT_BYTE, UNNAMED
 from advisor.redaction import hide
-from advisor.report.falling import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, falling_behind
+from advisor.report.falling import WHOLE_RECORDS, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
 from advisor.vocabulary import GRAVE

@@ -12,19 +12,6 @@ from advisor.metrics.words import milliseconds, times
 from advisor.redaction import hide
 from advisor.report.overruns import on_clock, pattern, rhythm
 
-WAYS = {
-    "attach": 'advisor.attach(spark, history="progress/")',
-    "event log": "spark.eventLog.enabled=true and spark.eventLog.dir=DIR",
-    "driver log in a file": "the settings that `latency-advisor log4j` prints",
-    "Databricks": "cluster logs",
-    "EMR": "the driver's stderr",
-    "Kubernetes": "kubectl logs",
-}
-"""Ways to a log that shows progress, in the words of docs/get-a-log.md."""
-PROGRESS_NEEDS_INFO = (
-    "Spark writes progress at level INFO; on Spark 4, PySpark's console never shows it. Ways to get it: "
-    + "; ".join(f"{where}: {way}" for where, way in WAYS.items())
-)
 WHOLE_RECORDS = (
     "No record here is whole enough to be judged. A running query prints whole ones:\n"
     "PySpark: import json; [print(json.dumps(p, default=str)) for p in query.recentProgress]\n"

@@ -12,9 +12,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from advisor.batches import SCHEMA, SIGHTINGS, Broken, Chunks, Overrun, Reading
-from advisor.errors import InputError
+from advisor.errors import PROGRESS_NEEDS_INFO, InputError
 from advisor.facts.sighting import Sighting
-from advisor.report.falling import PROGRESS_NEEDS_INFO
 from advisor.sources.codecs import Torn
 from advisor.sources.containers import all_of
 from advisor.sources.harvest import Stretch
