@@ -19,9 +19,9 @@ from advisor.batches import SCHEMA, TABLES
 from advisor.column import Column
 from advisor.sources import files
 from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
-from advisor.stages.inside import Gathered, Inside
+from advisor.stages.batchjobs import Gathered, Inside
 from advisor.stages.parts import HOME, NAMES, divide, shares_of
-from advisor.stages.spans import Spans
+from advisor.stages.tasks import Spans
 from advisor.stages.waits import Slots
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.inside import of_jobs
+from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.numbers import known, mean
 from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
 from advisor.window import Window

@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 
 from advisor.batches import kafka_offsets
+from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.backlog import backlog_rows
 from advisor.metrics.flow import reread_factor, rows_taken
-from advisor.metrics.inside import of_jobs
 from advisor.metrics.numbers import fact_number
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from advisor.metrics.inside import of_jobs
+from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.numbers import fact_number, fixed_interval_ms, median
 from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.window import Window

@@ -8,6 +8,7 @@ import numpy as np
 
 from advisor.errors import did_you_mean, fault
 from advisor.metrics import (
+    addbatch,
     backlog,
     commits,
     cost,
@@ -18,7 +19,6 @@ from advisor.metrics import (
     flow,
     growth,
     headroom,
-    inside,
     latency,
     limits,
     lookups,
@@ -61,7 +61,7 @@ _MODULES = (
     slowdowns,
     quality,
     writes,
-    inside,
+    addbatch,
     tasks,
     skew,
     shuffles,

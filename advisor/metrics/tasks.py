@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from advisor.metrics.addbatch import NOT_TOLD
 from advisor.metrics.flow import reread_factor
-from advisor.metrics.inside import NOT_TOLD
 from advisor.metrics.numbers import fact_number, mean, median
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import (

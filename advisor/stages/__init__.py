@@ -1,14 +1,13 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
+from advisor.stages.batchjobs import LOG_CHECKPOINT, kind_of, streams
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, STAGE_COLUMNS, STAGES
-from advisor.stages.inside import LOG_CHECKPOINT
-from advisor.stages.kinds import kind_of, streams
-from advisor.stages.numbers import SUMS, Numbers
+from advisor.stages.jobs import SUMS, Attempt, Batch, Job, Note, Numbers
 from advisor.stages.origins import best_parts, best_stages
 from advisor.stages.tables import Rows, tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.triggers import Triggers
-from advisor.stages.work import Attempt, Batch, Job, Note, Work
+from advisor.stages.work import Work
 
 __all__ = [
     "BATCH_PARTS",

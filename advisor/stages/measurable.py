@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from advisor.stages.inside import Gathered
-from advisor.stages.kinds import KINDS
+from advisor.stages.batchjobs import KINDS, Gathered
+from advisor.stages.jobs import Attempt
 from advisor.stages.parts import DRIVER, HOME, PLACE
-from advisor.stages.work import Attempt, Work
+from advisor.stages.work import Work
 
 _LINES = {"planning_ms": "driver_before", "sink_commit_ms": "driver_after"}
 """The parts of the driver that only lines show, and the part that otherwise holds them."""

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from advisor.stages.addbatch import move
 from advisor.stages.columns import BY_LINES
-from advisor.stages.parts import DRIVER, HOME, NAMES
+from advisor.stages.parts import DRIVER, HOME, NAMES, move
 
 ORIGINS = ("event_log", "session", "driver_log")
 """Of two origins of the same batch the earlier one in this order counts."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from advisor.stages.batchjobs import KINDS, Gathered, Inside
 from advisor.stages.columns import PARTS
-from advisor.stages.inside import Gathered
-from advisor.stages.kinds import KINDS
+from advisor.stages.jobs import Note
 
 NAMES = [part.name for part in PARTS]
 PLACE: Mapping[str, int] = {name: at for at, name in enumerate(NAMES)}
@@ -232,3 +232,31 @@ def _driver(moments: _Moments, jobs: Times, bounds: np.ndarray) -> np.ndarray:
     homes = np.where(moments.start >= last[moments.batch], after, between)
     homes = np.where(end <= first[moments.batch], before, homes)
     return np.where(np.isinf(first)[moments.batch], PLACE["not_visible_ms"], homes)
+
+
+def move(parts: np.ndarray, part: str, ms: float, homes: Sequence[str]) -> None:
+    """So many milliseconds of the parts `homes`, as far as they hold as much, are of this part."""
+    for home in homes:
+        taken = min(ms, parts[PLACE[home]])
+        parts[PLACE[home]] -= taken
+        parts[PLACE[part]] += taken
+        ms -= taken
+
+
+def gather(parts: np.ndarray, ms: float) -> None:
+    """All but jobs is the driver's, of which is not known when; together they are so many milliseconds."""
+    parts[[PLACE[part] for part in DRIVER]] = 0.0
+    jobs = parts.sum()
+    if jobs > ms:
+        parts *= ms / jobs
+    else:
+        parts[PLACE["driver_ms"]] = ms - jobs
+
+
+def homes_of(inside: Inside, note: Note) -> Sequence[str]:
+    """Return which of the driver's parts gives up the time that a line names."""
+    if not inside.work.clock:
+        return ["driver_ms"]
+    if note.time <= min(job.start for job in inside.jobs):
+        return DRIVER[:1]
+    return DRIVER[:0:-1] if note.name == "sink_commit_ms" else DRIVER[1:]

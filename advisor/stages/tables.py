@@ -12,17 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.stages.addbatch import bounds_of, gather, homes_of, move, strangers_of
+from advisor.stages.batchjobs import KINDS, Gathered, Inside, Kinds, batches_of, too_long_of
 from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, STAGES
-from advisor.stages.inside import Gathered, Inside, Kinds, batches_of, too_long_of
-from advisor.stages.kinds import KINDS
+from advisor.stages.jobs import NUMBERS, Batch, column, matrix
 from advisor.stages.measurable import knows_wait, measured, together
-from advisor.stages.numbers import NUMBERS, column, matrix
 from advisor.stages.origins import ORIGINS, best_parts, best_stages
-from advisor.stages.parts import NAMES, PLACE, divide
-from advisor.stages.triggers import KEYS, Triggers
+from advisor.stages.parts import NAMES, PLACE, divide, gather, homes_of, move
+from advisor.stages.triggers import KEYS, Triggers, bounds_of, strangers_of
 from advisor.stages.waits import Slots, SlotsOf, put_waits
-from advisor.stages.work import Batch, Work, fold_all
+from advisor.stages.work import Work, fold_all
 
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.stages.work import Batch
+from advisor.stages.batchjobs import Gathered
+from advisor.stages.jobs import Batch, Job, key_of
+from advisor.stages.parts import Times
 
 KEYS = ["id", "run_id", "batch_id", "timestamp", "add_batch_ms"]
 """Columns of the table of batch parts that come from progress."""
@@ -61,11 +65,45 @@ class Triggers:
         return ended
 
 
-def key_of(batch: Batch) -> tuple[Any, ...]:
-    """What a batch is found by: its run and number, or query and number where the run is not named."""
-    return (batch.run_id, batch.batch_id) if batch.run_id else (None, batch.id, batch.batch_id)
-
-
 def _floats(column: pa.ChunkedArray) -> np.ndarray:
     """The numbers; NaN where one is missing."""
     return np.asarray(column.to_numpy(), float)
+
+
+def bounds_of(gathered: Gathered, triggers: Triggers, at: np.ndarray) -> np.ndarray:
+    """When addBatch of each batch began and ended, ms since 1970; `at`: its trigger.
+
+    It ends before the commit log, which ends the trigger. Without that phase (before Spark 3.4) it begins behind the
+    phases before it. Jobs that reach out a little, as the phases leave some milliseconds out, move it; its length
+    stays Spark's own. If the log's clock does not show it, it is its jobs' own time.
+    """
+    start, length = triggers.start[at], triggers.add_batch[at]
+    till_commit, in_order = triggers.whole[at] - triggers.commit[at], triggers.before[at] + length
+    end = start + np.where(np.isnan(till_commit), in_order, till_commit)
+    of, starts, ends = gathered.of_job, gathered.start, gathered.end
+    there = (starts < end[of]) & (ends > (end - length)[of])
+    ended = there & np.isfinite(ends)
+    np.maximum.at(end, of[ended], ends[ended])
+    np.minimum.at(end, of[there], (starts + length[of])[there])
+    own = np.tile([np.inf, -np.inf], (len(gathered), 1))
+    np.minimum.at(own[:, 0], of, starts)
+    np.maximum.at(own[:, 1], of, np.where(np.isfinite(ends), ends, starts))
+    return np.where(gathered.clock[:, None], np.column_stack([end - length, end]), own)
+
+
+def strangers_of(gathered: Gathered, bounds: np.ndarray) -> Times:
+    """Jobs without a batch that began and ended while addBatch of one ran: only they may be that batch's."""
+    found = [
+        (place, job.start, job.end)
+        for place, inside in enumerate(gathered.insides)
+        if inside.work.strangers and inside.work.clock
+        for job in _between(inside.work.strangers, *bounds[place].tolist())
+    ]
+    rows = np.array(found, float).reshape(-1, 3)
+    return Times(rows[:, 0].astype(np.int64), rows[:, 1:])
+
+
+def _between(jobs: Sequence[Job], begin: float, end: float) -> list[Job]:
+    """Those of these jobs, which are in order, that began and ended in that time."""
+    some = jobs[bisect_left(jobs, begin, key=attrgetter("start")) : bisect_left(jobs, end, key=attrgetter("start"))]
+    return [job for job in some if job.end is not None and job.end <= end]

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from advisor.stages.addbatch import move
-from advisor.stages.inside import Gathered, Inside
+from advisor.stages.batchjobs import Gathered, Inside
+from advisor.stages.jobs import Attempt
 from advisor.stages.measurable import knows_wait
-from advisor.stages.parts import NAMES, Gap, Idle
-from advisor.stages.spans import Spans
-from advisor.stages.work import Attempt
+from advisor.stages.parts import NAMES, Gap, Idle, move
+from advisor.stages.tasks import Spans
 
 _OFTEN = 0.2
 """Of the time in which one task less ran: so many ran at once for longer than Spark takes to start the next one."""

@@ -4,80 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
-from advisor.stages.numbers import COUNTED, Numbers, fill
-from advisor.stages.spans import Spans
-from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Each, Floats, Tasks, fold
-
-
-class Batch(NamedTuple):
-    """Which micro-batch a job belongs to; what is not named is None."""
-
-    id: str | None
-    run_id: str | None
-    batch_id: int
-
-
-class Note(NamedTuple):
-    """A line's number about the batch around it: a column of the table of batch parts, and its value.
-
-    `time`: of the line, ms since 1970, where the log's clock knows milliseconds.
-    """
-
-    batch: Batch | None
-    name: str
-    value: float
-    time: float = 0.0
-
-
-@dataclass(slots=True)
-class Job:
-    """One Spark job; times are ms since 1970, of the log's own line of time where its clock knows only seconds."""
-
-    job: int
-    batch: Batch | None
-    start: float
-    end: float | None = None
-    name: str = ""
-    description: str = ""
-    streams: bool = False
-    """Whether one of its stages reads a stream or holds its state."""
-    nth: int = 0
-    """How many jobs of the log began before it."""
-
-
-@dataclass(slots=True)
-class Attempt:
-    """One attempt of a stage. `kind` and `what` as in the table; `numbers` are those of its columns that are known."""
-
-    job: Job | None
-    stage: int
-    attempt: int
-    submitted: float
-    completed: float
-    kind: str | None = "other"
-    what: str = ""
-    last: bool | None = None
-    tasks: int | None = None
-    slots: int | None = None
-    waited_for: Sequence[str] = ()
-    paused: bool = False
-    """Whether it may have waited for others' tasks in a time of which its log does not say how long it was."""
-    unseen: int = 0
-    """Attempts at its tasks of which is not known when they ran."""
-    numbers: Numbers = field(default_factory=Numbers)
-    busy: array[float] = field(default_factory=lambda: array("d"))
-    """Stretches of time in which one of its tasks ran: starts and ends in turn."""
-
-    @property
-    def seen(self) -> bool:
-        """Whether it is known when its tasks ran."""
-        return bool(self.busy) and not self.unseen
+from advisor.stages.jobs import COUNTED, Attempt, Job, Note, fill
+from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Each, Floats, Spans, Tasks, fold
 
 
 class Work:
