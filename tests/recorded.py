@@ -31,10 +31,10 @@ def said(case: str) -> dict[str, str]:
     before = Path.cwd()
     os.chdir(ROOT)  # a report names its files as they were given
     try:
-        for name, stages in (("stages.json", True), ("plain.json", None)):
-            report = advisor.analyze([case], stages=stages)
+        for name, asked in (("stages.json", {"stages": True}), ("plain.json", {})):
+            report = advisor.analyze([case], **asked)
             texts[name] = json.dumps(report.data, sort_keys=True, indent=1)
-            if stages:
+            if asked:
                 texts["screen.txt"] = report_as_text(report.typed)
     finally:
         os.chdir(before)
