@@ -11,44 +11,23 @@ from typing import Any, Final
 
 import msgspec
 
-from advisor.redaction.addresses import hide_in_addresses
-from advisor.redaction.disguise import narrow, undisguised
-from advisor.redaction.introduced import hide_introduced
+from advisor.redaction.forms import AFTER_NAMES, INTRODUCED, REDACTED, applied
 from advisor.redaction.names import is_secret_name
 from advisor.redaction.pairs import hide_named
-from advisor.redaction.rules import REDACTED
-from advisor.redaction.tokens import hide_tokens
+from advisor.redaction.plain import clean, undisguised
 
 __all__ = [
-    "REDACTED",
-    "clean",
-    "hide",
-    "hide_lines",
-    "is_secret_name",
-    "redact",
-    "redact_data",
-    "redact_json",
+    "REDACTED", "clean", "hide", "hide_lines", "is_secret_name", "redact", "redact_data", "redact_json",
     "redact_setting",
-]
+]  # fmt: skip
 
 _LONGEST: Final = 4000
 """Longer text is cut: nothing that is kept needs more."""
-# C0, DEL, C1, lone surrogates, line separators.
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-# The marks that reorder or hide text on a terminal or page.
-_INVISIBLE: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff9-\ufffb\U000e0000-\U000e0fff]+|(?<=[^\\W_])[\ufe00-\ufe0f]+"
-)
-_FULL_WIDTH: Final = {0xFF01 + at: 0x21 + at for at in range(94) if chr(0x21 + at).isalnum()}
 _OPEN_END: Final = r"(?:[:=→：＝]|[-=]>)[ \t]*(?:[|>][-+]?[ \t]*|\\{0,7}[\"'({\[][ \t]*)?\r?"
 """The end of a line whose value stands on the next one."""
 _KEY_OF_LINES: Final = r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?:[^-]|-(?!-{3,4} ?END))*(?:-{4,5} ?END [^\n]*)?"
 _LINES: Final = re.compile(rf"(?:[^\n]*{_OPEN_END}\n)*(?:[^\n]*{_KEY_OF_LINES}|[^\n]+)")
 """Lines of a text that are looked at together."""
-_ESCAPE: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]"
-)
 
 
 @lru_cache(maxsize=4096)  # logs say the same things again and again
@@ -69,9 +48,7 @@ def hide(text: str) -> str:
 
 
 def _hidden(text: str) -> str:
-    for step in (hide_introduced, hide_named, hide_in_addresses, hide_tokens):
-        text = step(text)
-    return text
+    return applied(AFTER_NAMES, hide_named(applied(INTRODUCED, text)))
 
 
 def hide_lines(text: str) -> str:
@@ -132,14 +109,3 @@ def redact_json(raw: bytes) -> bytes:
     thing = msgspec.json.decode(raw)
     safe = redact_data(thing)
     return raw if safe == thing else msgspec.json.encode(safe)
-
-
-def clean(text: str) -> str:
-    """`text` without terminal sequences and marks that nobody sees; a run of control characters becomes one blank.
-
-    Full-width letters become plain ones: a name written so is found like any other.
-    """
-    if text.isascii() and text.isprintable():
-        return text.strip()
-    seen = _INVISIBLE.sub("", _ESCAPE.sub("", narrow(text)))
-    return _CONTROL.sub(" ", seen if seen.isascii() else seen.translate(_FULL_WIDTH)).strip()

@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from advisor.redaction.disguise import undisguised
-from advisor.redaction.rules import standing
+from advisor.redaction.plain import undisguised
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN: Final = re.compile(r"[\s_\-]+")
@@ -37,7 +36,6 @@ _STEMS: Final = (
     "adgangskode", "clave", "lozinka", "salasana", "κωδικός", "סיסמה", "密钥", "口令",
 )  # fmt: skip
 """In every name of a credential stands one of these."""
-_PLAIN_STEMS: Final = tuple(filter(str.isascii, _STEMS))
 _SPEAKS_OF_ONE: Final = re.compile(
     r"(?:^|\.)(?:algorithm|class|count|days?|dir|enabled|endpoint|error|exception|expir\w+|file|format|id\.type|interval"
     r"|invalid\.token|issuer|java|kind|length|limit|location|manager|max|mechanism|method|min|mode|ms|name|path|policy"
@@ -51,7 +49,8 @@ _PHRASES: Final = re.compile(r"passw|passphrase|passcode|authorization|(?:^|\.)(
 
 def may_name_a_secret(text: str) -> bool:
     """Whether a text can hold the name of a credential at all: most texts cannot."""
-    return any(standing(_PLAIN_STEMS if text.isascii() else _STEMS, text))
+    lowered = text.lower()
+    return any(stem in lowered for stem in _STEMS)
 
 
 @lru_cache(maxsize=4096)

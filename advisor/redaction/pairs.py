@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
+from advisor.redaction.forms import REDACTED
 from advisor.redaction.names import is_cookie, is_secret_name, may_be_a_number, may_hold_blanks, may_name_a_secret
-from advisor.redaction.rules import REDACTED, Tried
 
-Span = tuple[int, int]
-Opening = re.Match[str]
+Form: TypeAlias = Callable[[str, int], "re.Match[str] | None"]
 
 # As text writes it, and as JSON, a spreadsheet, HTML, an address and a word processor do.
 _OF_HTML: Final = r"&(?:quot|apos|#34|#39);"
@@ -32,8 +31,8 @@ _NEXT: Final = (
 )
 # What may stand between a name and its value: type: plain
 _MEMBERS: Final = (
-    rf"(?:,?\s{{0,9}}(?:{_QUOTE})?\b(?!value\b|name\b)\w{{1,40}}(?:{_QUOTE})?\s?[:=]\s?"
-    rf"(?:{_QUOTE})?[\w./-]{{0,80}}(?:{_QUOTE})?){{0,3}}"
+    rf"(?:,?\s{{0,9}}{_QUOTE}?\b(?!value\b|name\b)\w{{1,40}}{_QUOTE}?\s?[:=]\s?"
+    rf"{_QUOTE}?[\w./-]{{0,80}}{_QUOTE}?){{0,3}}"
 )
 _CLOSING: Final = r"[)\]}>\"']{1,4}(?=[\s,;]|$)"
 _END: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>|[=:])|,\s?\(")
@@ -66,22 +65,61 @@ _OF_ESCAPED_ELEMENT: Final = re.compile(r"[^&<]*(?:&(?!lt;)[^&<]*)*(?=&lt;/)")
 _OF_PAIR: Final = re.compile(r".*?(?=\)(?:[\s,;)\]}]|$)|$)", re.DOTALL)
 _OF_COMMAND: Final = re.compile(r"(?!(?:and|are|cannot|is|must|needs?|not|option|or|requires?|was)\b)[^\s\"']+")
 
+# What a text must hold for a form to be tried, how the form begins, and how its value stands: `_ANY` is in quotes, in
+# brackets or bare.
+_ANY: Final[tuple[Form, ...]] = ()
+_WORD: Final = (_QUOTED.match, _OF_COMMAND.match)
+_FORMS: Final = tuple((needs.split("|"), re.compile(opening), value) for needs, opening, value in (
+    # {"name": "DB_PASSWORD", "value": "..."}, <property name="password" value="..."/>
+    ("value", rf"\b(?i:name|key){_QUOTE}?\s{{0,3}}[:=]\s{{0,3}}{_QUOTE}?(?P<name>[\w.\-/]{{1,200}}){_QUOTE}?"
+              rf"{_MEMBERS},?\s{{0,9}}(?P<quote>{_QUOTE})?(?i:value){_QUOTE}?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}", _ANY),
+    # {"value": "...", "name": "DB_PASSWORD"}
+    ("value", rf"(?P<quote>{_QUOTE})(?i:value){_QUOTE}\s{{0,3}}(?P<sign>:)\s{{0,3}}"
+              rf"(?=\\{{0,7}}[\"'][^\"']{{0,300}}[\"']{_MEMBERS},\s{{0,9}}{_QUOTE}(?i:name|key){_QUOTE}"
+              rf"\s{{0,3}}:\s{{0,3}}{_QUOTE}(?P<name>[\w.\-/]{{1,200}}))", _ANY),
+    ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?(?i:value)\s?=\s?(?=[\"'])", (_QUOTED.match,)),
+    ("</", r"(?i:<(?:name|key))>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}(?i:</(?:name|key)>\s{0,9}<(?:value|string))>",
+     (_OF_ELEMENT.match,)),
+    ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", (_OF_ELEMENT.match,)),
+    ("</", r"<[\w\-]{1,50}\s(?i:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", (_OF_ELEMENT.match,)),
+    ("&lt;/", r"&lt;(?P<name>[\w.\-]{1,100})&gt;", (_OF_ESCAPED_ELEMENT.match,)),
+    ("(", rf"\({_NAME},\s?", (_OF_PAIR.match,)),
+    # password { value: "..." }
+    ("value", rf"{_NAME}\s?\{{\s{{0,3}}value\s?:\s{{0,3}}(?=[\"'])", (_QUOTED.match,)),
+    # .option("password", "..."), OPTIONS ('password' '...'), setPassword("...")
+    ("(", rf"\(\s?{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE}(?:,\s{{0,3}}|\s{{1,3}})(?=[\"'])", (_QUOTED.match,)),
+    ("(", r"\b(?!get|is|has)(?P<name>\w{1,100})\(\s?(?=[\"'])", (_QUOTED.match,)),
+    ("", rf"{_NAME}(?P<quote>{_QUOTE})?{_SIGN}", _ANY),
+    # os.environ["DB_PASSWORD"] = "..."
+    ("]", rf"\[(?P<quote>{_QUOTE})?(?P<name>[\w.\-/]{{1,200}}){_QUOTE}?\]{_SIGN}", _ANY),
+    ("-", r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{0,99})\s{1,3}(?!-)", _WORD),
+    # ["--password", "..."]
+    ("--", rf"--(?P<name>[A-Za-z][\w.\-]{{0,99}}){_QUOTE},\s{{0,3}}(?=[\"'])", (_QUOTED.match,)),
+    # PASSWORD '...', SET PASSWORD FOR me = '...', password is "..."
+    ("password|passphrase|secret|token", r"(?i:\b(?P<name>password(?: for \S{1,100}\s{0,3}=)?"
+     r"|(?:password|passphrase|secret|token)(?: is| was)(?: set to)?:?)\s{1,3})(?=[\"'])", (_QUOTED.match,)),
+    # SECRET_ACCESS_KEY '...'
+    ("_", r"\b(?P<name>[A-Z]{1,30}(?:_[A-Z]{1,30}){1,5}(?<!S))\s{1,3}(?=[\"'])", (_QUOTED.match,)),
+))  # fmt: skip
+
 
 def hide_named(text: str) -> str:
-    """`text` without the credentials that follow their name."""
+    """Return `text` without the credentials that follow their name."""
     if may_name_a_secret(text):
-        for _, opening, value in _FORMS.on(text):
-            text = _hidden(text, opening, value)
+        lowered = text.lower()
+        for needs, opening, value in _FORMS:
+            if any(word in lowered for word in needs):
+                text = _hidden(text, opening, value)
     return text
 
 
-def _hidden(text: str, opening: re.Pattern[str], value: Callable[[str, Opening], Span]) -> str:
+def _hidden(text: str, opening: re.Pattern[str], value: tuple[Form, ...]) -> str:
     parts: list[str] = []
     at = searched = 0
     while found := opening.search(text, searched):
         searched = found.end()
         if is_secret_name(found["name"]) and not text.startswith(REDACTED, searched):
-            start, end = value(text, found)
+            start, end = _inside(value, text, searched) if value else _value(text, found)
             if not _is_harmless(text, start, end):
                 parts += text[at:start], REDACTED
                 at = searched = end
@@ -95,107 +133,40 @@ def _is_harmless(text: str, start: int, end: int) -> bool:
     return word is not None and word.end() >= end
 
 
-def _value(text: str, found: Opening) -> Span:
-    """Where the value after name and sign stands: inside quotes or brackets, or bare."""
+def _inside(forms: tuple[Form, ...], text: str, at: int) -> tuple[int, int]:
+    """Return where a value of the first of these forms stands; nowhere where it has none of them."""
+    found = next(filter(None, (form(text, at) for form in forms)), None)
+    return _span(found) if found else (at, at)
+
+
+def _span(found: re.Match[str]) -> tuple[int, int]:
+    return found.span("inside" if "inside" in found.re.groupindex else 0)
+
+
+def _value(text: str, found: re.Match[str]) -> tuple[int, int]:
+    """Return where the value after name and sign stands: inside quotes or brackets, or bare."""
     at, name = found.end(), found["name"]
     if _counts(text, at, found) or (name.lower().endswith("signature") and _OF_FUNCTION.match(text, at)):
         return at, at
-    doubled: tuple[re.Pattern[str], ...] = (_DOUBLED,) if found["quote"] in ('""', "''") else ()
-    for form in (*doubled, _QUOTED, _ESCAPED, _LISTED, _TUPLE):
-        if enclosed := form.match(text, at):
-            return enclosed.span("inside")
-    if is_cookie(name):
-        return _span(_OF_COOKIE, text, at)
+    doubled = (_DOUBLED.match,) if found["quote"] in ('""', "''") else ()
+    bare = (_OF_COOKIE.match,) if is_cookie(name) else ()
+    for form in (*doubled, _QUOTED.match, _ESCAPED.match, _LISTED.match, _TUPLE.match, *bare):
+        if enclosed := form(text, at):
+            return _span(enclosed)
     return at, _bare_end(text, at, found)
 
 
-def _counts(text: str, at: int, found: Opening) -> bool:
-    """Whether numbers follow that are no password: offsets of a topic, or how many there are."""
-    if _NUMBERS.match(text, at):
-        return True
+def _counts(text: str, at: int, found: re.Match[str]) -> bool:
+    """Return whether numbers follow that are no password: offsets of a topic, or how many there are."""
     name = found["name"]
     counted = (found["quote"] or name.endswith("s")) and not may_be_a_number(name)
-    return bool(counted and _NUMBER.match(text, at))
+    return bool(_NUMBERS.match(text, at) or (counted and _NUMBER.match(text, at)))
 
 
-def _bare_end(text: str, at: int, found: Opening) -> int:
+def _bare_end(text: str, at: int, found: re.Match[str]) -> int:
     begin, ends = at, _END_OF_ARROW if found["sign"] in ("->", "=>") else _END
     if not may_hold_blanks(found["name"]):
         scheme, ends = _SCHEME.match(text, at), _END_OF_WORD
         begin = scheme.end() if scheme else at
     end = ends.search(text, begin)
     return at + len(text[at : end.start() if end else None].rstrip(_TRAILING))
-
-
-def _word(text: str, found: Opening) -> Span:
-    """A word of a command line."""
-    quoted = _QUOTED.match(text, found.end())
-    return quoted.span("inside") if quoted else _span(_OF_COMMAND, text, found.end())
-
-
-def _quoted(text: str, found: Opening) -> Span:
-    quoted = _QUOTED.match(text, found.end())
-    return quoted.span("inside") if quoted else (found.end(), found.end())
-
-
-def _until(form: re.Pattern[str]) -> Callable[[str, Opening], Span]:
-    return lambda text, found: _span(form, text, found.end())
-
-
-def _span(form: re.Pattern[str], text: str, at: int) -> Span:
-    match = form.match(text, at)
-    return match.span() if match else (at, at)
-
-
-_FORMS: Final = Tried(
-    ((needs,) if isinstance(needs, str) else needs, re.compile(opening), value)
-    for needs, opening, value in (
-        # {"name": "DB_PASSWORD", "value": "..."}, <property name="password" value="..."/>
-        (
-            "value",
-            rf"\b(?i:name|key)(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?(?P<name>[\w.\-/]{{1,200}})(?:{_QUOTE})?"
-            rf"{_MEMBERS},?\s{{0,9}}(?P<quote>{_QUOTE})?(?i:value)(?:{_QUOTE})?\s{{0,3}}(?P<sign>[:=])\s{{0,3}}",
-            _value,
-        ),
-        # {"value": "...", "name": "DB_PASSWORD"}
-        (
-            "value",
-            rf"(?P<quote>{_QUOTE})(?i:value)(?:{_QUOTE})\s{{0,3}}(?P<sign>:)\s{{0,3}}"
-            rf"(?=\\{{0,7}}[\"'][^\"']{{0,300}}[\"']{_MEMBERS},\s{{0,9}}(?:{_QUOTE})(?i:name|key)(?:{_QUOTE})"
-            rf"\s{{0,3}}:\s{{0,3}}(?:{_QUOTE})(?P<name>[\w.\-/]{{1,200}}))",
-            _value,
-        ),
-        ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?(?i:value)\s?=\s?(?=[\"'])", _quoted),
-        (
-            "</",
-            r"(?i:<(?:name|key))>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}(?i:</(?:name|key)>\s{0,9}<(?:value|string))>",
-            _until(_OF_ELEMENT),
-        ),
-        ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", _until(_OF_ELEMENT)),
-        ("</", r"<[\w\-]{1,50}\s(?i:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", _until(_OF_ELEMENT)),
-        ("&lt;/", r"&lt;(?P<name>[\w.\-]{1,100})&gt;", _until(_OF_ESCAPED_ELEMENT)),
-        ("(", rf"\({_NAME},\s?", _until(_OF_PAIR)),
-        # password { value: "..." }
-        ("value", rf"{_NAME}\s?\{{\s{{0,3}}value\s?:\s{{0,3}}(?=[\"'])", _quoted),
-        # .option("password", "..."), OPTIONS ('password' '...')
-        ("(", rf"\(\s?{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE}(?:,\s{{0,3}}|\s{{1,3}})(?=[\"'])", _quoted),
-        # setPassword("...")
-        ("(", r"\b(?!get|is|has)(?P<name>\w{1,100})\(\s?(?=[\"'])", _quoted),
-        ("", rf"{_NAME}(?P<quote>{_QUOTE})?{_SIGN}", _value),
-        # os.environ["DB_PASSWORD"] = "..."
-        ("]", rf"\[(?P<quote>{_QUOTE})?(?P<name>[\w.\-/]{{1,200}})(?:{_QUOTE})?\]{_SIGN}", _value),
-        ("-", r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{0,99})\s{1,3}(?!-)", _word),
-        # ["--password", "..."]
-        ("--", rf"--(?P<name>[A-Za-z][\w.\-]{{0,99}}){_QUOTE},\s{{0,3}}(?=[\"'])", _quoted),
-        # PASSWORD '...', SET PASSWORD FOR me = '...', password is "..."
-        (
-            ("password", "passphrase", "secret", "token"),
-            r"(?i:\b(?P<name>password(?: for \S{1,100}\s{0,3}=)?"
-            r"|(?:password|passphrase|secret|token)(?: is| was)(?: set to)?:?)\s{1,3})(?=[\"'])",
-            _quoted,
-        ),
-        # SECRET_ACCESS_KEY '...'
-        ("_", r"\b(?P<name>[A-Z]{1,30}(?:_[A-Z]{1,30}){1,5}(?<!S))\s{1,3}(?=[\"'])", _quoted),
-    )
-)
-"""What a text must hold for the form to be tried, how the form begins, and where its value stands."""

@@ -1,10 +1,42 @@
-"""Credentials that a word or a line introduces: private keys, JAAS, Bearer, Basic, curl -u, IDENTIFIED BY."""
+"""Rules that hide credentials by the words before them, in addresses, and by their own form.
+
+Every repetition in a rule ends where it fails, or is bounded, so that the time grows as the length of a text does.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Final, NamedTuple
 
-from advisor.redaction.rules import NOT_YET, Tried, applied, rule
+REDACTED: Final = "*********(redacted)"
+"""What stands in the place of a credential; the words that Spark itself prints."""
+NOT_YET: Final = r"(?!\*{9}\(redacted\))"
+"""Redacting twice changes nothing."""
+
+
+class Rule(NamedTuple):
+    """A pattern, tried where a text holds one of `needs` in lower case, and what its match becomes."""
+
+    needs: tuple[str, ...]
+    pattern: re.Pattern[str]
+    becomes: str
+
+
+def rule(needs: str | tuple[str, ...], pattern: str, then: str = "") -> Rule:
+    """Return a rule that hides what stands after group 1 of the pattern, if it has one, and before `then`."""
+    compiled = re.compile(pattern, re.DOTALL)
+    becomes = (r"\1" if compiled.groups else "") + REDACTED + then
+    return Rule((needs,) if isinstance(needs, str) else needs, compiled, becomes)
+
+
+def applied(rules: tuple[Rule, ...], text: str) -> str:
+    """Return `text` without the credentials that the rules know."""
+    lowered = text.lower()
+    for needs, pattern, becomes in rules:
+        if any(word in lowered for word in needs):
+            text = pattern.sub(becomes, text)
+    return text
+
 
 _CHARACTER: Final = r"[^\s\"'()\[\]{}<>,;:]"
 # Beside a word that also stands in prose: with two digits and both cases, as what was drawn by chance has.
@@ -36,7 +68,7 @@ _USER: Final = rf"{NOT_YET}[\w.@-]{{1,100}}:"
 _OF_USER: Final = rf"(?:(?<=\"){_USER}[^\"]{{1,200}}(?=\")|(?<='){_USER}[^']{{1,200}}(?=')|{_USER}[^\s\"']+)"
 """A user and a password of a command line; between quotes it may be several words."""
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
-_RULES: Final = Tried((
+INTRODUCED: Final = (
     rule("private key", r"-{4,5}\s?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}"
          r".*?(?:-{4,5}\s?END [A-Z0-9 ]{0,60}-{4,5}|$)"),
     # PuTTY's file of a key, of which the half that is secret may stand alone
@@ -75,7 +107,7 @@ _RULES: Final = Tried((
          rf"{NOT_YET}(?!{_OF_OUTCOMES}|{_OF_HOST})[^\s\"'()\[\]{{}}<>,;:/@]{{3,200}}(?![\w/@])"),
     rule("logon", r"(\.logon\s{1,3}[\w.-]{1,64}/[\w.-]{1,64},)[^\s;]+"),
     rule(("connect", "cred", "user"), rf"((?i:\bconnect|\bcredentials?|\buser)\s{{1,3}}[\w.-]{{1,64}}[/:]){_DRAWN}"),
-    rule(":", rf"((?<![\w.:-])[\w.*-]{{1,100}}{_OF_PGPASS}){_DRAWN}", probe=_OF_PGPASS),
+    rule(":", rf"((?<![\w.:-])[\w.*-]{{1,100}}{_OF_PGPASS}){_DRAWN}"),
     rule("with key", rf"((?i:\bwith\skey)\s{{1,3}}[\"']?){_DRAWN}"),
     rule("echo", rf"((?i:\becho)\s{{1,3}}[\"']?){NOT_YET}[^\s|\"']{{1,200}}"
                  r"(?=[\"']?\s?\|\s?(?:kinit|sudo -S|docker login))"),
@@ -86,9 +118,64 @@ _RULES: Final = Tried((
     rule("kty", rf"(\\{{0,7}}[\"'](?:d|dp|dq|k|p|q|qi)\\{{0,7}}[\"']\s?:\s?\\{{0,7}}[\"']){NOT_YET}[\w+/=-]{{8,}}"),
     rule("hook", rf"((?i:/web-?hooks?/)){_DRAWN}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
-))  # fmt: skip
-
-
-def hide_introduced(text: str) -> str:
-    """`text` without the credentials that the words before them show."""
-    return applied(_RULES, text)
+)  # fmt: skip
+"""What the words before a credential show: private keys, JAAS, Bearer, Basic, curl -u, IDENTIFIED BY."""
+_SECRET_QUERY: Final = r"key|code|x-(?:amz|goog)-(?:credential|security-token)|awsaccesskeyid"
+_ACCOUNT: Final = r"root|admin(?:istrator)?|sa|sys(?:tem|dba)?|user|guest|postgres|mysql|oracle|mongo|redis"
+_PASSWORD: Final = r"[^\s\"'@/<>(){}\[\]:,;]{4,200}"
+_MIXED: Final = r"(?=[^\d@]{0,100}\d)(?=[^a-z@]{0,100}[a-z])(?=[^A-Z@]{0,100}[A-Z])"
+# A quote or bracket inside has a letter behind it, and does not stand where a list goes on.
+_QUOTES_INSIDE: Final = r"(?:[^\s\"'@/<>,]|[\"'<>](?=\w)){1,300}"
+# A few words are a password, but for a sentence that ends in a mail's address.
+_BLANKS_INSIDE: Final = (
+    r"(?!(?:[^\s@]{1,100}\s){1,4}?(?:and|as|ask|at|by|contact|for|from|mail|of|on|see|to|user|with)\s)"
+    r"(?:[^\s\"'@/<>,;:]{1,100}\s{1,2}){1,4}[^\s\"'@/<>]{1,100}(?=@[\w.-]{1,253}(?:[:/,?\s\"']|$))"
+)
+_HOST: Final = r"@(?=[a-zA-Z])(?!sha\d)"
+_IN_ADDRESSES: Final = (
+    # up to the host; a port is no password
+    rule("@", rf"(://){NOT_YET}[^\s\"'/@:<>]*:(?!\d{{1,5}}(?:[/?#,\s\"']|$))"
+         rf"(?:[^\s\"'/<>]{{0,500}}|[^\s\"'@<>]{{0,500}}|{_QUOTES_INSIDE}|{_BLANKS_INSIDE})@", "@"),
+    # the container@account of wasb(s) and abfs(s) is no token
+    rule("@", rf"((?<!abfs:)(?<!abfss:)(?<!wasb:)(?<!wasbs:)//){NOT_YET}[^\s\"'/<>]{{1,500}}@", "@"),
+    rule("jdbc", rf"(?i:(\bjdbc:\w{{1,30}}:(?:\w{{1,30}}:)?)){NOT_YET}[^\s\"'/:@;?<>]{{1,100}}[:/]{NOT_YET}"
+         r"[^\s\"'<>]{1,300}@", "@"),
+    # the service/host@REALM of Kerberos is no password
+    rule("@", r"(?<![\w/.:@~-])[\w$#]{1,64}/(?!_HOST@|(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}@[A-Z])"
+         r"(?:[^\s\"'@/<>]{2,200}|\"[^\s\"'/<>]{2,200}\")@(?!sha256:)(?=[\w/(])", "@"),
+    rule("@", r"(?<![\w/.@-])[\w.-]{1,64}:[^\s\"'@/<>(){}\[\]]{2,200}@(?!sha256:)"
+         r"(?=[\w-]{1,63}(?:\.[a-zA-Z]|:\d))", "@"),
+    # a host without a dot: of an account that everybody knows, on this machine, or a password drawn by chance
+    rule("@", rf"((?<![\w/.@-])(?i:{_ACCOUNT}):){NOT_YET}{_PASSWORD}{_HOST}", "@"),
+    rule("@", rf"((?<![\w/.@-])[a-zA-Z][\w.-]{{0,63}}:){NOT_YET}{_PASSWORD}"
+         r"@(?=localhost\b|(?:\d{1,3}\.){3}\d)", "@"),
+    rule("@", rf"((?<![\w/.@-])[a-zA-Z][\w.-]{{0,63}}:){NOT_YET}{_MIXED}{_PASSWORD}{_HOST}", "@"),
+    rule("=", rf"(?i:([?&](?:{_SECRET_QUERY})=)){NOT_YET}[^&\s\"'<>]+"),
+)  # fmt: skip
+"""user:password@host, token@host, scott/tiger@db, ?key=..."""
+_PREFIXED: Final = (
+    r"(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}\b(?:[:/,;| ]\s?[\w+/]{40,200})?",  # AWS, its key behind it
+    r"gh[pousr]_\w{20,}", r"github_pat_\w{22,}", r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w-]{20,}",
+    r"npm_[A-Za-z0-9]{30,}", r"pypi-AgE[\w-]{20,}", r"dckr_(?:pat|oat)_[\w-]{20,}", r"hf_[A-Za-z0-9]{30,}",
+    r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,}", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",  # Stripe, Shopify
+    r"sk-(?:(?:proj|svcacct|admin|ant|or)-[\w-]{20,}|[A-Za-z0-9]{20,})",  # OpenAI, Anthropic, OpenRouter
+    r"(?:xox[abeoprs]|xapp)-[\w-]{10,}", r"\d{8,10}:AA[\w-]{33}",  # Slack, Telegram
+    r"AIza[\w-]{35}", r"ya29\.[\w-]{20,}", r"GOCSPX-[\w-]{20,}", r"1//0[\w-]{30,}",  # Google
+    r"[\w~.-]{3}8Q~[\w~.-]{31,34}", r"(?:dapi|dose)[0-9a-f]{32}(?:-\d)?",  # a client's secret on Azure, Databricks
+    r"eyJ[\w-]{8,2000}\.[\w-]*\.[\w-]*(?:\.[\w-]+\.[\w-]+)?",  # JWT, JWE
+    r"do[opr]_v1_[0-9a-f]{40,}", r"SG\.[\w-]{16,40}\.[\w-]{16,80}", r"key-[0-9a-f]{32}\b",  # SendGrid, Mailgun
+    r"hv[sbr]\.[\w-]{20,}", r"gl(?:sa|c)_[\w=+/]{20,}", r"NRAK-[A-Z0-9]{20,}",  # Vault, Grafana, New Relic
+    r"ATATT3[\w=-]{20,}", r"lin_api_[A-Za-z0-9]{30,}", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
+    r"MII[\w+/]{60,}={0,2}",  # the inside of a private key, whose first line is missing
+)  # fmt: skip
+_HOOKS: Final = (
+    r"hooks\.slack\.com/\w+/|discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/\w+/|api\.telegram\.org/bot"
+)  # fmt: skip
+_TOKENS: Final = (
+    rule("", rf"(?<![\w~-])(?=[\w~./:-]{{16}})(?:{'|'.join(_PREFIXED)})"),
+    # what a system keeps of a password: bcrypt, crypt, htpasswd, argon2
+    rule("$", r"(?<![\w$])\$(?:2[abxy]\$\d\d|apr1|[156y]|argon2(?:id?|d))\$[\w./$=,+]{20,}"),
+    rule(("hook", "telegram"), rf"(?i:({_HOOKS})){NOT_YET}[^\s\"'<>]+"),
+)  # fmt: skip
+"""What its own form shows: the prefixes that issuers publish."""
+AFTER_NAMES: Final = _IN_ADDRESSES + _TOKENS
