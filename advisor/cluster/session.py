@@ -200,7 +200,8 @@ _REFUSED = re.compile(
     r"|IOException: (?P<io>(?:Mkdirs failed|No space left|Read-only)[^\n(]{1,200})"
 )
 _OTHER_TYPE = re.compile(
-    r"Parquet column \[(?P<column>[^\]]+)\]\. Expected Spark type (?P<wanted>\w+), actual Parquet type (?P<actual>\w+)"
+    r"Parquet column \[(?P<column>[^\[\]]{1,300})\]\. Expected Spark type (?P<wanted>\w+), "
+    r"actual Parquet type (?P<actual>\w+)"
 )
 _TO_SAVE = "remove that file, or save into a new directory"
 _REMEDY = "install streaming-latency-advisor there, or send an environment along with --archives"

@@ -20,8 +20,8 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ELIDED: Final = re.compile(
-    r"(?i)(?://|\#|/\*|<--?|←)[ \t*]*"
-    r"(?:\.\.\.|…|.*\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
+    r"(?i)(?://|\#|/\*|<--?|←)[ \t*]{0,40}"
+    r"(?:\.\.\.|…|.{0,300}?\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
 )
 """A comment that says that something was left out."""
 _QUOTED_KEY: Final = re.compile(r"""\s{0,40}(["'])\w{1,60}\1\s{0,9}:\s{0,9}""")

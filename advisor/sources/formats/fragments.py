@@ -19,8 +19,8 @@ _BRACKET_OR_CALL = re.compile(r"[{}\[\]()]")
 _LONG_QUOTES = re.compile(r'"""|\'\'\'')
 _OPENS_WITH_A_KEY = re.compile(r"""\{\s*["']\w+["']\s*:""")
 _KEYWORD = re.compile(r"\s*\w+\s?=\s?(?:[\w\"'{\[(-]|$)")
-_NAMED = re.compile(rb"(?:\w+\()?\w+\s?=")
-_OF_A_RECORD = re.compile(r"""\s*(?:u?["'][^"'\n]*["']?\s*[:,]|\w+\s*:|[{}\[\]]|\.\.\.|…|//|\#|/\*|$)""")
+_NAMED = re.compile(rb"(?<!\w)(?:\w+\()?\w+\s?=")
+_OF_A_RECORD = re.compile(r"""\s*(?:u?["'][^"'\n]*["']?\s{0,20}[:,]|\w+\s*:|[{}\[\]]|\.\.\.|…|//|\#|/\*|$)""")
 
 
 class Piece(NamedTuple):

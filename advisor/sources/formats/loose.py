@@ -38,7 +38,7 @@ _BRACES_BACK = 8
 # No repetition inside a repetition of the same bytes: a quote that never closes would take exponential time.
 _TOKEN = re.compile(rb"""[{}]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?<=[{\[,:( u])'[^'\\\n]*(?:\\.[^'\\\n]*)*'""", re.DOTALL)
 _PIECE = re.compile(
-    rb"\\*[\"'](?:(stateOperators|numInputRows|runId|triggerExecution)\\*[\"']\s*:|(batchId)\\*[\"']\s*:\s*\d)"
+    rb"(?<!\\)\\*[\"'](?:(stateOperators|numInputRows|runId|triggerExecution)\\*[\"']\s*:|(batchId)\\*[\"']\s*:\s*\d)"
 )
 """Offsets of Kinesis have a batchId, too, which is text."""
 _KEYS_OF_A_PIECE = 100

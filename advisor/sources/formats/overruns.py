@@ -32,7 +32,7 @@ _CLUES = {
     ),
     "duplicates": re.compile(rb"\.dropDuplicates(?:WithinWatermark)?\("),
     "console": re.compile(
-        rb"-{20,}[\s#/*|>]{1,20}Batch: \d{1,18}[\s#/*|>]{1,20}-{20,}(?!.*\bonly showing top\b)", re.DOTALL
+        rb"(?<!-)-{20,}[\s#/*|>]{1,20}Batch: \d{1,18}[\s#/*|>]{1,20}-{20,}(?!.{0,4000}\bonly showing top\b)", re.DOTALL
     ),
     "few_rows": re.compile(
         rb"\bbatch:? \d{1,18}\b[^\n]{1,120}\b\d{1,6} ?m?s\b[^\n]{0,20}\b\d{1,2} rows?\b", re.IGNORECASE

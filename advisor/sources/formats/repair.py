@@ -11,7 +11,7 @@ from advisor.sources.harvest import Buffer
 from advisor.sources.search import find
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
-_PROGRESS_BAR = re.compile(rb"\r?\[Stage \d+:[^\]\r\n]*\][^\r\n]*\r *\r?|\r +\r")
+_PROGRESS_BAR = re.compile(rb"\r?\[Stage \d{1,9}:[^\[\]\r\n]{0,300}\][^\r\n]{0,300}\r *\r?|\r +\r")
 _LOG_HEAD = (
     rb"(?m)^(?:\d\d/\d\d/\d\d|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d[.,]\d+ )"
     rb"[^\n]*\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"

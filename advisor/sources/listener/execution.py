@@ -16,7 +16,7 @@ from advisor.sources.sightings.query import checkpoint, limits
 Told = tuple[str, Any, str]
 
 _BETWEEN: Final = "\x01"
-_TRIGGER: Final = re.compile(r"(\w+?)Trigger\w*(?:\((\d+))?")
+_TRIGGER: Final = re.compile(r"(?<!\w)(\w{1,60}?)Trigger\w*(?:\((\d+))?")
 _EXCHANGE: Final = re.compile(r"[ :|+*()\d-]*Exchange ")
 _TRIGGERS: Final = {
     "OneTime": "once",

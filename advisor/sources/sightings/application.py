@@ -13,9 +13,11 @@ from advisor.sources.sightings.query import Told
 
 _VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
 _SUBMITTED: Final = re.compile(r"Submitted application: (.+)")
-_PROFILE: Final = re.compile(r"cores -> name: cores, amount: (\d+).*?cpus -> name: cpus, amount: (\d+)(?:\.0)?\b")
-_GRANTED: Final = re.compile(r"Granted executor ID \S*?(\d{1,18}) on .* with (\d{1,9}) core")
-_REGISTERED: Final = re.compile(r"Registered executor .* with ID (\d+)\b")
+_PROFILE: Final = re.compile(
+    r"cores -> name: cores, amount: (\d{1,9}).{0,1000}?cpus -> name: cpus, amount: (\d{1,9})(?:\.0)?\b"
+)
+_GRANTED: Final = re.compile(r"Granted executor ID \S{0,100}?(\d{1,18}) on .{1,300}? with (\d{1,9}) core")
+_REGISTERED: Final = re.compile(r"Registered executor .{1,500}? with ID (\d{1,18})\b")
 _LOST: Final = re.compile(r"Lost executor (\d+) on ")
 _RUNTIME_TAG: Final = re.compile(r"spark\.databricks\.clusterUsageTags\.sparkVersion\W{1,6}([\w.\-]+)")
 _RUNTIME: Final = re.compile(r"Databricks Runtime(?: Version)?:? (\d+\.\d+[\w.\-]*)")

@@ -11,20 +11,15 @@ from advisor.sources.sightings.line import Line
 from advisor.sources.sightings.query import Told, checkpoint
 
 MARK: Final = "Finish initializing with logical plan:"
-_HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w* (?P<sink>.*)", re.DOTALL)
-_OPTIONS: Final = re.compile(
-    r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)\], (?P<mode>Append|Update|Complete)(?:, \d+)?\s*$",
-    re.DOTALL,
-)
+_HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w{0,40} (?P<sink>.*)", re.DOTALL)
+_OPTIONS: Final = re.compile(r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)", re.DOTALL)
 _NEXT_OPTION: Final = re.compile(r", (?=[\w.\-]+=)")
 _STATEFUL: Final = re.compile(
     r"(?:\w*WithState\w*|\w*InPandasWithState|Aggregate|Deduplicate\w*|Distinct|GlobalLimit)\b"
 )
 _NODE: Final = re.compile(r"^(?P<indent>[ :|+-]*?)(?P<streaming>~?)(?P<name>[A-Z]\w*)")
 _STATE_INFO: Final = re.compile(r"state info \[ checkpoint = (\S+?), runId = ([0-9a-f-]{36}), opId = \d+")
-_SAVE_MODE: Final = re.compile(
-    r"\(\d+\) StateStoreSave\b.*?\bstate info \[[^\]]*\][^\n]*?, (Append|Update|Complete), ", re.DOTALL
-)
+_MODE: Final = re.compile(r", (Append|Update|Complete)(?:, |$)")
 _HEADER: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d|\[\d|\d\d:\d\d:\d\d|\{\"ts\")")
 
 
@@ -48,8 +43,14 @@ def read_physical_plan(text: str) -> list[Told]:
         return []
     path = [] if info[1] == "<unknown>" else checkpoint(info[1].removesuffix("/state"))
     found = [Told("stateful", value=True), *path]
-    mode = _SAVE_MODE.search(text)
+    mode = _save_mode(text)
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
+
+
+def _save_mode(text: str) -> re.Match[str] | None:
+    """Return the output mode that the first operator which saves state names behind its state."""
+    arguments = text.partition(") StateStoreSave")[2].partition("state info [")[2]
+    return _MODE.search(arguments.partition("\n")[0])
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:
@@ -72,9 +73,12 @@ def _writer(root: str) -> tuple[list[Told], str | None]:
     printed = _OPTIONS.search(head["sink"]) if head else None
     if printed is None:
         return [], None
-    options = dict(_pairs(printed["options"]))
-    mode = Told("output_mode", printed["mode"].lower())
-    return [mode, *(Told(*found) for found in from_writer_options(options))], printed["id"]
+    options, closed, after = printed["options"].rpartition("]")
+    named = _MODE.match(after.rstrip())
+    if not closed or named is None:
+        return [], None
+    mode = Told("output_mode", named[1].lower())
+    return [mode, *(Told(*found) for found in from_writer_options(dict(_pairs(options))))], printed["id"]
 
 
 def _pairs(options: str) -> Iterator[tuple[str, str]]:

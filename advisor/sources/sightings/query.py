@@ -26,20 +26,20 @@ class Told(NamedTuple):
 
 
 _START: Final = re.compile(
-    r"Starting (?P<name>.*?) ?\[id = [0-9a-f-]{36}, runId = [0-9a-f-]{36}\]\. "
-    r"Use (?P<path>\S.*?) to store the query checkpoint"
+    r"Starting (?P<name>(?:(?!\[id = ).){0,1000}?) ?\[id = [0-9a-f-]{36}, runId = [0-9a-f-]{36}\]\. "
+    r"Use (?P<path>\S.{0,1000}?) to store the query checkpoint"
 )
-_ROOT: Final = re.compile(r"Checkpoint root .+ resolved to (.+?)\.?$")
+_ROOT: Final = re.compile(r"Checkpoint root .{1,1000}? resolved to (.+)")
 _SCHEME: Final = re.compile(r"([A-Za-z][\w+.-]*):")
-_PINNED: Final = re.compile(r"OffsetSeqMetadata\w*\(.*?Map\((.*)\)\)?", re.DOTALL)
+_PINNED: Final = re.compile(r"OffsetSeqMetadata\w{0,20}\(.{0,200}?Map\((.*)", re.DOTALL)
 _PAIR: Final = re.compile(r"(?:^|, )(spark\.[\w.\-]+) -> (.*?)(?=, spark\.[\w.\-]+ -> |$)", re.DOTALL)
 _UPDATED: Final = re.compile(r"value of conf '([^']+)' in current session from '([^']*)' to '([^']*)'")
 _BEHIND: Final = re.compile(
-    r"falling behind.{0,20}?[Tt]rigger\s+interval\s+is\s+(\d{1,15})\s*\}?\s*"
+    r"falling behind.{0,20}?[Tt]rigger\s{1,9}interval\s{1,9}is\s{1,9}(\d{1,15})\s{0,9}\}?\s{0,9}"
     r"(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
     re.DOTALL,
 )
-_SPENT: Final = re.compile(r"but\s+spent\s+(\d{1,15})\s*(?:milliseconds?|ms)\b")
+_SPENT: Final = re.compile(r"but\s{1,9}spent\s{1,9}(\d{1,15})\s{0,9}(?:milliseconds?|ms)\b")
 MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
@@ -58,7 +58,7 @@ _CAUSE_SHOWN: Final = 300
 _CAUSE: Final = re.compile(r"^\s{0,40}Caused by: ([^\n]{1,1000})", re.MULTILINE)
 _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?[Tt]rue")
 _NAMED: Final = re.compile(
-    r"((?:spark\.)?[\w.]{0,60}asyncprogress(?!\w{0,60}Execution)\w{0,60})[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?\w",
+    r"(?<![\w.])((?:spark\.)?[\w.]{0,60}asyncprogress(?!\w{0,60}Execution)\w{0,60})[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?\w",
     re.IGNORECASE,
 )
 _REPORTER: Final = "ProgressReporter: "
@@ -69,7 +69,9 @@ _LISTED: Final = re.compile(r"in parallel under ?(\d{1,9}) paths")
 _LISTING: Final = "BatchIds found from listing: "
 _FAILED: Final = " terminated with exception: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
-_LIMIT: Final = re.compile(r"\b(maxoffsets|minoffsets|maxfiles)pertrigger\s*(?:->|=|:)\s*(\d{1,18})\b", re.IGNORECASE)
+_LIMIT: Final = re.compile(
+    r"\b(maxoffsets|minoffsets|maxfiles)pertrigger\s{0,9}(?:->|=|:)\s{0,9}(\d{1,18})\b", re.IGNORECASE
+)
 LIMITS: Final = {
     "maxoffsets": "max_offsets_per_trigger",
     "minoffsets": "min_offsets_per_trigger",
@@ -126,7 +128,7 @@ def read_progress_header(line: Line) -> list[Told]:
 def read_checkpoint_root(line: Line) -> list[Told]:
     """Of `Checkpoint root X resolved to Y.`."""
     match = _ROOT.search(line.text)
-    return checkpoint(match[1]) if match else []
+    return checkpoint(match[1].removesuffix(".")) if match else []
 
 
 def checkpoint(path: str) -> list[Told]:
@@ -139,7 +141,7 @@ def checkpoint(path: str) -> list[Told]:
 def read_pinned(line: Line) -> list[Told]:
     """Of `Committed offsets for batch N. Metadata OffsetSeqMetadata(…, Map(…))`: what the checkpoint pins."""
     match = _PINNED.search(line.text)
-    return list(_pinned(match[1])) if match else []
+    return list(_pinned(match[1].rpartition(")")[0])) if match else []
 
 
 @lru_cache(maxsize=256)  # every batch names the same settings

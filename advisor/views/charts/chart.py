@@ -25,7 +25,7 @@ CONFIG: Final = {
     "area": {"line": False}, "line": {"strokeWidth": 1.5},
 }  # fmt: skip
 _VARIABLE = re.compile(r"var\(--([\w-]+)(?:, (var\(--[\w-]+\)))?\)")
-_COLOUR = re.compile(r"--([\w-]+): (?:light-dark\((#\w+), #\w+\)|(var\(--[\w-]+\)));")
+_COLOUR = re.compile(r"(?<!-)--([\w-]{1,60}): (?:light-dark\((#\w+), #\w+\)|(var\(--[\w-]+\)));")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from advisor.errors import UsageError
 from advisor.views.charts.chart import Chart
 
 _OWN_WORDS = re.compile(r' (?:role|aria-[a-z]+|class|font-family|stroke-miterlimit|xmlns(?::xlink)?|version)="[^"]*"')
-_SAID = re.compile(r'<path aria-label="([^"]*)"([^>]*)/>')
+_SAID = re.compile(r'<path aria-label="([^"<]*)"([^<>]*)/>')
 _PATH = re.compile(r' d="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d)\d+")
 _CLIP = re.compile(r"""(?<=["#])clip\d+""")  # counted through by the library: no page would be like another
