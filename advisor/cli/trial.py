@@ -31,6 +31,7 @@ Examples:
   latency-advisor trial pipeline:build --conf spark.sql.shuffle.partitions=4 --state-rows 2000000
 """
 _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
+FROM_4 = click.IntRange(min=4)
 
 
 @click.command(help=_HELP, short_help="Run a query with and without a change, in turns.")
@@ -44,43 +45,23 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 @click.option("--conf", help="A setting of the session to try. Repeatable.", **_PAIR)
 @click.option("--trigger", metavar="INTERVAL", help="A processing-time trigger to try, such as '2 seconds'.")
 @click.option("--spark", help="A setting to start Spark with, for all runs. Repeatable.", **_PAIR)
-@click.option(
-    "--runs",
-    default=8,
-    show_default=True,
-    type=click.IntRange(min=4),
-    help="Number of runs, a multiple of 4. Half of them have the change.",
-)
+@click.option("--runs", default=8, show_default=True, type=FROM_4,
+              help="Number of runs, a multiple of 4. Half of them have the change.")  # fmt: skip
 @click.option(
     "--most-runs",
-    type=click.IntRange(min=4),
+    type=FROM_4,
     help="The most runs in total. More are made where the first ones cannot tell. Default: three times --runs.",
 )
-@click.option(
-    "--batches",
-    default=40,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Number of steady batches that each run needs.",
-)
-@click.option(
-    "--seconds",
-    default=60.0,
-    show_default=True,
-    type=SECONDS,
-    help="The longest that a run takes, however few batches it has.",
-)
-@click.option(
-    "--place",
-    metavar="DIR",
-    help="A directory that the whole cluster can write to. It is cleaned up afterwards.",
-)
-@click.option(
-    "--state-rows", type=click.IntRange(min=1), help="Count batches only when the state has at least so many rows."
-)
-@click.option(
-    "--safe-sink", is_flag=True, help="You promise that the sink (foreach, foreachBatch) writes only below setup.path()"
-)
+@click.option("--batches", default=40, show_default=True, type=click.IntRange(min=1),
+              help="Number of steady batches that each run needs.")  # fmt: skip
+@click.option("--seconds", default=60.0, show_default=True, type=SECONDS,
+              help="The longest that a run takes, however few batches it has.")  # fmt: skip
+@click.option("--place", metavar="DIR",
+              help="A directory that the whole cluster can write to. It is cleaned up afterwards.")  # fmt: skip
+@click.option("--state-rows", type=click.IntRange(min=1),
+              help="Count batches only when the state has at least so many rows.")  # fmt: skip
+@click.option("--safe-sink", is_flag=True,
+              help="You promise that the sink (foreach, foreachBatch) writes only below setup.path()")  # fmt: skip
 @click.option("--safe-source", is_flag=True, help="You promise that reading takes no data away from other readers.")
 @output_options("text", "json", "markdown", "html")
 def trial(function: str, **options: Any) -> None:
