@@ -108,7 +108,7 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
     return written, problems
 
 
-def resolve(written: Iterable[Written]) -> Catalogue:
+def resolve(written: Iterable[Written], phases: Phases | None = None) -> Catalogue:
     """Return the catalogue of these files, every borrowed step in its place."""
     homes: dict[str, tuple[WrittenStep, str]] = {}
     written = list(written)
@@ -117,7 +117,8 @@ def resolve(written: Iterable[Written]) -> Catalogue:
             homes[step.id] = (step, each.content.id if isinstance(each.content, WrittenRule) else "steps")
     steps = {id_: _step(*homes[id_], homes) for id_ in sorted(homes)}
     rules = (_rule(each.content, each.file, steps) for each in written if isinstance(each.content, WrittenRule))
-    return Catalogue({rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}, steps)
+    in_order = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
+    return Catalogue(in_order, steps, phases=phases or _phases())
 
 
 def own_steps(content: WrittenRule | SharedStep) -> list[WrittenStep]:

@@ -16,7 +16,7 @@ from yaml import YAMLError
 from advisor.catalogue.load import PHASES, Catalogue, load, resolve, rules_directory
 from advisor.catalogue.plain import read_trusted
 from advisor.catalogue.read import Written
-from advisor.catalogue.rule import WrittenRule
+from advisor.catalogue.rule import Phases, WrittenRule
 from advisor.catalogue.step import SharedStep, Use
 
 _EXAMPLES: Final = "\nexamples:"
@@ -29,13 +29,14 @@ def rules_to_judge_by(dirs: Sequence[Path | str] | None = None) -> Catalogue:
     if dirs:
         return load(dirs)
     try:
-        return resolve(_shipped())
+        home = rules_directory().resolve()
+        phases = _model(Phases)(read_trusted((home / PHASES).read_text(encoding="utf-8")))
+        return resolve(_shipped(home), phases)
     except (AttributeError, LookupError, TypeError, ValueError, YAMLError):
         return load()  # reports what is wrong with a file of a working copy
 
 
-def _shipped() -> Iterator[Written]:
-    home = rules_directory().resolve()
+def _shipped(home: Path) -> Iterator[Written]:
     for path in sorted(set(home.rglob("*.y*ml")) - {home / PHASES}):
         content = read_trusted(path.read_text(encoding="utf-8").partition(_EXAMPLES)[0])
         kind = SharedStep if "step" in content else WrittenRule
