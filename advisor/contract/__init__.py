@@ -1,5 +1,6 @@
 """The report as types: the judge fills them, every view reads them, and JSON and schema are made from them."""
 
+from advisor.contract.addbatch import BatchPart, InsideBatch, StageSpan, Timeline
 from advisor.contract.advice import (
     Advice,
     BestStep,
@@ -44,7 +45,6 @@ from advisor.contract.fleet import (
     SkippedRule,
     Wins,
 )
-from advisor.contract.inside import BatchPart, InsideBatch, StageSpan, Timeline
 from advisor.contract.report import (
     BrokenRecord,
     Changed,

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from advisor.contract.addbatch import BatchPart, InsideBatch
 from advisor.contract.advice import BestStep, FactEntry, Finding, Passed, Silenced, Skipped, Together
 from advisor.contract.base import Entry
 from advisor.contract.comparison import Comparison
-from advisor.contract.inside import BatchPart, InsideBatch
 from advisor.contract.screen import Screen
 from advisor.contract.series import Series
 from advisor.vocabulary import Direction, Level, Since, State, worst

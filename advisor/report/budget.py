@@ -12,7 +12,7 @@ from advisor.batches import instant
 from advisor.contract import Advice, WorstBatch
 from advisor.metrics import measured
 from advisor.metrics.numbers import row_quantiles
-from advisor.report.inside import slow_inside
+from advisor.report.addbatch import slow_inside
 from advisor.window import PHASES, Window
 
 WORST = 5

@@ -22,9 +22,9 @@ from advisor.metrics.budget import budget
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.words import milliseconds
 from advisor.progress import AT_BYTE, INPUT_RATE, PARTS
+from advisor.report.addbatch import inside
 from advisor.report.budget import moment, saved, worst
 from advisor.report.change import change, trends
-from advisor.report.inside import inside
 from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
 from advisor.report.screen import is_unopened, screen
