@@ -21,6 +21,8 @@ from advisor.errors import CatalogueError
 
 PHASES = "phases.yaml"
 """The file of the project's own rules that holds what is said of a phase where no rule names a cause."""
+ERRORS = "errors.yaml"
+"""The file beside it that holds the well-known errors of Spark."""
 
 
 @cache
@@ -95,7 +97,7 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not paths:
             problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
         for path in paths:
-            if path == rules_directory() / PHASES:
+            if path.name in (PHASES, ERRORS) and path.parent == rules_directory():
                 continue
             if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
                 problems.append(Problem(str(path), "", "is not a file"))

@@ -12,6 +12,7 @@ from advisor.errors import CatalogueError, UsageError, did_you_mean
 from advisor.examples import failures, run
 from advisor.facts import FACTS, Fact
 from advisor.metrics import METRICS, label
+from advisor.sources.sightings.errors import known_errors
 
 Row = Mapping[str, str]
 Page = tuple[str, Any]
@@ -148,6 +149,7 @@ def _described(name: str, parts: Row) -> Page:
 def check_rules(directory: str | None, options: Mapping[str, Any]) -> None:
     """Print how many rules are in order; raise CatalogueError with everything that is wrong, a line each."""
     catalogue = load([directory] if directory else ())
+    known_errors()
     wrong = [line for rule in catalogue.rules.values() for line in run(rule)]
     if wrong:
         raise CatalogueError("", "\n".join(wrong))

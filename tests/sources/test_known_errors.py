@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 import yaml
 
 from advisor.api import analyze, analyze_fleet
-from advisor.errors import InputError
-from advisor.sources.sightings.errors import ERRORS, OF_ANY_JOB, known_error
+from advisor.errors import CatalogueError, InputError
+from advisor.sources.sightings.errors import known_error, known_errors
 
 RUN = "[id = 6d8b2f1e-55c1-4a66-9e08-0c2f8f5d1a01, runId = 0b3c9a77-1111-4b6e-8a43-f0b4a6a2c901]"
 PRINTED: list[list[str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
@@ -38,10 +39,27 @@ def test_what_spark_printed_is_known(printed: str, cure: str) -> None:
 
 
 def test_each_known_error_says_what_it_means_in_sentences() -> None:
-    for each in (*ERRORS, *OF_ANY_JOB):
+    for each in known_errors():
         assert each.means.endswith(".")
         assert not each.cure.endswith(".")
         assert each.change
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- {matches: ['('], means: A., cure: B, change: c}", "unterminated subpattern"),
+        ("- {matches: [x], means: A., cure: B}", "missing required field `change`"),
+        ("- {matches: [x], means: A., cure: B, change: c, cures: d}", "unknown field `cures`"),
+    ],
+)
+def test_a_file_of_known_errors_that_is_not_right_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    (tmp_path / "errors.yaml").write_text(text)
+    monkeypatch.setattr(sys.modules["advisor.catalogue.load"], "rules_directory", lambda: tmp_path)
+    with pytest.raises(CatalogueError, match=said):
+        known_errors.__wrapped__()
 
 
 def test_what_follows_the_error_s_own_lines_is_not_read_as_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from advisor.facts.sighting import Sighting
 from advisor.progress import UNNAMED
-from advisor.sources.sightings.errors import OF_ANY_JOB, known_error
+from advisor.sources.sightings.errors import known_error
 from advisor.sources.sightings.line import Line
 from advisor.sources.sightings.query import MISSING, NEXT_RECORD, Told, error
 from advisor.sources.sightings.region import sighting
@@ -46,5 +46,5 @@ def _ended_a_stream(message: str, text: str) -> bool:
     known = known_error(message)
     if known is None:
         return MISSING.search(message) is not None
-    of_a_stream = known not in OF_ANY_JOB or _OF_A_STREAM.search(text) is not None
+    of_a_stream = not known.of_any_job or _OF_A_STREAM.search(text) is not None
     return of_a_stream and (not known.of_task or _ENDED.search(text) is not None)
