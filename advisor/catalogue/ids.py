@@ -25,5 +25,12 @@ FAMILIES: Final = {
 }
 """First two letters of an id and the folder of its rules. Other letters are free for a team's own rules."""
 
-RETIRED: Final = {"CF007": "limit-that-no-source-reads"}
+RETIRED: Final = {
+    "CF007": "limit-that-no-source-reads",
+    "SK011": "state-computed-again",
+    "SR006": "batch-computed-several-times",
+    "SR007": "files-wait",
+    "SR012": "batches-full-of-files",
+    "TR012": "batches-as-full-as-the-limit",
+}
 """Ids that were used once, and the slugs of their rules."""

@@ -21,6 +21,8 @@ _BEHIND = "metrics:avgMsBehindLatest"
 _FURTHEST, _MEAN_BEHIND = f"metrics:{FURTHEST}", f"metrics:{MEAN}"
 _IS_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,30})?(?:E-?\d)?")
 """As Java writes a mean: 333333.3333333333, 1.2345678E7."""
+DEFAULT_FILES = 1000.0
+"""Files that Delta and Auto Loader take a batch where no limit is set."""
 NO_BACKLOG = Missing("the sources do not report how far behind they are")
 _FURTHEST_ALONE = Missing("the sources report only their furthest partition, not how many rows wait in all")
 
@@ -162,9 +164,29 @@ def backlog_batches(window: Window) -> Windowed:
     return Estimate.exactly(behind)
 
 
-@window_metric("share", "count", label="the share of batches that leave rows waiting")
+@window_metric("ratio", "count", label="batches of work that wait in the source")
+def waiting_batches(window: Window) -> Windowed:
+    """How many batches wait in the source: by the backlog, else by the files that wait over those that a batch takes.
+
+    Delta and Auto Loader take 1,000 files a batch where no limit is set.
+    """
+    behind, files = backlog_batches(window), files_waiting(window)
+    if isinstance(behind, Estimate) or not isinstance(files, np.ndarray):
+        return behind
+    return Estimate.exactly(median(files) / (fact_number(window, "max_files_per_trigger") or DEFAULT_FILES))
+
+
+@window_metric("ms", time="latency", label="the wait in the source")
+def waiting_ms(window: Window) -> Windowed:
+    """What a record waits in the source: the backlog's age, else as long as the batches that wait take."""
+    age, waiting = backlog_wait_ms(window), waiting_batches(window)
+    if isinstance(age, Estimate) or not isinstance(waiting, Estimate):
+        return age
+    return Estimate.exactly(waiting.safe * median(window.batches["trigger_execution_ms"]))
+
+
 def left_waiting_share(window: Window) -> Windowed:
-    """Share of the batches after which rows wait on that were there when the batch was made: a limit left them."""
+    """Return the share of the batches after which rows wait on that were there when the batch was made."""
     backlog = backlog_rows(window)
     found = known(backlog) if isinstance(backlog, np.ndarray) else np.array([])
     if not len(found):

@@ -127,10 +127,3 @@ def late_rows_share(window: Window) -> Batchwise:
     """Rows that the watermark dropped over rows read; above 1 where the batch was computed several times."""
     rows = window.batches["input_rows"]
     return late_rows(window) / np.where(rows > 0, rows, np.nan)
-
-
-@batch_metric("ratio", "count", label="how often a batch is computed")
-def least_computations(window: Window) -> Batchwise:
-    """How many times the batch was computed at least: one computation drops no more rows than were read."""
-    share = late_rows_share(window)
-    return np.maximum(np.ceil(share), 1.0) if isinstance(share, np.ndarray) else share

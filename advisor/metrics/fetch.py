@@ -10,10 +10,11 @@ import numpy as np
 from advisor.batches import kafka_offsets
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.backlog import backlog_rows
-from advisor.metrics.flow import reread_factor, rows_taken
+from advisor.metrics.flow import rows_taken
 from advisor.metrics.numbers import fact_number
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
+from advisor.metrics.repeats import reread_factor
 from advisor.metrics.slots import slots
 from advisor.numbers import zero_filled
 from advisor.window import Window

@@ -102,15 +102,6 @@ def sum_of_sources(window: Window, values: np.ndarray) -> np.ndarray:
     return np.where(np.bincount(batch, minlength=len(window)) > 0, total, np.nan)
 
 
-@batch_metric("ratio", "count", label="how often the source is read")
-def reread_factor(window: Window) -> Batchwise:
-    """Rows that the batch counted over the rows between its offsets: 2 when the source was read twice."""
-    delta = of_sources(window, "offset_rows")
-    if np.isnan(delta).all():
-        return Missing("the sources' offsets do not show how many rows lie between them")
-    return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
-
-
 @batch_metric("ms", label="addBatch per row")
 def add_batch_per_row_ms(window: Window) -> Batchwise:
     """addBatch over the rows of the batch."""

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from advisor.metrics.backlog import NO_BACKLOG, backlog_rows
+from advisor.metrics.backlog import NO_BACKLOG, backlog_batches, backlog_rows, left_waiting_share
+from advisor.metrics.files import full_of_files_share
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.numbers import fact_number, known, mean, median
 from advisor.metrics.registry import Estimate, Missing, Windowed, window_metric
@@ -66,6 +67,20 @@ def met_limit_share(window: Window) -> Windowed:
     if not len(rows):
         return Missing("the rows of a batch are not known")
     return Estimate.exactly(float(((rows >= AS_LARGE * limit) & (rows <= limit)).mean()))
+
+
+@window_metric("share", "count", label="the share of batches that a limit of the source fills")
+def limited_share(window: Window) -> Windowed:
+    """Share of the batches that a limit of the source fills: rows wait on, or all that is allowed is taken."""
+    if window.facts.value("source") == "file":
+        return full_of_files_share(window)
+    return left_waiting_share(window) if isinstance(backlog_rows(window), np.ndarray) else met_limit_share(window)
+
+
+@window_metric("ratio", "count", label="batches that wait behind a limit")
+def limited_batches(window: Window) -> Windowed:
+    """How many batches wait behind the limit, by the backlog; one at least where nothing shows how much waits."""
+    return backlog_batches(window) if isinstance(backlog_rows(window), np.ndarray) else Estimate.exactly(1.0)
 
 
 @window_metric("rows", "count", label="the advised rows per batch")

@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 
 from advisor.metrics.addbatch import NOT_TOLD
-from advisor.metrics.flow import reread_factor
 from advisor.metrics.numbers import fact_number, mean, median
 from advisor.metrics.phases import share_of
 from advisor.metrics.registry import (
@@ -177,69 +176,6 @@ def locality_wait_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - enough, waits)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="rows read again")
-def repeated_read_ms(window: Window) -> Batchwise:
-    """What stages that read the source take in all jobs of the batch but the longest of them: reading it again."""
-    return _repeated(window, "source_read")
-
-
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="state computed again")
-def repeated_state_ms(window: Window) -> Batchwise:
-    """What stages that work on state take in all jobs of the batch but the longest of them: computing it again.
-
-    A job on some of its partitions only counts for nothing: `show()` and `take(n)` run one job after the other, each on
-    the next partitions.
-    """
-    return _repeated(window, "state", whole=True)
-
-
-def _repeated(window: Window, kind: str, whole: bool = False) -> Batchwise:
-    if not len(window.stages):
-        return NOT_SEEN
-    stages, again = window.stages, of_kind(window, kind)
-    if whole:
-        again &= stages["tasks"] >= _most_tasks(window, again)
-    batch, wall = stages["batch"][again], zero_filled(stages["wall_ms"][again])
-    jobs, at = np.unique(np.stack([batch, stages["job"][again]]), axis=1, return_inverse=True)
-    of_job = np.bincount(at.ravel(), wall, jobs.shape[1])
-    total, longest = np.zeros(len(window)), np.zeros(len(window))
-    np.add.at(total, jobs[0].astype(int), of_job)
-    np.maximum.at(longest, jobs[0].astype(int), of_job)
-    seen = np.bincount(stages["batch"], minlength=len(window)) > 0
-    return np.where(seen, np.minimum(total - longest, window.batches["add_batch_ms"]), np.nan)
-
-
-def _most_tasks(window: Window, chosen: np.ndarray) -> np.ndarray:
-    """Of each stage the most tasks that one of the chosen stages has in its batch."""
-    stages, most = window.stages, np.zeros(len(window))
-    np.fmax.at(most, stages["batch"][chosen].astype(int), stages["tasks"][chosen])
-    found: np.ndarray = most[stages["batch"].astype(int)]
-    return found
-
-
-@batch_metric("ms", phases=("add_batch_ms",), label="rows read again")
-def reread_ms(window: Window) -> Batchwise:
-    """What reading the source again takes, as the jobs show it; else addBatch x (1 - 1 / reread factor), at most."""
-    shown = repeated_read_ms(window)
-    if isinstance(shown, np.ndarray):
-        return shown
-    factor = reread_factor(window)
-    if not isinstance(factor, np.ndarray):
-        return factor
-    return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(factor, 1))
-
-
-@batch_metric("count", "count", inside=True, label="jobs of a batch that read the source")
-def source_reads(window: Window) -> Batchwise:
-    """Jobs of the batch that read the source."""
-    if not len(window.stages):
-        return NOT_SEEN
-    stages, reads = window.stages, of_kind(window, "source_read")
-    jobs = np.unique(np.stack([stages["batch"][reads], stages["job"][reads]]), axis=1)
-    counted = np.bincount(jobs[0].astype(int), minlength=len(window)).astype(float)
-    return np.where(np.bincount(stages["batch"], minlength=len(window)) > 0, counted, np.nan)
-
-
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="garbage collection")
 def gc_ms(window: Window) -> Batchwise:
     """Garbage collection during tasks as wall time: its sum over the tasks that run at once."""
@@ -294,6 +230,4 @@ def table_log_spike_share(window: Window) -> Windowed:
 waves_share = share_of(waves_ms)
 too_few_readers_share = share_of(too_few_readers_ms)
 locality_wait_share = share_of(locality_wait_ms)
-repeated_read_share = share_of(repeated_read_ms, label="the share of reading rows again")
-repeated_state_share = share_of(repeated_state_ms, label="the share of computing the state again")
 gc_share = share_of(gc_ms)

@@ -41,7 +41,7 @@ UNOPENED_MS, MOST = 500.0, 0.5  # of addBatch, and of the batch: it is worth ope
 LEAST_GAIN = 1.0  # ms: a step that may save less is no help
 LEAST_OF_P99 = 0.05  # by which p99 gets shorter, or it is not told
 LEAST_LEFT = 0.05  # of the latency: less would be more than a model can say
-_LEFT_OVER = ("met_limit_share", "full_of_files_share", "files_waiting")
+_LEFT_OVER = ("limited_share", "waiting_batches")
 """Metrics of what a batch leaves in its source, where nobody counts how long it waits."""
 _ASKED_FIRST = {"trigger_interval_ms": "trigger"}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")

@@ -472,14 +472,14 @@ CAUSES = (
         runs=until(35),
     ),
     Case(
-        "SR012/12-files-per-batch",
+        "TR010/12-files-per-batch",
         "each batch takes 12 files, all that it may, while hundreds wait",
         source={
             "format": "files",
             "maxFilesPerTrigger": "12",
             "feed": {"kind": "files", "files": 2000, "rows": 50, "every_seconds": 0},
         },
-        expect=("SR012",),
+        expect=("TR010",),
         runs=until(30),
     ),
     Case(
@@ -523,14 +523,14 @@ CAUSES = (
         runs=until(25),
     ),
     Case(
-        "SK011/count-and-write",
+        "SK004/count-and-write",
         "foreachBatch counts and writes a count over 20,000 keys: each computes and commits the state again",
         source={**RATE, "rowsPerBatch": "5000"},
         shape={"name": "count_by_key", "keys": 20000},
         sink={"foreach_batch": "count_and_write"},
         output_mode="update",
         conf={**ROCKSDB, **EIGHT_PARTITIONS},
-        expect=("SK011",),
+        expect=("SK004",),
         keep=EVENTS,
         runs=until(25),
     ),
