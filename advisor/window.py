@@ -39,13 +39,12 @@ class Window:
     `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus `interval_ms`
     (this trigger's start less the start of the trigger before; of a batch for which rows waited on purpose, of the
     batch before), `held_back` (which batches these are), `moved` (which took offsets), `between_batches_ms`,
-    `other_phases_ms`, `cold`, `odd`, `belied` and `impossible`. `operators`, `sources`: one row per batch and operator
-    or source; column `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold
-    and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`, where something shows them;
-    then `batches` has the parts of addBatch, too. `because`: why these batches. `earlier`: the batches before the
+    `other_phases_ms`, `cold`, `implausible`, `belied` and `impossible`. `operators`, `sources`: one row per batch and
+    operator or source; column `batch` is the position of its row in `batches`. `executed`: every executed batch of the
+    run, cold and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`, where something shows
+    them; then `batches` has the parts of addBatch, too. `because`: why these batches. `earlier`: the batches before the
     restart or change that they are compared with. `cold`: those right after the start, if no other ran: they show how
-    the query is laid out, but not its milliseconds. `memo`: what was computed of this window, by the
-    function that did.
+    the query is laid out, but not its milliseconds. `memo`: what was computed of this window, by the function that did.
     """
 
     batches: Columns
@@ -87,7 +86,7 @@ class Window:
     @cached_property
     def lacks(self) -> frozenset[str]:
         """Parts of an event, by Spark's names, that all these batches lack: their records are partial."""
-        return tables.lacking(self.batches)
+        return tables.all_lack(self.batches)
 
     @cached_property
     def partial(self) -> bool:
@@ -151,12 +150,9 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
 
 
 def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
-    """Return which executed batches are judged: whole events if there are enough, else all with phases."""
+    """Return which of the batches that ran are judged: those of whole events where there are enough, else all."""
     whole: np.ndarray = ran & events["whole"]
-    if whole.sum() >= FEWEST_WHOLE:
-        return whole
-    divided: np.ndarray = ran & (~events["undivided"] | events["whole"])
-    return divided if divided.any() else ran
+    return whole if whole.sum() >= FEWEST_WHOLE else ran
 
 
 def _last(mask: np.ndarray, count: int) -> np.ndarray:

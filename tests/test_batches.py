@@ -371,7 +371,7 @@ def test_columns_in_which_nothing_is_told_are_one_array() -> None:
 
 def test_columns_go_when_nobody_holds_them_without_a_search_for_cycles() -> None:
     batches = Batches.of(table(made()))
-    assert len(batches.rows["shortened"]) == len(batches.sources["batch"]) == len(batches.operators["batch"])
+    assert len(batches.rows["lacks durationMs"]) == len(batches.sources["batch"]) == len(batches.operators["batch"])
     held = [weakref.ref(one) for one in (batches.rows, batches.operators, batches.sources, batches.whole)]
     gc.disable()
     try:

@@ -22,7 +22,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     * 4,
 }
 TABLE = Reading.of(table([event | {"runId": run} for run, rows in ROWS.items() for event in events(rows)])).batches
-PLAIN = ("timestamp", "trigger_execution_ms", "idle", "name", "sink", "odd", "other_phases_ms")
+PLAIN = ("timestamp", "trigger_execution_ms", "idle", "name", "sink", "implausible", "other_phases_ms")
 OF_MEMBERS = {"operators": ("name", "commit_ms", "batch"), "sources": ("description", "end_offset", "batch")}
 
 

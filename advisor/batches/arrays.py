@@ -23,8 +23,9 @@ _LARGEST = 1e18
 _PHASES = frozenset(column.name for column in PHASES)
 _LIMITED = ("timestamp", "input_rows", *(column.name for column in PHASES))
 _FEWEST_CUT = 5
+_LACKS = "lacks "
 ALWAYS = ("trigger_execution_ms", "query_planning_ms", "wal_commit_ms", "add_batch_ms")
-"""Phases of every batch in every version: an event that lacks one was shortened, and lacks others for that reason."""
+"""Phases of every batch in every version: an event without one lacks others, too."""
 ASKING = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms")
 """Phases of which every batch has one, but for the first after a restart, whose offsets are in the log."""
 _CHANGED = ("rows_updated", "rows_removed")
@@ -106,57 +107,53 @@ def whole_seconds(starts: np.ndarray) -> bool:
 
 
 def rows_of(table: pa.Table) -> Columns:
-    """The plain columns of the table of batches, and what follows from each row.
+    """Return the plain columns of the table of batches, and what follows from each row.
 
-    `other_phases_ms`: their sum. `odd`: an instant, a phase or a number of rows that cannot be right; it is NaN in its
-    own column. `undivided`: a batch of which nothing but the length is known, no phase. `shortened`: somebody left
-    durations out, or phases are missing which every version reports. `whole`: the record is not partial.
+    `other_phases_ms`: their sum. `implausible`: an instant, a phase or a number of rows cannot be right; it is NaN in
+    its own column. `whole`: the record is not partial. `lacks PART`: see `lacks`.
     """
 
     def make(name: str) -> np.ndarray:
         if name == "other_phases_ms":
             return _sums(_whole(table["other_phases"]))
-        if name == "odd":
-            odd: np.ndarray = np.any([_odd(name, _floats(table[name])) for name in _LIMITED], axis=0)
-            return odd
-        if name == "undivided":
-            return undivided(table)
-        if name == "shortened":
-            return _shortened(rows_of(table))  # not these rows, which hold this function: a cycle keeps memory for long
+        if name == "implausible":
+            found: np.ndarray = np.any([_implausible(name, _floats(table[name])) for name in _LIMITED], axis=0)
+            return found
         if name == "whole":
             return np.asarray(pc.is_null(table["partial"]))
+        if name.startswith(_LACKS):
+            return _lacking(rows_of(table), name.removeprefix(_LACKS))  # `table` alone: a cycle keeps memory for long
         return _values(name, table[name])
 
     return Columns(len(table), make)
 
 
-def _shortened(batches: Columns) -> np.ndarray:
-    missing = np.any([np.isnan(batches[name]) for name in ALWAYS], axis=0)
-    unasked = np.all([np.isnan(batches[name]) for name in ASKING], axis=0)
-    elided = np.array(["durationMs" in (text or "") for text in batches["partial"]], dtype=bool)
-    found: np.ndarray = missing | unasked | elided
-    return found
+def lacks(batches: Columns, part: str) -> np.ndarray:
+    """Return which of these batches' records lack a part of an event, by Spark's name, or have not all of it.
+
+    Of `durationMs` also those without a phase that every version of Spark writes.
+    """
+    return batches[_LACKS + part]
 
 
-def undivided(table: pa.Table | pa.RecordBatch) -> np.ndarray:
-    """Which rows tell how long the trigger took and no phase of it."""
-    phases = [np.asarray(pc.is_valid(table[name])) for name in _PHASES if name != "trigger_execution_ms"]
-    only: np.ndarray = np.asarray(pc.is_valid(table["trigger_execution_ms"])) & ~np.any(phases, axis=0)
-    return only
-
-
-def lacking(batches: Columns) -> frozenset[str]:
-    """Parts of an event, by Spark's names, that all these batches lack because their records are partial."""
+def all_lack(batches: Columns) -> frozenset[str]:
+    """Return the parts of an event, by Spark's names, that each of these batches' records lacks."""
     lists = [frozenset(text.split(",") if text else ()) for text in set(batches["partial"])]
     return frozenset.intersection(*lists) if lists else frozenset()
 
 
-def in_part(batches: Columns, part: str) -> np.ndarray:
-    """Which of these batches' records do not have all of this part, by Spark's name."""
+def _lacking(batches: Columns, part: str) -> np.ndarray:
     partial = batches["partial"]
     if set(partial) <= {None}:
-        return np.zeros(len(partial), dtype=bool)
-    return np.array([text is not None and part in text.split(",") for text in partial], dtype=bool)
+        named = np.zeros(len(partial), dtype=bool)
+    else:
+        named = np.array([text is not None and part in text.split(",") for text in partial], dtype=bool)
+    if part != "durationMs":
+        return named
+    missing = np.any([np.isnan(batches[name]) for name in ALWAYS], axis=0)
+    unasked = np.all([np.isnan(batches[name]) for name in ASKING], axis=0)
+    found: np.ndarray = named | missing | unasked
+    return found
 
 
 class Members:
@@ -230,8 +227,8 @@ def _values(name: str, column: pa.Array | pa.ChunkedArray) -> np.ndarray:
         return np.asarray(pc.fill_null(column, False) if column.null_count else column, dtype=bool)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind):
         numbers = _floats(column)
-        odd = _odd(name, numbers)
-        return np.where(odd, np.nan, numbers) if odd.any() else numbers
+        wrong = _implausible(name, numbers)
+        return np.where(wrong, np.nan, numbers) if wrong.any() else numbers
     return _texts(_whole(column) if isinstance(column, pa.ChunkedArray) else column)
 
 
@@ -251,13 +248,13 @@ def _floats(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
     return numbers
 
 
-def _odd(name: str, numbers: np.ndarray) -> np.ndarray:
+def _implausible(name: str, numbers: np.ndarray) -> np.ndarray:
     """Which numbers cannot be right."""
     if name in _UNLIMITED:
         return np.zeros(len(numbers), dtype=bool)
     most = LONGEST_MS if name in _PHASES else LATEST_MS if name == "timestamp" else _LARGEST
-    odd: np.ndarray = (numbers < 0) | (numbers > most)
-    return odd
+    wrong: np.ndarray = (numbers < 0) | (numbers > most)
+    return wrong
 
 
 def _sums(maps: pa.Array) -> np.ndarray:

@@ -103,7 +103,7 @@ COLUMNS: tuple[Column, ...] = (
         "idle",
         pa.bool_(),
         "",
-        "the trigger ran no batch (no addBatch, of a partial record no rows); state timings are stale then",
+        "the trigger ran no batch (no addBatch); state timings are stale then",
         "text",
     ),
     Column("input_rows", _INT, "rows", "rows read, summed over sources; a source read twice counts twice", "count"),

@@ -35,8 +35,8 @@ TABLES: Mapping[str, pa.Schema] = {
 class Broken:
     """A record that is not one whole event: where it begins (byte of the decompressed file, line from 1), and why.
 
-    A partial record was read as far as it goes: `lacks` names what is missing, `in_part` what of it is there in part,
-    and `reason` is what it says. `times`: how many records it stands for; of very many of a file only the first are
+    A partial record was read as far as it goes: `lacks` names what it has not or not all of, and `reason` is what it
+    says. `times`: how many records it stands for; of very many of a file only the first are
     listed one by one.
     """
 
@@ -46,7 +46,6 @@ class Broken:
     reason: str
     lacks: tuple[str, ...] | None = None
     times: int = 1
-    in_part: tuple[str, ...] = ()
 
     @property
     def partial(self) -> bool:
@@ -62,8 +61,8 @@ class Broken:
 class Overrun:
     """A line of a log without progress about a batch that took longer than its trigger interval.
 
-    `spent_ms`: the time that it took, from and to; `clock`: the time of the line as it stands there; `clues`: what the
-    text around it names (jdbc, foreach_batch, first_batch, ...).
+    `spent_ms`: the time that it took, from and to; `clock`: the time of the line as it stands there; `suggests`: what
+    the text around it makes likely.
     """
 
     file: str
@@ -71,7 +70,7 @@ class Overrun:
     interval_ms: int
     spent_ms: tuple[int, int]
     clock: str | None = None
-    clues: tuple[str, ...] = ()
+    suggests: str | None = None
 
 
 @dataclass(frozen=True)

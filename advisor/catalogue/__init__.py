@@ -2,7 +2,7 @@
 
 from advisor.catalogue.condition import Condition, Operator
 from advisor.catalogue.example import Example
-from advisor.catalogue.load import Catalogue, load, rules_directory
+from advisor.catalogue.load import Catalogue, clues, load, rules_directory
 from advisor.catalogue.reference import reference, schema
 from advisor.catalogue.rule import Measure, Rule, Seen
 from advisor.catalogue.shipped import rules_to_judge_by
@@ -24,6 +24,7 @@ __all__ = [
     "Stage",
     "Step",
     "Trigger",
+    "clues",
     "load",
     "reference",
     "rules_directory",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 from advisor.catalogue.check import check
@@ -23,6 +24,23 @@ PHASES = "phases.yaml"
 """The file of the project's own rules that holds what is said of a phase where no rule names a cause."""
 ERRORS = "errors.yaml"
 """The file beside it that holds the well-known errors of Spark."""
+
+CLUES = "clues.yaml"
+"""The file of what the text around a line about falling behind suggests."""
+
+
+class Clue(NamedTuple):
+    """What is said of a text in which a pattern is seen."""
+
+    seen: re.Pattern[bytes]
+    says: str
+
+
+@cache
+def clues() -> tuple[Clue, ...]:
+    """Return the clues of the project, the likeliest first."""
+    content, _ = read_plain(rules_directory() / CLUES)
+    return tuple(Clue(re.compile(each["seen"].encode()), each["says"]) for each in content["clues"])
 
 
 @cache
@@ -97,7 +115,7 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not paths:
             problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
         for path in paths:
-            if path.name in (PHASES, ERRORS) and path.parent == rules_directory():
+            if path.name in (PHASES, ERRORS, CLUES) and path.parent == rules_directory():
                 continue
             if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
                 problems.append(Problem(str(path), "", "is not a file"))

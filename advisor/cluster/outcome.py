@@ -10,7 +10,7 @@ from advisor.batches import Broken, Overrun
 from advisor.cluster.reading import LINE_UNKNOWN
 from advisor.cluster.rows import Row, broken_of, done_of, overruns_of
 from advisor.redaction import redact
-from advisor.sources.formats.loose import LONGEST_PIECE, early_piece
+from advisor.sources.formats.records import LONGEST_PIECE, early_piece
 from advisor.sources.harvest import MOST_BROKEN
 from advisor.sources.paths import Input, shown
 from advisor.sources.places import opened

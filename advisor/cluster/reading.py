@@ -27,7 +27,7 @@ from advisor.errors import InputError
 from advisor.progress import Partial, Progress
 from advisor.sources import formats
 from advisor.sources.codecs import Torn
-from advisor.sources.formats import driverlog, loose
+from advisor.sources.formats import driverlog, records
 from advisor.sources.formats.overruns import overruns
 from advisor.sources.harvest import Buffer, Harvest, Lines, Stretch
 from advisor.sources.opening import read_windows
@@ -176,11 +176,9 @@ class _RangeHarvest(Harvest):
         if self._kept.holds(start + self._at):
             super().add_partial(partial, start, end)
 
-    def add_broken(
-        self, start: int, reason: str, lacks: tuple[str, ...] | None = None, in_part: tuple[str, ...] = ()
-    ) -> None:
+    def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         if self._kept.holds(start + self._at):
-            super().add_broken(start, reason, lacks, in_part)
+            super().add_broken(start, reason, lacks)
 
 
 class _Part:
@@ -215,7 +213,7 @@ class _Part:
         high = min(size, start + place.step, end + slack)
         buffer = place.read(base, high)
         begin = self._format.begins(buffer, start - base)
-        self.piece = -1 if start else loose.piece(buffer)
+        self.piece = -1 if start else records.piece(buffer)
         while True:
             window = Stretch(buffer, base, begin, final=high >= size)
             kept, resume = self._mention(window), self._feed(window, end - base)

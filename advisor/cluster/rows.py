@@ -49,7 +49,7 @@ ROWS = pa.schema(
 DDL = "kind string, key string, number long, start long, rows long, note string, payload binary"
 """ROWS, as Spark writes it."""
 _BATCH_BYTES = 16 << 20
-_Entry = tuple[str, int, int, str, tuple[str, ...] | None, int, tuple[str, ...]]
+_Entry = tuple[str, int, int, str, tuple[str, ...] | None, int]
 
 
 class Done(msgspec.Struct):
@@ -144,7 +144,7 @@ def sightings_row(log: str, number: int, sightings: list[Sighting]) -> Row:
 
 def broken_row(broken: Iterable[Broken], number: int, start: int) -> Row | None:
     """Broken records of one file as one row; None when there are none."""
-    entries = [(one.file, one.offset, one.line, one.reason, one.lacks, one.times, one.in_part) for one in broken]
+    entries = [(one.file, one.offset, one.line, one.reason, one.lacks, one.times) for one in broken]
     return Row("broken", "", number, start, len(entries), _text(entries)) if entries else None
 
 

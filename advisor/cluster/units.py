@@ -9,7 +9,7 @@ from typing import NamedTuple
 from advisor.errors import InputError
 from advisor.sources import containers
 from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
-from advisor.sources.formats import HEAD, driverlog, format_of, loose, named
+from advisor.sources.formats import HEAD, driverlog, format_of, named, records
 from advisor.sources.paths import Input
 from advisor.sources.places import Place, opened
 
@@ -240,5 +240,5 @@ def _marks(place: Place, start: int, end: int) -> Look:
         text = place.read(at, min(at + _STEP, end) + _OVERLAP)
         if driverlog.marks_events(text, 0):
             return Look(marked=True)
-        keyed = keyed or loose.has_anchor(text, 0, len(text))
+        keyed = keyed or records.has_anchor(text, 0, len(text))
     return Look(keyed=keyed)

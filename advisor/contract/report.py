@@ -32,7 +32,7 @@ class PartialRecord(Entry, frozen=True):
     """A record that was read as far as it goes: where it begins, what it says, and what it lacks by Spark's names.
 
     It is judged where its durations are whole, that is where `lacks` has no durationMs, and as far as it goes where
-    they tell the length of the batch. `times`: as of a BrokenRecord. `in_part`: what of `lacks` is there in part.
+    they tell the length of the batch. `times`: as of a BrokenRecord.
     """
 
     file: str
@@ -41,7 +41,6 @@ class PartialRecord(Entry, frozen=True):
     lacks: tuple[str, ...]
     says: str
     times: int = 1
-    in_part: tuple[str, ...] = ()
 
 
 class FallingBehind(Entry, frozen=True):

@@ -101,7 +101,7 @@ class Screen(Entry, frozen=True):
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait, and nobody tells how long:
     the record latency is longer than is told. `unopened`: most of a long batch is addBatch, and nothing that was read
-    shows what it does. `undivided`: how long batches took is known, and no phase of them: the records name none.
+    shows what it does.
     `loss_stays`: the best step shortens nothing of the loss.
     """
 
@@ -114,7 +114,6 @@ class Screen(Entry, frozen=True):
     span_ms: int | None = None
     backlog_untold: bool = False
     unopened: bool = False
-    undivided: bool = False
     troubles: tuple[str, ...] = ()
     loss_stays: bool = False
     do: Brief | None = None

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from advisor.batches import Columns, in_part
+from advisor.batches import Columns, lacks
 from advisor.facts.versions import version_at_least, version_numbers
 
 _FIRST_PHASES: Final = {"commit_offsets_ms": "3.4", "latest_offset_ms": "3.0", "get_end_offset_ms": "2.4"}
@@ -41,10 +41,10 @@ def version_bounds(
     missing bounds from above everywhere.
     """
     executed = shown.where(~shown["idle"])
-    whole = ~executed["shortened"]
+    whole = ~lacks(executed, "durationMs")
     least = _newest([*_present(shown, operators, set(keys))])
-    headed = whole & ~np.isnan(executed["timestamp"]) & ~in_part(executed, "id")  # others are cut or shortened by hand
-    # few phases of an idle event do not show whether somebody shortened it
+    headed = whole & ~np.isnan(executed["timestamp"]) & ~lacks(executed, "id")  # others are cut off
+    # few phases of an idle event do not show whether it lacks some
     full = bool((headed if len(executed) else shown["whole"]).any())
     before_commits = _lacks(executed, whole, "commit_offsets_ms")
     below = _oldest(["3.4"] * before_commits + [*_older(shown, sources), *_missing(executed, operators, headed, full)])
@@ -83,7 +83,7 @@ def _older(shown: Columns, sources: frozenset[str]) -> Iterator[str]:
 def _missing(executed: Columns, operators: Columns, headed: np.ndarray, full: bool) -> Iterator[str]:
     if _lacks(executed, headed, "batch_duration_ms"):
         yield "4.0"
-    if full and not in_part(executed, "stateOperators").any() and _without_times(operators):
+    if full and not lacks(executed, "stateOperators").any() and _without_times(operators):
         yield "3.2"
 
 

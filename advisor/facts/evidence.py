@@ -19,7 +19,6 @@ from advisor.facts.fact import Known
 from advisor.facts.late import late_batches
 from advisor.facts.names import EXECUTOR, FACTS
 from advisor.facts.sighting import Sighting
-from advisor.progress import AT_BYTE, UNNAMED
 
 _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 _AT_ONCE = 16384
@@ -267,17 +266,11 @@ def _queries_per_log(runs: Iterable[Run], sightings: Iterable[Sighting]) -> dict
     queries: dict[str, set[str]] = defaultdict(set)
     for run in runs:
         for log in run.logs:
-            queries[log].add(_query(run))
+            queries[log].add(run.id or run.run_id)
     for row in sightings:
         if row.id:
             queries[row.log].add(row.id)
     return queries
-
-
-def _query(run: Run) -> str:
-    """The id of its query; one for all that their records do not name: a text of such speaks of one query."""
-    id = run.id or run.run_id
-    return UNNAMED if AT_BYTE in id else id
 
 
 def _before(one: Run, other: Run) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from advisor.batches import Batches, Columns, in_part, kafka_offsets, lacking
+from advisor.batches import Batches, Columns, all_lack, kafka_offsets, lacks
 from advisor.facts.bounds import version_bounds
 from advisor.facts.fact import Known
 from advisor.facts.rates import interval_below
@@ -170,7 +170,7 @@ def _last_sources(batches: Batches) -> Columns:
     """
     sources, batch = batches.sources, batches.sources["batch"]
     last = sources.where(batch == batch[-1:])
-    cut = in_part(batches.rows, "sources")[batch]
+    cut = lacks(batches.rows, "sources")[batch]
     if not len(last) or not cut[-1]:
         return last
     before = last if cut.all() else sources.where(batch == batch[~cut][-1])
@@ -223,7 +223,7 @@ def _output_mode(executed: Columns, operators: Columns) -> str | None:
 
 def _unless_lacking(executed: Columns, part: str) -> bool | None:
     """False: no batch shows it, though it would; None: none ran (idle triggers hide things), or records lack it."""
-    return False if len(executed) and part not in lacking(executed) else None
+    return False if len(executed) and part not in all_lack(executed) else None
 
 
 def _state_store(keys: Iterable[str]) -> str | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.numbers import fixed_interval_ms, known, median
-from advisor.metrics.phases import DISCOVERY, NO_DURATIONS
+from advisor.metrics.phases import DISCOVERY
 from advisor.metrics.registry import Estimate, Metric, Windowed, WindowMetric, remembered
 from advisor.metrics.slopes import trend
 from advisor.numbers import zero_filled
@@ -71,8 +71,6 @@ def _metric(phase: str, field: str) -> WindowMetric:
     """Return the metric of one number of a phase's growth; 0 where it does not grow."""
 
     def compute(window: Window) -> Windowed:
-        if len(window) and window.batches["undivided"].all():
-            return NO_DURATIONS
         growth = growths(window).get(phase)
         return NONE if growth is None else Estimate.exactly(getattr(growth, field))
 

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from advisor.batches import ALWAYS
+from advisor.batches import ALWAYS, lacks
 from advisor.batches import PHASES as COLUMNS
 from advisor.facts import is_older
 from advisor.metrics.registry import (
@@ -32,12 +32,11 @@ DATABRICKS = (
     "post_add_batch_callback_ms",
     "post_commit_batch_callback_ms",
 )
-NO_DURATIONS = Missing("the records name no phase of durationMs")
 _MEANING = {column.name: column.meaning for column in COLUMNS}
 
 
 def summed(window: Window, columns: tuple[str, ...]) -> np.ndarray:
-    """The sum of these phases per batch; one that Spark did not name is 0; NaN where only the length is known."""
+    """The sum of these phases per batch; a phase that Spark does not name is 0."""
     filled = _filled(window)
     return sum((filled[column] for column in columns[1:]), start=filled[columns[0]])
 
@@ -46,7 +45,6 @@ def summed(window: Window, columns: tuple[str, ...]) -> np.ndarray:
 def _filled(window: Window) -> dict[str, np.ndarray]:
     """Each phase by its column, filled as `summed` has it."""
     filled = zero_filled(np.array([window.batches[column] for column in PHASES]))
-    filled[:, window.batches["undivided"]] = np.nan
     return dict(zip(PHASES, filled, strict=True))
 
 
@@ -67,14 +65,6 @@ def _took(window: Window, column: str) -> Batchwise:
 def trigger_execution_ms(window: Window) -> Batchwise:
     """Everything inside one trigger: finding the batch, running it, both logs."""
     return window.batches["trigger_execution_ms"]
-
-
-@window_metric("share", "count", label="the share of batches without durations")
-def undivided_share(window: Window) -> Windowed:
-    """Share of the batches of which only the length is known, and no phase: their records name none."""
-    if not len(window):
-        return Missing("there are no steady batches")
-    return Estimate.exactly(float(window.batches["undivided"].mean()))
 
 
 @batch_metric("ms", phases=DISCOVERY, label="finding new data in the source")
@@ -136,7 +126,7 @@ def unaccounted_ms(window: Window) -> Batchwise:
     """triggerExecution less all its phases, named here or not; at least 0. Not known where somebody left phases out."""
     other = window.batches["other_phases_ms"]
     rest: np.ndarray = window.batches["trigger_execution_ms"] - summed(window, tuple(PHASES)) - other
-    return np.where(window.batches["shortened"], np.nan, rest.clip(min=0))
+    return np.where(lacks(window.batches, "durationMs"), np.nan, rest.clip(min=0))
 
 
 def share_of(part: BatchMetric, name: str = "", label: str = "", meaning: str = "") -> BatchMetric:

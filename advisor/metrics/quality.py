@@ -74,9 +74,9 @@ def impossible_inside(window: Window) -> Estimate:
     return _count((found > 0).sum())
 
 
-def odd_batches(window: Window) -> Estimate:
+def implausible_batches(window: Window) -> Estimate:
     """Batches with an instant, a phase or a number of rows that cannot be right."""
-    return _count(window.executed["odd"].sum())
+    return _count(window.executed["implausible"].sum())
 
 
 _PROBLEMS = (
@@ -87,7 +87,7 @@ _PROBLEMS = (
     (impossible_times, "phases outlast the whole trigger in {n}: units are mixed, these were left out"),
     (belied_times, "rows and processedRowsPerSecond contradict triggerExecution in {n}: left out"),
     (impossible_inside, "jobs, stages or tasks outlast the trigger in {n}: addBatch is not opened there"),
-    (odd_batches, "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out"),
+    (implausible_batches, "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out"),
 )
 
 

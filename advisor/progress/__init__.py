@@ -4,13 +4,12 @@ from advisor.progress.behind import FURTHEST, MEAN, offsets_behind
 from advisor.progress.decoding import UNUSUAL, decode, decode_usual
 from advisor.progress.fragment import Fragment, read_fragment
 from advisor.progress.instants import as_instant
-from advisor.progress.partial import AT_BYTE, INPUT_RATE, PARTS, UNNAMED, Partial, of_fragment
+from advisor.progress.partial import INPUT_RATE, PARTS, UNNAMED, Partial, of_fragment
 from advisor.progress.shapes import ABSENT, Broken, Durations, EventTime, Operator, Progress, Sink, Source
 from advisor.progress.tolerance import from_object, is_event
 
 __all__ = [
     "ABSENT",
-    "AT_BYTE",
     "FURTHEST",
     "INPUT_RATE",
     "MEAN",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 FURTHEST: Final = "maxOffsetsBehindLatest"
 """The metric of Kafka: offsets of the partition that is furthest behind."""
@@ -23,14 +23,3 @@ def _partitions(offsets: object) -> Iterator[tuple[tuple[str, str], int]]:
         for partition, offset in partitions.items() if isinstance(partitions, Mapping) else ():
             if isinstance(offset, int):
                 yield (topic, partition), offset
-
-
-def says_behind(source: Mapping[str, Any]) -> str:
-    """How far behind a source is, in words behind its name; empty where its record does not tell."""
-    behind = offsets_behind(source.get("endOffset"), source.get("latestOffset"))
-    if behind is not None:
-        return f", {behind:,} offset{'s' * (behind != 1)} behind its latest"
-    metrics = source.get("metrics")
-    furthest = metrics.get(FURTHEST) if isinstance(metrics, Mapping) else None
-    readable = str(furthest).isdecimal() and len(str(furthest)) < 19
-    return f", {int(str(furthest)):,} offsets behind its latest in the furthest partition" if readable else ""

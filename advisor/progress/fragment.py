@@ -1,4 +1,4 @@
-"""Reads text that was JSON or a Python dict before it was cut, shortened or written by hand; guesses nothing."""
+"""Read an object from text that was JSON, or printed by Python or Scala, and then cut off, commented or elided."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 _TOKEN: Final = re.compile(
     r"""
-    (?P<blank>[^\S\n]+)|(?P<newline>\n)
+    (?P<blank>\s+)
     |(?P<comment>//[^\n]*|/\*.*?\*/|\#[^\n]*|<--?[ ][^\n]*|←[^\n]*)
     |(?P<elision>\.\.\.|…)
     |(?P<string>[ubr]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
@@ -24,32 +24,35 @@ _ELIDED: Final = re.compile(
     r"(?:\.\.\.|…|.{0,300}?\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
 )
 """A comment that says that something was left out."""
-_QUOTED_KEY: Final = re.compile(r"""\s{0,40}(["'])\w{1,60}\1\s{0,9}:\s{0,9}""")
+_CUT: Final = ("...", "…")
 _ENDS: Final = {"{": "}", "[": "]", "(": ")"}
+_CLOSING: Final = ("}", "]", ")")
 _NAMES: Final = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _QUOTED_CALLS: Final = ("UUID", "Decimal", "Timestamp", "str")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _MEANT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ONLY_ONCE: Final = ("id", "runId")
 _OFFSETS: Final = ("startOffset", "endOffset", "latestOffset")
-UNTOLD: Final = "not told"
-"""Stands for an offset that is there and cannot be read: a name of the program's, or shortened."""
+UNREADABLE: Final = "not told"
+"""Stands for an offset that is there and cannot be read: a name of a program's, or elided."""
 _DEEPEST: Final = 40
+_AHEAD: Final = 4
+_LONGEST_NUMBER: Final = 400
 _LOST: Final = object()
 
 
 class Fragment(NamedTuple):
-    """What could be read: `thing`, the keys of it whose values are there `in_part`, and where reading ended.
+    """What could be read: `thing`, the outermost keys whose values it `lacks` or has in part, and where reading ended.
 
-    `whole`: the object was closed and nothing in it was left out. `shortened`: members of it were left out on the
-    way, or it is a call's, whose members somebody chose: what stands nowhere is not known to be absent.
+    `whole`: the object was closed and nothing in it was left out. `elided`: members of it were left out on the way, or
+    it is a call's, whose members somebody chose: what stands nowhere is not known to be absent.
     """
 
     thing: dict[str, Any]
-    in_part: frozenset[str]
+    lacks: frozenset[str]
     whole: bool
     end: int
-    shortened: bool = False
+    elided: bool = False
 
 
 class _Token(NamedTuple):
@@ -60,55 +63,57 @@ class _Token(NamedTuple):
 
 
 def read_fragment(text: str, begin: int = 0) -> Fragment:
-    """The object that begins at `begin`, with its bracket or with a key, as far as it goes.
+    """Read the object that begins at `begin`, with its bracket or with a key, as far as it goes.
 
     A member is kept only when its value is beyond doubt: a number that may be cut, a name that stands for something
     else and whatever `...` touches are left out. Comments and trailing commas are no loss.
     """
     reader = _Reader(text, begin)
     thing, whole = reader.outermost()
-    return Fragment(thing, frozenset(reader.in_part), whole, reader.at, reader.shortened)
+    return Fragment(thing, frozenset(reader.lacks), whole, reader.at, reader.elided)
 
 
 class _Reader:
-    """One pass over the tokens; `at` is where the next one begins, `in_part` names the outermost keys with a loss."""
+    """One pass over the tokens; `at` is where the next one begins."""
 
     def __init__(self, text: str, begin: int) -> None:
         self._text = text
         self.at = begin
-        self.in_part: set[str] = set()
-        self.shortened = False
+        self.lacks: set[str] = set()
+        self.elided = False
         self._stopped = False
-        self._forgotten = False
         self._depth = 0
+        self._seen: dict[int, _Token | None] = {}  # the last few, each of which is asked for several times
 
     def outermost(self) -> tuple[dict[str, Any], bool]:
-        """The outermost object, and whether nothing of it is missing."""
+        """Return the outermost object, and whether nothing of it is missing."""
         opened = self._peek()
         if opened is not None and opened.text in ("{", "("):
             self._take()
-            self.shortened = opened.text == "("
+            self.elided = opened.text == "("
             read, whole = self._object(_ENDS[opened.text])
-            return read, whole and not self.shortened
+            return read, whole and not self.elided
         thing: dict[str, Any] = {}
         self._members(thing)
         return thing, False
 
     def _next(self, at: int) -> _Token | None:
-        """The next token that is neither blank nor comment."""
-        while (match := _TOKEN.match(self._text, at)) is not None:
-            if match.lastgroup not in ("blank", "newline", "comment"):
-                return _Token(match.lastgroup or "", match[0], match.start(), match.end())
-            at = match.end()
-        return None
+        """Return the next token that is neither blank nor comment."""
+        if at not in self._seen:
+            begin, token = at, None
+            while token is None and (match := _TOKEN.match(self._text, begin)) is not None:
+                if match.lastgroup not in ("blank", "comment"):
+                    token = _Token(match.lastgroup or "", match[0], match.start(), match.end())
+                begin = match.end()
+            self._seen = {**self._seen, at: token} if len(self._seen) < _AHEAD else {at: token}
+        return self._seen[at]
 
     def _peek(self) -> _Token | None:
         return self._next(self.at)
 
-    def _take(self) -> _Token | None:
+    def _take(self) -> None:
         token = self._next(self.at)
         self.at = len(self._text) if token is None else token.end
-        return token
 
     def _object(self, end: str) -> tuple[dict[str, Any], bool]:
         thing: dict[str, Any] = {}
@@ -118,12 +123,12 @@ class _Reader:
         return thing, whole
 
     def _members(self, thing: dict[str, Any], end: str = "}") -> bool:
-        """Read members into `thing` up to its bracket; whether there was one, and no loss before it."""
+        """Read members into `thing` up to its bracket; return whether there was one, and no loss before it."""
         whole = True
         while not self._stopped and (token := self._peek()) is not None:
             noted = _ELIDED.search(self._text, self.at, token.start) is not None
             whole &= not noted
-            self.shortened |= self._depth <= 1 and (noted or token.kind == "elision")
+            self.elided |= self._depth <= 1 and (noted or token.kind == "elision")
             if token.text == end:
                 self._take()
                 if self._depth or self._ends_here(thing):
@@ -138,16 +143,16 @@ class _Reader:
                 whole = False
             else:
                 whole = False
-                self._skip_line()
-        self._take_rest()
+                self._skip_line(token)
+        self._stop_at_the_end()
         return False
 
     def _ends_here(self, thing: dict[str, Any]) -> bool:
-        """Whether a bracket that nothing opened is the record's own."""
+        """Return whether a bracket that nothing opened is the record's own."""
         following = self._peek()
         return "durationMs" in thing or following is None or following.text not in (",", "}", "]")
 
-    def _take_rest(self) -> None:
+    def _stop_at_the_end(self) -> None:
         if not self._stopped:
             self.at = len(self._text)
 
@@ -167,22 +172,22 @@ class _Reader:
         self._take()
         value, whole = self._value()
         if key in _OFFSETS and not whole and self._goes_on():
-            value, whole = UNTOLD, True
+            value, whole = UNREADABLE, True
         offset = self._depth > 1 and isinstance(value, (dict, list))
         if value is not _LOST and (whole or not offset):  # partitions that are not all there would be miscounted
             thing[key] = value
         if not whole and self._depth <= 1:
-            self.in_part.add(key)
+            self.lacks.add(key)
         return whole
 
     def _goes_on(self) -> bool:
-        """Whether the record goes on behind a value: not where it was cut within it."""
+        """Return whether the record goes on behind a value: not where it was cut within it."""
         following = self._peek()
         return not self._stopped and following is not None and following.text in (",", "}", ")")
 
     def _value(self) -> tuple[Any, bool]:
         token = self._peek()
-        if token is None or token.text in ("}", "]", ")", ","):
+        if token is None or token.text in (*_CLOSING, ","):
             return _LOST, False
         self._take()
         if token.text == "{":
@@ -198,66 +203,35 @@ class _Reader:
         return value, value is not _LOST
 
     def _plain_value(self, token: _Token) -> Any:
+        following = self._peek()
         if token.kind in ("string", "instant"):
             text = _plain(token.text) if token.kind == "string" else token.text
-            return _LOST if text.endswith(("...", "…")) else text
+            return _LOST if text.endswith(_CUT) else text
         if token.kind == "number":
-            return self._number(token)
+            return _number(token.text) if self._ends(token, following) else _LOST
         if token.text in _NAMES:
             return _NAMES[token.text]
-        following = self._peek()
         if token.kind == "word" and following is not None and following.text == "(":
-            return self._call(token.text)
+            self._take()
+            values, whole = self._list(")")
+            return values[0] if whole and len(values) == 1 and token.text in _QUOTED_CALLS else _LOST
         return _LOST
 
-    def _number(self, token: _Token) -> Any:
-        """The number, if something behind it shows that it ends there; with a decimal comma if it has one."""
-        following = self._peek()
-        if token.text.isdigit() and not self._forgotten and self._begins_the_next_line(following, token):
-            self._forgotten = True
-            return _of_number(token.text)
-        if self._ends_its_lines(following, token):
-            return _of_number(token.text)
-        if following is None or following.text not in (",", "}", "]", ")"):
-            return _LOST
-        rest = self._next(following.end)
-        if following.text == "," and rest is not None and rest.kind == "number" and rest.start == token.end + 1:
-            return self._with_comma(token, rest)
-        return _of_number(token.text)
-
-    def _begins_the_next_line(self, token: _Token | None, before: _Token) -> bool:
-        """Whether a token is a key on a line behind that of another: one comma was forgotten; of several, all may be
-        lines that were cut.
-        """
-        return token is not None and self._is_key(token) and "\n" in self._text[before.end : token.start]
-
-    def _ends_its_lines(self, token: _Token | None, before: _Token) -> bool:
-        """Whether a number is the last of members that somebody took out of their object, line by line."""
-        if self._depth or token is not None or not before.text.isdigit() or "\n" not in self._text[before.end :]:
+    def _ends(self, number: _Token, following: _Token | None) -> bool:
+        """Return whether something behind a number shows that it ends there: `12,345` may be thousands."""
+        if following is None or following.text not in (",", *_CLOSING):
             return False
-        line = self._text.rfind("\n", 0, before.start) + 1
-        return _QUOTED_KEY.fullmatch(self._text, line, before.start) is not None
-
-    def _with_comma(self, token: _Token, rest: _Token) -> Any:
-        """`184,938` may be thousands or a fraction and stays unknown; `184,9384` is a fraction."""
-        self._take()
-        self._take()
-        following = self._peek()
-        if "." in token.text or following is None or following.text not in (",", "}", "]"):
-            return _LOST
-        return _LOST if len(rest.text) == 3 or not rest.text.isdigit() else float(f"{token.text}.{rest.text}")
+        rest = self._next(following.end) if following.text == "," else None
+        return rest is None or rest.kind != "number" or rest.start != number.end + 1
 
     def _opens_with_keywords(self) -> bool:
-        """Whether a bracket follows, and in it a key: `Row(numRowsTotal=10)` says what an object would."""
-        opened = self._peek()
-        inside = self._next(opened.end) if opened is not None and opened.text == "(" else None
-        following = self._next(inside.end) if inside is not None and inside.kind == "word" else None
+        """Return whether a bracket follows, and in it a key: `Row(numRowsTotal=10)` says what an object would."""
+        bracket = self._peek()
+        if bracket is None or bracket.text != "(":
+            return False
+        key = self._next(bracket.end)
+        following = None if key is None or key.kind != "word" else self._next(key.end)
         return following is not None and following.text == "="
-
-    def _call(self, name: str) -> Any:
-        self._take()
-        values, whole = self._list(")")
-        return values[0] if whole and len(values) == 1 and name in _QUOTED_CALLS else _LOST
 
     def _list(self, end: str) -> tuple[list[Any], bool]:
         self._depth += 1
@@ -272,7 +246,7 @@ class _Reader:
             if token.text == end:
                 self._take()
                 return whole
-            if token.text in ("}", "]", ")"):
+            if token.text in _CLOSING:
                 return False
             if token.text == ",":
                 self._take()
@@ -284,7 +258,7 @@ class _Reader:
                 whole &= all_of_it
                 if value is not _LOST:
                     values.append(value)
-        self._take_rest()
+        self._stop_at_the_end()
         return False
 
     def _skip_value(self, token: _Token) -> None:
@@ -292,7 +266,7 @@ class _Reader:
         line_end = self._text.find("\n", token.start)
         limit = len(self._text) if line_end < 0 else line_end
         while (following := self._peek()) is not None and following.start < limit:
-            if following.text in (",", "}", "]", ")"):
+            if following.text in (",", *_CLOSING):
                 return
             self._take()
             if following.text == "(":
@@ -300,10 +274,8 @@ class _Reader:
         if following is None:
             self.at = len(self._text)
 
-    def _skip_line(self) -> None:
+    def _skip_line(self, token: _Token) -> None:
         """Leave out a line that is none of the record, if the record goes on behind it; else end here."""
-        token = self._peek()
-        assert token is not None
         line_end = self._text.find("\n", token.start)
         following = self._next(line_end) if line_end >= 0 else None
         if following is not None and (
@@ -314,14 +286,14 @@ class _Reader:
             self._stopped = True
 
 
-def _of_number(text: str) -> int | float | object:
-    if len(text) > 400:
+def _number(text: str) -> int | float | object:
+    if len(text) > _LONGEST_NUMBER:
         return _LOST
     return float(text) if "." in text or "e" in text or "E" in text else int(text)
 
 
 def _plain(quoted: str) -> str:
-    """The text in a quoted token."""
+    """Return the text in a quoted token."""
     inner = quoted.lstrip("ubr")[1:-1]
     return _ESCAPE.sub(_meant, inner) if "\\" in inner else inner
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +23,6 @@ from advisor.contract import (
     worst,
 )
 from advisor.errors import PROGRESS_NEEDS_INFO
-from advisor.progress import AT_BYTE, UNNAMED
 from advisor.redaction import hide
 from advisor.report.falling import WHOLE_RECORDS, falling_behind
 from advisor.report.judged import Judged
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 1
-_PLACE = re.compile(rf"{UNNAMED}{AT_BYTE}([\d,]+)")
 
 
 @dataclass(frozen=True)
@@ -149,7 +146,6 @@ def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
                 lacks=b.lacks,
                 says=b.reason,
                 times=b.times,
-                in_part=b.in_part,
             )
             for b in reading.broken
             if b.lacks is not None
@@ -174,17 +170,13 @@ def _ended(entry: QueryEntry) -> str:
 
 
 def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, str, float]:
-    """Dead and worst first, runs that were followed by another last; of runs alike the newest, then the slowest.
-
-    Records that name neither query nor time stay as their author ordered them: they may be one query, told anew.
-    """
-    place = _PLACE.match(entry.run_id)
-    worst_first = [-LEVELS.index(finding.level) for finding in entry.findings if not place]
+    """Dead and worst first, runs that were followed by another last; of runs alike the newest, then the slowest."""
+    worst_first = [-LEVELS.index(finding.level) for finding in entry.findings]
     if entry.screen.loss is not None and entry.screen.loss.kind in GRAVE:
         worst_first.append(-LEVELS.index("high"))  # also of too few batches for a rule
-    superseded = not place and entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
+    superseded = entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
     newest = "".join(chr(255 - ord(c)) for c in (entry.last or ""))
     dead = entry.state in ("dead", "restarting")
     took = entry.metrics.get("trigger_execution_ms")
-    then = float(place[1].replace(",", "")) if place else -((took and took.typical) or 0.0)
-    return superseded, (-len(LEVELS) if dead else min(worst_first, default=1)), newest, then
+    slowest = -((took and took.typical) or 0.0)
+    return superseded, (-len(LEVELS) if dead else min(worst_first, default=1)), newest, slowest

@@ -6,7 +6,7 @@ import numpy as np
 
 from advisor.contract import Changed, Direction, Regime, Since, Trend, Trends
 from advisor.metrics import Estimate, measure, measured
-from advisor.metrics.budget import UNTOLD, budget
+from advisor.metrics.budget import LACKING, budget
 from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken
 from advisor.metrics.latency import typical_by_batch
 from advisor.metrics.numbers import known, median
@@ -28,17 +28,14 @@ SHORTEST_FOR_RATE = 10 / 60  # hours; below, a change per hour would be an extra
 _UNKNOWN = Trend(direction="unknown", per_hour=None)
 
 
-def change(before: Window, now: Window, because: Since, *, apart: bool = False) -> Changed | None:
-    """How the judged batches differ from those before them; None where one of both is empty.
-
-    `apart`: one text holds both, measured under different settings.
-    """
+def change(before: Window, now: Window, because: Since) -> Changed | None:
+    """How the judged batches differ from those before them; None where one of both is empty."""
     if not len(before) or not len(now):
         return None
     return Changed(
         at=moment(now.span[0]),
         because=because,
-        says=_says(before, now, _since(now, because, apart=apart)),
+        says=_says(before, now, _since(now, because)),
         before=_side(before),
         after=_side(now),
     )
@@ -58,9 +55,7 @@ def _side(window: Window) -> Regime:
     )
 
 
-def _since(now: Window, because: Since, *, apart: bool) -> str:
-    if apart:
-        return "Compared with the measurement before it in this text,"
+def _since(now: Window, because: Since) -> str:
     since, at = "Since the restart" if because == "restart" else "Since the change", now.span[0]
     return f"{since} at {at:%Y-%m-%d %H:%M:%S} UTC" if at else since
 
@@ -68,7 +63,7 @@ def _since(now: Window, because: Since, *, apart: bool) -> str:
 def _says(before: Window, now: Window, since: str) -> str:
     old, new = (median(window.batches["trigger_execution_ms"]) for window in (before, now))
     then, today = budget(before), budget(now)
-    told = [phase for phase in dict.fromkeys([*then, *today]) if phase != UNTOLD]
+    told = [phase for phase in dict.fromkeys([*then, *today]) if phase != LACKING]
     grown = {phase: today.get(phase, 0) - then.get(phase, 0) for phase in told}
     phase = max(grown, key=lambda name: grown[name] if new >= old else -grown[name], default=None)
     where = f"most of the difference is in {phase} ({grown[phase]:+.0f} ms), " if phase else ""

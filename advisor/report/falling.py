@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from statistics import median
 
@@ -25,63 +25,7 @@ _HARDLY, _LITTLE = 1.005, 1.2
 _TENTH = 10
 """A file sink writes its list of files anew, and Delta its checkpoint, in every tenth batch by default."""
 _ALONE = "One line is no pattern: the first batch after a start often works off what had piled up until then."
-_ALONE_LIMITED = (
-    "One line is no pattern: the first batch after a start is a cold one. What had piled up did not make it longer, if "
-    "the limit held that the text names."
-)
-_LATER = "One line is no pattern: it tells of one batch."
-_FIRST = (
-    "The text names it as the first batch after a start: that one is cold, and often works off what had piled up until "
-    "then. By itself it shows no falling behind: judge later ones."
-)
-_ALL_FIRST = (
-    "As the text numbers them, each was the first batch after a start: cold, and often with what had piled up until "
-    "then. By themselves they show no falling behind: judge later ones."
-)
-_LISTED = (
-    "Every tenth: the text names a file sink, which then writes the list of all its files anew, a list that grows with "
-    "the table. Fewer files in each batch, or a table format, keep it short."
-)
 _EVERY_TENTH = "A file sink writes the list of all its files anew in every tenth batch; Delta writes a checkpoint then."
-_CLUES = {
-    "jdbc": (
-        "The text names JDBC: what each batch reads or writes there counts into the batch, a whole table above all."
-    ),
-    "s3a": (
-        "The text names S3: if the checkpoint is there, each batch writes its logs and files there, one request after "
-        "the other, however few its rows."
-    ),
-    "shuffle_partitions": (
-        "The text names spark.sql.shuffle.partitions: 200 by default, and where state is kept or rows are shuffled "
-        "each batch runs as many tasks, however few its rows. It is the usual cause of a slow batch with few rows."
-    ),
-    "aggregation": (
-        "The text names an aggregation: its state has as many partitions as spark.sql.shuffle.partitions says, 200 by "
-        "default, and each is a task in every batch, however few its rows."
-    ),
-    "endless_keys": (
-        "The text shows dropDuplicates by columns without the one of the watermark: on a stream no key ever leaves the "
-        "state then, which grows with each new one (in foreachBatch, or on a table, it keeps none). Name that column "
-        "among them, or use dropDuplicatesWithinWatermark (from Spark 3.5). The state has as many partitions as "
-        "spark.sql.shuffle.partitions says, 200 by default, and each is a task in every batch, however few its rows."
-    ),
-    "duplicates": (
-        "The text shows dropDuplicates: its state has as many partitions as spark.sql.shuffle.partitions says, 200 by "
-        "default, and each is a task in every batch, however few its rows."
-    ),
-    "database": "The text names a database: what each batch reads or writes there counts into the batch.",
-    "few_rows": (
-        "The text shows few rows a batch. If the query keeps state or shuffles rows, each batch runs as many tasks as "
-        "spark.sql.shuffle.partitions says, 200 by default, however few its rows: the usual cause of a slow batch with "
-        "few rows."
-    ),
-    "console": (
-        "The text shows what the console sink wrote, few rows a batch. If the query keeps state or shuffles rows, each "
-        "batch runs as many tasks as spark.sql.shuffle.partitions says, 200 by default, however few its rows: the "
-        "usual cause of a slow batch with few rows."
-    ),
-}
-"""What a text around such lines suggests, the likeliest first; one is said."""
 
 
 def falling_behind(overruns: Iterable[Overrun]) -> tuple[FallingBehind, ...]:
@@ -126,37 +70,16 @@ def _sentences(
     late = on_clock([one.clock for one in lines], [max(one.spent_ms) for one in lines])
     if words := pattern(late, interval):
         yield words
-    clues = {clue for one in lines for clue in one.clues}
-    if len(lines) > 1:
-        yield from _first_and_later(lines)
-    elif len(set(spent)) == 1 and (not others or "first_batch" in clues):
-        yield _of_one(clues)
+    if len(lines) == 1 and len(set(spent)) == 1 and not others:
+        yield _ALONE
     if others:
         yield _another_query(clocks, others)
         return
     found = rhythm(late, interval)
     if found is not None and found.every == _TENTH:
-        yield _LISTED if "file_sink" in clues else _EVERY_TENTH
-    elif found is None and any("first_batch" not in one.clues for one in lines):
-        yield from [words for clue, words in _CLUES.items() if clue in clues][:1]
-
-
-def _of_one(clues: Collection[str]) -> str:
-    """What one line tells of the others."""
-    if "first_batch" in clues:
-        return _FIRST
-    return _LATER if "later_batch" in clues else _ALONE_LIMITED if "limit" in clues else _ALONE
-
-
-def _first_and_later(lines: Sequence[Overrun]) -> Iterator[str]:
-    """How long the first batches after a start took, and how long all others, where the text numbers both."""
-    first = [ms for one in lines if "first_batch" in one.clues for ms in one.spent_ms]
-    later = [ms for one in lines if "later_batch" in one.clues for ms in one.spent_ms]
-    if first and later:
-        cold, others = (_range(min(spent), max(spent), milliseconds) for spent in (first, later))
-        yield f"As the text numbers them, the first after a start, which is cold, took {cold}; later ones {others}."
-    elif all("first_batch" in one.clues for one in lines):
-        yield _ALL_FIRST
+        yield _EVERY_TENTH
+    elif found is None:
+        yield from [one.suggests for one in lines if one.suggests][:1]
 
 
 def _another_query(clocks: Sequence[str], others: Sequence[FallingBehind]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from advisor.batches import lacks
 from advisor.catalogue.rule import Phase
 from advisor.contract import LossKind, Part
 from advisor.metrics import sure
@@ -65,7 +66,7 @@ def _by_phase(window: Window, phases: Sequence[Phase]) -> dict[LossKind, np.ndar
 
 def _in_no_phase(window: Window, counted: np.ndarray) -> float:
     """Return the time of these batches in no phase; nothing of those whose records leave phases out."""
-    whole = counted & ~window.batches["shortened"]
+    whole = counted & ~lacks(window.batches, "durationMs")
     named = summed(window, tuple(PHASES)) + window.batches["other_phases_ms"]
     return max(0.0, total((window.batches["trigger_execution_ms"] - named)[whole]))
 

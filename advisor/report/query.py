@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from advisor.batches import in_part
+from advisor.batches import lacks
 from advisor.contract import (
     BestStep,
     Calm,
@@ -21,7 +21,7 @@ from advisor.metrics import METRICS, Estimate, measure, statistics
 from advisor.metrics.budget import budget
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.words import milliseconds
-from advisor.progress import AT_BYTE, INPUT_RATE, PARTS
+from advisor.progress import INPUT_RATE, PARTS
 from advisor.report.addbatch import inside
 from advisor.report.budget import moment, saved, worst
 from advisor.report.change import change, trends
@@ -45,8 +45,7 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     window, facts = judged.window, judged.window.facts
     findings = judged.judgement.findings
     first, last = span(window.executed) if judged.fault is None else (judged.run.first, judged.run.last)
-    apart = AT_BYTE in judged.run.run_id
-    changed = change(judged.before, window, judged.since, apart=apart) if judged.before is not None else None
+    changed = change(judged.before, window, judged.since) if judged.before is not None else None
     loss = largest_loss(judged)
     best = best_step(findings, loss, judged.catalogue.rules)
     quiet = calm(judged, loss, is_unopened(window))
@@ -144,7 +143,7 @@ def limits(judged: Judged) -> list[str]:
         said.append(f"Partial record: {lacking} missing or cut short; what is missing is not taken for none.")
     if len(window) == 1:
         said.append("One batch was judged: no statistic, no trend, and it may be an outlier.")
-    if len(window) and len(window) < FEWEST_BATCHES and in_part(window.executed, INPUT_RATE)[0]:
+    if len(window) and len(window) < FEWEST_BATCHES and lacks(window.executed, INPUT_RATE)[0]:
         which = "This" if len(window) == 1 else "The first of these"
         said.append(f"{which} may be the first batch after a start, and cold: its record lacks {INPUT_RATE}.")
     if len(window.operators) and facts.get("task_slots") is None:

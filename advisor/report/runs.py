@@ -27,7 +27,6 @@ from advisor.errors import fault
 from advisor.facts import Evidence, Facts, Known, Run, computed, settle
 from advisor.metrics import remember_typical
 from advisor.metrics.quality import data_problem
-from advisor.progress import AT_BYTE
 from advisor.regime import latest_regime
 from advisor.report.judged import Judged
 from advisor.report.query import RESTARTING, query, state
@@ -216,12 +215,9 @@ class RunJudge:
             return Facts({name: Known(value, "user") for name, value in user.items()})
 
 
-def _started(run: Run) -> tuple[bool, datetime, int, str]:
-    """In order of time, measurements of one text in order of place; a run that died before its first event is what
-    happens now.
-    """
-    place = min(run.begins.values(), default=0) if AT_BYTE in run.run_id else 0
-    return run.first is None, run.first or _NEVER, place, run.run_id
+def _started(run: Run) -> tuple[bool, datetime, str]:
+    """In order of time; a run that died before its first event is what happens now."""
+    return run.first is None, run.first or _NEVER, run.run_id
 
 
 def _told(batches: Batches, interval_named: bool) -> dict[str, Known]:

@@ -32,7 +32,6 @@ from advisor.report.judged import Judged
 from advisor.report.loss import troubles, within_add_batch
 from advisor.report.phases import goes_to
 from advisor.report.steps import felt, leaves_the_loss
-from advisor.report.verdict import is_undivided
 from advisor.savings import sets
 from advisor.window import Window
 
@@ -60,7 +59,6 @@ def screen(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm 
         span_ms=_span(window),
         backlog_untold=_backlog_untold(window, loss, findings),
         unopened=is_unopened(window),
-        undivided=is_undivided(window),
         troubles=tuple(troubles(judged, loss)),
         loss_stays=leaves_the_loss(judged, loss, best),
         do=_brief(best.advice) if best else None,

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from advisor.batches import Batches, Columns
+from advisor.batches import Batches, Columns, lacks
 from advisor.facts import is_older
 from advisor.facts.starts import LATE_MS
 from advisor.metrics.numbers import any_above_zero, known
@@ -107,7 +107,7 @@ def _parts(batch: Columns, whole: float, old: bool) -> Iterator[str]:
         if ms >= _WORTH_TELLING * whole:
             yield f"{name} {milliseconds(ms)}{f' ({_MEANINGS[name]})' if name in _MEANINGS else ''}"
     rest = whole - sum(phases.values()) - float(np.nan_to_num(batch["other_phases_ms"][0]))
-    if rest >= _LARGE_REST * whole and not batch["shortened"][0]:
+    if rest >= _LARGE_REST * whole and not lacks(batch, "durationMs")[0]:
         yield f"in no phase {milliseconds(rest)}{' (mostly the commit log)' if old else ''}"
 
 

@@ -13,7 +13,6 @@ from advisor.report.judged import Judged
 from advisor.report.loss import explain
 from advisor.report.steps import felt
 from advisor.report.unjudged import nothing_to_judge
-from advisor.window import Window
 
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
 MOST_CLOSEST = 2
@@ -125,14 +124,7 @@ def _nothing_found(judged: Judged) -> str:
         return nothing_to_judge(judged)
     if window.facts.value("trigger") == "real_time":
         return "No rule knows a change that would help. In real-time mode a batch lasts as long as its trigger."
-    if is_undivided(window):
-        return f"A batch takes {milliseconds(sure(window, 'trigger_execution_ms'))}. {NO_PHASES}"
     interval = fact_number(window, "trigger_interval_ms")
     within = f" within the {milliseconds(interval)} between two triggers" if interval else ""
     silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
     return f"No rule knows a change that would help{within}{f' (silenced: {silenced})' * bool(silenced)}."
-
-
-def is_undivided(window: Window) -> bool:
-    """Whether the length of the batches is known, and no phase of them."""
-    return bool(len(window) and window.batches["undivided"].all())

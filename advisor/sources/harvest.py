@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import re
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,14 +13,13 @@ import pyarrow as pa
 import stringzilla
 
 from advisor.batches import FRESH_EVENTS, Broken, Chunks, Overrun, instants
-from advisor.progress import AT_BYTE, UNNAMED, Partial, Progress
+from advisor.progress import Partial, Progress
 from advisor.redaction import redact
 from advisor.sources.runs import Runs
 
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file, the first; the others are counted."""
 _COUNTED = 256 << 10
-_IN_A_LIST = re.compile(rb"\s*,\s*")
 
 
 class Record(NamedTuple):
@@ -67,25 +65,6 @@ class _More:
     offsets: array[int] = field(default_factory=lambda: array("q"))
 
 
-class _Unnamed(NamedTuple):
-    """The last record without an id: where the first of its list begins in the file, where it ends itself, and what it
-    says of its query.
-    """
-
-    first: int
-    end: int
-    of: tuple[str | None, ...] = ()
-
-
-def _of_query(event: Progress) -> tuple[str | None, ...]:
-    """What a record says of its query: its name, its sink and its sources."""
-    return (
-        event.name,
-        event.sink.description if event.sink else None,
-        *(source.description for source in event.sources),
-    )
-
-
 class Harvest:
     """What one file gave so far. Positions are handed in relative to the window that `move` announced."""
 
@@ -105,7 +84,6 @@ class Harvest:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._partial: list[tuple[Record, str]] = []
-        self._unnamed = _Unnamed(0, 0)
         self._window = Stretch(b"", 0, 0, False)
         self._lines = Lines()
 
@@ -151,49 +129,26 @@ class Harvest:
 
     def add_partial(self, partial: Partial, start: int, end: int) -> None:
         """Note a record that was read as far as it goes; its event, if it has one, is kept apart from whole ones."""
-        self.add_broken(start, redact(partial.says), partial.lacks, partial.in_part)
+        self.add_broken(start, redact(partial.says), partial.lacks)
         if self.spans is not None:
             self.spans.append((start, end))
         if partial.event is None:
             return
         self.judged += 1
         base = self._window.base
-        if partial.event.run_id == UNNAMED:
-            self._name(partial.event, start, end)
-        elif self.runs is not None:
+        if self.runs is not None:
             self.runs.saw(partial.event.run_id, base + start, base + end)
         self._partial.append((Record(partial.event, start, end), ",".join(partial.lacks)))
         if len(self._partial) >= FRESH_EVENTS:
             self.flush()
 
-    def _name(self, event: Progress, start: int, end: int) -> None:
-        """Name a record without an id by its place, one of a list by that of the list's first.
-
-        Without a batch or a time nothing else joins it to another's run.
-        """
-        base, first, of = self._window.base, self._unnamed.first, _of_query(event)
-        if not self._follows_in_a_list(start) or of != self._unnamed.of:
-            first = start + base
-        self._unnamed = _Unnamed(first, end + base, of)
-        place = f"{AT_BYTE}{first:,}"
-        event.name = event.name or f"unnamed query ({place.strip()})"
-        if event.batch_id is None and not event.timestamp:
-            event.id = event.run_id = f"{UNNAMED}{place}"
-
-    def _follows_in_a_list(self, start: int) -> bool:
-        """Whether nothing but a comma stands between the record at `start` and the one without an id before it."""
-        before = self._unnamed.end - self._window.base
-        return 0 < before <= start and _IN_A_LIST.fullmatch(bytes(self._window.buffer[before:start])) is not None
-
-    def add_broken(
-        self, start: int, reason: str, lacks: tuple[str, ...] | None = None, in_part: tuple[str, ...] = ()
-    ) -> None:
+    def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""
         more = self._more[lacks is not None]
         listed = len(self._listed) < MOST_BROKEN
         if listed or more.first is None:
             line = self._lines.number(self._window, start)
-            found = Broken(self.file, start + self._window.base, line, reason, lacks, in_part=in_part)
+            found = Broken(self.file, start + self._window.base, line, reason, lacks)
             if listed:
                 self._listed.append(found)
                 return

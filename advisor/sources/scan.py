@@ -5,7 +5,7 @@ from __future__ import annotations
 from advisor.batches import Chunks
 from advisor.facts.sighting import Sighting
 from advisor.sources import containers
-from advisor.sources.formats import HEAD, Format, format_of, loose
+from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Buffer, Harvest, Stretch
 from advisor.sources.secondlook import Memory, SecondLook
 from advisor.sources.sightings.stack_trace import LONGEST, sight_stack_trace
@@ -78,9 +78,9 @@ class Scan:
 
     def _look_for_what_is_no_event(self, buffer: Buffer) -> None:
         """Of a text without an event: figures of batches, else a piece of one."""
-        if not self.harvest.anything and (piece := loose.piece(buffer)) >= 0:
-            found = loose.early_piece(buffer, 0, len(buffer), A_PIECE)
-            loose.keep_broken(found._replace(start=piece), self.harvest)
+        if not self.harvest.anything and (piece := records.piece(buffer)) >= 0:
+            found = records.early_piece(buffer, 0, len(buffer), A_PIECE)
+            records.keep(found._replace(start=piece), self.harvest)
 
     def _look_for_a_stack_trace(self, window: Stretch) -> None:
         if self._look and not window.base and len(window.buffer) <= LONGEST and not self.harvest.anything:

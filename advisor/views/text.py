@@ -8,7 +8,7 @@ from datetime import datetime
 from advisor.batches import PHASES
 from advisor.contract import Promise
 from advisor.metrics import label
-from advisor.metrics.budget import UNTOLD
+from advisor.metrics.budget import LACKING
 from advisor.metrics.words import number
 
 UNKNOWN = "unknown"
@@ -17,7 +17,7 @@ _DOES = {column.spark: column.does for column in PHASES} | {
     "other": "phases that only this Spark has",
     "commitLog": "in no phase: mostly writing the commit log",
     "unaccounted": "Spark names no phase for this time",
-    UNTOLD: "in phases that these records leave out",
+    LACKING: "in phases that these records lack",
 }
 
 

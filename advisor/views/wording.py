@@ -264,10 +264,9 @@ def suppression(entry: Silenced) -> str:
 
 def partial(record: PartialRecord) -> str:
     """What a partial record says, and what it lacks."""
-    missing = ", ".join(PARTS.get(part, part) for part in record.lacks if part not in record.in_part)
-    in_part = ", ".join(PARTS.get(part, part) for part in record.in_part)
-    found = "; ".join([f"{missing} missing or cut off"] * bool(missing) + [f"{in_part} in part"] * bool(in_part))
-    return f"{record.says} ({found or 'complete, but not in the usual form'}){_others(record)}"
+    lacks = ", ".join(PARTS.get(part, part) for part in record.lacks)
+    found = f"{lacks} missing or cut off" if lacks else "complete, but not in the usual form"
+    return f"{record.says} ({found}){_others(record)}"
 
 
 def unread(record: BrokenRecord) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import advisor
-from advisor.batches import SCHEMA, SIGHTINGS, Reading, chunks
+from advisor.batches import SCHEMA, SIGHTINGS, Reading, rows
 from advisor.errors import InputError
 from advisor.sources import codecs, files, harvest, opening, paths, places, search
 from advisor.sources.codecs import Source, Torn, blocks
@@ -596,8 +596,8 @@ def test_tables_of_small_files_are_put_together(tmp_path: Path, monkeypatch: pyt
     for nth, raw in enumerate((log(), VARIANTS["17 Python print"], b"nothing", log(), log(compact))):
         written(tmp_path, raw.replace(RUN.encode(), b"%08d" % nth + RUN[8:].encode()), f"driver-{nth}.log")
     together = files.read([tmp_path])
-    monkeypatch.setattr(chunks, "FRESH_EVENTS", 1)
-    monkeypatch.setattr(chunks, "EVENTS_PER_CHUNK", 1)
+    monkeypatch.setattr(rows, "FRESH_EVENTS", 1)
+    monkeypatch.setattr(rows, "EVENTS_PER_CHUNK", 1)
     apart = files.read([tmp_path])
     assert together.batches.to_pylist() == apart.batches.to_pylist()
     assert together.batches["run_id"].num_chunks == 1 < apart.batches["run_id"].num_chunks

@@ -11,7 +11,7 @@ from itertools import pairwise
 from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, decode_usual
 from advisor.sources.formats import structured
-from advisor.sources.formats.loose import LONGEST_EVENT, early_piece, find_events, has_anchor, keep_broken
+from advisor.sources.formats.records import LONGEST_EVENT, early_piece, find_events, has_anchor, keep
 from advisor.sources.harvest import Buffer, Harvest
 from advisor.sources.search import find, places
 from advisor.sources.wrapped import unwrapped
@@ -155,7 +155,7 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
         if not whole:
             return -1
         early = early_piece(buffer, begin, limit, "cut off: it ends before its durations")
-        keep_broken(early._replace(start=position), harvest)
+        keep(early._replace(start=position), harvest)
         return position + _MARKER_SIZE
     stop = position + _MARKER_SIZE
     for found in find_events(buffer, begin, limit):
@@ -164,7 +164,7 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
             return max(stop, found.end)
         if not whole and found.open:
             return -1
-        keep_broken(found._replace(start=min(position, found.start)), harvest)
+        keep(found._replace(start=min(position, found.start)), harvest)
         return max(stop, found.end)
     return stop
 

@@ -12,7 +12,7 @@ from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, from_object
 from advisor.progress.shapes import with_totals
 from advisor.sources.formats.driverlog import MARKER
-from advisor.sources.formats.loose import LONGEST_EVENT
+from advisor.sources.formats.records import LONGEST_EVENT
 from advisor.sources.harvest import Buffer, Harvest
 from advisor.sources.search import find, places
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor.progress import UNUSUAL, decode_usual
-from advisor.sources.formats.loose import LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
+from advisor.sources.formats.records import LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
 from advisor.sources.harvest import Buffer, Harvest
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from advisor.sources.formats import driverlog, loose
+from advisor.sources.formats import driverlog, records
 from advisor.sources.formats.overruns import overruns
-from advisor.sources.formats.repair import table_cells
 from advisor.sources.harvest import Buffer, Harvest, Stretch
 
 MIXED = 16 << 20
@@ -15,7 +14,7 @@ MIXED = 16 << 20
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest the marked events of a range; where to go on once more of the file is there."""
-    return driverlog.read(table_cells(buffer), begin, final, harvest)
+    return driverlog.read(buffer, begin, final, harvest)
 
 
 class Text:
@@ -26,10 +25,10 @@ class Text:
 
     def __call__(self, window: Stretch, harvest: Harvest) -> int:
         """Where to go on once more of the file is there."""
-        buffer, begin, final = table_cells(window.buffer), window.begin, window.final
+        buffer, begin, final = window.buffer, window.begin, window.final
         self._marked = self._marked or driverlog.marks_events(buffer, begin)
         if not self._marked:
-            resume = loose.read(buffer, begin, final, harvest)
+            resume = records.read(buffer, begin, final, harvest)
             harvest.add_overruns(overruns(buffer, begin, resume, harvest.file, window.base))
             return resume
         harvest.overruns.clear()  # the progress itself shows it
@@ -46,7 +45,7 @@ def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
     harvest.spans = None
     read: list[tuple[int, int]] = []
     for begin, end in _between(spans, len(buffer)):
-        for found in loose.find_events(buffer, begin, end):
+        for found in records.find_events(buffer, begin, end):
             if found.event is not None:
                 harvest.add(found.event, found.start, found.end)
                 read.append((buffer.rfind(b"\n", 0, found.start) + 1, found.end))

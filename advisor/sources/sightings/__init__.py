@@ -2,8 +2,7 @@
 
 from advisor.facts.sighting import Sighting
 from advisor.sources.sightings.events import sight_event_log
-from advisor.sources.sightings.region import sight
-from advisor.sources.sightings.repeats import Repeats
+from advisor.sources.sightings.region import Repeats, sight
 from advisor.sources.sightings.tasks import slots
 
 __all__ = ["Repeats", "Sighting", "sight", "sight_event_log", "slots"]

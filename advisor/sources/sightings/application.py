@@ -1,4 +1,4 @@
-"""Lines that speak of the application: its Spark, its name, its executors, the way it writes checkpoints."""
+"""Lines about the application: its Spark, its executors, the way it writes checkpoints."""
 
 from __future__ import annotations
 
@@ -8,37 +8,25 @@ from typing import Final
 from stringzilla import find
 
 from advisor.facts import CONF, EXECUTOR, from_conf, platform_of
-from advisor.sources.sightings.line import Line, lines_with
-from advisor.sources.sightings.query import Told
+from advisor.sources.sightings.line import Line, Told, lines_with
 
-_VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
-_SUBMITTED: Final = re.compile(r"Submitted application: (.+)")
+VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
 _PROFILE: Final = re.compile(
     r"cores -> name: cores, amount: (\d{1,9}).{0,1000}?cpus -> name: cpus, amount: (\d{1,9})(?:\.0)?\b"
 )
 _GRANTED: Final = re.compile(r"Granted executor ID \S{0,100}?(\d{1,18}) on .{1,300}? with (\d{1,9}) core")
 _REGISTERED: Final = re.compile(r"Registered executor .{1,500}? with ID (\d{1,18})\b")
 _LOST: Final = re.compile(r"Lost executor (\d+) on ")
-_RUNTIME_TAG: Final = re.compile(r"spark\.databricks\.clusterUsageTags\.sparkVersion\W{1,6}([\w.\-]+)")
-_RUNTIME: Final = re.compile(r"Databricks Runtime(?: Version)?:? (\d+\.\d+[\w.\-]*)")
+_RUNTIME: Final = re.compile(
+    r"spark\.databricks\.clusterUsageTags\.sparkVersion\W{1,6}([\w.\-]+)"
+    r"|Databricks Runtime(?: Version)?:? (\d+\.\d+[\w.\-]*)"
+)
 _RENAMES: Final = 5
 _SINK_LOG: Final = "_spark_metadata"
 
 
-def read_version(line: Line) -> list[Told]:
-    """Of `Running Spark version X`."""
-    match = _VERSION.search(line.text)
-    return [Told("spark_version", match[1])] if match else []
-
-
-def read_application(line: Line) -> list[Told]:
-    """Of `Submitted application: NAME`."""
-    match = _SUBMITTED.search(line.text)
-    return [Told("application", match[1].strip())] if match else []
-
-
 def read_profile(line: Line) -> list[Told]:
-    """Of `Default ResourceProfile created`: cores of an executor, processors of a task."""
+    """Read the cores of an executor and the processors of a task in `Default ResourceProfile created`."""
     match = _PROFILE.search(line.text)
     if match is None:
         return []
@@ -46,30 +34,23 @@ def read_profile(line: Line) -> list[Told]:
 
 
 def read_executor(line: Line) -> list[Told]:
-    """Cores of an executor that came (None where the line names none), 0 for one that went."""
-    granted = _GRANTED.search(line.text)
-    if granted:
+    """Read the cores of an executor that came (None where the line names none), or 0 for one that went."""
+    if granted := _GRANTED.search(line.text):
         return [Told(EXECUTOR + granted[1], int(granted[2]))]
-    registered = _REGISTERED.search(line.text)
-    if registered:
+    if registered := _REGISTERED.search(line.text):
         return [Told(EXECUTOR + registered[1], None)]
     lost = _LOST.search(line.text)
     return [Told(EXECUTOR + lost[1], 0)] if lost else []
 
 
-def read_local_mode(line: Line) -> list[Told]:
-    """Of `Starting executor ID driver on host …`: the driver runs the tasks itself."""
-    return [Told("local_mode", value=True)] if "Starting executor ID driver" in line.text else []
-
-
 def read_runtime(line: Line) -> list[Told]:
-    """The version of the Databricks Runtime, where a line prints it."""
-    match = _RUNTIME_TAG.search(line.text) or _RUNTIME.search(line.text)
-    return [Told("databricks_runtime", match[1]), Told("platform", "databricks")] if match else []
+    """Read the version of the Databricks Runtime, where a line prints it."""
+    match = _RUNTIME.search(line.text)
+    return [Told("databricks_runtime", match[1] or match[2]), Told("platform", "databricks")] if match else []
 
 
 def read_property(line: Line) -> list[Told]:
-    """Of Spark's own list of its properties at the start (spark.logConf): `spark.key=value`."""
+    """Read Spark's own list of its properties at the start (spark.logConf): `spark.key=value`."""
     return [
         Told(fact, value)
         for key, text in re.findall(r"^(spark\.[\w.\-]+)=(.*)$", line.after, re.MULTILINE)
@@ -78,16 +59,16 @@ def read_property(line: Line) -> list[Told]:
 
 
 def platform(region: bytes) -> list[Told]:
-    """Whose Spark started here: a start on Databricks names Databricks many times, one elsewhere never."""
+    """Return whose Spark started here: a start on Databricks names Databricks many times, one elsewhere never."""
     at = find(region, b"Running Spark version ")
-    match = _VERSION.search(region[at : at + 80].decode("ascii", "replace")) if at >= 0 else None
+    match = VERSION.search(region[at : at + 80].decode("ascii", "replace")) if at >= 0 else None
     if match is None or region.count(b"atabricks") > region.count(b"spark.databricks.delta."):
         return []
     return [Told("platform", platform_of(match[1]), "inferred")]
 
 
 def checkpoint_manager(region: bytes) -> list[Told]:
-    """Read how checkpoint files are written: the renaming manager logs it, the abortable one of S3A logs nothing."""
+    """Return how checkpoint files are written: the manager that renames logs it, the abortable one of S3A does not."""
     renamed = lines_with(region, b"Renamed temp file ", _RENAMES)
     if any(_SINK_LOG not in line.text for line in renamed):
         return [Told("checkpoint_manager", "rename")]

@@ -12,8 +12,9 @@ import msgspec
 from advisor.facts import EXECUTOR, from_conf, from_confs, in_order
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
+from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_physical_plan
-from advisor.sources.sightings.query import Told, error, limits
+from advisor.sources.sightings.query import error, limits
 
 _BATCH: Final = re.compile(r"id = ([0-9a-f-]{36})\nrunId = ([0-9a-f-]{36})\nbatch = ")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from stringzilla import find, rfind
@@ -30,6 +30,16 @@ class _Structured(msgspec.Struct):
 
 
 _DECODER: Final = msgspec.json.Decoder(_Structured)
+
+
+class Told(NamedTuple):
+    """A fact and its value, with the origin and the query where they differ from what the line itself names."""
+
+    fact: str
+    value: Any
+    origin: str = "log"
+    id: str | None = None
+    run_id: str | None = None
 
 
 class Line(msgspec.Struct, frozen=True):

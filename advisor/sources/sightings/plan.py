@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from advisor.facts import from_writer_options
-from advisor.sources.sightings.line import Line
-from advisor.sources.sightings.query import Told, checkpoint
+from advisor.sources.sightings.line import Line, Told
+from advisor.sources.sightings.query import checkpoint
 
 MARK: Final = "Finish initializing with logical plan:"
 _HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w{0,40} (?P<sink>.*)", re.DOTALL)

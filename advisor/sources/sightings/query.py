@@ -6,24 +6,13 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 from textwrap import shorten
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from stringzilla import find
 
 from advisor.facts import LATE_BATCH, REAL_ASYNC_CONF, from_conf, ignored_option, in_order
 from advisor.sources.sightings.errors import KnownError, known_error
-from advisor.sources.sightings.line import Line
-
-
-class Told(NamedTuple):
-    """A fact and its value, with the origin and the query where they differ from what the line itself names."""
-
-    fact: str
-    value: Any
-    origin: str = "log"
-    id: str | None = None
-    run_id: str | None = None
-
+from advisor.sources.sightings.line import Line, Told
 
 _START: Final = re.compile(
     r"Starting (?P<name>(?:(?!\[id = ).){0,1000}?) ?\[id = [0-9a-f-]{36}, runId = [0-9a-f-]{36}\]\. "
@@ -64,8 +53,6 @@ _NAMED: Final = re.compile(
 _REPORTER: Final = "ProgressReporter: "
 _UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
 _ROUNDED: Final = re.compile(r'RowsPerSecond" : (\d{2,}\.[1-9])\b')
-_CHECKPOINT_FILE: Final = re.compile(r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ ")
-_LISTED: Final = re.compile(r"in parallel under ?(\d{1,9}) paths")
 _LISTING: Final = "BatchIds found from listing: "
 _FAILED: Final = " terminated with exception: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
@@ -82,11 +69,6 @@ _MODES: Final[dict[str, list[tuple[str, Any]]]] = {
     "MicroBatchExecution": [("async_progress", False)],
     "AsyncProgressTrackingMicroBatchExecution": [("async_progress", True)],
     "ContinuousExecution": [("trigger", "continuous")],
-}
-_WITHOUT_AQE: Final = {
-    "stateful workloads": ("stateful", True),
-    "Real-time Mode": ("trigger", "real_time"),
-    "continuous mode": ("trigger", "continuous"),
 }
 
 
@@ -165,37 +147,12 @@ def read_falling_behind(line: Line) -> list[Told]:
     if match is None:
         return []
     interval = int(match[1]) * _MILLISECONDS.get(match[2] or "ms", 1)
-    found = [Told("falling_behind", value=True)]
+    told = [Told("falling_behind", value=True)]
     if not interval:
-        return found
+        return told
     spent = _SPENT.search(f"{line.text} {line.after[:200]}")
     late = [Told(LATE_BATCH, [interval, int(spent[1])])] if spent else []
-    return [*found, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
-
-
-def read_without_aqe(line: Line) -> list[Told]:
-    """Of `Disabling AQE since AQE is not supported in …`."""
-    return [Told(*found) for words, found in _WITHOUT_AQE.items() if words in line.text]
-
-
-def read_real_time(line: Line) -> list[Told]:
-    """Of `Delay offset logging for batch N in real time mode`."""
-    return [Told("trigger", "real_time")] if "Delay offset logging" in line.text else []
-
-
-def read_one_shot(line: Line) -> list[Told]:
-    """Of `Finished processing all available data for the trigger, terminating this Trigger.AvailableNow query`."""
-    return [Told("trigger", "available_now")] if "Trigger.AvailableNow query" in line.text else []
-
-
-def read_window(line: Line) -> list[Told]:
-    """Of `No Partition Defined for Window operation! Moving all data to a single partition, …`."""
-    return [Told("window_in_one_partition", value=True)] if "to a single partition" in line.text else []
-
-
-def read_async_write(line: Line) -> list[Told]:
-    """Of `Submitting async offset log write for batch N` (from 4.3 on)."""
-    return [Told("async_progress", value=True)] if "Submitting async" in line.text else []
+    return [*told, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
 
 
 def read_termination(line: Line) -> list[Told]:
@@ -232,12 +189,6 @@ def read_stop(line: Line) -> list[Told]:
     return [Told("stopped", value=True)] if line.run_id or "SparkContext" in line.text else []
 
 
-def read_checkpoint_file(line: Line) -> list[Told]:
-    """The file system of the checkpoint, of `Writing atomically to file:/…/offsets/1 using temp file …`."""
-    match = _CHECKPOINT_FILE.search(line.text)
-    return [Told("checkpoint_scheme", match[1].lower())] if match else []
-
-
 def error(whole: str) -> list[Told]:
     """Read an error that ended a run: what happened, and the batch that it missed in the log (None: none)."""
     missing, words = MISSING.search(whole), said(whole)
@@ -267,16 +218,6 @@ def said(whole: str) -> str:
     return f"{words.rstrip('.')}; caused by {shorten(causes[-1], _CAUSE_SHOWN, placeholder=' …')}" if causes else words
 
 
-def read_batch_files(line: Line) -> list[Told]:
-    """Of `Listing leaf files and directories in parallel under 100 paths.`: a batch's files, where a stream reads them.
-
-    Spark logs it only of more paths than spark.sql.sources.parallelPartitionDiscovery.threshold (32 by default), and
-    writes no blank before the number.
-    """
-    match = _LISTED.search(line.text)
-    return [Told("files_listed_by_job", int(match[1]))] if match else []
-
-
 def read_listing(line: Line) -> list[Told]:
     """Of `BatchIds found from listing: 0, 1, 12` at a restart: only asynchronous tracking leaves batches out."""
     numbers = sorted(int(number) for number in re.findall(r"\b\d{1,18}\b", line.text.partition(_LISTING)[2]))
@@ -294,28 +235,6 @@ def misspelled(text: str) -> list[Told]:
     named = (name for name in _NAMED.findall(text) if name.lower() != REAL_ASYNC_CONF)
     ignored = dict.fromkeys(name for name in named if ignored_option([name]))
     return [Told("ignored_async_setting", " and ".join(ignored))] if ignored else []
-
-
-def read_source(line: Line) -> list[Told]:
-    """The limit of rows or files per batch where a source's options are printed."""
-    return limits(line.text)
-
-
-def read_fetch_wait(line: Line) -> list[Told]:
-    """Of the settings that a consumer of Kafka's prints, one a line: how long the broker may hold a fetch back."""
-    value = line.text.partition("fetch.max.wait.ms = ")[2].strip()
-    return [Told("kafka_fetch_max_wait_ms", int(value))] if re.fullmatch("[0-9]{1,9}", value) else []
-
-
-def read_max_poll(line: Line) -> list[Told]:
-    """Of the same settings: how many records a consumer hands over at a time."""
-    value = line.text.partition("max.poll.records = ")[2].strip()
-    return [Told("kafka_max_poll_records", int(value))] if re.fullmatch("[1-9][0-9]{0,8}", value) else []
-
-
-def read_delta_commit(_: Line) -> list[Told]:
-    """Of `OptimisticTransaction: [tableId=…] Committed delta #12 to …`."""
-    return [Told("writes_delta", value=True)]
 
 
 def limits(text: str) -> list[Told]:

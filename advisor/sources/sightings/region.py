@@ -1,28 +1,58 @@
-"""Every sighting in a stretch of whole log lines, plain or structured."""
+"""Read every sighting in a stretch of whole log lines, plain or structured."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from advisor.facts.sighting import Sighting
 from advisor.redaction import redact
 from advisor.sources.sightings import application, query, tasks
-from advisor.sources.sightings.line import Line, lines_with
+from advisor.sources.sightings.line import Line, Told, lines_with
 from advisor.sources.sightings.plan import read_plan
-from advisor.sources.sightings.query import Told, async_before
-from advisor.sources.sightings.repeats import Repeats
+from advisor.sources.sightings.query import async_before
 
 _OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
 """An id as Spark makes it, which is no credential and new in each log: to hide nothing in it takes long."""
+_CHECKPOINT_FILE: Final = r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ "
+_LISTED: Final = r"in parallel under ?(\d{1,9}) paths"
+"""Spark writes no blank before the number."""
 Reader = Callable[[Line], list[Told]]
 
+
+def _one(fact: str, pattern: str, convert: Callable[[str], Any] = str) -> Reader:
+    """Return a reader of the fact that the first group of a pattern holds."""
+    compiled = re.compile(pattern)
+
+    def read(line: Line) -> list[Told]:
+        match = compiled.search(line.text)
+        return [Told(fact, convert(match[1]))] if match else []
+
+    return read
+
+
+def _is(fact: str, value: Any, words: str = "") -> Reader:
+    """Return a reader of a fact that has this value in lines with these words."""
+    return lambda line: [Told(fact, value)] if words in line.text else []
+
+
+_WITHOUT_AQE: Final = (
+    ("stateful workloads", Told("stateful", value=True)),
+    ("Real-time Mode", Told("trigger", "real_time")),
+    ("continuous mode", Told("trigger", "continuous")),
+)
+
+
+def _without_aqe(line: Line) -> list[Told]:
+    return [told for words, told in _WITHOUT_AQE if words in line.text]
+
+
 _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
-    (b"Running Spark version ", application.read_version, 8),
-    (b"Submitted application: ", application.read_application, 8),
+    (b"Running Spark version ", _one("spark_version", application.VERSION.pattern), 8),
+    (b"Submitted application: ", _one("application", r"Submitted application: (.+)", str.strip), 8),
     (b"Default ResourceProfile created", application.read_profile, 8),
     (b"Granted executor ID ", application.read_executor, 1000),
     (b"Registered executor ", application.read_executor, 1000),
@@ -36,27 +66,48 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Metadata OffsetSeqMetadata", query.read_pinned, 4),
     (b"Updating the value of conf '", query.read_conf_update, 100),
     (b"BatchIds found from listing: ", query.read_listing, 20),
-    (b"Listing leaf files and directories in parallel under", query.read_batch_files, 4),
-    (b"Using Source [", query.read_source, 20),
-    (b"AQE is not supported in ", query.read_without_aqe, 100),
-    (b" in real time mode", query.read_real_time, 2),
-    (b"terminating this Trigger.", query.read_one_shot, 2),
+    (b"Listing leaf files and directories in parallel under", _one("files_listed_by_job", _LISTED, int), 4),
+    (b"Using Source [", lambda line: query.limits(line.text), 20),
+    (b"AQE is not supported in ", _without_aqe, 100),
+    (b" in real time mode", _is("trigger", "real_time", "Delay offset logging"), 2),
+    (b"terminating this Trigger.", _is("trigger", "available_now", "Trigger.AvailableNow query"), 2),
     (b"Streaming query made progress: ", query.read_progress_header, 2),
-    (b"async offset log write", query.read_async_write, 2),
-    (b"No Partition Defined for Window operation", query.read_window, 2),
+    (b"async offset log write", _is("async_progress", value=True, words="Submitting async"), 2),
+    (
+        b"No Partition Defined for Window operation",
+        _is("window_in_one_partition", value=True, words="to a single partition"),
+        2,
+    ),
     (b"falling behind", query.read_falling_behind, 4),
     (b" terminated with error", query.read_termination, 1000),
     (b" terminated with exception: ", query.read_failure, 100),
     (b"StreamingQueryException: ", query.read_exception, 100),
     (b" was stopped", query.read_stop, 1000),
     (b"SparkContext: Successfully stopped SparkContext", query.read_stop, 8),
-    (b"Starting executor ID driver on host", application.read_local_mode, 2),
-    (b"CheckpointFileManager: Writing atomically to ", query.read_checkpoint_file, 2),
-    (b"fetch.max.wait.ms = ", query.read_fetch_wait, 1),
-    (b"max.poll.records = ", query.read_max_poll, 1),
-    (b" Committed delta #", query.read_delta_commit, 1),
+    (b"Starting executor ID driver on host", _is("local_mode", value=True, words="Starting executor ID driver"), 2),
+    (b"CheckpointFileManager: Writing atomically to ", _one("checkpoint_scheme", _CHECKPOINT_FILE, str.lower), 2),
+    (b"fetch.max.wait.ms = ", _one("kafka_fetch_max_wait_ms", r"fetch\.max\.wait\.ms = ([0-9]{1,9})\s*$", int), 1),
+    (b"max.poll.records = ", _one("kafka_max_poll_records", r"max\.poll\.records = ([1-9][0-9]{0,8})\s*$", int), 1),
+    (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
 """Marker, reader of the lines that hold it, and how many of them are read at most."""
+
+
+class Repeats:
+    """Remembers the last value of each fact, so that a log of many batches gives few rows."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str | None, str | None, str, str], str] = {}
+
+    def fresh(self, sightings: Iterable[Sighting]) -> list[Sighting]:
+        """Those that say something else than the sighting before of the same fact, run, log and origin."""
+        kept = []
+        for each in sightings:
+            key = (each.log, each.id, each.run_id, each.fact, each.origin)
+            if self._last.get(key) != each.value:
+                self._last[key] = each.value
+                kept.append(each)
+        return kept
 
 
 def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:

@@ -9,10 +9,6 @@ _OPEN_IT = (
     "Find out what addBatch spends its time on before changing anything: progress alone does not tell. The event log, "
     "or the driver log at INFO, opens it here (docs/stages.md); Spark's UI shows the stages of a batch's SQL query."
 )
-_SHOW_DURATIONS = (
-    "Find out where a batch's time goes first: these records name no phase of durationMs. Print the whole of "
-    "query.lastProgress, which names them, or bring a log that does (docs/get-a-log.md)."
-)
 _OF_ITS_OWN = "No rule knows this error: mend what it names. A batch that did not end runs again after a restart."
 _NO_NUMBER = ": this may help, but it needs a new checkpoint, and its gain is not known. See --all."
 
@@ -25,8 +21,6 @@ def no_step(query: QueryEntry) -> str:
         return _only_with_a_new_checkpoint(query, taken[0])
     if _waits_for_an_answer(query):
         return "Answer the question below first: which step helps depends on it."
-    if query.screen.undivided:
-        return _SHOW_DURATIONS
     if query.screen.unopened and not query.screen.calm:
         return _OPEN_IT
     accepted = " that Spark accepts here" if query.findings else ""

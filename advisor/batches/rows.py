@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 from msgspec import Raw
 from msgspec.structs import astuple
@@ -16,6 +17,9 @@ from advisor.batches.offsets import Offsets, rows_between, rows_per_step
 from advisor.column import TIME
 from advisor.progress import ABSENT, Durations, EventTime, Progress, Sink, as_instant
 
+FRESH_EVENTS = 256
+"""Events that are best taken apart at a time, as long as they are near (see Rows)."""
+EVENTS_PER_CHUNK = 16384
 _INT, _FLOAT, _TEXT = pa.int64(), pa.float64(), pa.string()
 _NO_TIMES, _NO_SINK = EventTime(), Sink()
 _ADD_BATCH = Durations.__struct_fields__.index("add_batch")
@@ -96,6 +100,77 @@ class Rows:
             sink_rows, self._operators.column(), self._sources.column(), pa.array(self._real_time, pa.bool_()),
             *self._latencies.columns(),
         ]  # fmt: skip
+
+
+class Chunks:
+    """Takes events, of many files if need be: a chunk is some hundred arrays, however few its events are."""
+
+    def __init__(self) -> None:
+        self._done: list[pa.RecordBatch] = []
+        self._rows = Rows()
+        self._fresh: list[Progress] = []
+        self._times: list[pa.Array] = []
+        self._starts: list[int] = []
+        self._lacks: list[str | None] = []
+        self._files: list[tuple[str, str, int]] = []
+
+    def add(
+        self,
+        events: Sequence[Progress],
+        times: pa.Array,
+        starts: Sequence[int],
+        file: str,
+        log: str,
+        lacks: Sequence[str] | None = None,
+    ) -> None:
+        """Take events of a file of a log, which begin at these times, and at these bytes of it.
+
+        `lacks` tells of partial ones what each lacks.
+        """
+        self._fresh += events
+        self._times.append(times)
+        self._starts += starts
+        self._lacks += lacks or [None] * len(starts)
+        self._files.append((file, log, len(starts)))
+        if len(self._fresh) >= FRESH_EVENTS:
+            self._take_apart()
+            if len(self._starts) >= EVENTS_PER_CHUNK:
+                self._end_chunk()
+
+    def take(self) -> list[pa.RecordBatch]:
+        """The chunks of all events so far; in each the rows of a run stand together."""
+        self.so_far()
+        taken, self._done = self._done, []
+        return taken
+
+    def so_far(self) -> pa.Table:
+        """The rows of all events so far, which stay here, in the order in which they will be taken."""
+        if self._starts:
+            self._take_apart()
+            self._end_chunk()
+        return pa.Table.from_batches(self._done, SCHEMA)
+
+    def _take_apart(self) -> None:
+        if self._fresh:
+            self._rows.add(self._fresh, pa.concat_arrays(self._times))
+            self._fresh, self._times = [], []
+
+    def _end_chunk(self) -> None:
+        files, logs, counts = zip(*self._files, strict=True)
+        each = pa.array(np.repeat(np.arange(len(files)), counts))
+        partial, starts = pa.array(self._lacks, pa.string()), pa.array(self._starts, pa.int64())
+        where = [partial, pa.array(files).take(each), starts, pa.array(logs).take(each)]
+        chunk = pa.RecordBatch.from_arrays([*self._rows.arrays(), *where], schema=SCHEMA)
+        self._done.append(_by_run(chunk))
+        self._rows, self._starts, self._lacks, self._files = Rows(), [], [], []
+
+
+def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:
+    """The chunk with the rows of a run together, in order; whole stretches of it can then be put in order."""
+    coded = chunk["run_id"].dictionary_encode()
+    runs = np.asarray(coded.indices)
+    together = np.count_nonzero(np.diff(runs)) < len(coded.dictionary)
+    return chunk if together else chunk.take(pa.array(np.argsort(runs, kind="stable")))
 
 
 class _Operators:

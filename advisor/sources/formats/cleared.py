@@ -1,0 +1,141 @@
+"""Clear the text around a record of colours, foreign lines, comment marks and quotes; each byte stays in its place."""
+
+from __future__ import annotations
+
+import re
+
+_FOREIGN = re.compile(
+    rb"\x1b\[[0-9;?]*[A-Za-z]|\xc2\xa0|\xef\xbb\xbf"  # colours, blanks of a web page, a mark at a file's beginning
+    rb"|\r?\[Stage \d{1,9}:[^\[\]\r\n]{0,300}\][^\r\n]{0,300}\r *\r?|\r +\r"  # progress bars
+    rb"|(?m:^)(?:\d\d/\d\d/\d\d|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d[.,]\d+ )"
+    rb"[^\n]*\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"  # log lines without a record
+    rb"[^\n{]*(?:\{[^\n{}\"']*\}[^\n{]*)*(?=\n)"
+)
+_MARKS = re.compile(rb"""(?:[^"'{}\[\]&\xe2]|\[[\w.-]{1,40}\])*?(?=u?["'{}\]&\xe2]|\[(?![\w.-]{1,40}\])|$)""")
+_NAMED = re.compile(rb"(?<!\w)(?:\w+\()?\w+\s?=")
+_KEY = re.compile(rb"\w+")
+_QUOTED = re.compile(
+    rb"""^(?:[^"\n]{0,80}?"(?P<double>(?:[^"\\]|\\.)*)"|[^'"\n]{0,80}?'(?P<single>(?:[^'\\]|\\.)*)')[\s+;,)\\#]*$"""
+)
+_ESCAPE = re.compile(rb"\\([nrt])")
+_CLOSES = rb"(?P<closes>(?=\s*(?:[:,}\])]|$)))?"
+_ODD = rb"(?:&quot;|&#34;|\xe2\x80[\x9c-\x9e]|(?P<single>&apos;|&#39;|&#x27;|\xe2\x80[\x98\x99]))"
+_ODD_QUOTE = re.compile(rb"(?m:" + _ODD + _CLOSES + rb")")
+_ESCAPED_QUOTE = re.compile(rb"""(?m:\\+(?:"|(?P<single>'))""" + _CLOSES + rb")")
+_DOUBLED_QUOTE = re.compile(rb'(?m:\\?""(?P<single>(?!))?' + _CLOSES + rb")")
+_OUTER_QUOTE = re.compile(rb'"(?=[^"\n]*\{\s*"")|(?<=\})"(?=\s*(?:[,;\t\r\n]|$))')
+
+_STRING = re.compile(r'"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
+_BRACKET = re.compile(r"[{}\[\]]")
+_BRACKET_OR_CALL = re.compile(r"[{}\[\]()]")
+_OPENS_WITH_A_KEY = re.compile(r"""\{\s*["']\w+["']\s*:""")
+_KEYWORD = re.compile(r"\s*\w+\s?=\s?(?:[\w\"'{\[(-]|$)")
+_OF_A_RECORD = re.compile(
+    r"""\s*(?:u?["'][^"'\n]*["']?\s{0,20}[:,]|\w+\s*:|[{}\[\]]|\.\.\.|\xe2\x80\xa6|//|\#|/\*|$)"""
+)
+
+
+def cleared(raw: bytes, anchor: int) -> bytes:
+    """Return the text with blanks in place of all that is foreign to the record with a key at `anchor`."""
+    text = _FOREIGN.sub(_blank, raw)
+    line, end = text.rfind(b"\n", 0, anchor) + 1, text.find(b"\n", anchor)
+    if _QUOTED.match(text[line : len(text) if end < 0 else end]):
+        return _unquoted(text, line)
+    text = _without_marks(text, _before(text, line, anchor))
+    key = _KEY.match(text, anchor)
+    behind = text[key.end() : key.end() + 2] if key else b""
+    if behind[:1] == b"\\" or b"\\n" in text[max(line, anchor - 40) : anchor]:
+        text = _unescaped(text)
+    elif behind == b'""':
+        text = _DOUBLED_QUOTE.sub(_quote, _OUTER_QUOTE.sub(b" ", text))
+    return _ODD_QUOTE.sub(_quote, text)
+
+
+def _before(text: bytes, line: int, anchor: int) -> bytes:
+    """Return what stands before a key in its line; of a key of a call what stands before its first argument."""
+    before = text[line:anchor]
+    keyword = _KEYWORD.match(text[anchor : anchor + 40].decode("latin-1"))
+    return _NAMED.split(before, maxsplit=1)[0] if keyword else before
+
+
+def _without_marks(text: bytes, before: bytes) -> bytes:
+    """Return the lines without such marks (of comments, of a collector) as stand at the beginning of `before`.
+
+    Digits may differ from line to line: they are those of a time.
+    """
+    marks = _MARKS.match(before)
+    prefix = marks[0].strip() if marks else b""
+    if not prefix:
+        return text
+    return re.sub(rb"(?m)^[ \t]*" + re.sub(rb"\d+", rb"\\d+", re.escape(prefix)), _blank, text)
+
+
+def _unquoted(text: bytes, line: int) -> bytes:
+    """Return the text with the quoted lines around one unquoted, as they stand in a program."""
+    before, after = text[:line].split(b"\n")[:-1], text[line:].split(b"\n")
+    first, last = len(before), 0
+    while first and _QUOTED.match(before[first - 1]):
+        first -= 1
+    while last < len(after) and _QUOTED.match(after[last]):
+        last += 1
+    return b"\n".join([*before[:first], *map(_inner, [*before[first:], *after[:last]]), *after[last:]])
+
+
+def _inner(line: bytes) -> bytes:
+    """Return what stands between the quotes of a line, as its program means it."""
+    match = _QUOTED.match(line)
+    assert match is not None
+    start, end = match.span("double" if match["double"] is not None else "single")
+    return b" " * start + _unescaped(line[start:end]) + b" " * (len(line) - end)
+
+
+def _unescaped(text: bytes) -> bytes:
+    return _ESCAPED_QUOTE.sub(_quote, _ESCAPE.sub(_as_space, text))
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    return b" " * len(match[0])
+
+
+def _as_space(match: re.Match[bytes]) -> bytes:
+    return b"\n " if match[1] == b"n" else b"  "
+
+
+def _quote(match: re.Match[bytes]) -> bytes:
+    """Return a plain quote, with blanks outside of what it opens or closes."""
+    quote, blanks = b"'" if match["single"] else b'"', b" " * (len(match[0]) - 1)
+    return quote + blanks if match["closes"] is not None else blanks + quote
+
+
+def opens_at(text: str, anchor: int) -> int:
+    """Return where the record opens that has a key at `anchor`: at its bracket, else at its first key."""
+    keywords = bool(_KEYWORD.match(text, anchor))
+    brackets = _BRACKET_OR_CALL if keywords else _BRACKET
+    depth, stop = 0, anchor
+    while True:
+        line = text.rfind("\n", 0, stop) + 1
+        for bracket in reversed(list(brackets.finditer(_STRING.sub(_masked, text[line:stop])))):
+            depth += 1 if bracket[0] in "}])" else -1
+            if depth < 0:
+                return line + bracket.start()
+        above = text[text.rfind("\n", 0, max(0, line - 1)) + 1 : max(0, line - 1)]
+        if not line or not (_is_of_a_record(above) or (keywords and _is_of_a_call(above))):
+            return line + _first_quote(text[line:stop]) if stop == anchor else line
+        stop = line - 1
+
+
+def _masked(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _is_of_a_record(line: str) -> bool:
+    return bool(_OF_A_RECORD.match(line) or _OPENS_WITH_A_KEY.search(line)) or line.rstrip().endswith(("{", "["))
+
+
+def _is_of_a_call(line: str) -> bool:
+    return bool(_KEYWORD.match(line)) or line.rstrip().endswith(("(", ")", "),"))
+
+
+def _first_quote(before: str) -> int:
+    """Return where the first key stands in a line that may begin with other words."""
+    return min((at for at in (before.find('"'), before.find("'")) if at >= 0), default=0)

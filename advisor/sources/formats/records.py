@@ -1,0 +1,314 @@
+"""Find events in text of any form, and read those that are cut off, commented or quoted as far as they go."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from heapq import merge
+from itertools import islice
+from typing import Any, NamedTuple
+
+from advisor.progress import Broken, Partial, Progress, decode, from_object, is_event, of_fragment, read_fragment
+from advisor.sources.formats.cleared import cleared, opens_at
+from advisor.sources.harvest import Buffer, Harvest
+
+LONGEST_EVENT = 32 << 20
+"""Bytes of one event; a thousand Kafka partitions make a tenth of a megabyte."""
+LONGEST_PIECE = 1 << 20
+CUT_OFF = "cut off: its braces do not close"
+_REACH = 256 << 10
+"""Bytes before and behind its key in which a record that is not whole is read."""
+_ANCHORS_INSIDE = 8
+_DEEPEST = 4
+_BRACES_BACK = 8
+
+_WORDS = (b"durationM", b"triggerDetails")
+_RUN_KEY = b'"runId"'
+_OF_STATE = b"stateOperators"
+_ANCHOR = re.compile(
+    rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"'](?!\s{0,9}[\])])|&quot;|&#34;|\xe2\x80\x9d|\s?[:=]\s?\{|\s?=\s?(?:Row|dict|SimpleNamespace)\()"
+)
+"""What asks for the key, as `lastProgress["durationMs"]`, is code."""
+_HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")
+_KEY = re.compile(rb"""\w+\\*["']?""")
+# No repetition inside a repetition of the same bytes: a quote that never closes would take exponential time.
+_TOKEN = re.compile(rb"""[{}]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?<=[{\[,:( u])'[^'\\\n]*(?:\\.[^'\\\n]*)*'""", re.DOTALL)
+_PIECE = re.compile(
+    rb"(?<!\\)\\*[\"'](?:(stateOperators|numInputRows|runId|triggerExecution)\\*[\"']\s*:|(batchId)\\*[\"']\s*:\s*\d)"
+)
+"""Offsets of Kinesis have a batchId, too, which is text."""
+_KEYS_OF_A_PIECE = 100
+_IN_METRICS = re.compile(rb"[\"']metrics\\*[\"']\s{0,9}:\s{0,9}\{[^{}]{0,400}\Z")
+"""A name of Spark's among what a source measured by itself."""
+
+
+class Found(NamedTuple):
+    """An event, or why there is none, at [start, end); `partial` where a part of one can be read.
+
+    `again`: where to begin once more of the text is there.
+    """
+
+    start: int
+    end: int
+    event: Progress | None
+    reason: str = ""
+    partial: Partial | None = None
+    again: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether it may become whole with more of the text."""
+        return self.reason == CUT_OFF
+
+
+def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+    """Harvest the events in `buffer` from `begin` on; return where to go on once more of the file is there."""
+    end = len(buffer)
+    last = begin
+    for found in find_events(buffer, begin, end):
+        if found.event is None and not final and found.open and end - found.start < LONGEST_EVENT:
+            return found.again
+        if found.event is not None:
+            note_torn(buffer, last, found.start, harvest)
+        keep(found, harvest)
+        last = found.end
+    if not final:
+        return max(last, end - LONGEST_PIECE)
+    note_torn(buffer, last, end, harvest)
+    return end
+
+
+def keep(found: Found, harvest: Harvest) -> None:
+    """Keep an event, or what there is of one."""
+    if found.event is not None:
+        harvest.add(found.event, found.start, found.end)
+    elif found.partial is not None:
+        harvest.add_partial(found.partial, found.start, found.end)
+    else:
+        harvest.add_broken(found.start, found.reason)
+
+
+def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
+    """Note events in [begin, end) that end before the key by which others are found."""
+    at = buffer.find(_RUN_KEY, begin, end)
+    while at >= 0:
+        following = buffer.find(_RUN_KEY, at + 1, end)
+        limit = end if following < 0 else following
+        start, stop = innermost(buffer, max(begin, at - LONGEST_PIECE), at, min(limit, at + LONGEST_EVENT))
+        if stop < 0:
+            keep(early_piece(buffer, start, limit, CUT_OFF), harvest)
+        begin, at = limit, following
+
+
+def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterator[Found]:
+    """Find every event that stands in [begin, end) of `buffer`, and every one that is broken, in order."""
+    anchors = _Anchors(buffer, begin, end)
+    position = begin
+    while (anchor := anchors.after(position)) is not None:
+        position = max(position, anchor - LONGEST_PIECE)
+        last = anchor + 1
+        for found in _around(buffer, position, anchor, anchors, end, depth):
+            yield found
+            last = max(last, found.end if found.partial is None else _behind(buffer, anchor))
+        position = last
+
+
+class _Anchors:
+    """Where keys stand that only events have, in order; each byte is looked at once."""
+
+    def __init__(self, buffer: Buffer, begin: int, end: int) -> None:
+        self._coming = merge(*(_anchors(buffer, word, begin, end) for word in _WORDS))
+        self._ahead: deque[int] = deque()
+
+    def after(self, position: int) -> int | None:
+        """Return the first anchor at or after a position; None when there is none."""
+        while self._ahead and self._ahead[0] < position:
+            self._ahead.popleft()
+        while not self._ahead and (anchor := next(self._coming, None)) is not None:
+            if anchor >= position:
+                self._ahead.append(anchor)
+        return self._ahead[0] if self._ahead else None
+
+    def next(self, end: int) -> int:
+        """Return where the next anchor stands, of another event; `end` without one. To be asked after `limit`."""
+        return self._ahead[1] if len(self._ahead) > 1 else end
+
+    def limit(self, end: int) -> int:
+        """Return how far the object around the current anchor may reach: a few anchors on, since an event has one."""
+        self._ahead.extend(islice(self._coming, max(0, 1 + _ANCHORS_INSIDE - len(self._ahead))))
+        reach = min(end, self._ahead[0] + LONGEST_EVENT)
+        return min(reach, self._ahead[_ANCHORS_INSIDE]) if len(self._ahead) > _ANCHORS_INSIDE else reach
+
+
+def _anchors(buffer: Buffer, word: bytes, begin: int, end: int) -> Iterator[int]:
+    at = buffer.find(word, begin, end)
+    while at >= 0:
+        if _ANCHOR.match(buffer[at : at + 40]):
+            yield at
+        at = buffer.find(word, at + 1, end)
+
+
+def has_anchor(buffer: Buffer, begin: int, end: int) -> bool:
+    """Return whether a key that only events have stands in [begin, end)."""
+    return _Anchors(buffer, begin, end).after(begin) is not None
+
+
+def piece(buffer: Buffer) -> int:
+    """Return where text begins that can only be a piece of an event, or -1."""
+    found = _PIECE.search(buffer[:LONGEST_PIECE])
+    return found.start() if found else -1
+
+
+def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
+    """Return what [begin, end) holds of an event without durations; `reason` says why it is none."""
+    raw = bytes(buffer[begin : min(end, begin + LONGEST_PIECE)])
+    keys = list(islice(_PIECE.finditer(raw), _KEYS_OF_A_PIECE))
+    key = next((each for each in keys if not _IN_METRICS.search(raw, max(0, each.start() - 400), each.start())), None)
+    found = None if key is None else _Cleared(buffer, begin, begin + key.start(key.lastindex or 0), end).partial(reason)
+    return Found(begin, end, None, reason, found and found.partial)
+
+
+def _around(buffer: Buffer, begin: int, anchor: int, anchors: _Anchors, end: int, depth: int) -> Iterator[Found]:
+    """Yield what stands around an anchor: an event as it is, events in its strings, one in cleared text, a part."""
+    start, stop, found = _plain(buffer, begin, anchor, anchors.limit(end))
+    if found.event is not None and tells_of_state(buffer[start:stop]):
+        yield found
+        return
+    inside = _in_strings(bytes(buffer[start:stop]), depth) if stop >= 0 and found.event is None else []
+    if any(each.event is not None for each in inside):
+        yield from (each._replace(start=start, end=stop) for each in inside)
+        return
+    region = _Cleared(buffer, begin, anchor, anchors.next(end))
+    if found.event is None and (event := region.event()) is not None:
+        found = event
+        if tells_of_state(buffer[found.start : found.end]):
+            yield found
+            return
+    part = region.partial(found.reason)
+    if part is not None and (found.event is None or (part.partial and part.partial.event is not None)):
+        yield part._replace(again=min(start, part.start))
+    else:
+        yield found._replace(again=start)
+
+
+def _plain(buffer: Buffer, begin: int, anchor: int, end: int) -> tuple[int, int, Found]:
+    """Return where the object around an anchor begins and ends (-1: it does not), and the event that it is, if any.
+
+    It is the object that begins like an event, else the innermost one that holds the anchor.
+    """
+    head = _head(buffer, begin, anchor)
+    if head >= 0:
+        start, stop = innermost(buffer, head, anchor, end)
+        with suppress(Broken):
+            return start, stop, Found(start, stop, decode(bytes(buffer[start : max(stop, start)])))
+    start, stop = innermost(buffer, begin, anchor, end)
+    if stop < 0:
+        return start, stop, Found(start, _behind(buffer, anchor), None, CUT_OFF)
+    try:
+        return start, stop, Found(start, stop, decode(bytes(buffer[start:stop])))
+    except Broken as broken:  # whatever spoiled it may have moved its end: go on right behind the anchor
+        return start, stop, Found(start, _behind(buffer, anchor), None, broken.reason)
+
+
+class _Cleared:
+    """The text around a key without what was put around and into it; each byte stays in its place."""
+
+    def __init__(self, buffer: Buffer, begin: int, anchor: int, end: int) -> None:
+        self._low = max(begin, anchor - _REACH)
+        self._anchor = anchor - self._low
+        self._raw = bytes(buffer[self._low : min(end, anchor + _REACH)])
+        self._text = cleared(self._raw, self._anchor)
+
+    def event(self) -> Found | None:
+        """Return the whole event around the key, if there is one now."""
+        head = _head(self._text, 0, self._anchor)
+        start, stop = innermost(self._text, max(head, 0), self._anchor, len(self._text))
+        if stop >= 0:
+            with suppress(Broken):
+                return Found(self._low + start, self._low + stop, decode(self._text[start:stop]))
+        return None
+
+    def partial(self, reason: str) -> Found | None:
+        """Return the record around the key as far as it goes; None when nothing there can be read."""
+        begin = opens_at(self._text.decode("latin-1"), self._anchor)
+        text = self._text[begin:].decode("utf-8", "replace")
+        fragment = read_fragment(text)
+        partial = of_fragment(fragment)
+        if partial is None:
+            return None
+        end = max(begin + len(text[: fragment.end].encode()), self._anchor + 1)
+        line = self._text.rfind(b"\n", 0, begin) + 1  # what was cleared before it is needed to read it again
+        start = begin if self._raw[line:begin] == self._text[line:begin] else line
+        return Found(self._low + start, self._low + end, None, reason, partial)
+
+
+def tells_of_state(event: bytes) -> bool:
+    """Return whether an event has the list of its state operators, which Spark writes even where it is empty.
+
+    A listener of one's own may leave it out: then nobody knows whether the query keeps state.
+    """
+    return _OF_STATE in event
+
+
+def _head(buffer: Buffer, begin: int, anchor: int) -> int:
+    """Return where the object opens that begins like an event, or -1; odd quotes before it do not matter."""
+    at = anchor
+    for _ in range(_BRACES_BACK):
+        at = buffer.rfind(b"{", begin, at)
+        if at < 0 or _HEAD.match(buffer[at : at + 200]):
+            return at
+    return -1
+
+
+def _behind(buffer: Buffer, anchor: int) -> int:
+    """Return where the key ends that begins at an anchor, with its quote: strings are told apart from there."""
+    key = _KEY.match(buffer[anchor : anchor + 40])
+    return anchor + key.end() if key else anchor + 1
+
+
+def innermost(buffer: Buffer, begin: int, anchor: int, end: int) -> tuple[int, int]:
+    """Return [start, end) of the innermost object around the anchor; the end is -1 when it does not close."""
+    opened: list[int] = []
+    for token in _TOKEN.finditer(buffer, begin, end):  # type: ignore[call-overload]
+        at = token.start()
+        kind = buffer[at : at + 1]
+        if kind == b"{":
+            opened.append(at)
+        elif kind == b"}" and opened:
+            start = opened.pop()
+            if start < anchor < at:
+                return start, at + 1
+    before = [at for at in opened if at < anchor]
+    return before[-1] if before else anchor, -1
+
+
+def _in_strings(raw: bytes, depth: int) -> list[Found]:
+    """Return the events in the strings of a JSON object, or in objects inside it."""
+    if depth >= _DEEPEST:
+        return []
+    try:
+        return list(_walk(json.loads(raw), depth))
+    except ValueError:
+        return []
+    except RecursionError:
+        return [Found(0, 0, None, "nested too deeply")]
+
+
+def _walk(thing: Any, depth: int) -> Iterator[Found]:
+    if isinstance(thing, list) and thing and all(isinstance(item, str) for item in thing):
+        thing = "".join(thing)
+    if isinstance(thing, str):
+        if any(word.decode() in thing for word in _WORDS):
+            raw = thing.encode("utf-8", "replace")
+            yield from find_events(raw, 0, len(raw), depth + 1)
+    elif is_event(thing):
+        try:
+            yield Found(0, 0, from_object(thing))
+        except Broken as broken:
+            yield Found(0, 0, None, broken.reason)
+    elif isinstance(thing, (dict, list)):
+        for item in thing.values() if isinstance(thing, dict) else thing:
+            yield from _walk(item, depth)
