@@ -238,7 +238,7 @@ def _any_present(*columns: Sequence[Any]) -> list[bool]:
 
 
 def _end_to_end(*latencies: Raw) -> tuple[float | None, float | None]:
-    """Median and p99 of a record's latency, as Databricks' events of real-time mode tell it; None where they do not."""
+    """Return median and p99 of the record latency from Databricks' real-time events; None without them."""
     for each in latencies:
         values = _of_name(msgspec.json.decode(each), "e2elatency")
         if isinstance(values, dict):

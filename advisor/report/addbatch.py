@@ -52,7 +52,7 @@ def inside(window: Window) -> InsideBatch | None:
 
 
 def _as_spark_reports(parts: dict[str, float], window: Window, shown: np.ndarray) -> dict[str, float]:
-    """The parts with the state commit as the findings tell it, by commitTimeMs; what is around it takes the rest."""
+    """Return the parts with the state commit by commitTimeMs, as in the findings; the parts around it take the rest."""
     commit = measured(window, "state_commit_wall_ms")
     reported = mean(commit[shown]) if isinstance(commit, np.ndarray) else np.nan
     around = [name for name in ("state_update_ms", "scheduling_ms") if parts.get(name)]
@@ -84,7 +84,7 @@ def slow_inside(window: Window, at: int) -> tuple[BatchPart, ...]:
 
 
 def _columns(window: Window) -> dict[str, np.ndarray]:
-    """The parts that some batch tells, 0 where a batch whose jobs were seen does not."""
+    """Return the parts that some batch has, 0 for a batch with visible jobs and without the part."""
     seen = ~np.isnan(window.batches["jobs"])
     columns = {name: window.batches[name] for name in _NAMES if name in window.batches}
     return {
