@@ -255,8 +255,8 @@ def _intervals(batches: Columns, by_clock: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         by_rate = batches["input_rows"] / rate * 1000
     # Spark 4.1 rounds the rate to one decimal: below ten rows a second it is too coarse for milliseconds.
-    tells = np.isfinite(by_rate) & (by_rate > 0) & ((rate >= 10) | np.isnan(by_clock))
-    least: np.ndarray = np.fmin(by_clock, np.where(tells, by_rate, np.nan))
+    precise = np.isfinite(by_rate) & (by_rate > 0) & ((rate >= 10) | np.isnan(by_clock))
+    least: np.ndarray = np.fmin(by_clock, np.where(precise, by_rate, np.nan))
     return least
 
 

@@ -274,7 +274,7 @@ def test_where_all_is_broken_the_report_says_where_and_the_exit_code_is_2(
     result = run("analyze", str(log), *fleet)
     assert result.exit_code == 2
     assert "cut off" in result.stdout
-    said = f"latency-advisor: {log}: one record, which is broken; the report says where and why\n"
+    said = f"latency-advisor: {log}: one record, which is broken; the report lists where and why\n"
     assert result.stderr == before + said
 
 

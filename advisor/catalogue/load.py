@@ -45,7 +45,7 @@ def clues() -> tuple[Clue, ...]:
 
 @cache
 def _phases() -> Phases:
-    """What the project says of a batch's phases."""
+    """Return the project's sentences about a batch's phases."""
     content, _ = read_plain(rules_directory() / PHASES)
     return Phases.model_validate(content)
 

@@ -120,11 +120,11 @@ def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) ->
     if partial > 1 and not read.events and not judged:
         records = f"{broken + partial:,} records, none of them whole enough to be judged"
         raise InputError(
-            ", ".join(paths), records, "the report says what each of them lacks, and how to get whole ones"
+            ", ".join(paths), records, "the report lists what each of them lacks, and how to get whole ones"
         )
     if read.broken and not read.events and not read.partial:
         records = "one record, which is" if broken == 1 else f"{broken:,} records, all"
-        raise InputError(", ".join(paths), f"{records} broken", "the report says where and why")
+        raise InputError(", ".join(paths), f"{records} broken", "the report lists where and why")
 
 
 def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:

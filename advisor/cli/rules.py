@@ -88,7 +88,7 @@ def _list_and_show(kind: click.Group, shown: str, every: str, one: str, complete
 
 
 _list_and_show(
-    rules, "ID", "List every rule.", "Print one rule: what it stands on, says and advises.", completing.rules
+    rules, "ID", "List every rule.", "Print one rule: its evidence, its sentences and its advice.", completing.rules
 )
 _list_and_show(
     steps, "ID", "List every step, and the rules that advise it.",

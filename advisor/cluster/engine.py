@@ -184,16 +184,16 @@ class _Hearing:
     ) -> Judged[T]:
         runs = self._jobs.runs(batches, self._asked)
         summaries = [_summary(row.note) for row in runs.filter("kind = 'run'").select("note").collect()]
-        told = [(row.key, row.note) for row in sightings.select("key", "note").collect()]
+        found = [(row.key, row.note) for row in sightings.select("key", "note").collect()]
         reading = _counts(rows, self._given.inputs, summaries)
-        named = any(_names_a_run(note) for _, note in told)
+        named = any(_names_a_run(note) for _, note in found)
         if not (reading.events or reading.broken or reading.overruns or named):
             they_are = all_of(kinds([one.path for one in self._given.inputs]))
             raise InputError(*nothing_found(self._paths, reading, *they_are))
         by_jvm = sum(len(log.files) for log in self._given.by_jvm)
-        if not summaries and not told:
+        if not summaries and not found:
             return Judged(reading, [], by_jvm)
-        kin = families(summaries, told)
+        kin = families(summaries, found)
         told_of = runs.union(sightings) if opened is None else runs.union(sightings).union(opened)
         entries = self._jobs.judged(told_of, kin, catalogue, self._asked, shape, brief)
         in_order = _in_order(entries.select("start", "note", "payload").collect(), shape.type)
@@ -214,8 +214,8 @@ def _names_a_run(note: str) -> bool:
 
 def _counts(rows: Any, inputs: Sequence[Input], summaries: Iterable[Summary]) -> Reading:
     """A reading without its tables."""
-    told = rows.filter("kind in ('read', 'broken', 'overruns')").collect()
-    came_to = outcome([Row(*row) for row in told], inputs)
+    found = rows.filter("kind in ('read', 'broken', 'overruns')").collect()
+    came_to = outcome([Row(*row) for row in found], inputs)
     summaries = list(summaries)
     return Reading(
         SCHEMA.empty_table(),

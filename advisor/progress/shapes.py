@@ -131,7 +131,7 @@ def with_totals(event: Progress) -> Progress:
 
 
 def _total(sources: list[Source]) -> Source:
-    """What all these sources took together, as far as each of them tells."""
+    """Return what all these sources took together, if each of them is known."""
     return Source(
         num_input_rows=_sum([source.num_input_rows for source in sources]),
         input_rows_per_second=_sum([source.input_rows_per_second for source in sources]),

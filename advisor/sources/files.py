@@ -110,7 +110,7 @@ class _Parts:
         self._containers.append(scan.container)
 
     def _tell(self, sightings: Iterable[Sighting]) -> None:
-        """Take what a file told; as a table it needs a third of the memory."""
+        """Take a file's sightings; as a table they need a third of the memory."""
         self._sightings += sightings
         if len(self._sightings) >= SIGHTINGS_PER_PIECE:
             self._told.append(table_of(self._sightings))
@@ -172,7 +172,7 @@ def nothing_found(
 ) -> tuple[str, str, str]:
     """Place, finding and remedy of the error for paths that hold nothing.
 
-    `says`: what they seem to be; `give`: what to give instead, where it is not as always.
+    `says`: what they seem to be; `give`: what to give instead of the usual advice.
     """
     where = ", ".join(os.fspath(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
     files = "1 file" if reading.files == 1 else f"{reading.files} files"

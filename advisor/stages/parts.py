@@ -102,7 +102,7 @@ def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) 
     """(the parts of each batch, a row of PARTS in ms that adds up to its length; where stages waited).
 
     `bounds`: when addBatch of each began and ended. `strangers`: jobs that ran then and may be of this batch, since
-    nothing says whose they are.
+    nothing shows to which query they belong.
 
     A moment belongs to the tasks that run in it, else to a stage that waits, else to a job, else to the driver alone.
     Of a job beside the batch's own work (a table's log, a static side) all is that, its scheduling, too. Of a stage

@@ -181,9 +181,9 @@ def _stages_table(seen: Gathered) -> pa.Table:
     clock, waits = seen.clock[of], np.nan_to_num(column(numbers, "slots_wait_ms"))
     columns: dict[str, Any] = {name: column(numbers, name) for name in NUMBERS if name in STAGES.names}
     columns |= {name: [getattr(attempt, name) for attempt in attempts] for name in _AS_THEY_ARE}
-    told = {name: [getattr(inside.batch, name) for inside in insides] for name in Batch._fields}
-    told |= {name: [getattr(inside.work, name) for inside in insides] for name in ("origin", "log")}
-    columns |= {name: pa.array(values, STAGES.field(name).type).take(pa.array(of)) for name, values in told.items()}
+    found = {name: [getattr(inside.batch, name) for inside in insides] for name in Batch._fields}
+    found |= {name: [getattr(inside.work, name) for inside in insides] for name in ("origin", "log")}
+    columns |= {name: pa.array(values, STAGES.field(name).type).take(pa.array(of)) for name, values in found.items()}
     columns |= {
         "job": [attempt.job.job if attempt.job else None for attempt in attempts],
         "what": [attempt.what or None for attempt in attempts],

@@ -46,7 +46,7 @@ class Application:
         self._work = Work(log, "event_log")
         self._horizon = Horizon()
         self._known = -inf
-        """What began before that is over; an event that says otherwise was read before."""
+        """End what began before this; an event to the contrary would have been read already."""
         self._jobs: dict[int, Job] = {}
         self._since: dict[int, float] = {}
         """When each job began: a file may hold its lines twice."""

@@ -15,7 +15,7 @@ class DeltaLog:
 
     def __init__(self) -> None:
         self.job = ""
-        """What jobs that begin now are for; empty where no line says so."""
+        """What jobs that begin now are for; empty without a line about it."""
         self._tasks = 0
         self._committed = False
 

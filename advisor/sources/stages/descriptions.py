@@ -107,7 +107,7 @@ def _once(id: str) -> str:
 
 
 def described(description: str) -> tuple[str, str]:
-    """Return (the query's name, what a job's description says beside query and batch)."""
+    """Return (the query's name, the rest of a job's description)."""
     return _described(_of_any_batch(description))
 
 

@@ -1,6 +1,6 @@
 """Jobs, stages and tasks of driver logs at INFO: lines say how long each took, seldom when.
 
-Where the log's clock knows milliseconds, what a line says stands at its own time. Otherwise lengths are laid one behind
+If the log's clock knows milliseconds, each line stands at its own time. Otherwise lengths are laid one behind
 the other in the order of the lines: they are Spark's own, and only the driver's time around the jobs is one sum.
 """
 

@@ -23,7 +23,7 @@ _COLUMNS = ("timestamp", "trigger_execution_ms", "add_batch_ms", "file", "offset
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
 _CLOCKS_MS = 1_000
-"""By so much a line may stand before what it tells of; a job that ended earlier than its batch began is none of it."""
+"""By how much a line may precede its event; a job that ended before its batch began does not belong to it."""
 
 
 def settle(

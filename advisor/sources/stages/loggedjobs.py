@@ -37,7 +37,7 @@ class Moment:
 
 @dataclass(slots=True)
 class LoggedJob:
-    """A job that has begun, and where the log says so."""
+    """A job that has begun, and its place in the log."""
 
     job: Job
     number: int
@@ -65,7 +65,7 @@ class LoggedStage:
 
     stage: int
     line: int
-    """How many lines of the log stand before the one that says so."""
+    """How many lines of the log stand before that line."""
     time: float
     tasks: int
     job: LoggedJob | None

@@ -59,7 +59,7 @@ class Scheduler:
     """Reads messages of the scheduler and of Python workers."""
 
     def __init__(self, work: Work, moment: Moment, delta: DeltaLog, begun: int = 0) -> None:
-        """Fill `work`; `moment` says where the log is read, and where its clock knows only seconds, its time goes on
+        """Fill `work`; `moment`: where the log is read, and where its clock knows only seconds, its time goes on
         by the lengths that lines give. `begun`: how many jobs of the log began before.
         """
         self.readers: Mapping[str, Callable[[bytes, int], None]] = {

@@ -104,7 +104,7 @@ def _stages_in(raw: bytes) -> list[tuple[_Stage, _Numbers]]:
 
 
 def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | None, batches: pa.Table) -> Work:
-    """Return what the status store says, each job with its batch; `file`: the one that `batches` name."""
+    """Return the status store's jobs and stages, each job with its batch; `file`: the one that `batches` name."""
     work = Work(log, "session")
     all, triggers = _jobs_in(jobs), _triggers(batches)
     known = [one for job in all if (one := _logged(job, triggers)) is not None]
@@ -131,9 +131,9 @@ def _triggers(batches: pa.Table) -> dict[str, list[_Trigger]]:
 
 
 def _named(job: _Job, start: float, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[str, int] | None:
-    """Return (query, batch) of a job that began then; None where neither its description nor its group says it.
+    """Return (query, batch) of a job that began then; None if neither its description nor its group names it.
 
-    Its description says it. Where a function gave it another one, its group is still the query's run, and it belongs to
+    Its description names it. If a function gave it another one, its group is still the query's run, and it belongs to
     the batch of that run in whose trigger it began.
     """
     found = _BATCH.search(job.description or "")
