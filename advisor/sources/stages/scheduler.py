@@ -19,7 +19,7 @@ from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Na
 from advisor.sources.stages.slotwaits import SlotWaits, most_at_once
 from advisor.stages import FAILED, LOCALITIES, Attempt, Job, Work
 
-_GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.*?)\) with \d+ output partitions)")
+_GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
 """What calls a job that runs beside the batch."""
 _FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
@@ -27,17 +27,17 @@ _PARENTS = re.compile(rb"Pare.*")
 _SUBMITS = re.compile(rb"Submitting (\d{1,15}) missing tasks from \w+ (\d{1,15})")
 _LENGTH = rb"(\d{1,12}(?:[.,]\d{1,12})?) (m?s)"
 _STAGE_ENDS = re.compile(
-    rb"(?:(Result)|ShuffleMap)Stage (\d{1,15}) \(.*\) (?:finished|(failed)) in " + _LENGTH,
+    rb"(?:(Result)|ShuffleMap)Stage (\d{1,15}) \(.{0,1000}?\) (?:finished|(failed)) in " + _LENGTH,
 )
-_JOB_ENDS = re.compile(rb"Job (\d{1,15}) (?:finished|failed): .*, took " + _LENGTH)
+_JOB_ENDS = re.compile(rb"Job (\d{1,15}) (?:finished|failed): .{0,1000}?, took " + _LENGTH)
 _CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d{1,15})","(?i:query_id)":"([^"]+)"')
 _TASK = re.compile(
     rb"(?:\[queryId = (\w+)\] \[batchId = (\d{1,15})\] )?"
-    rb"(?:Starting task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) .*? ([A-Z]{2,}(?:_[A-Z]+)?), \d+ bytes"
+    rb"(?:Starting task [\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) .{0,300}? ([A-Z]{2,20}(?:_[A-Z]{1,9})?), \d+ bytes"
     rb"|Finished task (\d{1,9})[\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) in (\d{1,15}) ms"
     rb"|Lost task [\d.]+ in stage (\d{1,15})\.)"
 )
-_WORKER = re.compile(rb"Times: total = (\d{1,12}), boot = (?:.* task [\d.]+ in stage (\d{1,15}) \(TID)?")
+_WORKER = re.compile(rb"Times: total = (\d{1,12}), boot = (?:.{0,300}? task [\d.]+ in stage (\d{1,15}) \(TID)?")
 """A Python worker's time; Spark 4.3 names the stage, 3.5 does not."""
 _WORKERS = (
     *("PythonUDFRunner", "PythonUDTFRunner", "PythonUDFWithNamedArgumentsRunner", "PythonRunner"),

@@ -16,13 +16,13 @@ _WROTE = re.compile(rb"Wrote (\d{1,15}) files, with total size (\d{1,15})")
 _COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d{1,15}) ms")
 _CONFLICT = re.compile(rb"\[attempt (\d{1,15})\] Checking for conflicts")
 _ICEBERG = re.compile(
-    rb"CommitReport\{.*? attempts=\w+\{unit=COUNT, value=(\d{1,15})\}"
-    rb"(?:, addedDataFiles=\w+\{unit=COUNT, value=(\d{1,15})\})?"
-    rb"(?:.*? addedFilesSizeInBytes=\w+\{unit=BYTES, value=(\d{1,15})\})?"
+    rb"CommitReport\{.{0,1000}? attempts=\w{1,40}\{unit=COUNT, value=(\d{1,15})\}"
+    rb"(?:, addedDataFiles=\w{1,40}\{unit=COUNT, value=(\d{1,15})\})?"
+    rb"(?:.{0,4000}? addedFilesSizeInBytes=\w{1,40}\{unit=BYTES, value=(\d{1,15})\})?"
 )
 _HUDI_COMMITS = re.compile(rb"Committing \d{1,20} action")
 _HUDI_DONE = re.compile(rb"Micro batch id=\d{1,15} (?:succeeded|failed)")
-_POLLED = re.compile(rb"From Kafka .*? through (\d{1,15}) polls .*?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
+_POLLED = re.compile(rb"From Kafka .{0,1000}? through (\d{1,15}) polls .{0,300}?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 

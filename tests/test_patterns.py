@@ -1,0 +1,203 @@
+"""No compiled pattern of the package takes more than linear time, whatever text it is asked of.
+
+Texts are made of each pattern's own parse tree: what leads to a repetition, what it repeats 2,000 and 8,000 times, and
+an end that does not match. An exponential pattern shows at 24 units, a quadratic one by the ratio of CPU times.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import advisor
+from advisor.sources.sightings.errors import known_errors
+
+PARSE: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse").parse
+FEW, SIZES = (16, 24, 100), (500, 2_000)
+GROWS = 9.0
+"""Four times the text takes four times as long in linear time, and 16 times in quadratic time."""
+SHORTEST_S = 0.002
+"""A shorter time shows no growth: a quadratic pattern takes longer for 2,000 units."""
+LONG = 24
+"""A repetition of fewer units takes constant time."""
+ALPHABET = "aZ0_ \t\n.:/-=,;\"'()[]{}<>|\\&%#@+*x\0é"
+ENDS = ("\0", "x")
+REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+
+
+def patterns() -> dict[str, re.Pattern[Any]]:
+    """The patterns that the package's modules hold, by module, name and number, and those of rules/errors.yaml."""
+    found: dict[int, tuple[str, re.Pattern[Any]]] = {}
+    for name in (module.name for module in pkgutil.walk_packages(advisor.__path__, "advisor.")):
+        if name.endswith("__main__"):
+            continue
+        for member, value in list(vars(importlib.import_module(name)).items()):
+            for number, pattern in enumerate(_held(value)):
+                found.setdefault(id(pattern), (f"{name.removeprefix('advisor.')}.{member}[{number}]", pattern))
+    return dict(found.values()) | {f"rules/errors.yaml {known.matches[0]}": it for known, it in known_errors().items()}
+
+
+def _held(value: Any, depth: int = 0) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth < 5:
+        for inner in _parts(value):
+            yield from _held(inner, depth + 1)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return value
+    if isinstance(value, type) or not type(value).__module__.startswith(("advisor.", "functools")):
+        return ()
+    fields = getattr(type(value), "__struct_fields__", ())
+    return [*(getattr(value, name, None) for name in fields), *getattr(value, "__dict__", {}).values()]
+
+
+def is_anchored(name: str) -> bool:
+    """Whether the module asks the pattern by match or fullmatch alone, at one place of a text."""
+    module, _, member = name.partition("[")[0].rpartition(".")
+    if name.startswith("rules/"):  # known_error searches
+        return False
+    path = Path(advisor.__file__).parent.joinpath(*module.split("."))
+    source = (path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py").read_text()
+    asked = set(re.findall(rf"\b{member}\b(?:\[\w+\])?\.(\w+)", source))
+    return bool(asked) and asked <= {"match", "fullmatch"}
+
+
+def pumped(pattern: re.Pattern[Any]) -> list[tuple[str, str]]:
+    """For each long repetition of the pattern: what leads to it, and what it repeats."""
+    found: dict[tuple[str, str], None] = {}
+    _note(list(PARSE(pattern.pattern, pattern.flags & ~re.DEBUG)), "", found)
+    return list(found)
+
+
+def _note(nodes: list[Any], before: str, found: dict[tuple[str, str], None]) -> str:
+    """Note the long repetitions among the nodes; return `before` with a text that matches them all."""
+    for at, (op, argument) in enumerate(nodes):
+        kind = str(op)
+        if kind in REPEATS:
+            least, most, body = argument
+            if most >= LONG:
+                after = _note(nodes[at + 1 :], "", {})[:3]
+                for unit in _units(list(body)):
+                    found.update(dict.fromkeys([(before, unit), (before, unit + after), ("", before + unit)]))
+            _note(list(body), before, found)
+            before += (_units(list(body)) or [""])[0] * least
+        elif kind in ("SUBPATTERN", "ATOMIC_GROUP"):
+            before = _note(list(argument[-1] if kind == "SUBPATTERN" else argument), before, found)
+        elif kind == "BRANCH":
+            ways = [_note(list(branch), before, found) for branch in argument[1]]
+            before = ways[0]
+        elif kind in ("ASSERT", "ASSERT_NOT"):
+            _note(list(argument[1]), before, found)
+        else:
+            before += _letters(op, argument)[:1]
+    return before
+
+
+def _units(body: list[Any]) -> list[str]:
+    """A few texts that match the body of a repetition."""
+    op, argument = body[0] if len(body) == 1 else ("", None)
+    kind = str(op)
+    if kind == "BRANCH":
+        return list(dict.fromkeys(unit for branch in argument[1] for unit in _units(list(branch))))[:6]
+    if kind in ("SUBPATTERN", *REPEATS):
+        return _units(list(argument[-1]))
+    letters = _letters(op, argument) if kind else ""
+    return (
+        [letters[at] for at in sorted({0, len(letters) // 2, len(letters) - 1})] if letters else [_note(body, "", {})]
+    )
+
+
+def _letters(op: Any, argument: Any) -> str:
+    """Letters that one node takes, those that it names first."""
+    kind = str(op)
+    if kind == "LITERAL":
+        return chr(argument)
+    items = argument if kind == "IN" else [("NEGATE", None), ("LITERAL", argument)] if kind == "NOT_LITERAL" else []
+    negated = kind == "ANY" or bool(items and str(items[0][0]) == "NEGATE")
+    named = "".join(
+        chr(item[1] if str(item[0]) == "LITERAL" else item[1][0])
+        for item in items
+        if str(item[0]) in ("LITERAL", "RANGE")
+    )
+    taken = [letter for letter in ALPHABET if any(_takes(*item, letter) for item in items)]
+    if negated:
+        return "".join(letter for letter in ALPHABET if letter not in taken and letter != "\n")
+    return named + "".join(taken) if kind == "IN" else ""
+
+
+def _takes(op: Any, argument: Any, letter: str) -> bool:
+    kind = str(op)
+    if kind == "RANGE":
+        return bool(argument[0] <= ord(letter) <= argument[1])
+    if kind != "CATEGORY":
+        return kind == "LITERAL" and argument == ord(letter)
+    name = str(argument).removeprefix("CATEGORY_").removeprefix("UNI_")
+    classes = {"DIGIT": letter.isdigit(), "SPACE": letter.isspace(), "WORD": letter.isalnum() or letter == "_"}
+    return classes[name.removeprefix("NOT_")] is not name.startswith("NOT_")
+
+
+def slow_text(pattern: re.Pattern[Any], anchored: bool) -> str | None:
+    """A text for which the pattern's time grows faster than the text does, as prefix, unit and end."""
+    for prefix, unit in pumped(pattern):
+        for end in ENDS:
+            if _grows(pattern, anchored, prefix, unit, end):
+                return f"{prefix!r} + {unit!r} * n + {end!r}"
+    return None
+
+
+def _grows(pattern: re.Pattern[Any], anchored: bool, prefix: str, unit: str, end: str) -> bool:
+    def seconds(times: int) -> float:
+        text = prefix + unit * times + end
+        sought: Any = text.encode() if isinstance(pattern.pattern, bytes) else text
+        started = time.thread_time()
+        if anchored:
+            pattern.match(sought)
+        else:
+            sum(1 for _ in pattern.finditer(sought))
+        return time.thread_time() - started
+
+    if any(seconds(times) > SHORTEST_S * 50 for times in FEW):
+        return True
+    return seconds(SIZES[-1]) > SHORTEST_S and any(_outgrows(seconds, size) for size in SIZES)
+
+
+def _outgrows(seconds: Callable[[int], float], size: int) -> bool:
+    """Whether four times the units take much more than four times as long, in each of three looks."""
+    before = seconds(size)
+    for _ in range(3):  # a busy machine may delay one of the two
+        after = seconds(4 * size)
+        if after < SHORTEST_S or after < GROWS * before:
+            return False
+        before = max(before, seconds(size))
+    return True
+
+
+@pytest.mark.parametrize("text", [r"(?:a|a)*b", r"\s*\[x", r"(?:-?\d{1,20})*\]"])
+def test_a_pattern_of_more_than_linear_time_is_found(text: str) -> None:
+    assert slow_text(re.compile(text), anchored=False)
+
+
+@pytest.mark.parametrize("text", [r"a+b", r"(?<!a)a+b", r"\[[^\[\]]*\]", r"(?:\d{1,20}(?!\d)|,)*\]"])
+def test_a_pattern_of_linear_time_is_none(text: str) -> None:
+    assert not slow_text(re.compile(text), anchored=True)
+
+
+FOUND = patterns()
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_no_pattern_takes_more_than_linear_time(name: str) -> None:
+    assert slow_text(FOUND[name], is_anchored(name)) is None
