@@ -23,6 +23,7 @@ from advisor.report import Asked
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
 """Rows are as large as a range's batches: few of them may travel together."""
 _LOOKS_PER_TASK = 64
+_LOGS_PER_TASK = 4
 _REPORTED_EVERY_S = 0.2
 
 Work = Callable[[Iterator[Row]], Iterable[Row]]
@@ -57,8 +58,9 @@ class Jobs:
         """Tasks that rows are spread over; fewer where little was read."""
 
     def expect(self, parts: Sequence[Unit | Log]) -> None:
-        """Spread what is read of these over no more tasks than they are."""
-        self.spread = min(self.spread, max(1, len(parts)))
+        """Spread what is read of these over no more tasks than pay: each takes as long as some logs' rows."""
+        few = min(self.parallel, len(parts))
+        self.spread = max(1, min(self.spread, max(few, len(parts) // _LOGS_PER_TASK)))
 
     def looks(self, asked: list[Asking]) -> list[tuple[str, Look]]:
         """What each of the ranges holds."""
