@@ -115,7 +115,7 @@ def planned(
 ) -> list[Unit]:
     """Return what is read in one go, for all logs, each as a `whole` if so asked.
 
-    `look` says what the ranges hold that it is asked about.
+    `look`: what to report about the ranges.
     """
     logs = list(logs)
     if whole:
