@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from advisor.contract import Advice, Change, Comparison
 from advisor.errors import InputError
 from advisor.session import attach
+from advisor.views.effects import proof
 from advisor.views.paste import pastes
-from advisor.views.proof import proof
 from advisor.views.text import saving
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from advisor.views.charts.beforeafter import before_and_after, measured_by_run
 from advisor.views.charts.chart import style
 from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
-from advisor.views.effects import effect_rows, headings, promise_rows
-from advisor.views.proof import proof_by_run
+from advisor.views.effects import effect_rows, headings, promise_rows, proof_by_run
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
 from advisor.views.trial import changes, runs

@@ -15,10 +15,10 @@ from advisor.views.charts.beforeafter import measured_by_run
 from advisor.views.charts.chart import style
 from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
+from advisor.views.effects import proof_by_run
 from advisor.views.fleet import per_hour, wins
 from advisor.views.page.packing import packed
 from advisor.views.page.policy import policy
-from advisor.views.proof import proof_by_run
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
 

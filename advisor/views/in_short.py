@@ -1,0 +1,400 @@
+"""What the first screen says of a query, a line each; the notebook, the page and Markdown use the same lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from advisor.contract import Advice, After, Loss, LossKind, Metric, Part, Promise, QueryEntry, Question, Trend
+from advisor.facts.names import FACTS
+from advisor.views import text
+from advisor.views.inside import sentence, slow
+from advisor.views.wording import at_least, not_known, state, trend, version
+
+if TYPE_CHECKING:
+    from advisor.views.selection import Selection
+
+SHORT_SPAN_MS = 600_000.0
+LOSSES: dict[LossKind, str] = {
+    "rows": "rows are lost",
+    "results": "results wait",
+    "pace": "behind",
+    "state": "the state grows without end",
+    "batches": "slow batches",
+    "waiting": "waiting",
+    "logs": "logs",
+    "discovery": "source",
+    "planning": "planning",
+    "add_batch": "addBatch",
+    "unaccounted": "no phase",
+    "other": "other phases",
+}
+"""What is lost, in a word or two."""
+_NONE = Metric()
+_TRIGGERS = {
+    "unspecified": "default trigger",
+    "once": "trigger once",
+    "available_now": "trigger AvailableNow",
+    "continuous": "continuous",
+    "real_time": "real-time mode",
+}
+_ENDS = {
+    "foreach_batch": "foreachBatch",
+    "rate_micro_batch": "rate",
+    "event_hubs": "Event Hubs",
+    "auto_loader": "Auto Loader",
+}
+_TAKES = {
+    "nothing": "no restart",
+    "restart": "restart",
+    "new_checkpoint": "new checkpoint",
+    "stages": "several restarts",
+}
+_OPEN_IT = (
+    "Find out what addBatch spends its time on before changing anything; progress alone does not show it. Bring the "
+    "event log or the driver log at INFO (docs/stages.md), or look at a batch's stages in Spark's UI."
+)
+_SHOW_DURATIONS = (
+    "Find out where a batch's time goes first: these records name no phase of durationMs. Print the whole of "
+    "query.lastProgress, or bring a log (docs/get-a-log.md)."
+)
+_OF_ITS_OWN = "No rule knows this error: mend what it names. A batch that did not end runs again after a restart."
+
+
+# The query and what it loses
+
+
+def kind_of_query(query: QueryEntry) -> str:
+    """Return `kafka, 6 partitions → delta · Spark 4.0.0 · stateless · default trigger`, without what is not known."""
+    ends = [_ENDS.get(str(query.value(end)), str(query.value(end))) for end in ("source", "sink") if query.value(end)]
+    if ends and query.value("source") and (partitions := query.value("kafka_partitions")):
+        ends[0] += f", {text.plural(partitions, 'partition')}"
+    if ends and not query.value("source"):
+        ends.insert(0, "")
+    return " · ".join(filter(None, (" → ".join(ends).lstrip(), version(query), _state_kept(query), _trigger(query))))
+
+
+def _state_kept(query: QueryEntry) -> str:
+    stateful, partitions = query.value("stateful"), query.metrics.get("state_partitions", _NONE).p50
+    if stateful is None:
+        return ""
+    kept = f", {text.plural(round(partitions), 'state partition')}" if partitions else ""
+    return f"stateful{kept}" if stateful else "stateless"
+
+
+def _trigger(query: QueryEntry) -> str:
+    kind, interval = query.value("trigger"), query.value("trigger_interval_ms")
+    if kind == "processing_time":
+        likely = "likely " if interval and query.facts["trigger_interval_ms"].origin == "inferred" else ""
+        return f"trigger {likely}every {text.ms(interval)}" if interval else "trigger with an interval"
+    if kind == "unspecified" and query.facts["trigger"].origin == "inferred":
+        one_shot = "available_now" in (query.value("trigger_one_of") or ())
+        return "no pause between batches (AvailableNow?)" if one_shot else "no pause between batches"
+    return _TRIGGERS.get(str(kind), "trigger not known")
+
+
+def state_if_news(query: QueryEntry) -> str:
+    """Return that a query is idle or started again and again; empty for what the headline says, and for the usual."""
+    if isinstance(query.idle_since, str):
+        return state(query)
+    return query.state if query.state == "restarting" else ""
+
+
+def headline_name(query: QueryEntry) -> str:
+    """Return what stands before the headline: what is lost, or that the query keeps up; may be empty."""
+    if query.screen.calm:
+        return "keeps up"
+    loss = query.screen.loss
+    named = loss is None or (loss.kind == "add_batch" and not loss.name)  # whose sentence names it already
+    return "" if loss is None or named else loss_name(loss)
+
+
+def loss_name(of: Loss | Part) -> str:
+    """Return what to call a loss or a part of the batch."""
+    return of.name or LOSSES[of.kind]
+
+
+def in_a_line(query: QueryEntry) -> str:
+    """Return `logs: Track progress asynchronously`: the loss and the step; the verdict where there is no loss.
+
+    A step against something else stands behind what its rule found.
+    """
+    loss, best = query.screen.loss, query.best_step
+    if query.screen.calm:
+        return "keeps up: no rule found anything"
+    if loss is None:
+        return f"stopped with an error: {best.advice.do}" if best and query.terminated else query.verdict
+    if best and (why(query) or query.screen.loss_stays):
+        return f"{best.title}: {best.advice.do}"
+    needs_a_checkpoint = _with_a_new_checkpoint(query)
+    other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else "no rule knows a change"
+    return f"{loss_name(loss)}: {best.advice.do if best else other}"
+
+
+def closest(query: QueryEntry) -> list[str]:
+    """Return the rules that came closest to firing, a line each."""
+    return [f"{entry.rule}, {entry.margin}" for entry in query.screen.calm.closest] if query.screen.calm else []
+
+
+# The numbers
+
+
+def latency_now_and_then(query: QueryEntry) -> str:
+    """Return `p50 218 ms   p99 536 ms   → about 160 ms (p50) with the step`, or why there is none."""
+    found = query.metrics.get("record_latency_ms", _NONE)
+    if found.p50 is None:
+        return not_known(found)
+    spread = _spread(query, "p50", found.p50, found.p99)
+    if query.value("trigger") == "real_time":  # of one batch, too, the events hold both
+        spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
+    now = f"{at_least(query)}{spread}{_target(query, found.p99)}{_moving(query.trend.record_latency_ms, text.ms)}"
+    then = latency_then(query)
+    return f"{now}   → {then}" if then else now
+
+
+def latency_then(query: QueryEntry) -> str:
+    """Return `about 160 ms (p50) with the step`; empty where nothing is known of that, or it stays as it is."""
+    found, after = query.metrics.get("record_latency_ms", _NONE), query.screen.after
+    if after is None or found.p50 is None:
+        return ""
+    if after.without_spikes:
+        return f"at best {text.ms(after.p50)} / {text.ms(after.p99)} with fewer spikes"
+    if text.ms(after.p50) == text.ms(found.p50):
+        return ""
+    return f"{'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
+
+
+def _spread(query: QueryEntry, name: str, usual: float | None, high: float | None) -> str:
+    """Return `p50 218 ms   p99 536 ms`; of one batch the one number, since it has no p99."""
+    if query.window.batches == 1:
+        return f"{text.ms(usual)} (one batch)"
+    return f"{name} {text.ms(usual)}   p99 {text.ms(high)}"
+
+
+def _moving(found: Trend, words: Callable[[float], str]) -> str:
+    return trend(found, words) if found.direction in ("rising", "falling") else ""
+
+
+def _target(query: QueryEntry, p99: float | None) -> str:
+    target = query.value("latency_target_ms")
+    if not isinstance(target, int | float) or p99 is None:
+        return ""
+    return f" (target {text.ms(target)}: {'missed' if p99 > target else 'reached'})"
+
+
+def batch_headroom_lag(query: QueryEntry) -> str:
+    """Return `typical 0.33 s   p99 6.0 s   Headroom 12 %   Lag 0 rows`."""
+    batch, lag = query.metrics.get("trigger_execution_ms", _NONE), query.metrics.get("backlog_rows", _NONE)
+    furthest = query.metrics.get("furthest_behind_rows", _NONE).typical
+    if lag.typical is not None:
+        moving = _moving(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
+        rows = f"{text.count(lag.typical)} rows{moving}"
+    else:
+        rows = "not known" if furthest is None else f"at least {text.count(furthest)} rows"
+    headroom = "-" if query.screen.headroom is None else f"{100 * query.screen.headroom:.0f} %"
+    took = "not known" if batch.typical is None else _spread(query, "typical", batch.typical, batch.p99)
+    return f"{took}   Headroom {headroom}   Lag {rows}"
+
+
+def within_add_batch(query: QueryEntry, width: int | None = None) -> str:
+    """Return `of addBatch: state commit 36 %, ...`, or its parts where jobs were seen; empty where nothing is known."""
+    if query.inside:
+        return sentence(query, width)
+    said = ", ".join(f"{loss_name(part)} {_share(part)}" for part in query.screen.within_add_batch)
+    return f"of addBatch: {said}" if said else ""
+
+
+def _share(part: Part) -> str:
+    at_most = "" if part.share_at_most is None else f" to {100 * part.share_at_most:.0f}"
+    return f"{100 * part.share:.0f}{at_most} %"
+
+
+def slowest(query: QueryEntry) -> str:
+    """Return `batch 10: Delta: Compute snapshot 19.8 s in 154 tasks`, where slow batches are the loss; else empty."""
+    loss = query.screen.loss
+    if loss is None or loss.kind != "batches" or not query.worst or not query.worst[0].inside:
+        return ""
+    longest = query.worst[0]
+    number = "" if longest.batch_id is None else f"batch {longest.batch_id}, "
+    return f"{number}{text.ms(longest.trigger_execution_ms)}: {slow(longest.inside)}"
+
+
+def based_on(chosen: Selection) -> str:
+    """Return `49 batches, 31 s (short: confirm on 10 min)`."""
+    query, span = chosen.query, chosen.query.screen.span_ms
+    found = query.window.batches
+    if not found:
+        return f"no steady batch, of {text.plural(query.batches, 'batch', 'batches')}" if query.batches else "no batch"
+    said = text.plural(found, "batch", "batches") + (f", {text.ms(span)}" if span else "")
+    short = span is None or span < SHORT_SPAN_MS
+    said += " (it may be an outlier)" if found == 1 else " (short: confirm on 10 min)" if short else ""
+    return said + (f"; {text.plural(chosen.earlier, 'earlier run')} of this query" if chosen.earlier else "")
+
+
+# The step
+
+
+def takes_in_short(step: Advice) -> str:
+    """Return what it takes to make the change, in a word or two."""
+    return _TAKES[step.takes]
+
+
+def gain(query: QueryEntry, step: Advice) -> str:
+    """Return what the step promises, in one line; of the best step that ends spikes also the p99 after it."""
+    after, p99 = query.screen.after, query.metrics.get("record_latency_ms", _NONE).p99
+    if after is not None and after.without_spikes and p99 is not None:
+        often = f"{found}; " if (found := gain_in_short(step)) else ""
+        return f"{often}p99 of the record latency {text.ms(p99)} → {_then_p99(after)}"
+    said = (_sooner(step.saves_latency_ms), _shorter(step.saves_ms))
+    return next(filter(None, said), "not known before it is tried") + _waits_for_two(query, step)
+
+
+def _then_p99(after: After) -> str:
+    if after.at_best or after.p99_high is None:
+        return f"at best {text.ms(after.p99)}"
+    return f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
+
+
+def gain_in_short(step: Advice) -> str:
+    """Return what the step saves, without its interval; empty where it promises nothing."""
+    promise = step.saves_latency_ms or step.saves_ms
+    said = _sooner(promise) if step.saves_latency_ms else _shorter(promise, step.ends_slow_batches)
+    measured = promise is not None and promise.expected is not None
+    return said.partition(" (")[0] + ("" if measured or not said else ", not measured yet")
+
+
+def _sooner(promise: Promise | None) -> str:
+    """Return what a record gains; empty below a millisecond."""
+    return _promised(promise, "each record arrives {} sooner")
+
+
+def _shorter(promise: Promise | None, on_average: bool = False) -> str:
+    """Return what a batch gains; empty below a millisecond."""
+    return _promised(promise, "{} per batch" + " on average" * on_average)
+
+
+def _promised(promise: Promise | None, of: str) -> str:
+    if promise is None or promise.high < 1:
+        return ""
+    if promise.expected is None:
+        return f"{of.format(f'up to {text.ms(promise.high)}')} (upper bound; nobody has measured this step yet)"
+    return f"{of.format(f'about {text.ms(promise.expected)}')} ({text.ms(promise.low)} to {text.ms(promise.high)})"
+
+
+def _waits_for_two(query: QueryEntry, step: Advice) -> str:
+    """Return why a record gains more than a batch loses; empty where it does not."""
+    loss, promise = query.screen.loss, step.saves_latency_ms
+    more = loss is not None and loss.ms and promise is not None and step.saves_ms and promise.likely > loss.ms
+    return "; a record waits for the batch before its own, too" if more else ""
+
+
+def why(query: QueryEntry) -> str:
+    """Return what the best step's rule found, where no promise and no line above says so; else empty."""
+    best = query.best_step
+    found = next((one for one in query.findings if best and one.rule == best.rule), None)
+    if best is None or found is None or best.advice.saves_ms or best.advice.saves_latency_ms:
+        return ""
+    loss = query.screen.loss
+    told = {loss.rule, *(one.explained_by for one in query.findings if one.rule == loss.rule)} if loss else set()
+    said = " ".join([query.verdict, *query.screen.troubles])
+    return "" if found.rule in told or found.says in said else found.says
+
+
+def beside_the_loss(query: QueryEntry) -> str:
+    """Return that the best step leaves the loss as it is; else empty."""
+    loss = query.screen.loss
+    if loss is None or not query.screen.loss_stays:
+        return ""
+    return f"This does not shorten {'the logs' if loss.kind == 'logs' else loss_name(loss)}."
+
+
+def stages(step: Advice) -> str:
+    """Return how many stages the step has, and how it begins."""
+    first = step.stages[0].do
+    begins = f" First {first}." if first else ""
+    return f"In {text.plural(len(step.stages), 'stage')}, their code with --all.{begins}"
+
+
+def once_known(facts: Sequence[str]) -> str:
+    """Return how to give the facts that a step waits for."""
+    if len(facts) > 1:
+        return f"Not known: {', '.join(facts[:-1])} and {facts[-1]}; give each with --set NAME=..."
+    (fact,) = facts
+    known = FACTS.get(fact)
+    if known is None:
+        return f"{fact} is not known: --set {fact}=..."
+    if known.kind == "bool":
+        return f"It is not known whether {known.meaning}: --set {fact}=true|false"
+    return f"Not known: {known.meaning}; --set {fact}=..."
+
+
+# Other steps, and what to ask
+
+
+def also(step: Advice) -> str:
+    """Return another step that helps: what to do, how much it saves, what it takes."""
+    sure = f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
+    return f"{step.do}: {gain_in_short(step)} ({takes_in_short(step)}){sure}"
+
+
+def together(query: QueryEntry) -> str:
+    """Return what the steps save that can be taken beside each other; empty where fewer than two can."""
+    if query.together is None:
+        return ""
+    does = {step.id: step.do for finding in query.findings for step in finding.steps}
+    return f"{_shorter(query.together.saves_ms)}: {'; '.join(does[named.step] for named in query.together.steps)}"
+
+
+def question(asked: Question) -> str:
+    """Return the question that would settle most, how to answer it, and how much hangs on it."""
+    counts = [(asked.rules, "rule"), (asked.steps, "step")]
+    decides = " and ".join(text.plural(len(names), words) for names, words in counts if names)
+    if asked.fact == "trigger":
+        give = "--set trigger_interval_ms=N, or --set trigger=unspecified if you call no .trigger()"
+    else:
+        give = f"{asked.asks} --set {asked.give}"
+    return f"{give} (decides {decides})"
+
+
+def no_step(query: QueryEntry) -> str:
+    """Return what to do where no step is the best."""
+    if not query.window.batches and not any(finding.steps for finding in query.findings):
+        died = query.terminated and query.terminated.error
+        return _OF_ITS_OWN if died else "Nothing yet: bring a log with batches that read rows."
+    if taken := _with_a_new_checkpoint(query):
+        return f"{taken[0].do}. This may help, but it needs a new checkpoint: see --all."
+    if _waits_for_an_answer(query):
+        return "Answer the question below first: which step helps depends on it."
+    if query.screen.undivided:
+        return _SHOW_DURATIONS
+    if query.screen.unopened and not query.screen.calm:
+        return _OPEN_IT
+    accepted = " that Spark accepts here" if query.findings else ""
+    known = f"No rule knows a change{accepted} that would help."
+    return f"{'Nothing needs a change.' if query.screen.calm else known} {_looked_at(query)}".rstrip()
+
+
+def _with_a_new_checkpoint(query: QueryEntry) -> list[Advice]:
+    """Return, of a query without a best step, the steps that Spark may take all the same."""
+    steps = [step for finding in query.findings for step in finding.steps if step.legal != "no"]
+    return [step for step in steps if step.takes == "new_checkpoint" and not step.untold_kinds]
+
+
+def _waits_for_an_answer(query: QueryEntry) -> bool:
+    """Whether the question is one that decides which step is made for this query."""
+    asked = query.screen.unsure
+    kinds = {fact for finding in query.findings for step in finding.steps for fact in step.untold_kinds}
+    return asked is not None and asked.fact in kinds
+
+
+def _looked_at(query: QueryEntry) -> str:
+    """Return how many rules were looked at, and what came of them."""
+    counts = [
+        (len(query.findings), "found something", "found something"),
+        (len(query.passed), "passed", "passed"),
+        (len(query.not_applicable), "does not apply", "do not apply"),
+        (len(query.skipped), "could not be judged", "could not be judged"),
+        (len(query.suppressed), "is silenced", "are silenced"),
+    ]
+    said = ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in counts if number)
+    return f"Looked at: {text.plural(sum(number for number, *_ in counts), 'rule')} ({said})." if said else ""
