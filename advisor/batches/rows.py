@@ -125,7 +125,7 @@ class Chunks:
     ) -> None:
         """Take events of a file of a log, which begin at these times, and at these bytes of it.
 
-        `lacks` tells of partial ones what each lacks.
+        `lacks`: what each partial record lacks.
         """
         self._fresh += events
         self._times.append(times)

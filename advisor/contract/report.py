@@ -29,7 +29,7 @@ class BrokenRecord(Entry, frozen=True):
 
 
 class PartialRecord(Entry, frozen=True):
-    """A record that was read as far as it goes: where it begins, what it says, and what it lacks by Spark's names.
+    """A record that was read in part: where it begins, what it holds in words, and what it lacks by Spark's names.
 
     It is judged where its durations are whole, that is where `lacks` has no durationMs, and as far as it goes where
     they tell the length of the batch. `times`: as of a BrokenRecord.

@@ -99,8 +99,8 @@ class Screen(Entry, frozen=True):
     `goes_to`: all batch time, the largest part first; `within_add_batch`: what of a typical addBatch is a loss, which
     may overlap. `headroom`: what a typical batch leaves of the trigger interval. `span_ms`: from the first judged batch
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
-    `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait, and nobody tells how long:
-    the record latency is longer than is told. `unopened`: most of a long batch is addBatch, and nothing that was read
+    `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait for an unknown time:
+    the record latency is longer than shown. `unopened`: most of a long batch is addBatch, and nothing that was read
     shows what it does.
     `loss_stays`: the best step shortens nothing of the loss.
     """

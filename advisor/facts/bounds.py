@@ -33,7 +33,7 @@ COMMIT_OFFSETS_ON_DATABRICKS: Final = ("3.3", "11.0")
 def version_bounds(
     shown: Columns, operators: Columns, keys: Iterable[str], sources: frozenset[str]
 ) -> dict[str, str | None]:
-    """`spark_version_at_least`, `spark_version_below` and `databricks_runtime_below`, as far as batches tell.
+    """`spark_version_at_least`, `spark_version_below` and `databricks_runtime_below`, as far as batches show it.
 
     `shown`: batches of one run, or its idle events where none ran; `operators`: one row per batch and operator of
     these; `keys`: names of their state metrics; `sources`: the kinds of what they read.
@@ -88,7 +88,7 @@ def _missing(executed: Columns, operators: Columns, headed: np.ndarray, full: bo
 
 
 def _without_times(operators: Columns) -> bool:
-    """Whether operators tell their rows and neither times nor names, which came together."""
+    """Return whether operators have rows but neither times nor names, which came together."""
     if np.isnan(operators["rows_total"]).all():
         return False
     return not any(operators["name"]) and bool(np.isnan(operators["commit_ms"]).all())

@@ -23,7 +23,7 @@ _ELIDED: Final = re.compile(
     r"(?i)(?://|\#|/\*|<--?|←)[ \t*]{0,40}"
     r"(?:\.\.\.|…|.{0,300}?\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
 )
-"""A comment that says that something was left out."""
+"""A comment that marks an omission."""
 _CUT: Final = ("...", "…")
 _ENDS: Final = {"{": "}", "[": "]", "(": ")"}
 _CLOSING: Final = ("}", "]", ")")
@@ -225,7 +225,7 @@ class _Reader:
         return rest is None or rest.kind != "number" or rest.start != number.end + 1
 
     def _opens_with_keywords(self) -> bool:
-        """Return whether a bracket follows, and in it a key: `Row(numRowsTotal=10)` says what an object would."""
+        """Return whether a bracket follows, and in it a key: `Row(numRowsTotal=10)` is read like an object."""
         bracket = self._peek()
         if bracket is None or bracket.text != "(":
             return False
@@ -262,7 +262,7 @@ class _Reader:
         return False
 
     def _skip_value(self, token: _Token) -> None:
-        """Go on behind a value that says nothing: at the next comma or bracket, at the latest on the next line."""
+        """Go on behind an empty value: at the next comma or bracket, at the latest on the next line."""
         line_end = self._text.find("\n", token.start)
         limit = len(self._text) if line_end < 0 else line_end
         while (following := self._peek()) is not None and following.start < limit:

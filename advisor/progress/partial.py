@@ -1,4 +1,4 @@
-"""A progress event of which only a part is there: what it lacks, what can be judged of it, and what it says."""
+"""Partial progress events: what each one lacks, what can be judged of it, and what it holds, in words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OF_A_PART: Final = {
 
 
 class Partial(NamedTuple):
-    """What a partial record gives: its event if it can be judged, the parts that it lacks, and what it says."""
+    """What a partial record gives: its event if it can be judged, the parts that it lacks, and its words."""
 
     event: Progress | None
     lacks: tuple[str, ...]
@@ -165,7 +165,7 @@ def _trimmed(part: str, things: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _said(thing: dict[str, Any]) -> Iterator[str]:
-    """Yield what a record says: `batch 0`, `7,440 rows`, `addBatch 12,713 ms`, `sink FileSink[…]`."""
+    """Yield what a record holds, in words: `batch 0`, `7,440 rows`, `addBatch 12,713 ms`, `sink FileSink[…]`."""
     if isinstance(thing.get("batchId"), int):
         yield f"batch {thing['batchId']}"
     if isinstance(thing.get("numInputRows"), int):

@@ -206,7 +206,7 @@ class Harvest:
     ) -> tuple[list[Progress], list[int], pa.Array]:
         """The events that have a time, where they begin, and when.
 
-        Where no event of several has one it was written in a way that says nothing: these are partial records.
+        If none of several events has one, their writer left it out: these are partial records.
         """
         silent = len(events) > 1 and not self.found and times.null_count == len(events)
         known = times.is_valid().to_pylist()

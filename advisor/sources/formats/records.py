@@ -163,7 +163,7 @@ def piece(buffer: Buffer) -> int:
 
 
 def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
-    """Return what [begin, end) holds of an event without durations; `reason` says why it is none."""
+    """Return what [begin, end) holds of an event without durations; `reason`: why it is none."""
     raw = bytes(buffer[begin : min(end, begin + LONGEST_PIECE)])
     keys = list(islice(_PIECE.finditer(raw), _KEYS_OF_A_PIECE))
     key = next((each for each in keys if not _IN_METRICS.search(raw, max(0, each.start() - 400), each.start())), None)
@@ -264,7 +264,7 @@ def _head(buffer: Buffer, begin: int, anchor: int) -> int:
 
 
 def _behind(buffer: Buffer, anchor: int) -> int:
-    """Return where the key ends that begins at an anchor, with its quote: strings are told apart from there."""
+    """Return where the key ends that begins at an anchor, with its quote: strings are recognised from there."""
     key = _KEY.match(buffer[anchor : anchor + 40])
     return anchor + key.end() if key else anchor + 1
 

@@ -147,12 +147,12 @@ def read_falling_behind(line: Line) -> list[Told]:
     if match is None:
         return []
     interval = int(match[1]) * _MILLISECONDS.get(match[2] or "ms", 1)
-    told = [Told("falling_behind", value=True)]
+    found = [Told("falling_behind", value=True)]
     if not interval:
-        return told
+        return found
     spent = _SPENT.search(f"{line.text} {line.after[:200]}")
     late = [Told(LATE_BATCH, [interval, int(spent[1])])] if spent else []
-    return [*told, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
+    return [*found, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
 
 
 def read_termination(line: Line) -> list[Told]:
