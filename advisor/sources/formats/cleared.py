@@ -21,7 +21,7 @@ _ESCAPE = re.compile(rb"\\([nrt])")
 _CLOSES = rb"(?P<closes>(?=\s*(?:[:,}\])]|$)))?"
 _ODD = rb"(?:&quot;|&#34;|\xe2\x80[\x9c-\x9e]|(?P<single>&apos;|&#39;|&#x27;|\xe2\x80[\x98\x99]))"
 _ODD_QUOTE = re.compile(rb"(?m:" + _ODD + _CLOSES + rb")")
-_ESCAPED_QUOTE = re.compile(rb"""(?m:\\+(?:"|(?P<single>'))""" + _CLOSES + rb")")
+_ESCAPED_QUOTE = re.compile(rb"""(?m:(?<!\\)\\+(?:"|(?P<single>'))""" + _CLOSES + rb")")
 _DOUBLED_QUOTE = re.compile(rb'(?m:\\?""(?P<single>(?!))?' + _CLOSES + rb")")
 _OUTER_QUOTE = re.compile(rb'"(?=[^"\n]*\{\s*"")|(?<=\})"(?=\s*(?:[,;\t\r\n]|$))')
 
