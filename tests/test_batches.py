@@ -34,7 +34,7 @@ from advisor.batches import (
 )
 from advisor.batches.collect import Numbers
 from advisor.batches.offsets import Offsets, parse, rows_between, rows_per_step
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.progress import decode
 from tests.made import table
 from tests.sources.variants import made

@@ -448,14 +448,6 @@ class TestEvidence:
         assert both.around(RUN)["slots_shared"].value is True
         assert Evidence(sightings(), mine).around(RUN)["slots_shared"].value is False
 
-    def test_executors_that_come_during_the_run_change_it(self) -> None:
-        before = seen("executor:1", 4, origin="event_log")._replace(timestamp=START - timedelta(hours=1))
-        during = before._replace(fact="executor:2", timestamp=START + timedelta(milliseconds=150))
-        batches = frame([BATCH] * 5)
-        assert Evidence(sightings(before), batches).around(RUN)["executors_changed"].value is False
-        assert Evidence(sightings(before, during), batches).around(RUN)["executors_changed"].value is True
-        assert "executors_changed" not in Evidence(sightings(), batches).around(RUN)
-
 
 class TestSettle:
     def test_the_most_trusted_source_is_taken_and_contradictions_are_told(self) -> None:

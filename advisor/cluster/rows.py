@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches import CUSTOM, OPERATOR, SCHEMA, Broken, Overrun
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.sources.files import table_of
 
 _CODEC = "zstd"

@@ -9,7 +9,7 @@ import msgspec
 
 from advisor.cluster.rows import Row, sightings_row, unpacked_bytes
 from advisor.errors import InputError
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.places import Distant, opened
 from advisor.sources.runs import Runs

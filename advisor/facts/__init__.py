@@ -12,10 +12,9 @@ from advisor.facts.confs import (
     ignored_option,
     in_order,
 )
-from advisor.facts.fact import ORIGINS, Fact, Known
+from advisor.facts.fact import LATE_BATCH, ORIGINS, Fact, Known, Sighting
 from advisor.facts.names import EXECUTOR, FACTS
 from advisor.facts.settlement import Facts, settle
-from advisor.facts.sighting import LATE_BATCH, Sighting
 from advisor.facts.values import check_value, fact_named, parse_user_fact, read_value
 from advisor.facts.versions import (
     is_older,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from advisor.facts.bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, local_slots
 from advisor.facts.fact import ORIGINS
 from advisor.facts.names import EXECUTOR
+from advisor.facts.version_bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.versions import is_older, platform_of, version_at_least, version_numbers
 from advisor.vocabulary import CONF, ENDING
 
@@ -111,7 +111,6 @@ def _trigger(candidates: Candidates) -> None:
 
     What alone is left is known.
     """
-    _not_theirs(candidates)
     for origin in candidates.get("trigger_interval_ms", {}):
         _put(candidates, "trigger", "processing_time", origin)
     found = candidates.get("trigger_one_of")
@@ -121,25 +120,6 @@ def _trigger(candidates: Candidates) -> None:
     found["computed"] = left
     if len(left) == 1:
         _put(candidates, "trigger", left[0], "computed")
-
-
-def _not_theirs(candidates: Candidates) -> None:
-    """An interval that a text names, code above a record say, is not that of batches that start sooner or show another.
-
-    Spark's own line about a late batch is no such text.
-    """
-    written = candidates.get("trigger_interval_ms", {})
-    below = candidates.pop("trigger_interval_below", {}).get("computed")
-    if "log" not in written or _best(candidates, "falling_behind"):
-        return
-    too_long = below is not None and written["log"] >= below
-    if not too_long and written.get("progress", written["log"]) == written["log"]:
-        return
-    del written["log"]
-    candidates.get("trigger", {}).pop("log", None)
-    for name in ("trigger", "trigger_interval_ms"):
-        if not candidates.get(name, True):
-            del candidates[name]
 
 
 def _async_progress(candidates: Candidates) -> None:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches import instant, rows_of
-from advisor.facts.fact import Known
-from advisor.facts.late import late_batches
+from advisor.facts.fact import LATE_BATCH, Known, Sighting
 from advisor.facts.names import EXECUTOR, FACTS
-from advisor.facts.sighting import Sighting
 
 _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 _AT_ONCE = 16384
 """Sightings that are made objects at a time: what is needed for all of them at once is as much again."""
 _REACH_BYTES = 8192
 """How far behind its last event a run's own lines still stand."""
+_AFTER_MS, _AFTER_SHARE = 100.0, 0.02
+"""How much longer than its triggerExecution a late batch may have been: progress is reported in between."""
+_BACK: Final = 100
+"""Events before the line that are looked at: one of each query that runs beside the late one."""
 
 
 @dataclass
@@ -68,9 +70,6 @@ class Evidence:
         self._queries = _queries_per_log(self.runs.values(), rows)
         self._unnamed = {log: [row for row in told if self._may_count(row)] for log, told in self._unnamed.items()}
         self._overlaps = {log: _Overlaps(runs) for log, runs in self._of_log.items()}
-        self._executors = {
-            log: [row for row in unnamed if row.fact.startswith(EXECUTOR)] for log, unnamed in self._unnamed.items()
-        }
         self._async = {query: self._told_async(runs) for query, runs in self._of_query.items()}
 
     def of(self, run_id: str) -> list[Sighting]:
@@ -84,11 +83,10 @@ class Evidence:
         return sorted(unnamed, key=lambda row: (row.file in run.ends, row.file, row.offset)) + self._named[run_id]
 
     def around(self, run_id: str) -> dict[str, Known]:
-        """slots_shared, executors_changed and async_progress_before, as other runs and the executors tell."""
+        """slots_shared and async_progress_before, as other runs tell."""
         run = self.runs[run_id]
         told = {
             "slots_shared": self._shares_slots(run),
-            "executors_changed": self._executors_changed(run),
             "async_progress_before": self._async_before(run),
         }
         return {name: Known(value, "computed") for name, value in told.items() if value is not None}
@@ -98,16 +96,6 @@ class Evidence:
         if run.first is None:
             return None
         return any(self._overlaps[log].beside(run) for log in run.logs)
-
-    def _executors_changed(self, run: Run) -> bool | None:
-        """Whether executors came or went between the run's first and last batch; None when no executor was seen."""
-        rows = [row for log in run.logs for row in self._executors.get(log, ())]
-        if any(run.begins.get(row.file, row.offset) < row.offset < run.ends.get(row.file, row.offset) for row in rows):
-            return True
-        times = [row.timestamp for row in rows if row.timestamp is not None]
-        if not times or run.first is None or run.last is None:
-            return None  # driver logs are not read in full: what was not seen there may still have been
-        return any(run.first < time < run.last for time in times)
 
     def _async_before(self, run: Run) -> bool | None:
         """Whether an earlier run of the query tracked progress asynchronously; None when no earlier run tells."""
@@ -280,3 +268,45 @@ def _before(one: Run, other: Run) -> bool:
     if one.first is not None and other.first is not None:
         return one.first < other.first
     return any(offset < other.begins[file] for file, offset in one.begins.items() if file in other.begins)
+
+
+class _Finished(NamedTuple):
+    offset: int
+    run_id: str
+    took: float
+
+
+def late_batches(rows: Iterable[Sighting], batches: pa.Table) -> list[Sighting]:
+    """Trigger, interval and `falling_behind` of the runs whose batches those were; of a line that fits two, of none.
+
+    Spark writes the line right after the progress of the batch.
+    """
+    late = [row for row in rows if row.fact == LATE_BATCH and not row.run_id]
+    if not late or pc.count_distinct(batches["run_id"]).as_py() < 2:
+        return []
+    events = {file: _finished(batches, file) for file in {row.file for row in late}}
+    found: list[Sighting] = []
+    for row in late:
+        interval, spent = json.loads(row.value)
+        run_id = _whose(events[row.file], row.offset, spent)
+        read = {"falling_behind": True, "trigger": "processing_time", "trigger_interval_ms": interval}
+        if run_id is not None:
+            found += [row._replace(run_id=run_id, fact=fact, value=json.dumps(value)) for fact, value in read.items()]
+    return found
+
+
+def _finished(batches: pa.Table, file: str) -> list[_Finished]:
+    """The events of a file in order of place."""
+    own = batches.filter(pc.equal(batches["file"], file))
+    took = np.asarray(own["trigger_execution_ms"].cast(pa.float64()))
+    offsets, runs = own["offset"].to_pylist(), own["run_id"].to_pylist()
+    return sorted(_Finished(*one) for one in zip(offsets, runs, took.tolist(), strict=True))
+
+
+def _whose(events: list[_Finished], offset: int, spent: int) -> str | None:
+    """The run whose last batch before this place took so long; None where none did, or several."""
+    end = bisect_left(events, offset, key=lambda event: event.offset)
+    last = {event.run_id: event.took for event in events[max(0, end - _BACK) : end]}
+    allowed = max(_AFTER_MS, _AFTER_SHARE * spent)
+    fitting = [run_id for run_id, took in last.items() if 0 <= spent - took <= allowed]
+    return fitting[0] if len(fitting) == 1 else None

@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from advisor.batches import Batches, Columns, all_lack, kafka_offsets, lacks
-from advisor.facts.bounds import version_bounds
 from advisor.facts.fact import Known
-from advisor.facts.rates import interval_below
 from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
+from advisor.facts.version_bounds import version_bounds
 from advisor.numbers import zero_filled
 from advisor.progress import FURTHEST
 from advisor.stages import LOG_CHECKPOINT
@@ -62,11 +61,8 @@ _METRICS_ON_DATABRICKS: Final = (
 """Metrics of Kafka's and Delta's sources that open-source Spark does not report."""
 
 
-def computed(table: pa.Table | Batches, interval_named: bool = True) -> dict[str, Known]:
-    """Facts from batches of one run (rows of the table of batches in order of time, idle ones included), by name.
-
-    What they say against a trigger interval is told only where a text names one (`interval_named`).
-    """
+def computed(table: pa.Table | Batches) -> dict[str, Known]:
+    """Facts from batches of one run (rows of the table of batches in order of time, idle ones included), by name."""
     batches = Batches.of(table)
     if not len(batches):
         return {}
@@ -91,8 +87,6 @@ def computed(table: pa.Table | Batches, interval_named: bool = True) -> dict[str
         found["slots_held_by"] = Known(held_by, "computed")
     if len(batches.stages) and (batches.stages["what"].astype(str) == LOG_CHECKPOINT).any():
         found["writes_delta"] = Known(True, "computed")  # who only reads a table writes no checkpoint of its log
-    if interval_named and (below := interval_below(executed)):
-        found["trigger_interval_below"] = Known(below, "computed")
     left = possible_triggers(executed, sources, str(told["source"]))
     return {**infer_trigger(executed), "trigger_one_of": Known(left, "computed"), **found}
 

@@ -207,8 +207,7 @@ class RunJudge:
         user = self._asked.wishes.facts(run) if self._asked.wishes else {}
         try:
             seen = self._evidence.of(run.run_id)
-            named = any(row.fact == "trigger_interval_ms" for row in seen)
-            known = _told(self._batches.get(run.run_id, self._nothing), named)
+            known = _told(self._batches.get(run.run_id, self._nothing))
             return settle(seen, self._evidence.around(run.run_id), known, user=user)
         except Exception as error:
             self._faults[run.run_id] = fault(error)
@@ -220,10 +219,10 @@ def _started(run: Run) -> tuple[bool, datetime, str]:
     return run.first is None, run.first or _NEVER, run.run_id
 
 
-def _told(batches: Batches, interval_named: bool) -> dict[str, Known]:
+def _told(batches: Batches) -> dict[str, Known]:
     """What the run's batches tell; nothing where a fault in the advisor prevents it, which is told instead."""
     try:
-        return computed(_looked_at(batches), interval_named)
+        return computed(_looked_at(batches))
     except Exception as error:
         return {"data_problem": Known(f"a fault in the advisor: {fault(error)}", "computed")}
 

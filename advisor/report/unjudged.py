@@ -10,7 +10,7 @@ import numpy as np
 
 from advisor.batches import Batches, Columns, lacks
 from advisor.facts import is_older
-from advisor.facts.starts import LATE_MS
+from advisor.facts.trigger import LATE_MS
 from advisor.metrics.numbers import any_above_zero, known
 from advisor.metrics.operators import shown_by_caches
 from advisor.metrics.words import milliseconds, number

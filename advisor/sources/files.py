@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, SIGHTINGS, Broken, Chunks, Overrun, Reading
 from advisor.errors import PROGRESS_NEEDS_INFO, InputError
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.sources.codecs import Torn
 from advisor.sources.containers import all_of
 from advisor.sources.harvest import Stretch

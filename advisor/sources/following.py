@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading
 from advisor.errors import InputError, UsageError
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.sources import containers
 from advisor.sources.codecs import is_packed
 from advisor.sources.files import read, table_of

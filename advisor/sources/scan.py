@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor.batches import Chunks
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.sources import containers
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Buffer, Harvest, Stretch

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from stringzilla import find
 
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.sources.formats import Tells
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.runs import BEFORE_A_RUN, Runs, merged

@@ -23,7 +23,7 @@ from advisor.sources.listener import recorder as recorder_module
 from advisor.sources.listener import session as session_module
 from advisor.sources.listener import worker as worker_module
 from advisor.sources.listener.events import OfJava, recent
-from advisor.sources.listener.execution import exchanges, of_start, separated, trigger
+from advisor.sources.listener.execution import of_start, separated, trigger
 from advisor.sources.listener.history import History
 from advisor.sources.listener.java import JavaListener
 from advisor.sources.listener.session import Connect, answered
@@ -490,25 +490,6 @@ def test_a_map_of_scala_comes_in_one_piece() -> None:
     made = SimpleNamespace(mkString=lambda between: between.join(["a -> 1", "b -> x -> y", "c -> "]))
     assert separated(made) == {"a": "1", "b": "x -> y", "c": ""}
     assert separated(SimpleNamespace(mkString=lambda between: "")) == {}
-
-
-SHUFFLED = """WriteToDataSourceV2 MicroBatchWrite[epoch: 1, writer: NoopStreamingWrite]
-+- AdaptiveSparkPlan isFinalPlan=true
-   +- == Final Plan ==
-      *(2) HashAggregate(keys=[bucket#1], functions=[])
-      +- AQEShuffleRead coalesced
-         +- ShuffleQueryStage 0
-            +- Exchange hashpartitioning(bucket#1, 2), ENSURE_REQUIREMENTS, [plan_id=1]
-               +- *(1) Project [Exchange #2]
-   +- == Initial Plan ==
-      HashAggregate(keys=[bucket#1], functions=[])
-      +- Exchange hashpartitioning(bucket#1, 2), ENSURE_REQUIREMENTS, [plan_id=2]
-"""
-
-
-def test_shuffles_of_a_plan_are_counted_once() -> None:
-    assert exchanges(SHUFFLED) == 1
-    assert exchanges("*(1) Project [value#1]\n+- MicroBatchScan[value#1]") == 0
 
 
 def execution(plan: str) -> Any:

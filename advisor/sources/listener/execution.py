@@ -17,7 +17,6 @@ Told = tuple[str, Any, str]
 
 _BETWEEN: Final = "\x01"
 _TRIGGER: Final = re.compile(r"(?<!\w)(\w{1,60}?)Trigger\w*(?:\((\d+))?")
-_EXCHANGE: Final = re.compile(r"[ :|+*()\d-]*Exchange ")
 _TRIGGERS: Final = {
     "OneTime": "once",
     "AvailableNow": "available_now",
@@ -50,7 +49,7 @@ def of_batch(execution: Any, session: dict[str, str]) -> list[Told]:
     own = separated(execution.sparkSessionForStream().conf().getAll())
     other = {key: own[key] for key in _OWN if own.get(key) not in (None, session.get(key))}
     found = [(fact, value, _OWN[key]) for key, text in other.items() for fact, value in from_conf(key, text)]
-    return [*found, *_told(_exchanges, execution), *_told(_delta_snapshot, execution)]
+    return [*found, *_told(_delta_snapshot, execution)]
 
 
 def slots(context: Any) -> list[Told]:
@@ -143,10 +142,6 @@ def _limits(execution: Any) -> list[tuple[str, Any]]:
     return [(one.fact, one.value) for one in limits("\n".join(rows))]
 
 
-def _exchanges(execution: Any) -> list[tuple[str, Any]]:
-    return [("exchanges", exchanges(execution.lastExecution().executedPlan().treeString()))]
-
-
 def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
     """Tasks in which Delta rebuilds its table's snapshot, where at least a third of the run's newest jobs does so.
 
@@ -162,9 +157,3 @@ def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
         return []
     stages = [tracker.getStageInfo(stage) for stage in tracker.getJobInfo(rebuilt[-1]).get().stageIds()]
     return [("delta_snapshot_tasks", max(stage.get().numTasks() for stage in stages if stage.isDefined()))]
-
-
-def exchanges(plan: str) -> int:
-    """Shuffles in a printed physical plan; of an adaptive one, which is printed twice, in what ran."""
-    ran = plan.partition("== Initial Plan ==")[0]
-    return sum(1 for row in ran.splitlines() if _EXCHANGE.match(row))

@@ -1,6 +1,6 @@
 """Read facts from a log's other lines: how a query started, its settings, its plan, its errors, its task slots."""
 
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import Repeats, sight
 from advisor.sources.sightings.tasks import slots

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from advisor.facts import EXECUTOR, from_conf, from_confs, in_order
-from advisor.facts.sighting import Sighting
+from advisor.facts import EXECUTOR, Sighting, from_conf, from_confs, in_order
 from advisor.redaction import redact
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_physical_plan

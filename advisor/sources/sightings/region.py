@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.redaction import redact
 from advisor.sources.sightings import application, query, tasks
 from advisor.sources.sightings.line import Line, Told, lines_with

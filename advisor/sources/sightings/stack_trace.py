@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from advisor.facts.sighting import Sighting
+from advisor.facts import Sighting
 from advisor.progress import UNNAMED
 from advisor.sources.sightings.errors import known_error
 from advisor.sources.sightings.line import Line, Told
