@@ -17,7 +17,6 @@ from advisor.report.unjudged import nothing_to_judge
 FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
 MOST_CLOSEST = 2
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
-NO_PHASES = "These records name no phase of durationMs, so they do not show where the time goes."
 _MANY_UNKNOWN = 2  # facts that a sentence can name
 
 

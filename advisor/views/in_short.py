@@ -54,10 +54,6 @@ _OPEN_IT = (
     "Find out what addBatch spends its time on before changing anything; progress alone does not show it. Bring the "
     "event log or the driver log at INFO (docs/stages.md), or look at a batch's stages in Spark's UI."
 )
-_SHOW_DURATIONS = (
-    "Find out where a batch's time goes first: these records name no phase of durationMs. Print the whole of "
-    "query.lastProgress, or bring a log (docs/get-a-log.md)."
-)
 _OF_ITS_OWN = "No rule knows this error: mend what it names. A batch that did not end runs again after a restart."
 
 
@@ -365,8 +361,6 @@ def no_step(query: QueryEntry) -> str:
         return f"{taken[0].do}. This may help, but it needs a new checkpoint: see --all."
     if _waits_for_an_answer(query):
         return "Answer the question below first: which step helps depends on it."
-    if query.screen.undivided:
-        return _SHOW_DURATIONS
     if query.screen.unopened and not query.screen.calm:
         return _OPEN_IT
     accepted = " that Spark accepts here" if query.findings else ""
