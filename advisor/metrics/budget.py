@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.batches import lacks
-from advisor.metrics.named import measure, sure
+from advisor.metrics.index import measure, sure
 from advisor.metrics.phases import hides_commit_log
 from advisor.metrics.registry import Estimate
 from advisor.window import PHASES, Window

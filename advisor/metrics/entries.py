@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from advisor import contract
-from advisor.metrics.named import METRICS, measure, measured
+from advisor.metrics.index import METRICS, measure, measured
 from advisor.metrics.numbers import row_quantiles
 from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles
 from advisor.window import Window

@@ -13,8 +13,7 @@ from advisor.metrics.operators import ARBITRARY, partitions
 from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles, Windowed, remembered, window_metric
 from advisor.metrics.spikes import rhythm
-from advisor.metrics.state_commits import state_commit_per_task_ms
-from advisor.metrics.state_waves import state_waves_excess_ms
+from advisor.metrics.state_operators import state_commit_per_task_ms, state_waves_excess_ms
 from advisor.metrics.words import milliseconds
 from advisor.numbers import zero_filled
 from advisor.window import Window

@@ -1,4 +1,4 @@
-"""What a batch waits for that lies in files: the checkpoint, state read from it, the snapshot of a Delta table."""
+"""What a batch waits for that lies in files: the checkpoint, state read from it, a table's log, the sink's commits."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.measure import measure
-from advisor.metrics.numbers import fact_number, known
+from advisor.metrics.numbers import fact_number, known, mean
 from advisor.metrics.operators import CACHE_COUNTERS, per_batch
 from advisor.metrics.phases import OFFSET_LOG, commit_offsets_ms, offset_log_ms, share_of
 from advisor.metrics.registry import (
@@ -20,7 +21,7 @@ from advisor.metrics.registry import (
     window_metric,
 )
 from advisor.metrics.slots import slots
-from advisor.metrics.state_commits import state_commit_wall_ms
+from advisor.metrics.state_operators import state_commit_wall_ms
 from advisor.metrics.tasks import per_batch as stages_per_batch
 from advisor.metrics.tasks import spread
 from advisor.stages import LOG_CHECKPOINT
@@ -146,3 +147,42 @@ def _risen(window: Window, name: str) -> float:
 
 checkpoint_write_share = share_of(checkpoint_write_ms, label="the share of writing the checkpoint")
 delta_snapshot_share = share_of(delta_snapshot_ms)
+
+
+def _known(window: Window, column: str) -> np.ndarray | Missing:
+    values = of_jobs(window, column)
+    return values if isinstance(values, Missing) else known(values)
+
+
+@window_metric("share", inside=True, label="the share of batches whose commit was tried again")
+def commit_retry_share(window: Window) -> Windowed:
+    """Batches whose commit was tried more than once, of those whose commits were seen."""
+    retries = _known(window, "commit_retries")
+    return retries if isinstance(retries, Missing) else Estimate.exactly(float((retries > 0).mean()))
+
+
+@window_metric("count", "count", inside=True, label="the most retries of one commit")
+def most_commit_retries(window: Window) -> Windowed:
+    """The most times that a commit of one batch was tried again."""
+    retries = _known(window, "commit_retries")
+    return retries if isinstance(retries, Missing) else Estimate.exactly(float(retries.max()))
+
+
+@window_metric("ms", phases=("add_batch_ms",), inside=True, label="writing the sink's list of files again")
+def log_compaction_ms(window: Window) -> Windowed:
+    """Writing the list of all files of a file sink again, in the batches that do so; 0 where none does."""
+    found = _known(window, "log_compaction_ms")
+    if isinstance(found, Missing):
+        return found
+    return Estimate.exactly(mean(found[found > 0]) if (found > 0).any() else 0.0)
+
+
+@window_metric(
+    "share", phases=("add_batch_ms",), inside=True, label="the share of writing the sink's list of files again"
+)
+def log_compaction_share(window: Window) -> Windowed:
+    """Writing the list of all files of a file sink again over the time of all batches."""
+    found = _known(window, "log_compaction_ms")
+    if isinstance(found, Missing):
+        return found
+    return Estimate.exactly(mean(found) / mean(window.batches["trigger_execution_ms"]))
