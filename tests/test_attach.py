@@ -17,8 +17,8 @@ from advisor.contract import QueryEntry
 from advisor.errors import UsageError
 from advisor.report import assemble
 from advisor.session import attach, onscreen, watch
-from advisor.session.judging import Judging
 from advisor.session.notices import THRICE, TWICE, Watch
+from advisor.session.options import Judging
 from advisor.sources.listener.events import OfPython
 from tests.made import events, table
 from tests.sources.sessions import QUERY, RUN, batch, ended, idle, started

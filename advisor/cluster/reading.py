@@ -28,11 +28,10 @@ from advisor.progress import Partial, Progress
 from advisor.sources import formats
 from advisor.sources.codecs import Torn
 from advisor.sources.formats import driverlog, records
-from advisor.sources.formats.overruns import overruns
-from advisor.sources.harvest import Buffer, Harvest, Lines, Stretch
+from advisor.sources.formats.text import overruns
+from advisor.sources.harvest import Buffer, Harvest, Lines, Runs, Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.places import Place, opened
-from advisor.sources.runs import Runs
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
 from advisor.sources.stages.stagetables import StageTables

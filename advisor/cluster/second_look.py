@@ -10,9 +10,8 @@ import msgspec
 from advisor.cluster.rows import Row, sightings_row, unpacked_bytes
 from advisor.errors import InputError
 from advisor.facts import Sighting
-from advisor.sources.harvest import Buffer, Stretch
+from advisor.sources.harvest import Buffer, Runs, Stretch
 from advisor.sources.places import Distant, opened
-from advisor.sources.runs import Runs
 from advisor.sources.secondlook import AFTER_A_NAME, BEFORE_A_NAME, MENTIONS, NAMED, Memory, SecondLook, around, mention
 
 _NEAR = around(0)[1] - around(0)[0]

@@ -1,11 +1,21 @@
 """Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
 
-from advisor.progress.behind import FURTHEST, MEAN, offsets_behind
 from advisor.progress.decoding import UNUSUAL, decode, decode_usual
 from advisor.progress.fragment import Fragment, read_fragment
 from advisor.progress.instants import as_instant
 from advisor.progress.partial import INPUT_RATE, PARTS, UNNAMED, Partial, of_fragment
-from advisor.progress.shapes import ABSENT, Broken, Durations, EventTime, Operator, Progress, Sink, Source
+from advisor.progress.shapes import (
+    ABSENT,
+    FURTHEST,
+    MEAN,
+    Broken,
+    Durations,
+    EventTime,
+    Operator,
+    Progress,
+    Sink,
+    Source,
+)
 from advisor.progress.tolerance import from_object, is_event
 
 __all__ = [
@@ -31,6 +41,5 @@ __all__ = [
     "from_object",
     "is_event",
     "of_fragment",
-    "offsets_behind",
     "read_fragment",
 ]

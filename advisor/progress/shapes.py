@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, Final, TypeVar, cast
 
 from msgspec import Meta, Raw, Struct, field
 
@@ -14,6 +14,10 @@ Int = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 _Number = TypeVar("_Number", int, float)
 
+FURTHEST: Final = "maxOffsetsBehindLatest"
+"""Kafka's metric of a source: offsets of the partition that is furthest behind."""
+MEAN: Final = "avgOffsetsBehindLatest"
+"""Kafka's metric of a source: offsets that a partition is behind on average."""
 ABSENT = Raw(b"null")
 """Stands for JSON that the event does not have."""
 

@@ -49,7 +49,7 @@ def watch(session: Any = None) -> None:
     Outside a notebook the last report is printed. Raises UsageError where there is no session.
     """
     from advisor.session.live import LiveAdvisor  # noqa: PLC0415 - the first import of PySpark
-    from advisor.session.which import active  # noqa: PLC0415
+    from advisor.session.options import active  # noqa: PLC0415
 
     if isinstance(session, LiveAdvisor):
         session.watch()

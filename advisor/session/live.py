@@ -19,10 +19,8 @@ from advisor.contract import Session as SessionEntry
 from advisor.errors import InputError
 from advisor.redaction import redact
 from advisor.session import onscreen
-from advisor.session.judging import Judging
 from advisor.session.notices import Notice, Watch
-from advisor.session.options import Options, written_to
-from advisor.session.which import session_of
+from advisor.session.options import Judging, Options, session_of, written_to
 from advisor.sources.listener.callbacks import SessionListener
 from advisor.sources.listener.recorder import Recorder, words_of
 from advisor.sources.listener.session import Session, is_connect

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from advisor import catalogue
+from advisor.batches import Reading
+from advisor.catalogue import Catalogue
 from advisor.errors import UsageError
+from advisor.facts import version_at_least
+from advisor.report import Asked, Report, assemble
+from advisor.report.comparing import Compared, compare_readings
+from advisor.report.runs import Wishes
 from advisor.sources.listener.history import History
+from advisor.sources.listener.session import Classic, Connect, Session, is_connect
 from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
-    from advisor.catalogue import Catalogue
     from advisor.session.notices import Notice
 
 
@@ -55,3 +61,48 @@ def written_to(directory: Path) -> History:
         return History(directory)
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise UsageError(f"history={directory}", str(error), "give a directory that can be written") from None
+
+
+class Judging:
+    """Judges what was read by a catalogue. A rule that fails is listed under "not judged", as everywhere."""
+
+    def __init__(self, catalogue: Catalogue, wishes: Wishes) -> None:
+        self._catalogue, self._asked = catalogue, Asked(wishes=wishes, live=True)
+
+    def report(self, reading: Reading, *, series: bool = False) -> Report:
+        """The report, with `series` also the single batches; what fails without any rule is raised."""
+        return assemble(reading, self._catalogue, replace(self._asked, series=series))
+
+    def compare(self, reading: Reading) -> Compared:
+        """Each query's newest window against the one before it; InputError where none has two."""
+        return compare_readings(reading, None, self._catalogue, self._asked)
+
+
+def session_of(spark: Any) -> Session:
+    """The session behind one face; UsageError for what is none, or where a listener hears nothing."""
+    if not hasattr(spark, "streams"):
+        raise UsageError(
+            "attach", f"{type(spark).__name__} is not a Spark session", "give the session that runs the queries"
+        )
+    if not is_connect(spark):
+        return Classic(spark)
+    if not version_at_least(_client(), "4.0"):
+        found = f"Spark Connect {_client()} runs listeners on the server, where nothing comes back"
+        raise UsageError("attach", found, "use PySpark 4.0 or later, or analyze the driver's log")
+    return Connect(spark)
+
+
+def active() -> Any:
+    """The active Spark session; UsageError where there is none."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise UsageError("watch", "there is no active Spark session", "give the session that runs the queries")
+    return found
+
+
+def _client() -> str:
+    import pyspark  # noqa: PLC0415
+
+    return str(pyspark.__version__)

@@ -48,7 +48,7 @@ class Scan:
 
     def feed(self, window: Stretch) -> int:
         """Read a window; the position in it from which on nothing has been read, so that the next must repeat it."""
-        if window.final and not window.base and (text := _as_it_was(window.buffer[:])) is not None:
+        if window.final and not window.base and (text := exported(window.buffer[:])) is not None:
             window = Stretch(text, 0, 0, final=True, whole=text)
         self.harvest.move(window)
         self.position = window.base + len(window.buffer)
@@ -86,8 +86,3 @@ class Scan:
         if self._look and not window.base and len(window.buffer) <= LONGEST and not self.harvest.anything:
             text = bytes(window.buffer[:]).decode("utf-8", "replace")
             self.pasted_error = sight_stack_trace(text, log=self._log, file=self.harvest.file)
-
-
-def _as_it_was(raw: bytes) -> bytes | None:
-    """The text before a collector or R wrote it in another form; None where none did."""
-    return exported(raw)

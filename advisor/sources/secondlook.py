@@ -10,8 +10,7 @@ from stringzilla import find
 
 from advisor.facts import Sighting
 from advisor.sources.formats import Tells
-from advisor.sources.harvest import Buffer, Stretch
-from advisor.sources.runs import BEFORE_A_RUN, Runs, merged
+from advisor.sources.harvest import BEFORE_A_RUN, Buffer, Runs, Stretch, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log
 from advisor.sources.wrapped import unwrapped
 

@@ -22,10 +22,10 @@ from advisor.sources import files
 from advisor.sources.listener import recorder as recorder_module
 from advisor.sources.listener import session as session_module
 from advisor.sources.listener import worker as worker_module
+from advisor.sources.listener.callbacks import JavaListener
 from advisor.sources.listener.events import OfJava, recent
 from advisor.sources.listener.execution import of_start, separated, trigger
 from advisor.sources.listener.history import History
-from advisor.sources.listener.java import JavaListener
 from advisor.sources.listener.session import Connect, answered
 from advisor.sources.listener.store import CHUNK, RUNS_KEPT
 from advisor.sources.listener.worker import Worker

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 
+import msgspec
+
 from advisor.batches import FRESH_EVENTS
-from advisor.progress import UNUSUAL, Broken, Progress, decode_usual
-from advisor.sources.formats import structured
+from advisor.progress import UNUSUAL, Broken, Progress, decode, decode_usual
 from advisor.sources.formats.records import LONGEST_EVENT, early_piece, find_events, has_anchor, keep
 from advisor.sources.harvest import Buffer, Harvest
 from advisor.sources.search import find, places
@@ -106,7 +107,7 @@ def _read_odd(buffer: Buffer, position: int, limit: int, whole: bool, harvest: H
         harvest.add(event, line_start, end)
         return max(start, end)
     again = buffer.rfind(MARKER, line_start, position) >= 0  # the line was looked at with the marker before
-    if not again and structured.is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
+    if not again and is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
         _read_structured(buffer, line_start, line_end, harvest)
         return line_end
     return _read_loose(buffer, line_start, position, limit, whole, harvest)
@@ -131,9 +132,9 @@ def _in_envelopes(buffer: Buffer, begin: int, limit: int) -> tuple[Progress, int
 def _first_whole(text: bytes) -> tuple[Progress, int] | None:
     """(event, where its last line begins) of the first event in a text; None when it is not whole."""
     first_line = text[: text.find(b"\n") + 1] or text
-    if structured.is_structured(first_line):
+    if is_structured(first_line):
         with suppress(Broken):
-            return structured.read_line(first_line), 0
+            return read_structured(first_line), 0
         return None
     first = next(find_events(text, 0, len(text)), None)
     return None if first is None or first.event is None else (first.event, first.end - 1)
@@ -141,7 +142,7 @@ def _first_whole(text: bytes) -> tuple[Progress, int] | None:
 
 def _read_structured(buffer: Buffer, start: int, end: int, harvest: Harvest) -> None:
     try:
-        event = structured.read_line(bytes(buffer[start:end]))
+        event = read_structured(bytes(buffer[start:end]))
     except Broken as broken:
         harvest.add_broken(start, broken.reason)
     else:
@@ -176,3 +177,33 @@ def _line_start(buffer: Buffer, position: int, begin: int) -> int:
 
 def _last_line(buffer: Buffer) -> int:
     return max(len(buffer) - (1 << 20), buffer.rfind(b"\n", max(0, len(buffer) - (1 << 20))) + 1)
+
+
+_KEY = b'"streaming_query_progress"'
+
+
+class _Context(msgspec.Struct):
+    streaming_query_progress: str | None = None
+
+
+class _StructuredLine(msgspec.Struct):
+    context: _Context = msgspec.field(default_factory=_Context)
+    msg: str = ""
+
+
+_decode_line = msgspec.json.Decoder(_StructuredLine).decode
+
+
+def is_structured(line: bytes) -> bool:
+    """Whether a line is one of a structured log, whatever a progress bar or a collector put before it."""
+    return _KEY in line or b'{"ts":' in line[:400]
+
+
+def read_structured(line: bytes) -> Progress:
+    """The event in a line of a structured log, from its context where that has it; Broken when there is none."""
+    try:
+        read = _decode_line(line[max(0, line.find(b'{"')) :])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Broken("a line of a structured log that is no JSON") from None
+    text = read.context.streaming_query_progress or read.msg.partition("progress:")[2]
+    return decode(text.encode("utf-8", "replace"))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from stringzilla import find
 
-from advisor.facts import LATE_BATCH, REAL_ASYNC_CONF, from_conf, ignored_option, in_order
+from advisor.facts import LATE_BATCH, from_conf, in_order
 from advisor.sources.sightings.errors import KnownError, known_error
 from advisor.sources.sightings.line import Line, Told
 
@@ -46,10 +46,6 @@ _OF_A_JOB: Final = re.compile(r"[Jj]ob aborted|\bTask \d{1,9} in stage \S{1,20} 
 _CAUSE_SHOWN: Final = 300
 _CAUSE: Final = re.compile(r"^\s{0,40}Caused by: ([^\n]{1,1000})", re.MULTILINE)
 _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?[Tt]rue")
-_NAMED: Final = re.compile(
-    r"(?<![\w.])((?:spark\.)?[\w.]{0,60}asyncprogress(?!\w{0,60}Execution)\w{0,60})[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?\w",
-    re.IGNORECASE,
-)
 _REPORTER: Final = "ProgressReporter: "
 _UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
 _ROUNDED: Final = re.compile(r'RowsPerSecond" : (\d{2,}\.[1-9])\b')
@@ -228,13 +224,6 @@ def read_listing(line: Line) -> list[Told]:
 def async_before(region: bytes) -> bool:
     """Return whether a text about a missing batch names the option of asynchronous tracking: it was on before."""
     return find(region, b"doesn't exist") >= 0 and _ASYNC_ON.search(region) is not None
-
-
-def misspelled(text: str) -> list[Told]:
-    """The settings with a value that a text names for asynchronous progress tracking, and that Spark ignores."""
-    named = (name for name in _NAMED.findall(text) if name.lower() != REAL_ASYNC_CONF)
-    ignored = dict.fromkeys(name for name in named if ignored_option([name]))
-    return [Told("ignored_async_setting", " and ".join(ignored))] if ignored else []
 
 
 def limits(text: str) -> list[Told]:
