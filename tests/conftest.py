@@ -27,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-golden", action="store_true", help="write the golden files again, then look at the diff")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--write-golden") and config.getoption("numprocesses", None):
+        raise pytest.UsageError("--write-golden: without -n, since several processes would write the same files")
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     if CHROMIUM is None:
