@@ -438,7 +438,8 @@ def test_of_a_run_that_died_the_error_comes_first() -> None:
         advisor.onQueryTerminated(ended("no such table"))
         entry = advisor.report().queries[0]
     assert entry["state"] == "dead"
-    assert entry["verdict"].startswith("The query stopped with an error: no such table. 50 ms of a 100 ms batch")
+    assert entry["verdict"].startswith("The query stopped with an error: no such table. ")
+    assert entry["screen"]["loss"]["rule"] == "LG001"
 
 
 def test_a_restart_is_compared_with_the_run_before() -> None:

@@ -93,10 +93,7 @@ def test_batches_that_are_slow_now_and_then_are_found(catalogue: Catalogue) -> N
     rows = [slow if number in (7, 18, 41) else calm for number in range(60)]
     (query,) = reported(catalogue, events(rows, interval_ms=10_000)).queries
     assert [finding["rule"] for finding in query["findings"]] == ["DR005"]
-    assert (
-        query["screen"]["loss"]["kind"] == "add_batch"
-        and "3 of 60 batches take 9.9 s" in query["screen"]["troubles"][0]
-    )
+    assert query["screen"]["loss"]["kind"] == "add_batch" and "3 of 60 batches" in query["screen"]["troubles"][0]
 
 
 def test_the_budget_of_a_healthy_query_is_shown_with_nothing_to_do(catalogue: Catalogue) -> None:

@@ -134,7 +134,7 @@ def test_what_is_not_there_is_said(slow: str, tmp_path: Path) -> None:
 def test_a_side_without_a_batch_to_judge_is_named(slow: str, tmp_path: Path) -> None:
     first = "".join(Path(slow).read_text(encoding="utf-8").splitlines(keepends=True)[:1])
     (tmp_path / "first.jsonl").write_text(first.replace('"addBatch"', '"elsewhere"'), encoding="utf-8")
-    with pytest.raises(InputError, match="AFTER: no batch can be judged; latency-advisor analyze says why"):
+    with pytest.raises(InputError, match="AFTER: no batch can be judged; latency-advisor analyze shows why"):
         advisor.compare(slow, tmp_path / "first.jsonl")
 
 

@@ -77,8 +77,8 @@ def test_a_latency_of_rows_that_come_faster_than_they_are_processed_is_the_least
 
 def test_a_furthest_partition_that_is_told_is_not_said_to_be_silent(tmp_path: Path) -> None:
     query = told(tmp_path, BEHIND)
-    assert "furthest partition only" in why_not(query, "TR010")
-    assert "do not report" not in why_not(query, "TR010")
+    assert "furthest partition" in why_not(query, "TR008")
+    assert "do not report" not in why_not(query, "TR008")
 
 
 @pytest.mark.parametrize("text", [BEHIND, PHASE_ALONE])

@@ -131,7 +131,7 @@ def saying(sample: contract.Report, words: str) -> str:
     )
     broken = (contract.BrokenRecord(file=words, offset=0, line=1, reason=words),)
     read = msgspec.structs.replace(sample.input, broken=broken)
-    return report_as_page(msgspec.structs.replace(sample, queries=(said, said), input=read))
+    return report_as_page(msgspec.structs.replace(sample, queries=(said, msgspec.structs.replace(said)), input=read))
 
 
 @pytest.mark.parametrize("words", INJECTIONS)

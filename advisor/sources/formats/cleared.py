@@ -11,7 +11,9 @@ _FOREIGN = re.compile(
     rb"[^\n]*\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"  # log lines without a record
     rb"[^\n{]*(?:\{[^\n{}\"']*\}[^\n{]*)*(?=\n)"
 )
-_MARKS = re.compile(rb"""(?:[^"'{}\[\]&\xe2]|\[[\w.-]{1,40}\])*?(?=u?["'{}\]&\xe2]|\[(?![\w.-]{1,40}\])|$)""")
+_TAG = rb"\[[\w./-]{1,80}\]"
+"""A name in brackets before each line, as of a pod."""
+_MARKS = re.compile(rb"""(?:[^"'{}\[\]&\xe2]|""" + _TAG + rb""")*?(?=u?["'{}\]&\xe2]|\[(?!""" + _TAG[2:] + rb""")|$)""")
 _NAMED = re.compile(rb"(?<!\w)(?:\w+\()?\w+\s?=")
 _KEY = re.compile(rb"\w+")
 _QUOTED = re.compile(

@@ -106,6 +106,8 @@ def _read_odd(buffer: Buffer, position: int, limit: int, whole: bool, harvest: H
         event, end = found
         harvest.add(event, line_start, end)
         return max(start, end)
+    if not whole and unwrapped(buffer, line_start, line_end) is not None:
+        return -1  # the event's other lines, each in an envelope of its own, are still to come
     again = buffer.rfind(MARKER, line_start, position) >= 0  # the line was looked at with the marker before
     if not again and is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
         _read_structured(buffer, line_start, line_end, harvest)
