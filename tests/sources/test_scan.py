@@ -410,3 +410,25 @@ def test_one_time_that_nobody_can_read_costs_its_batch() -> None:
     first, second, third = made()
     found = scanned(a_log(*(MADE + pretty(each) for each in (first, {**second, "timestamp": "soon"}, third))))
     assert (found.batch_ids, found.reasons) == ([10, 12], ["timestamp: no point in time"])
+
+
+# What a scheduler or a logger puts before each line.
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "[2026-01-24T10:11:12.345+0000] {jobs.py:1} INFO - ",
+        "[2026-01-24, 10:11:12 UTC] {jobs.py:1} INFO - ",
+        "2026-01-24 10:11:12,345 - driver - INFO - ",
+        "2026-01-24 10:11:12.345 | INFO     | driver:main:12 - ",
+        "[pod/orders-driver/spark] ",
+    ],
+    ids=["Airflow", "Airflow 2", "Python's logging", "loguru", "a pod"],
+)
+def test_lines_behind_a_prefix_are_whole_records(before: str) -> None:
+    mark = "26/01/24 10:11:12 INFO MicroBatchExecution: Streaming query made progress: "
+    text = "".join(mark + pretty(each) + "\n" for each in made())
+    found = scanned("".join(before + line for line in text.splitlines(keepends=True)).encode())
+    assert found.batch_ids == [10, 11, 12]
+    assert not found.broken

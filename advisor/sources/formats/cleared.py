@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 _FOREIGN = re.compile(
     rb"\x1b\[[0-9;?]*[A-Za-z]|\xc2\xa0|\xef\xbb\xbf"  # colours, blanks of a web page, a mark at a file's beginning
@@ -16,6 +17,9 @@ _TAG = rb"\[[\w./-]{1,80}\]"
 _MARKS = re.compile(rb"""(?:[^"'{}\[\]&\xe2]|""" + _TAG + rb""")*?(?=u?["'{}\]&\xe2]|\[(?!""" + _TAG[2:] + rb""")|$)""")
 _NAMED = re.compile(rb"(?<!\w)(?:\w+\()?\w+\s?=")
 _KEY = re.compile(rb"\w+")
+_DIGIT = re.compile(rb"\d")
+_NAME = re.compile(rb"[A-Za-z]{2}")
+_TWO_LINES = 4096
 _QUOTED = re.compile(
     rb"""^(?:[^"\n]{0,80}?"(?P<double>(?:[^"\\]|\\.)*)"|[^'"\n]{0,80}?'(?P<single>(?:[^'\\]|\\.)*)')[\s+;,)\\#]*$"""
 )
@@ -39,8 +43,8 @@ _OF_A_RECORD = re.compile(
 
 def cleared(raw: bytes, anchor: int) -> bytes:
     """Return the text with blanks in place of all that is foreign to the record with a key at `anchor`."""
-    text = _FOREIGN.sub(_blank, raw)
-    line, end = text.rfind(b"\n", 0, anchor) + 1, text.find(b"\n", anchor)
+    line, end = raw.rfind(b"\n", 0, anchor) + 1, raw.find(b"\n", anchor)
+    text = _FOREIGN.sub(_blank, _without(raw, _repeated(raw, line)))
     if _QUOTED.match(text[line : len(text) if end < 0 else end]):
         return _unquoted(text, line)
     text = _without_marks(text, _before(text, line, anchor))
@@ -66,10 +70,24 @@ def _without_marks(text: bytes, before: bytes) -> bytes:
     Digits may differ from line to line: they are those of a time.
     """
     marks = _MARKS.match(before)
-    prefix = marks[0].strip() if marks else b""
+    return _without(text, marks[0].strip() if marks else b"")
+
+
+def _without(text: bytes, prefix: bytes) -> bytes:
+    """Return the text with blanks for a prefix of its lines, whose digits may differ."""
     if not prefix:
         return text
     return re.sub(rb"(?m)^[ \t]*" + re.sub(rb"\d+", rb"\\d+", re.escape(prefix)), _blank, text)
+
+
+def _repeated(text: bytes, line: int) -> bytes:
+    """Return what this line and the next begin with, but for digits, before JSON: a scheduler's or a logger's words."""
+    first, _, rest = text[line : line + _TWO_LINES].partition(b"\n")
+    second = rest.partition(b"\n")[0]
+    pairs = zip(_DIGIT.sub(b"0", first), _DIGIT.sub(b"0", second), strict=False)
+    common = bytes(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)).partition(b'"')[0].rstrip()
+    follows = second[len(common) :].lstrip()[:1]
+    return first[: len(common)] if follows in (b'"', b"}", b"]") and _NAME.search(common) else b""
 
 
 def _unquoted(text: bytes, line: int) -> bytes:
