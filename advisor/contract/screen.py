@@ -102,7 +102,7 @@ class Screen(Entry, frozen=True):
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait for an unknown time:
     the record latency is longer than shown. `unopened`: most of a long batch is addBatch, and nothing that was read
     shows what it does.
-    `loss_stays`: the best step shortens nothing of the loss.
+    `loss_stays`: the best step shortens nothing of the loss, or leaves batches longer than their interval.
     """
 
     loss: Loss | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from advisor.catalogue import Rule
-from advisor.contract import Finding, Loss, LossKind, Part
+from advisor.contract import BestStep, Finding, Loss, LossKind, Part
 from advisor.metrics import METRICS, Estimate, label, measure, sure
 from advisor.metrics.numbers import fixed_interval_ms
 from advisor.metrics.words import milliseconds, with_article
@@ -56,19 +56,26 @@ def grave(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Findin
     return [one for *_, one in sorted(found, key=lambda ranked: ranked[:2])]
 
 
-def troubles(judged: Judged, loss: Loss | None) -> list[str]:
-    """Return the sentences of the other findings: what explains the loss, what is grave, then as they are ranked.
+def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[str]:
+    """Return the sentences of the other findings: why to take the best step, what explains the loss, what is grave.
 
-    Beside a loss those that name a phase only say nothing new.
+    The others follow as they are ranked. Beside a loss those that name a phase only say nothing new.
     """
     findings, rules = judged.judgement.findings, judged.catalogue.rules
     own = [one for one in findings if one.explained_by is None]
     if not len(judged.window) and judged.window.facts.value("terminated_error") is not None:
         own = own[1:]  # the verdict has the error, and what is gravest of it
     if loss is not None:
-        others = [*explain(loss.rule, findings), *grave(findings, rules), *own]
+        asks = [one for one in findings if best and best.rule in (one.rule, _by_general(one, rules))]
+        others = [*asks, *explain(loss.rule, findings), *grave(findings, rules), *own]
         own = [one for one in others if one.rule != loss.rule and not rules[one.rule].general]
     return list(dict.fromkeys(one.says for one in own))
+
+
+def _by_general(finding: Finding, rules: Mapping[str, Rule]) -> str | None:
+    """Return the general rule that explains this finding, whose own sentence says less; None where there is none."""
+    cause = rules.get(finding.explained_by or "")
+    return cause.id if cause and cause.general else None
 
 
 def explain(rule: str | None, findings: Sequence[Finding]) -> list[Finding]:

@@ -59,7 +59,7 @@ def screen(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm 
         span_ms=_span(window),
         backlog_untold=_backlog_untold(window, loss, findings),
         unopened=is_unopened(window),
-        troubles=tuple(troubles(judged, loss)),
+        troubles=tuple(troubles(judged, loss, best)),
         loss_stays=leaves_the_loss(judged, loss, best),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),
@@ -140,15 +140,18 @@ def first_sentence(words: str) -> str:
     return _SENTENCE.split(" ".join(words.split()), maxsplit=1)[0].rstrip(".")
 
 
-def _also(findings: Iterable[Finding], best: BestStep | None) -> Iterator[StepName]:
-    """Other steps that Spark takes and that are expected to help, what helps most first."""
+def _also(findings: Sequence[Finding], best: BestStep | None) -> Iterator[StepName]:
+    """Other steps that Spark takes and that are expected to help, what helps most first.
+
+    Without a best step the first that needs a new checkpoint is named in its place.
+    """
+    steps = [step for finding in findings for step in finding.steps if step.legal != "no" and not step.untold_kinds]
+    first = best.step if best else next((step.id for step in steps if step.takes == "new_checkpoint"), None)
     offers = {
         step.id: (finding.rule, step)
-        for finding in reversed(list(findings))
+        for finding in reversed(findings)
         for step in finding.steps
-        if step.legal != "no"
-        and _gains(step)
-        and not (best and (step.id == best.step or sets(step) & sets(best.advice)))
+        if step.legal != "no" and _gains(step) and step.id != first and not (best and sets(step) & sets(best.advice))
     }
     ordered = sorted(offers.values(), key=lambda offer: (offer[1].legal != "yes", -_gain(offer[1])))
     yield from (StepName(rule=rule, step=step.id) for rule, step in ordered[:MOST_ALSO])
@@ -184,7 +187,7 @@ def _refused(findings: Iterable[Finding], window: Window) -> Iterator[Refused]:
 def _question(
     findings: Iterable[Finding], skipped: Iterable[Skipped], window: Window, best: BestStep | None
 ) -> Question | None:
-    """The fact that the most rules and steps wait for, and that a person can give.
+    """The fact that the most rules and steps wait for, and that a person can give; a wish comes after all others.
 
     Without a best step first what a step is made for: a platform, a kind of source.
     """
@@ -198,7 +201,9 @@ def _question(
     if not weight:
         return None
     held = set() if best else {fact for finding in findings for step in finding.steps for fact in step.untold_kinds}
-    fact = min(weight, key=lambda name: (name not in held, -weight[name], list(FACTS).index(name)))
+    fact = min(
+        weight, key=lambda name: (name not in held, not FACTS[name].origins, -weight[name], list(FACTS).index(name))
+    )
     return Question(
         fact=fact,
         asks=FACTS[fact].asks,

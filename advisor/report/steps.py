@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 from advisor.catalogue import Rule
 from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName, Together
+from advisor.metrics import sure
+from advisor.metrics.numbers import fixed_interval_ms
 from advisor.report.judged import Judged
 from advisor.report.loss import explain, grave
 from advisor.savings import exclude, in_common
@@ -45,8 +47,13 @@ def best_step(
 
 
 def leaves_the_loss(judged: Judged, loss: Loss | None, best: BestStep | None) -> bool:
-    """Whether the best step shortens nothing of the loss."""
-    if loss is None or best is None or loss.kind in ("batches", *GRAVE):
+    """Whether the best step shortens nothing of the loss, or leaves batches longer than their interval."""
+    if loss is None or best is None:
+        return False
+    if loss.kind == "pace" and best.advice.saves_ms is not None:
+        interval, batch = fixed_interval_ms(judged.window), sure(judged.window, "trigger_execution_ms")
+        return interval is not None and batch - best.advice.saves_ms.likely > interval
+    if loss.kind in ("batches", *GRAVE):
         return False
     if best.rule in _asked(judged.judgement.findings, loss, judged.catalogue.rules):
         return False

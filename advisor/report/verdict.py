@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from advisor.contract import Advice, BestStep, Calm, Finding, Loss, Passed
 from advisor.metrics import Estimate, measure, sure
 from advisor.metrics.latency import told_by_events
-from advisor.metrics.numbers import fact_number
+from advisor.metrics.numbers import fact_number, fixed_interval_ms
 from advisor.metrics.words import milliseconds
 from advisor.report.judged import Judged
 from advisor.report.loss import explain
@@ -46,12 +46,18 @@ def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     if not isinstance(late, Estimate) or late.high > 0 or window.facts.value("falling_behind"):
         return None
     has_room = isinstance(measure(window, "interval_used_share"), Estimate)
-    if loss is None or len(window) < FEWEST_BATCHES or (unopened and not has_room):
+    few = len(window) < FEWEST_BATCHES
+    if loss is None or ((few or unopened) and not has_room):
         return None
+    interval = fixed_interval_ms(window)
+    waits = f" On average a record waits {milliseconds(interval / 2)} for the trigger." if interval else ""
+    if few:
+        batches = "1 batch" if len(window) == 1 else f"{len(window)} batches"
+        return Calm(says=f"No problem in {batches} ({FEWEST_BATCHES} are needed to be sure).{waits}", closest=())
     p99 = f", p99 {milliseconds(slowest.safe)}" if isinstance(slowest, Estimate) else ""
     typical = milliseconds(sure(window, "trigger_execution_ms"))
     says = f"The query keeps up: a typical batch takes {typical}{p99}, and none of {len(window):,} leaves rows behind."
-    return Calm(says=says, closest=_closest(judgement.passed))
+    return Calm(says=says + waits, closest=_closest(judgement.passed))
 
 
 def _closest(passed: Sequence[Passed]) -> tuple[Passed, ...]:
