@@ -31,6 +31,8 @@ LOSSES: dict[LossKind, str] = {
 }
 """What is lost, in a word or two."""
 _NONE = Metric()
+_MUCH_SLOWER = 3
+"""Times a typical batch: a batch that takes as long is shown though slow batches are not the loss."""
 _TRIGGERS = {
     "unspecified": "default trigger",
     "once": "trigger once",
@@ -99,7 +101,7 @@ def state_if_news(query: QueryEntry) -> str:
 def headline_name(query: QueryEntry) -> str:
     """Return what stands before the headline: what is lost, or that the query keeps up; may be empty."""
     if query.screen.calm:
-        return "keeps up"
+        return "keeps up" if query.screen.calm.closest else "so far"
     loss = query.screen.loss
     named = loss is None or (loss.kind == "add_batch" and not loss.name)  # whose sentence names it already
     return "" if loss is None or named else loss_name(loss)
@@ -117,7 +119,7 @@ def in_a_line(query: QueryEntry) -> str:
     """
     loss, best = query.screen.loss, query.best_step
     if query.screen.calm:
-        return "keeps up: no rule found anything"
+        return f"{headline_name(query)}: no rule found anything"
     if loss is None:
         return f"stopped with an error: {best.advice.do}" if best and query.terminated else query.verdict
     if best and (why(query) or query.screen.loss_stays):
@@ -154,7 +156,7 @@ def latency_then(query: QueryEntry) -> str:
     if after is None or found.p50 is None:
         return ""
     if after.without_spikes:
-        return f"at best {text.ms(after.p50)} / {text.ms(after.p99)} with fewer spikes"
+        return f"at best p50 {text.ms(after.p50)}, p99 {text.ms(after.p99)} with fewer slow batches"
     if text.ms(after.p50) == text.ms(found.p50):
         return ""
     return f"{'at best' if after.at_best else 'about'} {text.ms(after.p50)} (p50) with the step"
@@ -206,11 +208,13 @@ def _share(part: Part) -> str:
 
 
 def slowest(query: QueryEntry) -> str:
-    """Return `batch 10: Delta: Compute snapshot 19.8 s in 154 tasks`, where slow batches are the loss; else empty."""
-    loss = query.screen.loss
-    if loss is None or loss.kind != "batches" or not query.worst or not query.worst[0].inside:
+    """Return `batch 10: Delta: Compute snapshot 19.8 s in 154 tasks`, of slow or of much slower batches."""
+    loss, typical = query.screen.loss, query.metrics.get("trigger_execution_ms", _NONE).typical
+    if loss is None or typical is None or not query.worst or not query.worst[0].inside:
         return ""
     longest = query.worst[0]
+    if loss.kind != "batches" and longest.trigger_execution_ms < _MUCH_SLOWER * typical:
+        return ""
     number = "" if longest.batch_id is None else f"batch {longest.batch_id}, "
     return f"{number}{text.ms(longest.trigger_execution_ms)}: {slow(longest.inside)}"
 
@@ -279,9 +283,14 @@ def _promised(promise: Promise | None, of: str) -> str:
 
 def _waits_for_two(query: QueryEntry, step: Advice) -> str:
     """Return why a record gains more than a batch loses; empty where it does not."""
-    loss, promise = query.screen.loss, step.saves_latency_ms
-    more = loss is not None and loss.ms and promise is not None and step.saves_ms and promise.likely > loss.ms
-    return "; a record waits for the batch before its own, too" if more else ""
+    loss, record, batch = query.screen.loss, step.saves_latency_ms, step.saves_ms
+    if loss is None or not loss.ms or record is None or batch is None or _told(record) <= max(loss.ms, _told(batch)):
+        return ""
+    return "; a record waits for two batches"
+
+
+def _told(promise: Promise) -> float:
+    return promise.high if promise.expected is None else promise.expected
 
 
 def why(query: QueryEntry) -> str:
@@ -301,6 +310,8 @@ def beside_the_loss(query: QueryEntry) -> str:
     loss = query.screen.loss
     if loss is None or not query.screen.loss_stays:
         return ""
+    if loss.kind == "pace":
+        return "The batches still take longer than the trigger interval."
     return f"This does not shorten {'the logs' if loss.kind == 'logs' else loss_name(loss)}."
 
 
@@ -327,10 +338,10 @@ def once_known(facts: Sequence[str]) -> str:
 # Other steps, and what to ask
 
 
-def also(step: Advice) -> str:
+def also(query: QueryEntry, step: Advice) -> str:
     """Return another step that helps: what to do, how much it saves, what it takes."""
     sure = f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
-    return f"{step.do}: {gain_in_short(step)} ({takes_in_short(step)}){sure}"
+    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(query, step)} ({takes_in_short(step)}){sure}"
 
 
 def together(query: QueryEntry) -> str:
@@ -346,7 +357,7 @@ def question(asked: Question) -> str:
     counts = [(asked.rules, "rule"), (asked.steps, "step")]
     decides = " and ".join(text.plural(len(names), words) for names, words in counts if names)
     if asked.fact == "trigger":
-        give = "--set trigger_interval_ms=N, or --set trigger=unspecified if you call no .trigger()"
+        give = "Which trigger is set? --set trigger_interval_ms=N, or trigger=unspecified if you call no .trigger()"
     else:
         give = f"{asked.asks} --set {asked.give}"
     return f"{give} (decides {decides})"
@@ -356,9 +367,12 @@ def no_step(query: QueryEntry) -> str:
     """Return what to do where no step is the best."""
     if not query.window.batches and not any(finding.steps for finding in query.findings):
         died = query.terminated and query.terminated.error
-        return _OF_ITS_OWN if died else "Nothing yet: bring a log with batches that read rows."
+        after = " that goes on after the start," if query.batches else ""
+        return _OF_ITS_OWN if died else f"Nothing yet: bring a log{after} with batches that read rows."
     if taken := _with_a_new_checkpoint(query):
-        return f"{taken[0].do}. This may help, but it needs a new checkpoint: see --all."
+        do, gained = taken[0].do, gain_in_short(taken[0])
+        tail = "See --all." if "new checkpoint" in do else "This may help, but it needs a new checkpoint: see --all."
+        return f"{do}{f': {gained}' if gained else ''}. {tail}"
     if _waits_for_an_answer(query):
         return "Answer the question below first: which step helps depends on it."
     if query.screen.unopened and not query.screen.calm:

@@ -115,9 +115,8 @@ def slow(parts: Sequence[BatchPart]) -> str:
 
 
 def label(part: BatchPart) -> str:
-    """The part in a word or two, with those that it holds: `read and write`."""
-    names = [_short(name) for name in (part.name, *part.holds)]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    """The part in a word or two, with those that it holds: `read + write`."""
+    return " + ".join(_short(name) for name in (part.name, *part.holds))
 
 
 def meaning(part: BatchPart, inside: InsideBatch) -> str:

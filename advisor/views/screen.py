@@ -25,9 +25,10 @@ _NUMBERS = 11
 """Columns before the words of a number."""
 _CODE = 5
 """Columns before a line to paste."""
-_MUST, _TROUBLE, _GAP, _ALSO, _UNSURE, _PROOF, _REFUSED, _TOGETHER = range(8)
+_MUST, _TROUBLE, _ALSO, _INSIDE, _PROOF, _REFUSED = range(6)
 """What stays longest where lines are short; further entries of a list go before the first of any."""
-_FURTHER = 10
+_FURTHER = 6
+_UNSURE, _TOGETHER, _GAP = 2 * _FURTHER, 90, 99
 
 
 class _Block(NamedTuple):
@@ -70,7 +71,7 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     yield from ((_MUST, what) for what in _do(chosen, width))
     others = list(_others(chosen))
     if others:
-        yield min(rank for rank, *_ in others), Text()
+        yield _GAP, Text()
     yield from ((rank, _row(label, Text(words), indent=0, label_width=8)) for rank, label, words in others)
 
 
@@ -98,9 +99,11 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
         if query.screen.goes_to:
             yield _MUST, "Goes to", _bars(query, width)
         if words := in_short.within_add_batch(query, 2 * (width - _NUMBERS)):
-            yield _GAP, "", Text(words, style="dim")
+            yield _INSIDE, "", Text(words, style="dim")
         if words := in_short.slowest(query):
-            yield _MUST, "Slowest", Text(words)
+            yield _ALSO, "Slowest", Text(words)
+        if query.changed:
+            yield _PROOF, "Changed", Text(query.changed.says.partition(";")[0].rstrip("."))
         if words := "; ".join(in_short.closest(query)):
             yield _TOGETHER, "Closest", Text(f"to firing: {words}")
         for nth, words in enumerate(proof[:3]):
@@ -164,7 +167,7 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
 def _others(chosen: Selection) -> Iterator[tuple[int, str, str]]:
     """Yield other steps, those that are not for this query, and what to ask: rank, label, words."""
     screen = chosen.query.screen
-    yield from _listed(_ALSO, "ALSO", map(in_short.also, chosen.also[:3]))
+    yield from _listed(_ALSO, "ALSO", (in_short.also(chosen.query, step) for step in chosen.also[:3]))
     if words := in_short.together(chosen.query):
         yield _TOGETHER, "TOGETHER", words
     yield from _listed(_REFUSED, "NOT HERE", (f"{one.do}: {one.because}" for one in screen.refused[:2]))
