@@ -69,7 +69,7 @@ def test_the_slowest_batches_say_what_was_slow_in_them(delta: advisor.Report) ->
 
 def test_every_view_opens_it(delta: advisor.Report) -> None:
     rows = inside.rows(delta.typed.queries[0])
-    assert [row[0] for row in rows][:2] == ["table log", "driver and planning"]
+    assert [row[0] for row in rows][:2] == ["table log", "driver + planning"]
     text = report_as_text(delta.typed, everything=True)
     assert "    table log " in text
     assert "| - table log | 1.2 s |" in report_as_markdown(delta.typed)
