@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from advisor.catalogue.plain import read_plain
-from advisor.contract import LEVELS, Level
 from advisor.errors import CatalogueError, UsageError, did_you_mean, short
 from advisor.facts import fact_named, read_value
+from advisor.vocabulary import LEVELS, Level
 
 NAME = "advisor.yaml"
 

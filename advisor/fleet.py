@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Literal
 
 from advisor.contract import (
-    LEVELS,
     Advice,
     Counted,
     Finding,
@@ -25,6 +24,7 @@ from advisor.contract import (
     Wins,
 )
 from advisor.facts.versions import version_in_words
+from advisor.vocabulary import LEVELS
 
 SCHEMA_VERSION = 1
 HOUR_MS = 3_600_000

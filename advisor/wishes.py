@@ -9,10 +9,10 @@ from typing import Any
 
 from advisor import config
 from advisor.catalogue import Catalogue
-from advisor.contract import Level
 from advisor.engine import Silenced
 from advisor.errors import UsageError
 from advisor.facts import Run, parse_user_fact
+from advisor.vocabulary import Level
 
 UserFact = tuple[str | None, str, Any]
 

@@ -19,12 +19,11 @@ from typing import Any
 import click
 from click.testing import CliRunner
 
-from advisor import catalogue
+from advisor import catalogue, contract
 from advisor.catalogue.reference import schema as rule_schema
 from advisor.catalogue.step import Step
 from advisor.cli import main
 from advisor.config import Config
-from advisor.contract import schema as contract
 from advisor.facts import FACTS
 from advisor.metrics import METRICS
 

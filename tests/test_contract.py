@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from advisor import contract
-from advisor.contract import schema
 from advisor.vocabulary import LEGAL, LEVELS, TAKES, at_once, worst
 from tests.views.reports import plain_report, slow
 
@@ -60,11 +59,11 @@ class _Odd:
 
 
 def test_the_schema_is_up_to_date() -> None:
-    assert schema.PLACE.read_text("utf-8") == schema.schema(), "run `make rules`"
+    assert contract.SCHEMA_PLACE.read_text("utf-8") == contract.schema(), "run `make rules`"
 
 
 def test_the_schema_names_words_and_what_must_be_there() -> None:
-    definitions = json.loads(schema.schema())["$defs"]
+    definitions = json.loads(contract.schema())["$defs"]
     assert definitions["Finding"]["properties"]["level"] == {"enum": ["high", "low", "medium"]}
     assert "from" in definitions["FactEntry"]["required"]
     assert "series" not in definitions["QueryEntry"]["required"]

@@ -7,7 +7,7 @@ from advisor.catalogue.reference import reference, schema
 from advisor.catalogue.rule import Measure, Rule, Seen
 from advisor.catalogue.shipped import rules_to_judge_by
 from advisor.catalogue.step import Change, Saves, Stage, Step, Trigger
-from advisor.contract import LEVELS, Level
+from advisor.vocabulary import LEVELS, Level
 
 __all__ = [
     "LEVELS",

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from advisor.catalogue.condition import Model, Number, Text
-from advisor.contract import Confidence, Level
+from advisor.vocabulary import Confidence, Level
 
 
 class Every(Model):

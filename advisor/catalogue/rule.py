@@ -9,9 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 from advisor.catalogue.condition import Condition, Model, Number, Stat, Text
 from advisor.catalogue.example import Example
 from advisor.catalogue.step import Step, WrittenSteps
-from advisor.contract import LEVELS, Level, Status
 from advisor.metrics import METRICS
-from advisor.vocabulary import Grave, PhaseKind
+from advisor.vocabulary import LEVELS, Grave, Level, PhaseKind, Status
 
 
 class Measure(Model):

@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from advisor.catalogue.condition import Condition, Model, Stat, Text
-from advisor.contract import Semantics, Status, Takes
 from advisor.facts.names import FACTS
+from advisor.vocabulary import Semantics, Status, Takes
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_:.]*)\}")
 """A metric or a fact that stands in a text of a rule."""

@@ -18,7 +18,8 @@ from advisor.errors import InputError
 from advisor.vocabulary import LEVELS, worst
 
 if TYPE_CHECKING:
-    from advisor.contract import Fleet, Input, Level
+    from advisor.contract import Fleet, Input
+    from advisor.vocabulary import Level
 
 _HELP = """Read progress from PATHS, and say which change helps.
 

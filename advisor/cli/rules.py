@@ -153,7 +153,7 @@ def reference_() -> None:
     """
     from advisor.catalogue import load, rules_directory
     from advisor.catalogue.reference import write
-    from advisor.contract import schema
+    from advisor.contract import SCHEMA_PLACE, schema
 
     write(load(), rules_directory())
-    schema.PLACE.write_text(schema.schema(), encoding="utf-8")
+    SCHEMA_PLACE.write_text(schema(), encoding="utf-8")

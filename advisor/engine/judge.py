@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from advisor.catalogue import Catalogue, Rule
-from advisor.contract import LEVELS, Advice, Evidence, Finding, Level, Measured, Passed, Silenced, Skipped
+from advisor.contract import Advice, Evidence, Finding, Measured, Passed, Silenced, Skipped
 from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_decide
 from advisor.engine.findings import Judgement
@@ -20,6 +20,7 @@ from advisor.errors import fault
 from advisor.facts import FACTS
 from advisor.metrics import METRICS, Estimate, Missing, label, measure
 from advisor.metrics.words import in_words
+from advisor.vocabulary import LEVELS, Level
 from advisor.window import Window
 
 

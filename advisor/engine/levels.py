@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from advisor.contract import LEVELS, Confidence, Level
 from advisor.metrics import METRICS, Estimate, measure
+from advisor.vocabulary import LEVELS, Confidence, Level
 from advisor.window import Window
 
 SURE_BATCHES = {"high": 30, "medium": 10}

@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from advisor.catalogue import Condition, Rule
-from advisor.contract import Level, Passed, Skipped
+from advisor.contract import Passed, Skipped
 from advisor.engine.conditions import VERSIONS, ask, ask_all, known_bounds
 from advisor.metrics import METRICS, Estimate, label, measure
 from advisor.metrics.words import in_words, number
+from advisor.vocabulary import Level
 from advisor.window import Window
 
 Quiet = TypeVar("Quiet", Passed, Skipped)

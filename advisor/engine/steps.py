@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from advisor import contract
 from advisor.catalogue import Rule, Stage, Step
-from advisor.contract import LEGAL, TAKES, Advice, Legal, Promise
+from advisor.contract import Advice, Promise
 from advisor.engine.conditions import Verdict, ask_all
 from advisor.engine.sentences import change_of, sentence, undo_says
 from advisor.metrics import METRICS, Missing, measure
 from advisor.savings import per_batch, per_record, saves_in
-from advisor.vocabulary import at_once
+from advisor.vocabulary import LEGAL, TAKES, Legal, at_once
 from advisor.window import Window
 
 NEW_CHECKPOINT = (

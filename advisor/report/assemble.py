@@ -11,23 +11,13 @@ import advisor
 from advisor import contract
 from advisor.batches import Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
-from advisor.contract import (
-    LEVELS,
-    BrokenRecord,
-    Input,
-    Level,
-    PartialRecord,
-    QueryEntry,
-    as_json,
-    plain,
-    worst,
-)
+from advisor.contract import BrokenRecord, Input, PartialRecord, QueryEntry, as_json, plain
 from advisor.errors import PROGRESS_NEEDS_INFO
 from advisor.redaction import hide
 from advisor.report.falling import WHOLE_RECORDS, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
-from advisor.vocabulary import GRAVE
+from advisor.vocabulary import GRAVE, LEVELS, Level, worst
 
 if TYPE_CHECKING:
     import pandas as pd

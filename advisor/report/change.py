@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.contract import Changed, Direction, Regime, Since, Trend, Trends
+from advisor.contract import Changed, Regime, Trend, Trends
 from advisor.metrics import Estimate, measure, measured
 from advisor.metrics.budget import LACKING, budget
 from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken
@@ -13,6 +13,7 @@ from advisor.metrics.numbers import known, median
 from advisor.metrics.slopes import trend
 from advisor.metrics.words import milliseconds, number
 from advisor.report.budget import moment
+from advisor.vocabulary import Direction, Since
 from advisor.window import Window
 
 COMPARED = (

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from advisor.batches import Batches
 from advisor.catalogue import Catalogue
-from advisor.contract import Since, State
 from advisor.engine import Judgement
 from advisor.facts import Run
+from advisor.vocabulary import Since, State
 from advisor.window import Window
 
 

@@ -5,17 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from advisor.batches import lacks
-from advisor.contract import (
-    BestStep,
-    Calm,
-    Conflict,
-    FactEntry,
-    Loss,
-    QueryEntry,
-    State,
-    Terminated,
-    WindowEntry,
-)  # fmt: skip
+from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Terminated, WindowEntry
 from advisor.facts import CONF, FACTS, Facts, Run
 from advisor.metrics import METRICS, Estimate, measure, statistics
 from advisor.metrics.budget import budget
@@ -31,7 +21,7 @@ from advisor.report.screen import is_unopened, screen
 from advisor.report.steps import best_step, together
 from advisor.report.unjudged import first_batch
 from advisor.report.verdict import FEWEST_BATCHES, calm, verdict
-from advisor.vocabulary import at_once
+from advisor.vocabulary import State, at_once
 from advisor.window import Window, span
 
 _UNKNOWN = FactEntry(value=None, origin=None)

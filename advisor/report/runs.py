@@ -14,14 +14,7 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, Batches
 from advisor.catalogue import Catalogue
-from advisor.contract import (
-    Level,
-    QueryEntry,
-    Series,
-    Silenced,
-    Since,
-    State,
-)
+from advisor.contract import QueryEntry, Series, Silenced
 from advisor.engine import judge
 from advisor.errors import fault
 from advisor.facts import Evidence, Facts, Known, Run, computed, settle
@@ -32,7 +25,7 @@ from advisor.report.judged import Judged
 from advisor.report.query import RESTARTING, query, state
 from advisor.report.schedule import ShortRun, scheduled, short_run
 from advisor.report.series import series
-from advisor.vocabulary import ENDING
+from advisor.vocabulary import ENDING, Level, Since, State
 from advisor.window import Window, executed_window, run_window
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ import msgspec
 import numpy as np
 
 from advisor.batches import instant
-from advisor.contract import Mark, Sample, Series, Since
+from advisor.contract import Mark, Sample, Series
 from advisor.metrics import Missing, measure, measured
 from advisor.metrics.latency import typical_by_batch
 from advisor.report.budget import moment
+from advisor.vocabulary import Since
 from advisor.window import PHASES, Window
 
 MOST_POINTS = 2000

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from advisor.contract import LEVELS, Finding, Level, QueryEntry, plain
+from advisor.contract import Finding, QueryEntry, plain
+from advisor.vocabulary import LEVELS, Level
 
 Change = Literal["appeared", "worse", "gone"]
 

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from advisor.contract import (
-    BrokenRecord,
-    Counted,
-    Fleet,
-    FleetChange,
-    FleetQuery,
-    Input,
-    NotJudged,
-    SkippedRule,
-    Wins,
-)  # fmt: skip
+from advisor.contract import BrokenRecord, Counted, Fleet, FleetChange, FleetQuery, Input, NotJudged, SkippedRule, Wins
 from advisor.views import text, wording
 from advisor.views.clean import clean_all
 from advisor.views.markdown import escape

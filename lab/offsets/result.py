@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, Final
 
 import advisor
-from advisor.contract.base import plain
+from advisor.contract import plain
 from advisor.errors import InputError
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from lab.offsets.cells import BASELINE, CONFIGURATIONS, PUBLISHED, Planned

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from advisor.contract import Finding, QueryEntry, Series, worst
+from advisor.contract import Finding, QueryEntry, Series
 from advisor.views.charts.chart import Chart, Spec
 from advisor.views.charts.overtime import TIME
+from advisor.vocabulary import worst
 
 _ABOUT: Final = {
     "utilisation": "rates", "falling_behind_share": "backlog", "latency_target_excess_ms": "latency",

@@ -1,0 +1,1034 @@
+"""The report as types: the judge fills them, every view reads them, and JSON and schema are made from them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from advisor.vocabulary import (
+    CONF,
+    Confidence,
+    Direction,
+    Grave,
+    Legal,
+    Level,
+    PhaseKind,
+    Semantics,
+    Since,
+    State,
+    Status,
+    Takes,
+    worst,
+)
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A part of a report. A field that has a default is left out of the JSON while it has it."""
+
+
+def plain(part: msgspec.Struct) -> Any:
+    """Return it as dictionaries, lists, texts and numbers, as JSON has them."""
+    return _with_lists(msgspec.to_builtins(part, enc_hook=_number))
+
+
+def encoded(part: msgspec.Struct) -> bytes:
+    """Return it as JSON in one line."""
+    return msgspec.json.encode(part, enc_hook=_number)
+
+
+def as_json(data: Any) -> str:
+    """Return plain data as JSON text of many lines: `json.dumps` would indent in Python, in three times the time."""
+    return msgspec.json.format(json.dumps(data, ensure_ascii=False, allow_nan=False), indent=2)
+
+
+def _with_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_lists(inner) for key, inner in value.items()}
+    return [_with_lists(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _number(value: Any) -> Any:
+    """Return a number of numpy as Python's own, the only ones that msgspec knows."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise NotImplementedError(f"a report cannot hold a {type(value).__name__}")
+
+
+# A rule in the report: the finding, the numbers behind it, and its steps for this query
+
+
+class FactEntry(Entry, frozen=True):
+    """What is known of a fact, and where it came from; both None where it is not known."""
+
+    value: Any
+    origin: str | None = msgspec.field(name="from")
+
+
+class Evidence(Entry, frozen=True):
+    """A fact that a finding stands on."""
+
+    fact: str
+    value: Any
+    origin: str | None = msgspec.field(name="from")
+
+
+class Measured(Entry, frozen=True):
+    """The number that a finding stands on, by its metric's unit; `low` and `high` where only an interval is known."""
+
+    metric: str
+    stat: str | None
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Settings(Entry, frozen=True):
+    """Options, configuration and trigger that are set, by their keys."""
+
+    writer_option: dict[str, str] = msgspec.field(default_factory=dict)
+    reader_option: dict[str, str] = msgspec.field(default_factory=dict)
+    conf: dict[str, str] = msgspec.field(default_factory=dict)
+    trigger: dict[str, str | bool] = msgspec.field(default_factory=dict)
+
+
+class Change(Settings, frozen=True):
+    """What a step sets; kinds that it does not use are left out. `package`: with which Spark has to be started."""
+
+    package: str | None = None
+    code: str | None = None
+    value: str | None = None
+
+
+class Stage(Entry, frozen=True):
+    """One part of a step that is made in order: what to do or to set, and until when."""
+
+    do: str | None
+    change: Change
+    until: str
+
+
+class Promise(Entry, frozen=True, kw_only=False):
+    """Milliseconds saved, at least `low` and at most `high`; `expected` is None until such a step has been measured.
+
+    `low` may be relied on as far as trials show; 0 if a step may save nothing. `safe` is physically certain.
+    """
+
+    low: float
+    expected: float | None
+    high: float
+    safe: float = 0.0
+
+    @property
+    def likely(self) -> float:
+        """What steps are ranked by: the expected saving, or the low end."""
+        return self.low if self.expected is None else self.expected
+
+    def rounded(self) -> Promise:
+        """To a tenth of a millisecond, as it is printed."""
+        expected = None if self.expected is None else round(self.expected, 1)
+        return Promise(round(self.low, 1), expected, round(self.high, 1), round(self.safe, 1))
+
+
+KINDS = ("source", "platform")
+"""What a step may be made for: elsewhere it does nothing, ends the query, or moves files away."""
+
+
+class Advice(Entry, frozen=True):
+    """One step for one query: whether Spark takes it, what it changes, saves and costs, and how it is undone.
+
+    `because`: why it is not legal, or legal only if; `unknown`: the facts that would settle an `if`. `saves_ms` is per
+    batch, `saves_latency_ms` of a typical record's latency. `saves_in`: the phases of a typical batch
+    that become shorter, by Spark's names; empty if unknown. `saves_of`: the saving is a share of this metric.
+    `against`: the facts that make it not legal.
+    """
+
+    id: str
+    do: str
+    legal: Legal
+    because: str | None
+    unknown: tuple[str, ...]
+    change: Change
+    stages: tuple[Stage, ...]
+    takes: Takes
+    semantics: Semantics
+    status: Status
+    saves_ms: Promise | None
+    saves_latency_ms: Promise | None
+    costs: str
+    undo: str
+    check: str
+    saves_in: tuple[str, ...] = ()
+    saves_of: str | None = None
+    against: tuple[str, ...] = ()
+
+    @property
+    def experimental(self) -> bool:
+        """Whether nothing measured stands behind the step, or Spark gives no guarantee for it."""
+        return self.status == "experimental"
+
+    @property
+    def untold_kinds(self) -> tuple[str, ...]:
+        """Unknown facts that decide whether the step is meant for this query: its platform, its source, a setting.
+
+        A step that is for one value of a setting only sets what holds already, where it has another.
+        """
+        if self.legal != "if":
+            return ()
+        return tuple(fact for fact in self.unknown if fact in KINDS or fact.startswith(CONF))
+
+    @property
+    def ends_slow_batches(self) -> bool:
+        """Whether it ends the slow batches of a rhythm and leaves the others unchanged."""
+        return (self.saves_of or "").startswith("spike_")
+
+    def rounded(self) -> Advice:
+        """The step with its promises as they are printed."""
+        batch, record = (one and one.rounded() for one in (self.saves_ms, self.saves_latency_ms))
+        return msgspec.structs.replace(self, saves_ms=batch, saves_latency_ms=record)
+
+
+class Finding(Entry, frozen=True):
+    """A rule that fired, with its steps: legal ones first, then the larger saving, then what takes less.
+
+    `explained_by`: the finding of which this one is a consequence. `felt_share`: the part of a record's wait that it
+    takes, which ranks findings of one level; None if unknown.
+    """
+
+    rule: str
+    slug: str
+    title: str
+    level: Level
+    confidence: Confidence
+    says: str
+    why: str
+    measure: Measured | None
+    evidence: tuple[Evidence, ...]
+    explained_by: str | None
+    steps: tuple[Advice, ...]
+    references: tuple[str, ...]
+    felt_share: float | None
+
+    def rounded(self) -> Finding:
+        """The finding with its numbers as they are printed."""
+        felt = None if self.felt_share is None else float(f"{self.felt_share:.3g}")
+        return msgspec.structs.replace(self, steps=tuple(step.rounded() for step in self.steps), felt_share=felt)
+
+
+class StepName(Entry, frozen=True):
+    """A step of a rule's finding, by their ids."""
+
+    rule: str
+    step: str
+
+
+class BestStep(StepName, frozen=True):
+    """The step that a query should take first, whole, with the title of the finding that it belongs to."""
+
+    title: str
+    advice: Advice
+
+
+class Together(Entry, frozen=True):
+    """Steps that can be taken beside each other, the largest saving first, and what they save of a batch in common."""
+
+    steps: tuple[StepName, ...]
+    saves_ms: Promise
+
+
+class Skipped(Entry, frozen=True, kw_only=False):
+    """A rule that could not be judged, and why; `unknown`: the facts that would settle it."""
+
+    rule: str
+    reason: str
+    unknown: tuple[str, ...] = ()
+
+
+class Passed(Entry, frozen=True, kw_only=False):
+    """A rule that was judged and did not fire, and by how much.
+
+    `left`: how far its number is from the limit, as a share of the limit; None if unknown.
+    """
+
+    rule: str
+    margin: str
+    left: float | None = None
+
+
+class Silenced(Entry, frozen=True, kw_only=False):
+    """A rule that a team has silenced, and why."""
+
+    rule: str
+    reason: str
+    until: str | None
+
+
+# What ran inside addBatch, if a log or a session shows jobs
+
+
+class BatchPart(Entry, frozen=True):
+    """One part of addBatch's wall clock, in ms of a typical batch.
+
+    `name` as in the table of batch parts without its unit (`source_read`); `holds`: parts that cannot be separated
+    from it, so that this one holds their time too. `what`: the descriptions of its jobs. `tasks`: of its stages, in a
+    typical batch, None if it has none.
+    """
+
+    name: str
+    ms: float
+    holds: tuple[str, ...] = ()
+    what: str | None = None
+    tasks: int | None = None
+
+
+class StageSpan(Entry, frozen=True):
+    """One stage on the clock of a batch: `start_ms` from the start of its first stage; `kind`, `what` as in a part."""
+
+    job: int | None
+    stage: int | None
+    kind: str | None
+    what: str | None
+    start_ms: float
+    ms: float
+    tasks: int | None
+    slots: int | None
+    slots_wait_ms: float | None = None
+
+
+class Timeline(Entry, frozen=True):
+    """The stages of one batch, which took about as long as most."""
+
+    batch_id: int | None
+    add_batch_ms: float
+    stages: tuple[StageSpan, ...]
+
+
+class InsideBatch(Entry, frozen=True):
+    """What addBatch of a typical batch consists of.
+
+    `ms`: of addBatch, which `parts`, in the order of a batch's life, add up to. `batches`: how many show it.
+    `source`: event_log, driver_log or session. `jobs`, `stages`, `tasks`: in a typical batch. `waited_for`: other
+    queries whose tasks held the slots. `timeline`: None if the log's clock cannot place stages.
+    """
+
+    ms: float
+    batches: int
+    parts: tuple[BatchPart, ...]
+    jobs: float
+    stages: float
+    tasks: float
+    waited_for: tuple[str, ...] = ()
+    timeline: Timeline | None = None
+
+
+# What a reader sees first of a query
+
+
+LossKind = Literal[Grave, PhaseKind, "batches", "waiting"]
+"""What is lost: what milliseconds do not count, or time, by the phase that it lies in.
+
+`batches`: some batches take longer than the others. `waiting`: records wait outside of their batch.
+"""
+
+
+class Loss(Entry, frozen=True):
+    """What is lost first, in one sentence. `ms`: per batch or record; `share`: of the time from batch to batch.
+
+    `rule`: the rule that found it; None where no rule speaks for a phase. `name`: what it is called where it is a part
+    of addBatch.
+    """
+
+    kind: LossKind
+    says: str
+    ms: float | None = None
+    share: float | None = None
+    name: str | None = None
+    rule: str | None = None
+
+
+class Part(Entry, frozen=True):
+    """Milliseconds that one batch spends there on average, and their share of the whole.
+
+    `name`: what it is called, and `rule`: the rule that found it, where it is a part of addBatch.
+    `share_at_most`: where only an interval is known; `ms` and `share` are then its low end.
+    """
+
+    kind: LossKind
+    ms: float
+    share: float
+    share_at_most: float | None = None
+    name: str | None = None
+    rule: str | None = None
+
+
+class After(Entry, frozen=True):
+    """Record latency (ms) that is expected after the best step, or at best where nothing is expected yet (`at_best`).
+
+    `without_spikes`: it is that with as few batches slow in a rhythm as the step leaves at best; p99 then lies between
+    `p99` and `p99_high`.
+    """
+
+    p50: float
+    p99: float | None = None
+    p99_high: float | None = None
+    at_best: bool = False
+    without_spikes: bool = False
+
+
+class Refused(Entry, frozen=True):
+    """A step that is not for this query, and why not, in few words."""
+
+    rule: str
+    step: str
+    do: str
+    because: str
+
+
+class Question(Entry, frozen=True):
+    """The fact that would settle most: how to ask for it, how to give it, which rules and steps then are judged."""
+
+    fact: str
+    asks: str
+    give: str
+    rules: tuple[str, ...]
+    steps: tuple[str, ...]
+
+
+class Brief(Entry, frozen=True):
+    """The best step's risk, way back and proof, each in one sentence."""
+
+    risk: str
+    undo: str
+    check: str
+
+
+class Calm(Entry, frozen=True):
+    """That the query keeps up and no rule found anything: the numbers, and the rules that came closest to firing."""
+
+    says: str
+    closest: tuple[Passed, ...]
+
+
+class Screen(Entry, frozen=True):
+    """What is shown first. The step to take is the query's `best_step`.
+
+    `goes_to`: all batch time, the largest part first; `within_add_batch`: what of a typical addBatch is a loss, which
+    may overlap. `headroom`: what a typical batch leaves of the trigger interval. `span_ms`: from the first judged batch
+    to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
+    `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait for an unknown time:
+    the record latency is longer than shown. `unopened`: most of a long batch is addBatch, and nothing that was read
+    shows what it does.
+    `loss_stays`: the best step shortens nothing of the loss, or leaves batches longer than their interval.
+    """
+
+    loss: Loss | None = None
+    calm: Calm | None = None
+    goes_to: tuple[Part, ...] = ()
+    within_add_batch: tuple[Part, ...] = ()
+    after: After | None = None
+    headroom: float | None = None
+    span_ms: int | None = None
+    backlog_untold: bool = False
+    unopened: bool = False
+    troubles: tuple[str, ...] = ()
+    loss_stays: bool = False
+    do: Brief | None = None
+    also: tuple[StepName, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    unsure: Question | None = None
+
+
+# Single batches, for charts
+
+
+MarkKind = Literal["restart", "change_point"]
+
+
+class Mark(Entry, frozen=True):
+    """A moment at which the run changed, and what it was."""
+
+    at: str | None
+    kind: MarkKind
+
+
+class Sample(Entry, frozen=True):
+    """The judged batches together: `batch_ms` is their length at every percent of them, from 0 to 100.
+
+    `rows` and `rows_ms`: the rows and the length of single batches, at most 400 of them, evenly spread.
+    """
+
+    batch_ms: tuple[float, ...]
+    rows: tuple[float, ...]
+    rows_ms: tuple[float, ...]
+
+
+class Series(Entry, frozen=True):
+    """One value per batch, in order of time; None if the batch does not have it.
+
+    `batches`: how many there are, of which the columns hold as many as a chart can show: where they are thinned out,
+    of every stretch its first batch and its longest one. `phases_ms`: by Spark's names of the phases, those that took
+    any time. `cold`: still in the warm-up; `judged`: in the window; `spike`: far above the typical batch.
+    `sample`: None where none is judged.
+    """
+
+    batches: int
+    timestamp: tuple[str | None, ...]
+    batch_id: tuple[int | None, ...]
+    trigger_execution_ms: tuple[float | None, ...]
+    phases_ms: dict[str, tuple[float | None, ...]]
+    input_rows: tuple[float | None, ...]
+    input_rows_per_second: tuple[float | None, ...]
+    processed_rows_per_second: tuple[float | None, ...]
+    record_latency_ms: tuple[float | None, ...]
+    backlog_rows: tuple[float | None, ...]
+    state_rows: tuple[float | None, ...]
+    state_memory_bytes: tuple[float | None, ...]
+    state_commit_ms: tuple[float | None, ...]
+    cold: tuple[bool, ...]
+    judged: tuple[bool, ...]
+    spike: tuple[bool, ...]
+    marks: tuple[Mark, ...]
+    sample: Sample | None = None
+
+
+# Two windows compared
+
+
+Verdict = Literal["slower", "faster", "no difference", "cannot say", "not comparable", "too few batches"]
+LoadKind = Literal["same", "adjusted", "differs", "unknown"]
+Outcome = Literal["kept", "broken", "cannot say yet"]
+Of = Literal["batch", "record"]
+
+
+class Interval(Entry, frozen=True):
+    """A value with its 95 % interval."""
+
+    low: float
+    value: float | None
+    high: float
+
+
+class Effect(Entry, frozen=True):
+    """One number before and after; differences are AFTER less BEFORE, `told` if they are more than noise."""
+
+    name: str
+    stat: str
+    before_ms: float
+    after_ms: float
+    difference_ms: Interval
+    difference_share: Interval | None
+    told: bool
+
+
+class FactChange(Entry, frozen=True):
+    """A fact that differs; None if one side does not know it. `sure`: both know it."""
+
+    fact: str
+    before: FactEntry | None
+    after: FactEntry | None
+    sure: bool
+
+
+class KeptPromise(Entry, frozen=True):
+    """What a step that was made promised, what it saved, and what became of the promise.
+
+    `more_batches`: how many each side still needs for an answer; None where there is one, or where none can come.
+    """
+
+    step: str
+    do: str
+    of: Of
+    predicted_ms: Promise
+    measured_ms: Interval | None
+    verdict: Outcome
+    because: str
+    more_batches: int | None
+
+
+class Sides(Entry, frozen=True):
+    """One number before and after."""
+
+    before: float | None
+    after: float | None
+
+
+class LoadEntry(Entry, frozen=True):
+    """How the loads compare, and what was taken off AFTER for its other load."""
+
+    kind: LoadKind
+    says: str
+    rows_per_batch: Sides
+    rows_per_second: Sides
+    adjusted_ms: float
+
+
+class ComparedRun(Entry, frozen=True):
+    """Which batches of which run stand on one side. `spark_between` is `3.4 to 3.5` where only bounds are known."""
+
+    id: str | None
+    run_id: str
+    spark_version: str | None
+    first: str | None
+    last: str | None
+    batches: int
+    because: str
+    spark_between: str | None = None
+
+
+class Comparison(Entry, frozen=True):
+    """AFTER against BEFORE, for one query. `effects` is empty if they are unknown; its first is the batch."""
+
+    query: str | None
+    before: ComparedRun
+    after: ComparedRun
+    verdict: Verdict
+    says: str
+    load: LoadEntry | None
+    effects: tuple[Effect, ...]
+    changed: tuple[FactChange, ...]
+    promises: tuple[KeptPromise, ...]
+    limits: tuple[str, ...]
+
+
+class Comparisons(Entry, frozen=True):
+    """All comparisons."""
+
+    schema_version: int
+    advisor_version: str
+    comparisons: tuple[Comparison, ...]
+
+
+# The report: the counts of the input, and one entry per run of a query
+
+
+class BrokenRecord(Entry, frozen=True):
+    """A record that could not be read: where it begins (byte of the decompressed file, line from 1), and why.
+
+    `times`: how many records it stands for: itself, and further ones of its file, which are not listed.
+    """
+
+    file: str
+    offset: int
+    line: int | None
+    reason: str
+    times: int = 1
+
+
+class PartialRecord(Entry, frozen=True):
+    """A record that was read in part: where it begins, what it holds in words, and what it lacks by Spark's names.
+
+    It is judged where its durations are whole, that is where `lacks` has no durationMs, and as far as it goes where
+    they tell the length of the batch. `times`: as of a BrokenRecord.
+    """
+
+    file: str
+    offset: int
+    line: int | None
+    lacks: tuple[str, ...]
+    says: str
+    times: int = 1
+
+
+class FallingBehind(Entry, frozen=True):
+    """The lines of a log without progress about batches that took longer than one trigger interval.
+
+    `lines`: how many there are; `low_ms`, `median_ms`, `high_ms`: how long the batches took; `first`, `last`: by the
+    log's own clock.
+    """
+
+    file: str
+    lines: int
+    interval_ms: int
+    low_ms: float
+    median_ms: float
+    high_ms: float
+    first: str | None
+    last: str | None
+    says: str
+
+
+class Input(Entry, frozen=True):
+    """What was read. `events` counts progress events without duplicates, `idle` those of them that ran no batch.
+
+    `partial` records are not among them. `progress_needs`: how to get progress, where none is there that can be judged.
+    `read_by_jvm`: files that only a cluster's JVM could reach.
+    """
+
+    files: int
+    bytes: int
+    events: int
+    idle: int
+    duplicates: int
+    broken: tuple[BrokenRecord, ...]
+    partial: tuple[PartialRecord, ...] = ()
+    falling_behind: tuple[FallingBehind, ...] = ()
+    progress_needs: str | None = None
+    read_by_jvm: int = 0
+
+
+class WindowEntry(Entry, frozen=True):
+    """Which batches were judged, and why these."""
+
+    first: str | None
+    last: str | None
+    batches: int
+    because: str
+
+
+class Metric(Entry, frozen=True):
+    """One metric of the judged batches: its statistics, or an interval, or why it is `missing`."""
+
+    low: float | None = None
+    value: float | msgspec.UnsetType | None = msgspec.UNSET
+    high: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    typical: float | None = None
+    unit: str | None = None
+    missing: str | None = None
+
+
+class Regime(Entry, frozen=True):
+    """One side of a change: its batches, and their metrics by name and statistic."""
+
+    first: str | None
+    last: str | None
+    batches: int
+    metrics: dict[str, dict[str, float]]
+
+
+class Changed(Entry, frozen=True):
+    """How the judged batches differ from those before them, and since when."""
+
+    at: str | None
+    because: Since
+    says: str
+    before: Regime
+    after: Regime
+
+
+class Trend(Entry, frozen=True):
+    """How a number develops, and by how much per hour if the batches span long enough."""
+
+    direction: Direction
+    per_hour: float | None
+
+
+class Trends(Entry, frozen=True):
+    """How record latency and backlog develop."""
+
+    record_latency_ms: Trend
+    backlog_rows: Trend
+
+
+class Conflict(Entry, frozen=True):
+    """A fact for which two places have different values, and the value that was taken."""
+
+    fact: str
+    values: tuple[FactEntry, ...]
+    taken: Any
+
+
+class WorstBatch(Entry, frozen=True):
+    """A slow batch, with the phase that was furthest above its own median.
+
+    `inside`: where that is addBatch and its jobs were seen, the parts that were above their own median, the furthest
+    first, with their milliseconds in this batch.
+    """
+
+    batch_id: int | None
+    timestamp: str | None
+    trigger_execution_ms: float
+    input_rows: int | None
+    phase: str
+    phase_ms: float
+    inside: tuple[BatchPart, ...] = ()
+
+
+class Terminated(Entry, frozen=True):
+    """How a run ended."""
+
+    error: str | None
+
+
+class QueryEntry(Entry, frozen=True):
+    """One run of a query.
+
+    `verdict` is the whole in one sentence. `budget`: milliseconds of a typical batch by phase, in the order of a
+    batch's life; `untold` is what phases take that records leave out. `findings`: the most important first, those
+    that another one explains last. Only an attached advisor gives `idle_since`; `series` is there if it is asked
+    for. `saved`: of `budget` what the best step is expected to take away, or is sure to where nothing is expected
+    yet; empty where it is not known of which phases. `together`: steps that help beside each other, with one
+    promise for all; None where fewer than two do. `screen`: what is shown first. `inside`: what addBatch consists
+    of, where jobs were seen.
+
+    Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
+    """
+
+    id: str | None
+    run_id: str
+    name: str | None
+    spark_version: str | None
+    state: State
+    terminated: Terminated | None
+    runs: int
+    batches: int
+    first: str | None
+    last: str | None
+    window: WindowEntry
+    verdict: str
+    best_step: BestStep | None
+    changed: Changed | None
+    trend: Trends
+    facts: dict[str, FactEntry]
+    conflicts: tuple[Conflict, ...]
+    metrics: dict[str, Metric]
+    budget: dict[str, float]
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Silenced, ...]
+    skipped: tuple[Skipped, ...]
+    worst: tuple[WorstBatch, ...]
+    limits: tuple[str, ...]
+    idle_since: str | msgspec.UnsetType | None = msgspec.UNSET
+    series: Series | None = None
+    saved: dict[str, float] = msgspec.field(default_factory=dict)
+    passed: tuple[Passed, ...] = ()
+    not_applicable: tuple[Skipped, ...] = ()
+    together: Together | None = None
+    screen: Screen = msgspec.field(default_factory=Screen)
+    inside: InsideBatch | None = None
+
+    @property
+    def level(self) -> Level | None:
+        """The highest level of a finding that no other one explains."""
+        return worst(finding.level for finding in self.findings if finding.explained_by is None)
+
+    def value(self, fact: str) -> Any:
+        """The value of a fact, None where it is not known."""
+        known = self.facts.get(fact)
+        return None if known is None else known.value
+
+
+class Problem(Entry, frozen=True):
+    """What went wrong while listening, and how often."""
+
+    problem: str
+    times: int
+
+
+class Session(Entry, frozen=True):
+    """What an attached advisor heard, what it costs and what got lost."""
+
+    way: str
+    because: str | None
+    attached: bool
+    events: dict[str, int]
+    kept_per_query: int
+    memory_bytes: int
+    dropped: int
+    broken: int
+    waiting: int
+    capacity: int
+    callback_ms_per_event: float | None
+    cpu_ms_per_event: float | None
+    watch_cpu_seconds: float
+    history: str | None
+    problems: tuple[Problem, ...]
+
+
+class Report(Entry, frozen=True):
+    """The whole report: runs, the most pressing first. An attached advisor adds comparisons and its session."""
+
+    schema_version: int
+    advisor_version: str
+    input: Input
+    queries: tuple[QueryEntry, ...]
+    comparisons: tuple[Comparison, ...] | None = None
+    session: Session | None = None
+
+
+# A fleet: queries and changes, ranked by what they save over all runs
+
+
+class Wins(Entry, frozen=True):
+    """Milliseconds per hour: `expected`, 0 where only an upper bound is known, and `at_most`."""
+
+    expected: float
+    at_most: float
+
+
+class FleetStep(Entry, frozen=True):
+    """A step of one query, and what it saves there."""
+
+    step: str
+    do: str
+    legal: Legal
+    takes: Takes
+    change: Change
+    recoverable: Wins | None
+
+
+class FleetFinding(Entry, frozen=True):
+    """A finding of one query."""
+
+    rule: str
+    title: str
+    level: Level
+    confidence: Confidence
+    says: str
+    explained_by: str | None
+    steps: tuple[FleetStep, ...]
+
+
+class FleetQuery(Entry, frozen=True):
+    """One run in short. `trigger_execution_ms` is its median batch, `judged` whether there was anything to judge."""
+
+    id: str | None
+    run_id: str
+    name: str | None
+    state: State
+    runs: int
+    batches: int
+    first: str | None
+    last: str | None
+    spark_version: str | None
+    platform: str | None
+    batches_per_hour: float | None
+    trigger_execution_ms: float | None
+    verdict: str
+    best_step: StepName | None
+    recoverable: Wins | None
+    findings: tuple[FleetFinding, ...]
+    judged: bool
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def label(self) -> str:
+        """What to call it: its name, else its id, else that of the run."""
+        return self.name or self.id or self.run_id
+
+
+class FleetChange(Entry, frozen=True):
+    """A step over all queries: how many it helps, by its legality, what it saves, and where it saves most."""
+
+    step: str
+    do: str
+    takes: Takes
+    change: Change
+    queries: int
+    legal: dict[str, int]
+    recoverable: Wins
+    most_for: tuple[str, ...]
+
+
+class Counted(Entry, frozen=True):
+    """How many queries have this value."""
+
+    value: str
+    queries: int
+
+
+class NotJudged(Entry, frozen=True):
+    """Why queries could not be judged, how many, and some of them."""
+
+    reason: str
+    queries: int
+    examples: tuple[str, ...]
+
+
+class SkippedRule(Entry, frozen=True):
+    """Why a rule could not be judged, and in how many queries."""
+
+    rule: str
+    reason: str
+    queries: int
+
+
+class Fleet(Entry, frozen=True):
+    """The fleet's report: the latest run of each query, the most recoverable first; changes, the most first."""
+
+    schema_version: int
+    advisor_version: str
+    input: Input
+    runs: int
+    recoverable: Wins
+    queries: tuple[FleetQuery, ...]
+    changes: tuple[FleetChange, ...]
+    versions: tuple[Counted, ...]
+    platforms: tuple[Counted, ...]
+    states: tuple[Counted, ...]
+    not_judged: tuple[NotJudged, ...]
+    skipped: tuple[SkippedRule, ...]
+
+
+# A trial of a step: its settings, the runs of both sides, the effects and the promises
+
+
+TrialVerdict = Literal["faster", "slower", "no difference", "refused", "cannot say"]
+
+
+class OnTrial(Settings, frozen=True):
+    """The settings of the candidate. `code`: ids of steps that the building function itself makes."""
+
+    code: tuple[str, ...] = ()
+
+
+class TrialRun(Entry, frozen=True):
+    """One run of a side. `refused`: Spark's message if it refused the settings."""
+
+    side: Literal["baseline", "candidate"]
+    run_id: str | None
+    batches: int
+    because: str
+    first: str | None
+    last: str | None
+    typical_ms: float | None
+    state_rows: float
+    latency_ms: dict[str, float]
+    refused: str | None
+
+
+class Trial(Entry, frozen=True):
+    """Candidate against baseline. `drift_ms`: how far both moved from the first run to the last."""
+
+    schema_version: int
+    advisor_version: str
+    verdict: TrialVerdict
+    says: str
+    steps: tuple[str, ...]
+    change: OnTrial
+    spark_version: str | None
+    task_slots: int | None
+    effects: tuple[Effect, ...]
+    drift_ms: float | None
+    promises: tuple[KeptPromise, ...]
+    runs: tuple[TrialRun, ...]
+    limits: tuple[str, ...]
+
+
+# The JSON Schema of all these
+
+SCHEMA_PLACE = Path(__file__).with_name("report.schema.json")
+DOCUMENTS = (Report, Fleet, Comparisons, Trial)
+"""What `analyze`, `analyze --fleet`, `compare` and `trial` print."""
+
+
+def schema() -> str:
+    """The schema as JSON text. Keys that it does not name may be there: new ones come without a new version."""
+    documents, definitions = msgspec.json.schema_components(DOCUMENTS, ref_template="#/$defs/{name}")
+    whole = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A report, a fleet's report, comparisons or a trial of the streaming latency advisor",
+        "anyOf": list(documents),
+        "$defs": {name: _described(one) for name, one in sorted(definitions.items())},
+    }
+    return json.dumps(whole, indent=2) + "\n"
+
+
+def _described(definition: dict[str, Any]) -> dict[str, Any]:
+    """The docstring without its indentation, which only some versions of Python take away."""
+    return definition | {"description": inspect.cleandoc(definition["description"])}
