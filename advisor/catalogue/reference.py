@@ -13,6 +13,7 @@ from advisor.catalogue.load import Catalogue
 from advisor.catalogue.rule import Rule, WrittenRule
 from advisor.catalogue.step import SharedStep, Step
 from advisor.metrics import METRICS
+from advisor.writing import write_whole
 
 PAGE, SCHEMA = "README.md", "schema.json"
 _HEAD = """<!-- Generated from the rule files by `make rules`; do not edit. -->
@@ -38,7 +39,7 @@ def generated(catalogue: Catalogue) -> dict[str, str]:
 def write(catalogue: Catalogue, directory: Path) -> None:
     """Write both files into a directory of rules."""
     for name, text in generated(catalogue).items():
-        (directory / name).write_text(text, encoding="utf-8")
+        write_whole(directory / name, text)
 
 
 def drifted(catalogue: Catalogue, directory: Path) -> list[str]:

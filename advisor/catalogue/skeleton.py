@@ -9,6 +9,7 @@ from pathlib import Path
 from advisor.catalogue.ids import FAMILIES, RETIRED
 from advisor.catalogue.load import Catalogue
 from advisor.errors import UsageError
+from advisor.writing import write_whole
 
 _ID = re.compile(r"[A-Z]{2}\d{3}")
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -32,7 +33,7 @@ def write_new(id: str, slug: str, directory: Path, known: Catalogue) -> Path:
     place = (folder if folder.is_dir() else directory) / f"{id}-{slug}.yaml"
     if there := next(directory.rglob(f"{id}-*.yaml"), None):
         raise UsageError("rules new", f"{id} is taken: {there}", "give another id, or change that file")
-    place.write_text(skeleton(id, slug), encoding="utf-8")
+    write_whole(place, skeleton(id, slug))
     return place
 
 

@@ -44,13 +44,14 @@ def demo(workload: str, no_spark: bool) -> None:
 def _page(report: Shown) -> str:
     """Write the last report as a page and name its file; or say why there is none."""
     from advisor.errors import UsageError
+    from advisor.writing import write_whole
 
     try:
         page = report.to_html()
     except UsageError as missing:
         return str(missing)
     place = Path(mkdtemp(prefix="latency-advisor-")) / "report.html"
-    place.write_text(page, encoding="utf-8")
+    write_whole(place, page)
     return f"The last report as a page with charts, to open in a browser: {place}"
 
 

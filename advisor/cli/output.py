@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import click
 
 from advisor.errors import UsageError
+from advisor.writing import write_whole
 
 if TYPE_CHECKING:
     from advisor.views.notebook import Shown
@@ -107,10 +108,4 @@ def put(words: str, options: Mapping[str, Any]) -> None:
     if not to_file(options):
         show(words)
         return
-    # What was there stays until the new text is whole; but a device or a pipe must not be replaced by a file.
-    atomic = Path(options["output"]).is_file()
-    try:
-        with click.open_file(options["output"], "w", encoding="utf-8", atomic=atomic) as file:
-            file.write(words)
-    except OSError as error:  # a full device does not say its name
-        raise OSError(error.errno, error.strerror, options["output"]) from None
+    write_whole(options["output"], words)

@@ -154,6 +154,7 @@ def reference_() -> None:
     from advisor.catalogue import load, rules_directory
     from advisor.catalogue.reference import write
     from advisor.contract import SCHEMA_PLACE, schema
+    from advisor.writing import write_whole
 
     write(load(), rules_directory())
-    SCHEMA_PLACE.write_text(schema(), encoding="utf-8")
+    write_whole(SCHEMA_PLACE, schema())

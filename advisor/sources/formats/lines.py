@@ -23,7 +23,7 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     while start < size:
         stop = find(b"\n", start)
         if stop < 0:
-            if not final:
+            if not final and size - start < LONGEST_EVENT:
                 return start
             stop = size
         line = buffer[start : min(stop, start + LONGEST_EVENT)]

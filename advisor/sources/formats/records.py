@@ -75,10 +75,9 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
             note_torn(buffer, last, found.start, harvest)
         keep(found, harvest)
         last = found.end
-    if not final:
-        return max(last, end - LONGEST_PIECE)
-    note_torn(buffer, last, end, harvest)
-    return end
+    resume = end if final else max(last, end - LONGEST_PIECE)
+    note_torn(buffer, last, resume, harvest)
+    return resume
 
 
 def keep(found: Found, harvest: Harvest) -> None:

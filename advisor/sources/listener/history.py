@@ -11,6 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Final
 
+from advisor.writing import whole_file
+
 ROTATE_BYTES: Final = 64 << 20
 """A file that has grown so far is closed and compressed, to about a twentieth."""
 
@@ -94,14 +96,8 @@ def _append(file: IO[bytes], line: bytes) -> None:
 
 def _compress(full: Path) -> None:
     whole = full.with_name(full.name + ".gz")
-    part = whole.with_name(f".{whole.name}.part")
-    try:
-        with full.open("rb") as plain, _created(part) as file, gzip.open(file, "wb", compresslevel=1) as packed:
-            shutil.copyfileobj(plain, packed, 1 << 20)
-        part.replace(whole)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    with full.open("rb") as plain, whole_file(whole, mode=0o600) as file, gzip.open(file, "wb", 1) as packed:
+        shutil.copyfileobj(plain, packed, 1 << 20)
     full.unlink()
 
 

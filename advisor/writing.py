@@ -1,0 +1,55 @@
+"""Write a user's file whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def whole_file(path: str | Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
+    """Yield a file that takes the name `path` once all of it is on the disk; until then what stood there stays.
+
+    It gets the permissions `mode`, else those of the file that it replaces. A device or a pipe is written as it is.
+    Raises OSError that names `path`.
+    """
+    place = Path(os.path.realpath(path))  # a link stays a link
+    try:
+        if place.exists() and not place.is_file():
+            with place.open("wb") as file:
+                yield file
+        else:
+            yield from _beside(place, mode)
+    except OSError as error:  # a full disk does not say its name, and the file beside has another one
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def _beside(place: Path, mode: int | None) -> Iterator[IO[bytes]]:
+    if place.exists():
+        if not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        mode = stat.S_IMODE(place.stat().st_mode) if mode is None else mode
+    part = place.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 if mode is None else mode)) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            part.chmod(mode)  # what the umask took away
+        part.replace(place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text into a file, as `whole_file` does."""
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8"))
