@@ -21,8 +21,8 @@ from advisor.engine.quiet import why_quiet
 from advisor.facts import Facts, computed, settle
 from advisor.metrics import METRICS, Missing, measure
 from advisor.metrics.operators import CACHE_COUNTERS
-from advisor.metrics.words import in_words
-from advisor.metrics.words import number as in_unit
+from advisor.metrics.units import in_words
+from advisor.metrics.units import number as in_unit
 from advisor.progress import decode
 from advisor.stages import BATCH_PARTS, STAGES
 from advisor.window import Window, run_window

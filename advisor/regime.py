@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.batches import instant
-from advisor.numbers import middle, ranks
+from advisor.statistics import middle, ranks
 from advisor.window import Window
 
 FEWEST_IN_REGIME = 15  # batches that a regime needs on each side of its change point

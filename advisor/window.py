@@ -14,7 +14,7 @@ from advisor import batches as tables
 from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of, whole_seconds
 from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
-from advisor.numbers import middle, sorted_quantile, zero_filled
+from advisor.statistics import middle, sorted_quantile, zero_filled
 
 if TYPE_CHECKING:
     from advisor.facts import Facts

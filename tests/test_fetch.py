@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from advisor.metrics.fetch import kafka_fetch_wait_ms, partitions_read, rows_at_once
-from advisor.metrics.registry import Bounds, Missing
+from advisor.metrics.metric import Bounds
+from advisor.metrics.missing import Missing
 from tests.made import window
 
 

@@ -19,7 +19,7 @@ from advisor.catalogue import Catalogue, load
 from advisor.config import Config, Ignore
 from advisor.engine import Silenced
 from advisor.facts import FACTS, Run, Sighting
-from advisor.metrics.budget import budget
+from advisor.metrics.phases import budget
 from advisor.report import Asked, Report, assemble, change
 from advisor.wishes import UserWishes
 from tests.made import events, table, window

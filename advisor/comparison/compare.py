@@ -13,8 +13,8 @@ from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, Kept, judged, made
 from advisor.contract import Advice, ComparedRun, Verdict
 from advisor.metrics import Missing
-from advisor.metrics.budget import budget
-from advisor.metrics.words import milliseconds
+from advisor.metrics.phases import budget
+from advisor.metrics.units import milliseconds
 from advisor.savings import made_at_once
 from advisor.window import PHASES, Window
 

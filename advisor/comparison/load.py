@@ -10,11 +10,11 @@ from advisor.comparison.bootstrap import DRAWS, SEED, Level
 from advisor.comparison.levels import TOTAL, Levels
 from advisor.contract import LoadEntry, LoadKind, Sides
 from advisor.metrics import Estimate, Missing
-from advisor.metrics.cost import fit
 from advisor.metrics.flow import SAME_LOAD, rows_taken
+from advisor.metrics.interval import fit
 from advisor.metrics.latency import ONE_SHOT
-from advisor.metrics.numbers import mean, quantile
-from advisor.metrics.words import number
+from advisor.metrics.units import number
+from advisor.statistics import mean, quantile
 from advisor.window import Window
 
 BEYOND = 1.5  # a fit is not stretched further than this beyond the rows it has seen

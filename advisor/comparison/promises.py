@@ -14,7 +14,7 @@ from advisor.contract import Advice, KeptPromise, Of, Outcome, Promise
 from advisor.facts import FACTS, Facts, from_conf, from_reader_options, from_writer_options
 from advisor.facts.confs import ASYNC_ENABLED
 from advisor.metrics import Estimate
-from advisor.metrics.words import milliseconds
+from advisor.metrics.units import milliseconds
 
 SLACK = 0.02  # of the batch before: a saving this close below the promise counts as kept
 MOST_MORE = 100_000  # more batches than this are as good as never

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from advisor.catalogue import Condition
 from advisor.facts import FACTS, version_at_least, version_in_words
 from advisor.metrics import Estimate, Missing, label, measure, named
-from advisor.metrics.words import in_words, number
+from advisor.metrics.units import in_words, number
 from advisor.window import Window
 
 VERSIONS: Final = ("spark_version", "databricks_runtime")

@@ -19,7 +19,7 @@ from advisor.engine.steps import advice
 from advisor.errors import fault
 from advisor.facts import FACTS
 from advisor.metrics import METRICS, Estimate, Missing, label, measure
-from advisor.metrics.words import in_words
+from advisor.metrics.units import in_words
 from advisor.vocabulary import LEVELS, Level
 from advisor.window import Window
 

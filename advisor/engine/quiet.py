@@ -11,7 +11,7 @@ from advisor.catalogue import Condition, Rule
 from advisor.contract import Passed, Skipped
 from advisor.engine.conditions import VERSIONS, ask, ask_all, known_bounds
 from advisor.metrics import METRICS, Estimate, label, measure
-from advisor.metrics.words import in_words, number
+from advisor.metrics.units import in_words, number
 from advisor.vocabulary import Level
 from advisor.window import Window
 

@@ -8,7 +8,7 @@ from advisor import contract
 from advisor.catalogue import Change, Rule, Step
 from advisor.catalogue.step import PLACEHOLDER
 from advisor.metrics import METRICS, Estimate, Missing, measure
-from advisor.metrics.words import in_words, interval, number
+from advisor.metrics.units import in_words, interval, number
 from advisor.window import Window
 
 

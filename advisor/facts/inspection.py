@@ -14,9 +14,9 @@ from advisor.batches import Batches, Columns, all_lack, kafka_offsets, lacks
 from advisor.facts.fact import Known
 from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
 from advisor.facts.version_bounds import version_bounds
-from advisor.numbers import zero_filled
 from advisor.progress import FURTHEST
 from advisor.stages import LOG_CHECKPOINT
+from advisor.statistics import zero_filled
 
 _CHANGELOG_BATCHES: Final = 5
 _SNAPSHOT_LATENCIES: Final = ("custom:rocksdbCommitCheckpointLatency", "custom:rocksdbCommitFlushLatency")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -53,6 +54,16 @@ class Facts(Mapping[str, Known]):
         """The value, or None when it is not known (or known to be none)."""
         known = self._known.get(name)
         return None if known is None else known.value
+
+    def number(self, name: str) -> float | None:
+        """The value as a number; None where it is not known, or is none."""
+        value = self.value(name)
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+    @property
+    def fixed_interval_ms(self) -> float | None:
+        """The interval of the trigger, where it has one."""
+        return self.number("trigger_interval_ms") if self.value("trigger") == "processing_time" else None
 
 
 def settle(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from advisor.batches import Columns, whole_seconds
 from advisor.facts.fact import Known
-from advisor.numbers import middle, sorted_quantile
+from advisor.statistics import middle, sorted_quantile
 
 Millis = npt.NDArray[np.int64]
 

@@ -1,23 +1,10 @@
 """Every number that a rule or a view reads, by name, with its unit and the whole that it is a part of."""
 
-from advisor.metrics.entries import statistics
-from advisor.metrics.index import METRICS, label, measure, measured, named, remember_typical, sure
-from advisor.metrics.registry import STATS, AnyMetric, Bounds, Estimate, Metric, Missing, Quantiles
+from advisor.metrics.index import METRICS, label, measure, measured, named, remember_typical, statistics, sure
+from advisor.metrics.metric import STATS, AnyMetric, Bounds, Estimate, Metric, Quantiles
+from advisor.metrics.missing import Missing
 
 __all__ = [
-    "METRICS",
-    "STATS",
-    "AnyMetric",
-    "Bounds",
-    "Estimate",
-    "Metric",
-    "Missing",
-    "Quantiles",
-    "label",
-    "measure",
-    "measured",
-    "named",
-    "remember_typical",
-    "statistics",
-    "sure",
-]
+    "METRICS", "STATS", "AnyMetric", "Bounds", "Estimate", "Metric", "Missing", "Quantiles",
+    "label", "measure", "measured", "named", "remember_typical", "statistics", "sure",
+]  # fmt: skip

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, window_metric
+from advisor.metrics.missing import NOT_SEEN, NOT_TOLD, Missing, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import (
-    NOT_SEEN,
-    Batchwise,
-    Bounds,
-    Estimate,
-    Missing,
-    Windowed,
-    batch_metric,
-    window_metric,
-)
 from advisor.window import Window
 
 BY_SECONDS = Missing("the log's clock has seconds only")
-NOT_TOLD = Missing("the data of these batches' jobs does not contain it")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
 _MOST_UNTOLD = 0.1
 """Of the batches; these are longer ones, as they waited."""
@@ -40,32 +31,32 @@ def of_jobs(window: Window, name: str) -> np.ndarray | Missing:
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="Python workers")
-def python_wall_ms(window: Window) -> Batchwise:
+def python_wall_ms(window: Window) -> np.ndarray | Missing:
     """Python workers, as wall time inside addBatch."""
     return of_jobs(window, "python_ms")
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="reading a static table")
-def static_side_ms(window: Window) -> Batchwise:
+def static_side_ms(window: Window) -> np.ndarray | Missing:
     """Jobs that read no stream (a static side, say), inside addBatch."""
     return of_jobs(window, "other_ms")
 
 
 @batch_metric("count", "count", inside=True, label="files that a batch writes")
-def files_per_batch(window: Window) -> Batchwise:
+def files_per_batch(window: Window) -> np.ndarray | Missing:
     """Files that the sink wrote, by its own log."""
     return of_jobs(window, "files_written")
 
 
 @batch_metric("ms", inside=True, label="Python workers per row")
-def python_per_row_ms(window: Window) -> Batchwise:
+def python_per_row_ms(window: Window) -> np.ndarray:
     """Python workers, as wall time, over the rows that the batch read."""
-    found, rows = of_jobs(window, "python_ms"), window.batches["input_rows"]
-    return found if isinstance(found, Missing) else found / np.where(rows > 0, rows, np.nan)
+    rows = window.batches["input_rows"]
+    return needed(of_jobs(window, "python_ms")) / np.where(rows > 0, rows, np.nan)
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries")
-def slots_wait_ms(window: Window) -> Batchwise:
+def slots_wait_ms(window: Window) -> np.ndarray | Missing:
     """Waiting for task slots that other queries' tasks held, inside addBatch."""
     found, before = of_jobs(window, "slots_wait_ms"), of_jobs(window, "driver_before_ms")
     if found is NOT_SEEN or not isinstance(before, Missing) or window.facts.value("slots_shared") is False:
@@ -78,17 +69,15 @@ def slots_wait_ms(window: Window) -> Batchwise:
 
 
 @batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True, label="generating code")
-def code_generated_ms(window: Window) -> Batchwise:
+def code_generated_ms(window: Window) -> np.ndarray:
     """Generating and compiling code in the batch, on the driver and in tasks; at most addBatch and queryPlanning."""
-    found = of_jobs(window, "code_generated_ms")
-    if isinstance(found, Missing):
-        return found
-    most: np.ndarray = np.fmin(found, window.batches["add_batch_ms"] + window.batches["query_planning_ms"])
+    found = needed(of_jobs(window, "code_generated_ms"))
+    most = np.fmin(found, window.batches["add_batch_ms"] + window.batches["query_planning_ms"])
     return np.where(np.isnan(found), np.nan, most)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the sink's commit")
-def sink_commit_ms(window: Window) -> Batchwise:
+@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="the sink's commit")
+def sink_commit_ms(window: Window) -> Batchwise | Missing:
     """The sink's commit, by its own lines; else the driver's time after the last job, if no user code runs there.
 
     Where a log's clock has seconds only, between nothing and all that the driver does outside jobs.
@@ -102,21 +91,19 @@ def sink_commit_ms(window: Window) -> Batchwise:
         return Missing("the query's own code runs after the last job, too")
     if not isinstance(after, Missing):
         return after
-    driver = of_jobs(window, "driver_ms")
-    return driver if isinstance(driver, Missing) else Bounds(np.zeros(len(window)), driver)
+    return Bounds(np.zeros(len(window)), needed(of_jobs(window, "driver_ms")))
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver working alone")
-def driver_gaps_ms(window: Window) -> Batchwise:
+def driver_gaps_ms(window: Window) -> np.ndarray | Missing:
     """What the driver does in addBatch outside of jobs: the query's own code in foreachBatch, mostly."""
     parts = [of_jobs(window, name) for name in DRIVER]
     known = [part for part in parts if isinstance(part, np.ndarray)]
-    total: np.ndarray | Missing = np.sum(known, axis=0) if known else NOT_SEEN
-    return total
+    return np.sum(known, axis=0) if known else NOT_SEEN
 
 
 @window_metric("count", "count", inside=True, label="generated methods that the JVM does not compile")
-def methods_too_long(window: Window) -> Windowed:
+def methods_too_long(window: Window) -> float | Missing:
     """Generated methods that are too long for the just-in-time compiler, in all batches of the run, cold ones too.
 
     Compiled code is kept, so that later batches run it without a further line.
@@ -124,33 +111,26 @@ def methods_too_long(window: Window) -> Windowed:
     found = window.executed["code_too_long"] if "code_too_long" in window.executed else np.full(1, np.nan)
     if np.isnan(found).all():
         return NOT_TOLD if "jobs" in window.batches else NOT_SEEN
-    return Estimate.exactly(float(np.nansum(found)))
+    return float(np.nansum(found))
 
 
 @window_metric("share", inside=True, label="the share of batches that throw generated code away")
-def code_refused_share(window: Window) -> Windowed:
+def code_refused_share(window: Window) -> float:
     """Batches in which Spark made code that it could not use, of those whose jobs were seen."""
-    refused = of_jobs(window, "code_refused")
-    return refused if isinstance(refused, Missing) else Estimate.exactly(float(np.nanmean(refused > 0)))
+    return float(np.nanmean(needed(of_jobs(window, "code_refused")) > 0))
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="generating code that is thrown away")
-def code_refused_ms(window: Window) -> Batchwise:
+def code_refused_ms(window: Window) -> np.ndarray | Missing:
     """The driver before the first job, planning included, where Spark makes code that it cannot use; else 0."""
-    refused, before = of_jobs(window, "code_refused"), of_jobs(window, "driver_before_ms")
-    if isinstance(refused, Missing):
-        return refused
-    if isinstance(before, Missing):
-        return Missing("the log's clock has seconds only") if before is NOT_TOLD else before
-    return np.where(refused > 0, before, 0.0)
+    refused, before = needed(of_jobs(window, "code_refused")), of_jobs(window, "driver_before_ms")
+    return BY_SECONDS if before is NOT_TOLD else np.where(refused > 0, needed(before), 0.0)
 
 
 @batch_metric("bytes", "bytes", inside=True, label="bytes per written file")
-def bytes_per_file(window: Window) -> Batchwise:
+def bytes_per_file(window: Window) -> np.ndarray:
     """Bytes that the sink wrote over its files, by its own log."""
-    files, size = of_jobs(window, "files_written"), of_jobs(window, "bytes_written")
-    if isinstance(files, Missing) or isinstance(size, Missing):
-        return files if isinstance(files, Missing) else size
+    files, size = needed(of_jobs(window, "files_written")), needed(of_jobs(window, "bytes_written"))
     return size / np.where(files > 0, files, np.nan)
 
 

@@ -8,16 +8,16 @@ import re
 import numpy as np
 
 from advisor.batches import kafka_offsets
-from advisor.metrics.files import files_taken, files_waiting
-from advisor.metrics.flow import of_sources, passed_ms, rows_taken, sum_of_sources
-from advisor.metrics.numbers import any_above_zero, fact_number, known, mean, median
-from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
+from advisor.metrics.flow import files_taken, files_waiting, passed_ms, rows_taken, sum_of_sources
+from advisor.metrics.metric import Estimate, batch_metric, window_metric
+from advisor.metrics.missing import NO_BATCHES, NO_INTERVAL, Missing, needed
 from advisor.metrics.slopes import trend
-from advisor.numbers import total
 from advisor.progress import FURTHEST, MEAN
+from advisor.statistics import any_above_zero, known, mean, median, total
 from advisor.window import Window
 
 _BEHIND = "metrics:avgMsBehindLatest"
+"""Kinesis' own metric: the mean of its shards."""
 _FURTHEST, _MEAN_BEHIND = f"metrics:{FURTHEST}", f"metrics:{MEAN}"
 _IS_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,30})?(?:E-?\d)?")
 """As Java writes a mean: 333333.3333333333, 1.2345678E7."""
@@ -28,12 +28,12 @@ _FURTHEST_ALONE = Missing("the sources report only their furthest partition, not
 
 
 @batch_metric("rows", "count", label="backlog")
-def backlog_rows(window: Window) -> Batchwise:
+def backlog_rows(window: Window) -> np.ndarray | Missing:
     """Rows that waited in the sources after the batch (latestOffset - endOffset), at the trigger's start.
 
     Without offsets, by Kafka's own metrics: the mean of its partitions times their number.
     """
-    backlog = of_sources(window, "backlog_rows")
+    backlog = sum_of_sources(window, window.sources["backlog_rows"])
     backlog = np.where(np.isnan(backlog), _by_the_mean(window), backlog)
     if not np.isnan(backlog).all():
         return backlog
@@ -41,9 +41,9 @@ def backlog_rows(window: Window) -> Batchwise:
 
 
 @batch_metric("rows", "count", label="rows that wait in the partition furthest behind")
-def furthest_behind_rows(window: Window) -> Batchwise:
+def furthest_behind_rows(window: Window) -> np.ndarray | Missing:
     """Rows that wait in Kafka's furthest partition, by its own metric: at least so many wait."""
-    furthest = _furthest_source(window, _of_metric(window, _FURTHEST))
+    furthest = _furthest(window, _FURTHEST)
     return NO_BACKLOG if np.isnan(furthest).all() else furthest
 
 
@@ -63,15 +63,15 @@ def _of_metric(window: Window, metric: str) -> np.ndarray:
     return np.array([float(text) if text and _IS_NUMBER.fullmatch(text) else math.nan for text in found])
 
 
-def _furthest_source(window: Window, behind: np.ndarray) -> np.ndarray:
+def _furthest(window: Window, metric: str) -> np.ndarray:
     """Return the largest value of each batch's sources, NaN if no source has one."""
     furthest = np.full(len(window), math.nan)
-    np.fmax.at(furthest, window.sources["batch"], behind)
+    np.fmax.at(furthest, window.sources["batch"], _of_metric(window, metric))
     return furthest
 
 
 @batch_metric("ms")
-def backlog_ms(window: Window) -> Batchwise:
+def backlog_ms(window: Window) -> np.ndarray | Missing:
     """The backlog over the rows that the query takes per millisecond: the age of the oldest row that waits.
 
     For a source without rows, its own delay (Kinesis on Databricks), or the waiting files over the files that it takes
@@ -80,11 +80,11 @@ def backlog_ms(window: Window) -> Batchwise:
     backlog = backlog_rows(window)
     if isinstance(backlog, np.ndarray):
         return _age(window, backlog, rows_taken(window))
-    behind = _behind_by_the_source(window)
-    if behind is not None:
+    behind = _furthest(window, _BEHIND)
+    if not np.isnan(behind).all():
         return behind
     files = files_waiting(window)
-    aged = _age(window, files, files_taken(window)) if isinstance(files, np.ndarray) else backlog
+    aged = backlog if isinstance(files, Missing) else _age(window, files, files_taken(window))
     return backlog if isinstance(aged, Missing) else aged
 
 
@@ -98,41 +98,29 @@ def _age(window: Window, waiting: np.ndarray, taken: np.ndarray) -> np.ndarray |
     return waiting / pace if pace > 0 else Missing("the pace of the query is not known")
 
 
-def _behind_by_the_source(window: Window) -> np.ndarray | None:
-    """Milliseconds behind by the sources' own metric: the mean of the shards, of the furthest source."""
-    furthest = _furthest_source(window, _of_metric(window, _BEHIND))
-    return None if np.isnan(furthest).all() else furthest
-
-
 @window_metric("share", "count", label="the share of batches longer than the interval")
-def over_interval_share(window: Window) -> Windowed:
+def over_interval_share(window: Window) -> float | Missing:
     """Share of the batches that took longer than the trigger interval."""
-    interval, trigger = fact_number(window, "trigger_interval_ms"), window.facts.get("trigger")
+    interval, trigger = window.facts.number("trigger_interval_ms"), window.facts.get("trigger")
     if (trigger is not None and trigger.value != "processing_time") or interval == 0:
-        no = (
-            "no interval is known"
-            if trigger is not None and trigger.origin == "inferred"
-            else "the trigger has no interval"
-        )
+        inferred = trigger is not None and trigger.origin == "inferred"
+        no = "no interval is known" if inferred else "the trigger has no interval"
         return Missing(f"{no} to overrun, and the sources do not report a backlog")
     if interval is None:
-        return Missing("the trigger interval is not known", "trigger_interval_ms")
-    if not len(window):
-        return Missing("there are no steady batches")
-    over = float((window.batches["trigger_execution_ms"] > interval).mean())
-    return Estimate.exactly(over)
+        return NO_INTERVAL
+    return float((window.batches["trigger_execution_ms"] > interval).mean()) if len(window) else NO_BATCHES
 
 
 @window_metric("share", "count", label="the share of late batches")
-def falling_behind_share(window: Window) -> Windowed:
+def falling_behind_share(window: Window) -> float | Estimate | Missing:
     """Share of the batches longer than the trigger interval; 1 where the backlog grows by more than a batch waits."""
     over, slope = over_interval_share(window), backlog_trend_ms_per_minute(window)
-    if not isinstance(slope, Estimate):
+    if isinstance(slope, Missing):
         none_is_over = isinstance(over, Estimate) and not over.value
         return slope if none_is_over and slope != NO_BACKLOG else over
     if _grows(window, slope):
-        return Estimate(1.0, 1.0, 1.0)
-    return Estimate(0.0, 0.0, 0.0) if isinstance(over, Missing) else over
+        return 1.0
+    return 0.0 if isinstance(over, Missing) else over
 
 
 def _grows(window: Window, slope: Estimate) -> bool:
@@ -143,83 +131,55 @@ def _grows(window: Window, slope: Estimate) -> bool:
 
 
 @window_metric("ms", time="latency", label="the wait in the backlog")
-def backlog_wait_ms(window: Window) -> Windowed:
+def backlog_wait_ms(window: Window) -> float:
     """Median age of the backlog: what a record waits for those before it, and would not if the query kept up."""
-    age = backlog_ms(window)
-    if not isinstance(age, np.ndarray):
-        return age if isinstance(age, Missing) else NO_BACKLOG
-    wait = median(age)
-    return Estimate.exactly(wait)
+    return median(needed(backlog_ms(window)))
 
 
 @window_metric("ratio", "count", label="batches that the query is behind")
-def backlog_batches(window: Window) -> Windowed:
+def backlog_batches(window: Window) -> float | Missing:
     """The backlog's age over the mean time between two batches: how many of them the query is behind."""
-    wait, interval = backlog_wait_ms(window), mean(window.batches["interval_ms"])
-    if not isinstance(wait, Estimate):
-        return wait
-    if not interval > 0:
-        return Missing("the time between batches is not known")
-    behind = wait.safe / interval
-    return Estimate.exactly(behind)
+    wait, interval = needed(backlog_wait_ms(window)), mean(window.batches["interval_ms"])
+    return wait.safe / interval if interval > 0 else Missing("the time between batches is not known")
 
 
 @window_metric("ratio", "count", label="batches of work that wait in the source")
-def waiting_batches(window: Window) -> Windowed:
+def waiting_batches(window: Window) -> float | Estimate | Missing:
     """How many batches wait in the source: by the backlog, else by the files that wait over those that a batch takes.
 
     Delta and Auto Loader take 1,000 files a batch where no limit is set.
     """
     behind, files = backlog_batches(window), files_waiting(window)
-    if isinstance(behind, Estimate) or not isinstance(files, np.ndarray):
+    if isinstance(behind, Estimate) or isinstance(files, Missing):
         return behind
-    return Estimate.exactly(median(files) / (fact_number(window, "max_files_per_trigger") or DEFAULT_FILES))
+    return median(files) / (window.facts.number("max_files_per_trigger") or DEFAULT_FILES)
 
 
 @window_metric("ms", time="latency", label="the wait in the source")
-def waiting_ms(window: Window) -> Windowed:
+def waiting_ms(window: Window) -> float | Estimate | Missing:
     """What a record waits in the source: the backlog's age, else as long as the batches that wait take."""
     age, waiting = backlog_wait_ms(window), waiting_batches(window)
-    if isinstance(age, Estimate) or not isinstance(waiting, Estimate):
+    if isinstance(age, Estimate) or isinstance(waiting, Missing):
         return age
-    return Estimate.exactly(waiting.safe * median(window.batches["trigger_execution_ms"]))
-
-
-def left_waiting_share(window: Window) -> Windowed:
-    """Return the share of the batches after which rows wait on that were there when the batch was made."""
-    backlog = backlog_rows(window)
-    found = known(backlog) if isinstance(backlog, np.ndarray) else np.array([])
-    if not len(found):
-        return backlog if isinstance(backlog, Missing) else NO_BACKLOG
-    left = float((found > 0).mean())
-    return Estimate.exactly(left)
+    return waiting.safe * median(window.batches["trigger_execution_ms"])
 
 
 @window_metric("ms_per_minute", label="the growth of the backlog")
-def backlog_trend_ms_per_minute(window: Window) -> Windowed:
+def backlog_trend_ms_per_minute(window: Window) -> Estimate | Missing:
     """Growth of the backlog's age: Theil-Sen slope with its 95 % interval; 0 where Kendall's test sees no trend."""
-    age = backlog_ms(window)
-    if not isinstance(age, np.ndarray):
-        return age if isinstance(age, Missing) else Missing("the backlog is not known")
-    return trend(passed_ms(window) / 60_000, age)
+    return trend(passed_ms(window) / 60_000, needed(backlog_ms(window)))
 
 
 @window_metric("ms", label="the time until the backlog is gone")
-def catch_up_ms(window: Window) -> Windowed:
+def catch_up_ms(window: Window) -> Estimate | Missing:
     """How long until the backlog is gone: the age of what waits now over the pace at which this age shrinks."""
-    age, slope = backlog_ms(window), backlog_trend_ms_per_minute(window)
-    if isinstance(age, Missing):
-        return age
-    now = known(age)[-1:] if isinstance(age, np.ndarray) else np.array([])
+    now = known(needed(backlog_ms(window)))[-1:]
     if not any_above_zero(now):
         return Missing("nothing waits in the sources")
-    if not isinstance(slope, Estimate):
-        return Missing(slope.reason if isinstance(slope, Missing) else "no trend can be seen")
+    slope = backlog_trend_ms_per_minute(window)
+    if isinstance(slope, Missing):
+        return Missing(slope.reason)
     if not slope.safe < 0:
         return Missing("the backlog does not shrink")
-    low, value, high = (-60_000 * float(now[0]) / pace if pace < 0 else math.inf for pace in _ends(slope))
+    low, value, high = (-60_000 * float(now[0]) / pace if pace < 0 else math.inf for pace in slope.ends)
     return Estimate(low, value, high)
-
-
-def _ends(slope: Estimate) -> tuple[float, float, float]:
-    return slope.low, slope.safe, slope.high

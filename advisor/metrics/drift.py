@@ -1,4 +1,4 @@
-"""Phases that take longer from batch to batch though the load stays the same."""
+"""Batches that take longer though the load stays the same: from one to the next, or than before a change."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from advisor.metrics.flow import SAME_LOAD
-from advisor.metrics.numbers import fixed_interval_ms, known, median
+from advisor.metrics.flow import SAME_LOAD, rows_taken
+from advisor.metrics.metric import Estimate, Metric, Unit, remembered, window_metric
+from advisor.metrics.missing import Missing, needed
 from advisor.metrics.phases import DISCOVERY
-from advisor.metrics.registry import Estimate, Metric, Windowed, WindowMetric, remembered
 from advisor.metrics.slopes import trend
-from advisor.numbers import zero_filled
 from advisor.regime import FEWEST_FOR_HALVES, slope_by_thirds, steady_rise
-from advisor.window import Window
+from advisor.statistics import known, median, zero_filled
+from advisor.window import PHASES, Window
 
 LEAST_GROWTH: Final = 0.2  # of a batch of today: less is within what a busy machine does to a run
 LEAST_OF_FEW: Final = 0.3  # of fewer than ten batches, which may rise by chance
 LEAST_GROWTH_MS: Final = 50.0
 SLOPE_OF_LOAD: Final = SAME_LOAD - 1  # of the rows of a batch, from the first batch to the last
-NONE: Final = Estimate.exactly(0.0)
-PHASES: Final = {
+NOTHING_BEFORE = Missing("there are no batches before these to compare with")
+GROWING: Final = {
     "add_batch": ("add_batch_ms",),
     "query_planning": ("query_planning_ms",),
     "source_discovery": DISCOVERY,
@@ -54,7 +54,7 @@ def growths(window: Window) -> dict[str, Growth]:
     now, numbers = median(duration[-max(1, len(duration) // 3) :]), known(batches["batch_id"])
     apart = max(len(duration), float(np.ptp(numbers)) + 1 if len(numbers) else 0.0) - 1
     least, found = LEAST_GROWTH if len(batches) >= FEWEST_FOR_HALVES else LEAST_OF_FEW, {}
-    for phase, columns in PHASES.items():
+    for phase, columns in GROWING.items():
         took = sum((zero_filled(batches[column]) for column in columns), start=np.zeros(len(batches)))
         rise = steady_rise(took)
         if rise >= max(least * now, LEAST_GROWTH_MS) and _is_trend(took):
@@ -67,24 +67,17 @@ def _is_trend(took: np.ndarray) -> bool:
     return len(took) < FEWEST_FOR_HALVES or (isinstance(slope, Estimate) and slope.low > 0)
 
 
-def _metric(phase: str, field: str) -> WindowMetric:
+def _metric(phase: str, field: str) -> Metric[Estimate]:
     """Return the metric of one number of a phase's growth; 0 where it does not grow."""
 
-    def compute(window: Window) -> Windowed:
+    def compute(window: Window) -> Estimate:
         growth = growths(window).get(phase)
-        return NONE if growth is None else Estimate.exactly(getattr(growth, field))
+        return Estimate.exactly(0.0 if growth is None else getattr(growth, field))
 
-    called, meaning, label = _CALLED[phase], *_NUMBERS[field]
-    return Metric(
-        f"{phase}_growth_{field}",
-        "share" if field == "share" else "ms",
-        "wall",
-        meaning.format(phase=called),
-        compute,
-        per="window",
-        phases=PHASES[phase],
-        label=label.format(phase=called),
-    )
+    meaning, label = (text.format(phase=_CALLED[phase]) for text in _NUMBERS[field])
+    unit: Unit = "share" if field == "share" else "ms"
+    name, phases = f"{phase}_growth_{field}", GROWING[phase]
+    return Metric(name, unit, "wall", meaning, compute, per="window", phases=phases, label=label)
 
 
 _CALLED: Final = {"add_batch": "addBatch", "query_planning": "planning", "source_discovery": "finding new data"}
@@ -98,7 +91,7 @@ _NUMBERS: Final = {
     "share": ("The same over a batch of now.", "the share by which {phase} has grown"),
 }
 """The meaning and the label of each number of a growth."""
-GROWTHS: Final = tuple(_metric(phase, field) for phase in PHASES for field in Growth._fields)
+GROWTHS: Final = tuple(_metric(phase, field) for phase in GROWING for field in Growth._fields)
 
 
 def fills_interval_ms(window: Window) -> float | None:
@@ -106,9 +99,41 @@ def fills_interval_ms(window: Window) -> float | None:
 
     0 where the last batches fill it already.
     """
-    interval = fixed_interval_ms(window)
+    interval = window.facts.fixed_interval_ms
     pace = sum(growth.per_batch_ms for growth in growths(window).values())
     if not interval or not pace:
         return None
     last = float(known(window.batches["trigger_execution_ms"])[-1])
     return max(0.0, (interval - last) / pace) * interval
+
+
+@window_metric("ms", phases=tuple(PHASES))
+def slower_than_before_ms(window: Window) -> float | Missing:
+    """How much longer the median batch takes than before the restart or change, at the same load; 0 otherwise."""
+    if window.earlier is None or not len(window.earlier) or not len(window):
+        return NOTHING_BEFORE
+    old, new = (median(one.batches["trigger_execution_ms"]) for one in (window.earlier, window))
+    rows = [max(1.0, median(rows_taken(one))) for one in (window.earlier, window)]
+    if np.isnan([old, new, *rows]).any():
+        return NOTHING_BEFORE
+    return max(0.0, new - old) if max(rows) <= SAME_LOAD * min(rows) else 0.0
+
+
+@window_metric("share", label="the share by which batches got slower")
+def slower_than_before_share(window: Window) -> float | Estimate:
+    """That difference over the median batch of now."""
+    longer, now = needed(slower_than_before_ms(window)), median(window.batches["trigger_execution_ms"])
+    return longer.safe / now if now > 0 else longer
+
+
+@window_metric("ms", label="the median batch before")
+def batch_before_ms(window: Window) -> float | Missing:
+    """The median batch before the restart or change."""
+    earlier = window.earlier
+    return NOTHING_BEFORE if earlier is None else median(earlier.batches["trigger_execution_ms"])
+
+
+@window_metric("count", "count", label="judged batches")
+def steady_batches(window: Window) -> float:
+    """How many batches are judged."""
+    return float(len(window))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.numbers import median
+from advisor.metrics.metric import batch_metric, window_metric
+from advisor.metrics.missing import Missing, needed
 from advisor.metrics.operators import per_batch
-from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
+from advisor.statistics import median
 from advisor.window import Window
 
 NO_EVENT_TIME = Missing("the query has no event time")
@@ -32,12 +33,11 @@ def moment_of(window: Window, column: str) -> np.ndarray:
     Spark starts every watermark at 1970.
     """
     moment = window.batches[column]
-    found: np.ndarray = np.where(moment > 0, moment, np.nan)
-    return found
+    return np.where(moment > 0, moment, np.nan)
 
 
 @batch_metric("ms", label="the watermark behind the newest event")
-def watermark_delay_ms(window: Window) -> Batchwise:
+def watermark_delay_ms(window: Window) -> np.ndarray | Missing:
     """The newest event time of the batch less the watermark that it used; below 0 where the watermark is ahead.
 
     In append mode a window's result waits at least so long after the window's end.
@@ -47,61 +47,52 @@ def watermark_delay_ms(window: Window) -> Batchwise:
 
 
 @batch_metric("ms", label="the watermark ahead of the clock")
-def watermark_ahead_of_clock_ms(window: Window) -> Batchwise:
+def watermark_ahead_of_clock_ms(window: Window) -> np.ndarray | Missing:
     """The watermark less the trigger's start, 0 where it is not ahead: only an event of the future moves it there."""
     watermark = moment_of(window, "watermark")
-    ahead: np.ndarray = np.maximum(watermark - window.batches["timestamp"], 0.0)
+    ahead = np.maximum(watermark - window.batches["timestamp"], 0.0)
     return _untold(window) if np.isnan(watermark).all() else ahead
 
 
 @window_metric("ms", label="how much the latest row came after a newer one")
-def latest_row_ms(window: Window) -> Windowed:
+def latest_row_ms(window: Window) -> float | Missing:
     """By how much the latest row came after a newer one, at most: the newest event time till then less its own."""
     newest, oldest = window.batches["event_time_max"], window.batches["event_time_min"]
     seen = ~np.isnan(newest) & ~np.isnan(oldest)
     if not seen.any():
         return _untold(window)
-    return Estimate.exactly(float((np.maximum.accumulate(newest[seen]) - oldest[seen]).max()))
+    return float((np.maximum.accumulate(newest[seen]) - oldest[seen]).max())
 
 
 @window_metric("ms", label="the advised delay of the watermark")
-def advised_watermark_delay_ms(window: Window) -> Windowed:
+def advised_watermark_delay_ms(window: Window) -> float:
     """A delay, in whole seconds, that keeps rows which come twice as late as the latest one in these batches."""
-    latest = latest_row_ms(window)
-    if not isinstance(latest, Estimate):
-        return latest
-    return Estimate.exactly(max(1.0, np.ceil(AS_LATE_AGAIN * latest.high / SECOND_MS)) * SECOND_MS)
+    latest = needed(latest_row_ms(window)).safe
+    return max(1.0, np.ceil(AS_LATE_AGAIN * latest / SECOND_MS)) * SECOND_MS
 
 
 @window_metric("ms", label="the delay by which no row is too late")
-def delay_for_all_rows_ms(window: Window) -> Windowed:
+def delay_for_all_rows_ms(window: Window) -> float:
     """The delay, in whole seconds, by which no row of these batches would have come too late."""
-    latest = latest_row_ms(window)
-    if not isinstance(latest, Estimate):
-        return latest
-    return Estimate.exactly(float(np.ceil(latest.high / SECOND_MS)) * SECOND_MS)
+    return float(np.ceil(needed(latest_row_ms(window)).safe / SECOND_MS)) * SECOND_MS
 
 
 @window_metric("ms", label="what the watermark's delay is too short by")
-def lacking_watermark_delay_ms(window: Window) -> Windowed:
+def lacking_watermark_delay_ms(window: Window) -> float:
     """What the watermark's delay is too short by for the latest row of these batches."""
-    delay, needed = watermark_delay_ms(window), delay_for_all_rows_ms(window)
-    if not isinstance(delay, np.ndarray) or not isinstance(needed, Estimate):
-        return delay if isinstance(delay, Missing) else needed
-    return Estimate.exactly(max(0.0, needed.high - median(delay)))
+    delay = needed(watermark_delay_ms(window))
+    return max(0.0, needed(delay_for_all_rows_ms(window)).safe - median(delay))
 
 
 @window_metric("ms", label="the watermark's delay that no row needed")
-def spare_watermark_delay_ms(window: Window) -> Windowed:
+def spare_watermark_delay_ms(window: Window) -> float:
     """What of the watermark's delay no row needed, by the advised one."""
-    delay, advised = watermark_delay_ms(window), advised_watermark_delay_ms(window)
-    if not isinstance(delay, np.ndarray) or not isinstance(advised, Estimate):
-        return delay if isinstance(delay, Missing) else advised
-    return Estimate.exactly(max(0.0, median(delay) - advised.high))
+    delay = needed(watermark_delay_ms(window))
+    return max(0.0, median(delay) - needed(advised_watermark_delay_ms(window)).safe)
 
 
 @window_metric("ms", label="what event times moved on while the watermark stood still")
-def watermark_stands_still_ms(window: Window) -> Windowed:
+def watermark_stands_still_ms(window: Window) -> float | Missing:
     """By how much event times moved on beyond a watermark that is the same in all these batches; 0 where it moves.
 
     It also rests while rows that are older than it are read again, and moves on with the first newer one; and at 1970
@@ -113,17 +104,17 @@ def watermark_stands_still_ms(window: Window) -> Windowed:
         return _untold(window) if not seen.any() else Missing(f"fewer than {FEWEST_TO_REST} batches hold a watermark")
     watermark, newest = watermark[seen], np.maximum.accumulate(newest[seen])
     rests = np.ptp(watermark) == 0 and newest[0] > max(watermark[0], YEAR_MS)
-    return Estimate.exactly(float(newest[-1] - newest[0]) if rests else 0.0)
+    return float(newest[-1] - newest[0]) if rests else 0.0
 
 
 @batch_metric("rows", "count", label="rows dropped as too late")
-def late_rows(window: Window) -> Batchwise:
+def late_rows(window: Window) -> np.ndarray:
     """Rows that the watermark dropped."""
     return per_batch(window, window.operators["rows_dropped_by_watermark"])
 
 
 @batch_metric("share", "count", label="the share of rows dropped as too late")
-def late_rows_share(window: Window) -> Batchwise:
+def late_rows_share(window: Window) -> np.ndarray:
     """Rows that the watermark dropped over rows read; above 1 where the batch was computed several times."""
     rows = window.batches["input_rows"]
     return late_rows(window) / np.where(rows > 0, rows, np.nan)

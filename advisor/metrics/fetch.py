@@ -11,12 +11,13 @@ from advisor.batches import kafka_offsets
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.backlog import backlog_rows
 from advisor.metrics.flow import rows_taken
-from advisor.metrics.numbers import fact_number
+from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, remembered
+from advisor.metrics.missing import Missing, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric, remembered
 from advisor.metrics.repeats import reread_factor
 from advisor.metrics.slots import slots
-from advisor.numbers import zero_filled
+from advisor.metrics.tasks import of_kind
+from advisor.statistics import zero_filled
 from advisor.window import Window
 
 DEFAULT_WAIT_MS = 500.0
@@ -92,8 +93,8 @@ def _between(old: object, new: object) -> float:
     return float(new - old) if isinstance(old, int) and isinstance(new, int) else math.nan
 
 
-@batch_metric("ms", phases=("add_batch_ms",), label="waits for Kafka's empty fetches")
-def kafka_fetch_wait_ms(window: Window) -> Batchwise:
+@bounded_metric("ms", phases=("add_batch_ms",), label="waits for Kafka's empty fetches")
+def kafka_fetch_wait_ms(window: Window) -> Batchwise | Missing:
     """What the read tasks of a batch wait for a fetch that Kafka holds back until a record comes.
 
     A consumer that has read its partition to the end has the next fetch under way, and the broker answers Spark's next
@@ -112,13 +113,12 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
         return Missing("the offsets do not show which partitions were read")
     with np.errstate(divide="ignore", invalid="ignore"):
         until_next = window.batches["interval_ms"] * tasks / rows_taken(window)
-    each = np.minimum(until_next, _limit(window)) * _reads(window) * _at_end(window)
-    free, most = slots(window), window.batches["add_batch_ms"]
-    waves = np.ceil(tasks / (free or fact_number(window, "task_slots_at_least") or 1.0))
-    most = np.fmin(most, _polled(window))
-    at_once = rows_at_once(window)
-    longest = np.minimum(until_next * at_once, _limit(window)) * _reads(window) * _at_end(window)
-    at_most: np.ndarray = np.minimum((longest if at_once >= BY_CHANCE else each) * waves, most)
+    limit, reads, at_once = _limit(window), _reads(window) * _at_end(window), rows_at_once(window)
+    each, longest = (np.minimum(time, limit) * reads for time in (until_next, until_next * at_once))
+    free, polled = slots(window), kafka_polled_ms(window)
+    waves = np.ceil(tasks / (free or window.facts.number("task_slots_at_least") or 1.0))
+    most = np.fmin(window.batches["add_batch_ms"], np.nan if isinstance(polled, Missing) else polled)
+    at_most = np.minimum((longest if at_once >= BY_CHANCE else each) * waves, most)
     at_least = np.minimum(each * waves if free is not None else each, most)
     outside = window.batches["trigger_execution_ms"] - window.batches["add_batch_ms"]
     left = np.clip(until_next - outside, 0.0, None)
@@ -127,26 +127,17 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise:
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="polls of Kafka's consumers")
-def kafka_polled_ms(window: Window) -> Batchwise:
+def kafka_polled_ms(window: Window) -> np.ndarray:
     """Polling by Kafka's consumers, from their own lines, as wall time: their share of the reading tasks' time."""
-    polled, read = of_jobs(window, "kafka_poll_ms"), of_jobs(window, "source_read_ms")
-    if isinstance(polled, Missing) or isinstance(read, Missing):
-        return polled if isinstance(polled, Missing) else read
-    reads = window.stages["kind"].astype(str) == "source_read"
+    polled, read = needed(of_jobs(window, "kafka_poll_ms")), needed(of_jobs(window, "source_read_ms"))
+    reads = of_kind(window, "source_read")
     tasks = np.bincount(window.stages["batch"][reads], zero_filled(window.stages["task_ms"][reads]), len(window))
     with np.errstate(divide="ignore", invalid="ignore"):
-        wall: np.ndarray = read * np.fmin(np.where(tasks > 0, polled / tasks, np.nan), 1.0)
-    return wall
-
-
-def _polled(window: Window) -> np.ndarray:
-    """Return the same; NaN if there is no line."""
-    found = kafka_polled_ms(window)
-    return found if isinstance(found, np.ndarray) else np.full(len(window), np.nan)
+        return read * np.fmin(np.where(tasks > 0, polled / tasks, np.nan), 1.0)
 
 
 def _limit(window: Window) -> float:
-    known = fact_number(window, "kafka_fetch_max_wait_ms")
+    known = window.facts.number("kafka_fetch_max_wait_ms")
     return DEFAULT_WAIT_MS if known is None else known
 
 

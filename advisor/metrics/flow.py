@@ -1,26 +1,35 @@
-"""How batches follow each other, and how many rows they take: intervals, waits, rates."""
+"""How batches follow each other, and what they take from their sources: intervals, waits, rows, files."""
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
-from advisor.metrics.numbers import fact_number, known, median
-from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
+from advisor.metrics.addbatch import of_jobs
+from advisor.metrics.metric import batch_metric, window_metric
+from advisor.metrics.missing import NO_BATCHES, Missing, needed
+from advisor.statistics import known, median
 from advisor.vocabulary import ENDING
 from advisor.window import Window
 
 SAME_LOAD = 1.1  # loads that differ by less are the same
 LEAST_WITHOUT_POLLING_MS = 1000  # by default Spark asks its sources anew every few milliseconds
+_WAIT = "metrics:numFilesOutstanding"
+_UNTOLD = Missing("the sources do not report files that wait")
+_UNCOUNTED = Missing("how many files a batch takes stands in the driver's log only, in lines of FileStreamSource")
+_AT_ONCE_MS, _AT_ONCE = 60.0, 0.15
+"""The longest pause between batches that start at once: milliseconds, or its share of the batch before."""
 
 
 @batch_metric("ms", label="the time from one trigger to the next")
-def interval_ms(window: Window) -> Batchwise:
+def interval_ms(window: Window) -> np.ndarray:
     """From the start of the trigger before to this one's."""
     return window.batches["interval_ms"]
 
 
 @batch_metric("ratio", label="the batch over the time from one trigger to the next")
-def utilisation(window: Window) -> Batchwise:
+def utilisation(window: Window) -> np.ndarray | Missing:
     """triggerExecution over the time since the batch before: how much of the time the query is busy.
 
     inputRowsPerSecond alone gives the time since the last trigger, which may have been idle: for a batch without its
@@ -39,60 +48,61 @@ def utilisation(window: Window) -> Batchwise:
 
 
 @window_metric("ms", time="latency", label="the wait for more rows")
-def held_back_wait_ms(window: Window) -> Windowed:
+def held_back_wait_ms(window: Window) -> float | Missing:
     """What a record waits on average because triggers that found rows ran no batch.
 
     Half of what the time from batch to batch is longer than a trigger's interval, or than a batch where it has none.
     """
     held, apart = window.batches["held_back"], window.batches["interval_ms"]
     if not len(window):
-        return Missing("there are no steady batches")
+        return NO_BATCHES
     if not held.any():
-        return Estimate.exactly(0.0)
+        return 0.0
     longer = known(np.where(held, np.maximum(apart - _cycle(window), 0.0), 0.0 * apart))
-    return Estimate.exactly(float(longer.mean()) / 2)
+    return float(longer.mean()) / 2
 
 
 @window_metric("ms", label="the shortest maxTriggerDelay")
-def least_trigger_delay_ms(window: Window) -> Windowed:
+def least_trigger_delay_ms(window: Window) -> float | Missing:
     """The shortest maxTriggerDelay that still means something: the trigger's interval, or a batch."""
-    return Estimate.exactly(float(np.ceil(_cycle(window)))) if len(window) else Missing("there are no steady batches")
+    return float(np.ceil(_cycle(window))) if len(window) else NO_BATCHES
 
 
 def _cycle(window: Window) -> float:
     """How often batches start if none is held back: at each trigger, without an interval one after the other."""
-    interval, batch = fact_number(window, "trigger_interval_ms"), median(window.batches["trigger_execution_ms"])
-    return max(interval or 0.0, batch)
+    return max(window.facts.number("trigger_interval_ms") or 0.0, median(window.batches["trigger_execution_ms"]))
 
 
 @window_metric("ms", label="the time from batch to batch while rows wait")
-def held_back_interval_ms(window: Window) -> Windowed:
+def held_back_interval_ms(window: Window) -> float | Missing:
     """From one batch to the next where rows wait on purpose, the median."""
     apart = median(window.batches["interval_ms"][window.batches["held_back"]])
-    return Estimate.exactly(apart) if np.isfinite(apart) else Missing("no batch was held back")
+    return apart if np.isfinite(apart) else Missing("no batch was held back")
 
 
 @batch_metric("rows", "count", label="rows a batch")
-def input_rows(window: Window) -> Batchwise:
+def input_rows(window: Window) -> np.ndarray:
     """Rows that the batch read (twice as many when the source is read twice)."""
     return window.batches["input_rows"]
 
 
 @batch_metric("per_second", "count", label="rows a second")
-def input_rows_per_second(window: Window) -> Batchwise:
+def input_rows_per_second(window: Window) -> np.ndarray:
     """Rows over the time since the trigger before."""
     return window.batches["input_rows_per_second"]
 
 
 @batch_metric("per_second", "count", label="rows a second that a batch processes")
-def processed_rows_per_second(window: Window) -> Batchwise:
+def processed_rows_per_second(window: Window) -> np.ndarray:
     """Rows over the batch's own duration."""
     return window.batches["processed_rows_per_second"]
 
 
-def of_sources(window: Window, column: str) -> np.ndarray:
-    """Sum a number over the sources of each batch; NaN for a batch with an unknown one."""
-    return sum_of_sources(window, window.sources[column])
+@batch_metric("ms", label="addBatch per row")
+def add_batch_per_row_ms(window: Window) -> np.ndarray:
+    """addBatch over the rows of the batch."""
+    rows = window.batches["input_rows"]
+    return window.batches["add_batch_ms"] / np.where(rows > 0, rows, np.nan)
 
 
 def sum_of_sources(window: Window, values: np.ndarray) -> np.ndarray:
@@ -102,16 +112,9 @@ def sum_of_sources(window: Window, values: np.ndarray) -> np.ndarray:
     return np.where(np.bincount(batch, minlength=len(window)) > 0, total, np.nan)
 
 
-@batch_metric("ms", label="addBatch per row")
-def add_batch_per_row_ms(window: Window) -> Batchwise:
-    """addBatch over the rows of the batch."""
-    rows = window.batches["input_rows"]
-    return window.batches["add_batch_ms"] / np.where(rows > 0, rows, np.nan)
-
-
 def rows_taken(window: Window) -> np.ndarray:
     """Return the rows between a batch's offsets, else the rows that it counted."""
-    between = of_sources(window, "offset_rows")
+    between = sum_of_sources(window, window.sources["offset_rows"])
     return np.where(np.isnan(between), window.batches["input_rows"], between)
 
 
@@ -120,3 +123,74 @@ def passed_ms(window: Window) -> np.ndarray:
     times = window.batches["timestamp"]
     begun = known(times)[:1]
     return times - begun if len(begun) else times
+
+
+@batch_metric("count", "count", label="files that wait in the source")
+def files_waiting(window: Window) -> np.ndarray | Missing:
+    """Files that the sources have seen and not taken, after the batch."""
+    if _WAIT not in window.sources:
+        return _UNTOLD
+    found = np.array([float(text) if text and text.isdigit() else np.nan for text in window.sources[_WAIT]])
+    batch, present = window.sources["batch"], ~np.isnan(found)
+    count = np.full(len(window), np.nan)
+    count[batch[present]] = 0.0
+    np.add.at(count, batch[present], found[present])
+    return _UNTOLD if np.isnan(count).all() else count
+
+
+@batch_metric("count", "count", label="files that a batch takes")
+def files_read(window: Window) -> np.ndarray | Missing:
+    """Files that the batch takes from a file source, by its log; one if a batch may take no more."""
+    found = of_jobs(window, "files_read")
+    if isinstance(found, np.ndarray):
+        return found
+    if window.facts.number("max_files_per_trigger") == 1:
+        return np.where(window.batches["input_rows"] > 0, 1.0, np.nan)
+    return _UNCOUNTED
+
+
+@window_metric("count", "count", label="twice the files of a batch")
+def doubled_files_per_batch(window: Window) -> float | Missing:
+    """Twice the files that a batch takes (median)."""
+    taken = median(needed(files_read(window)))
+    return 2 * taken if taken > 0 else _UNCOUNTED
+
+
+@window_metric("share", "count", label="the share of batches with as many files as the limit allows")
+def full_of_files_share(window: Window) -> float | Missing:
+    """Share of the batches that take as many files as maxFilesPerTrigger allows, and start as soon as they may.
+
+    Where triggers without a file lie before a batch, nothing waited.
+    """
+    limit = window.facts.number("max_files_per_trigger")
+    if not limit:
+        return Missing("no limit of files per batch is known", "max_files_per_trigger")
+    files, pause = needed(files_read(window)), window.batches["between_batches_ms"]
+    before, interval = np.roll(window.batches["trigger_execution_ms"], 1), window.facts.fixed_interval_ms or 0.0
+    at_once = pause <= np.maximum(interval - before, _AT_ONCE * before) + _AT_ONCE_MS
+    present = ~np.isnan(files[1:])
+    if not present.any():
+        return Missing("one batch does not show whether it waited")
+    return float(((files == limit) & at_once)[1:][present].mean())
+
+
+def files_taken(window: Window) -> np.ndarray:
+    """Files of each batch, by the offsets of a Delta source within one version of its table; NaN elsewhere."""
+    taken = np.full(len(window), np.nan)
+    ends = zip(*(window.sources[name] for name in ("batch", "start_offset", "end_offset")), strict=True)
+    for batch, start, end in ends:
+        before, after = _place(start), _place(end)
+        if before and after and before[0] == after[0] and after[1] > before[1]:
+            taken[batch] = after[1] - before[1]
+    return taken
+
+
+def _place(offset: str | None) -> tuple[tuple[object, object], int] | None:
+    """((table, version), the last file of it) of a Delta source's offset; None of any other."""
+    try:
+        found = json.loads(offset or "null")
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or type(found.get("index")) is not int:
+        return None
+    return (found.get("reservoirId"), found.get("reservoirVersion")), found["index"]

@@ -1,83 +1,39 @@
-"""All metrics by name, and one number of each by its name."""
+"""All metrics by name, one number of each by its name, and their statistics as the report holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
 
 import numpy as np
 
+from advisor import contract
 from advisor.errors import did_you_mean, fault
-from advisor.metrics import (
-    addbatch,
-    backlog,
-    cost,
-    drift,
-    event_time,
-    fetch,
-    files,
-    flow,
-    headroom,
-    latency,
-    limits,
-    parallel,
-    phases,
-    quality,
-    repeats,
-    shuffles,
-    skew,
-    slots,
-    slowdowns,
-    spikes,
-    state,
-    state_operators,
-    tasks,
-    writes,
-)
 from advisor.metrics import measure as measuring
-from advisor.metrics.registry import NOT_SEEN, AnyMetric, Batchwise, Estimate, Metric, Missing, Windowed, in_words
+from advisor.metrics.metric import AnyMetric, Estimate, Metric, Quantiles, Values, in_words
+from advisor.metrics.missing import Missing
+from advisor.statistics import row_quantiles
 from advisor.window import Window
 
 _MODULES = (
-    state_operators,
-    state,
-    flow,
-    backlog,
-    limits,
-    event_time,
-    files,
-    drift,
-    phases,
-    latency,
-    cost,
-    headroom,
-    fetch,
-    spikes,
-    slowdowns,
-    quality,
-    writes,
-    addbatch,
-    tasks,
-    repeats,
-    skew,
-    shuffles,
-    parallel,
-    slots,
-)
+    "state_operators", "state", "flow", "backlog", "limits", "event_time", "drift", "phases", "latency", "interval",
+    "fetch", "slow_batches", "writes", "addbatch", "tasks", "repeats", "skew", "shuffles", "slots",
+)  # fmt: skip
 """Every module that defines metrics."""
+_ENDS = (0.50, 0.95, 0.99)
+_SIX_FIGURES = 1e6
 
 
 def _defined() -> Iterator[AnyMetric]:
     """Return each metric once: a module may also name those of others."""
-    values = [value for module in _MODULES for value in vars(module).values()]
+    values = [value for name in _MODULES for value in vars(import_module(f"advisor.metrics.{name}")).values()]
     every = [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
     yield from dict.fromkeys(one for one in every if isinstance(one, Metric))
 
 
 METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}
-_OF_PROGRESS = {name: metric for name, metric in METRICS.items() if not metric.inside}
-"""Metrics that progress alone may give."""
-_NOT_SEEN = {name: NOT_SEEN for name, metric in METRICS.items() if metric.inside}
-"""The others, where nothing shows jobs."""
 assert len(METRICS) == sum(1 for _ in _defined()), "two metrics have one name"
 
 
@@ -91,6 +47,11 @@ def named(name: str) -> AnyMetric:
 def label(name: str) -> str:
     """Return what a reader calls the metric, or another number of a report (`triggerExecution`)."""
     return METRICS[name].label if name in METRICS else in_words(name)
+
+
+def measured(window: Window, name: str) -> Values:
+    """The metric's plain values: an array, Bounds, Estimate, Quantiles or Missing."""
+    return measuring.computed(window, named(name))
 
 
 def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Missing:
@@ -109,26 +70,45 @@ def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Mi
 
 def remember_typical(window: Window) -> None:
     """Take the typical value of each metric at once, for those who ask one by one."""
-    metrics = METRICS if window.opened else _OF_PROGRESS
-    if window.batches.length:
-        values = {name: metric(window) for name, metric in metrics.items()}
-        window.memo.update(values)
-        window.memo.update({} if window.opened else _NOT_SEEN)
-    else:
-        values = {name: measured(window, name) for name in metrics}
-    found = measuring.typical(window, {METRICS[name]: value for name, value in values.items()})
+    found = measuring.typical(window, METRICS.values())
     window.memo.update({(name, "typical"): value for name, value in found.items()})
 
 
 def sure(window: Window, name: str) -> float:
     """Return the sure part of a number in a typical batch; 0 if unknown."""
-    found = measure(window, name)
-    return found.safe if isinstance(found, Estimate) and np.isfinite(found.safe) else 0.0
+    return measuring.sure_part(measure(window, name))
 
 
-def measured(window: Window, name: str) -> Batchwise | Windowed:
-    """The metric's plain values: an array, Bounds, Estimate, Quantiles or Missing."""
-    found = window.memo.get(name)
-    if found is None:
-        window.memo[name] = found = measuring.computed(window, named(name))
-    return found  # type: ignore[return-value]
+def statistics(window: Window, names: Iterable[str]) -> dict[str, contract.Metric]:
+    """Return each of these metrics as the report holds it: its statistics, an interval, or why there is none."""
+    values = {name: measured(window, name) for name in names}
+    of_batches = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    ends = row_quantiles(np.array([*of_batches.values()], dtype=np.float64), _ENDS).T.tolist() if of_batches else []
+    by_name = dict(zip(of_batches, ends, strict=True))
+    return {name: _entry(window, name, value, by_name.get(name)) for name, value in values.items()}
+
+
+def _entry(window: Window, name: str, value: Values, ends: Sequence[float] | None) -> contract.Metric:
+    unit = METRICS[name].unit
+    if isinstance(value, Quantiles):
+        return _shared(unit=unit, p50=_round(value.p50), p99=_round(value.p99))
+    typical = value if isinstance(value, Missing) else measure(window, name)
+    if isinstance(typical, Missing):
+        return _shared(missing=typical.reason)
+    if ends is not None:
+        p50, p95, p99 = map(_round, ends)
+        return _shared(unit=unit, p50=p50, p95=p95, p99=p99, typical=_round(typical.safe))
+    exact = None if typical.value is None else _round(typical.value)
+    return _shared(unit=unit, low=_round(typical.low), value=exact, high=_round(typical.high))
+
+
+_shared = lru_cache(maxsize=4096)(contract.Metric)
+"""Metrics are most of a report's memory, and of many runs many are alike: these are one object."""
+
+
+def _round(number: float) -> float | None:
+    """Round to six significant figures: more would be noise in a report. None of infinity, which JSON has not."""
+    number = float(number)
+    if number.is_integer() and abs(number) < _SIX_FIGURES:
+        return number + 0.0  # no -0.0, which is equal to 0.0
+    return float(f"{number:.6g}") + 0.0 if math.isfinite(number) else None

@@ -8,14 +8,14 @@ import numpy as np
 
 from advisor.metrics.backlog import backlog_ms
 from advisor.metrics.event_time import watermark_delay_ms
-from advisor.metrics.numbers import fact_number, median
+from advisor.metrics.metric import Bounds, Quantiles, metric, remembered, window_metric
+from advisor.metrics.missing import NO_BATCHES, Missing, needed
 from advisor.metrics.operators import ARBITRARY, partitions
 from advisor.metrics.phases import DISCOVERY, summed
-from advisor.metrics.registry import Bounds, Estimate, Missing, Quantiles, Windowed, remembered, window_metric
-from advisor.metrics.spikes import rhythm
+from advisor.metrics.slow_batches import rhythm
 from advisor.metrics.state_operators import state_commit_per_task_ms, state_waves_excess_ms
-from advisor.metrics.words import milliseconds
-from advisor.numbers import zero_filled
+from advisor.metrics.units import milliseconds
+from advisor.statistics import median, zero_filled
 from advisor.window import Window
 
 VISIBLE_BEFORE_END = 1 / 3
@@ -24,16 +24,17 @@ NARROWEST_MS = 1e-3
 """Of an interval in which records are spread: one of no width has no density."""
 AT_ONCE = {"dedupe", "dedupeWithinWatermark", "symmetricHashJoin"}
 """Operators whose results come out in their batch; of an outer join, the matched rows."""
+_ENDS_AT_ONCE = "a one-shot trigger: records wait for the next start, which progress does not show"
 ONE_SHOT = {
-    "once": "a one-shot trigger: records wait for the next start, which progress does not show",
-    "available_now": "a one-shot trigger: records wait for the next start, which progress does not show",
+    "once": _ENDS_AT_ONCE,
+    "available_now": _ENDS_AT_ONCE,
     "continuous": "continuous processing writes no progress",
     "real_time": "in real-time mode the trigger's length is no latency",
 }
 
 
-@window_metric("ms", time="latency")
-def record_latency_ms(window: Window) -> Windowed:
+@metric("ms", per="window", time="latency")
+def record_latency_ms(window: Window) -> Quantiles:
     """Record created -> result visible, p50 and p99.
 
     A batch takes what came until latestOffset asked, half way through that phase; its rows came uniformly over the gap
@@ -46,25 +47,16 @@ def record_latency_ms(window: Window) -> Windowed:
     those that become visible now. Records are assumed to reach the source at once. In real-time mode it is the events'
     own latency in a typical batch, as Databricks reports it.
     """
-    found = told_by_events(window)
-    if found is not None:
+    if (found := told_by_events(window)) is not None:
         return found
-    return latency_quantiles(window, (0.50, 0.99))
+    mixed = needed(mixture(window))
+    return Quantiles(*mixture_quantiles(mixed.start, mixed.width, mixed.rows, (0.50, 0.99)))
 
 
 def told_by_events(window: Window) -> Quantiles | None:
     """Return the end-to-end latency that real-time events report, of the median batch; None if they do not."""
     usual, high = (median(window.batches[name]) for name in ("e2e_p50_ms", "e2e_p99_ms"))
     return Quantiles(usual, high) if np.isfinite(usual) and np.isfinite(high) else None
-
-
-def latency_quantiles(window: Window, at: tuple[float, ...]) -> Quantiles | Missing:
-    """The mixture's quantiles, or why there is none."""
-    mixed = mixture(window)
-    if isinstance(mixed, Missing):
-        return mixed
-    median, high = mixture_quantiles(mixed.start, mixed.width, mixed.rows, at)
-    return Quantiles(median, high)
 
 
 def latency_with_spikes(window: Window, left: float) -> Quantiles | Missing:
@@ -178,13 +170,13 @@ def _not_waited(window: Window) -> np.ndarray:
 def _committed_after(window: Window) -> np.ndarray:
     """The commit of one task's state, before which deduplication and joins have given their rows to Kafka."""
     commit = state_commit_per_task_ms(window)
-    first_out = _fact(window, "sink") == "kafka" and (names := operators(window)) and names <= AT_ONCE
+    first_out = window.facts.value("sink") == "kafka" and (names := operators(window)) and names <= AT_ONCE
     return zero_filled(commit) if first_out and isinstance(commit, np.ndarray) else np.zeros(len(window))
 
 
 def _while_written(window: Window) -> float:
-    streams = _fact(window, "sink") == "kafka" and _fact(window, "stateful") is False and not len(window.operators)
-    return VISIBLE_BEFORE_END if streams else 0.0
+    stateless = window.facts.value("stateful") is False and not len(window.operators)
+    return VISIBLE_BEFORE_END if stateless and window.facts.value("sink") == "kafka" else 0.0
 
 
 def too_long_by(window: Window) -> str:
@@ -193,8 +185,8 @@ def too_long_by(window: Window) -> str:
     Rows of a query with state reach it at the end of their task, which no record shows.
     """
     shown = not np.isnan(window.batches["add_batch_ms"]).all()
-    stateful = _fact(window, "stateful") is True or len(window.operators) > 0
-    if shown or stateful or _fact(window, "sink") != "kafka" or isinstance(mixture(window), Missing):
+    stateful = window.facts.value("stateful") is True or len(window.operators) > 0
+    if shown or stateful or window.facts.value("sink") != "kafka" or isinstance(mixture(window), Missing):
         return ""
     share = f"1/{1 / VISIBLE_BEFORE_END:.0f}"
     return (
@@ -205,28 +197,26 @@ def too_long_by(window: Window) -> str:
 
 def _spread(window: Window) -> np.ndarray | Missing:
     """From the first wave of state tasks to the last; a sink that publishes a batch as a whole has none."""
-    if _fact(window, "sink") != "kafka" or not len(window.operators) or not np.any(partitions(window) > 1):
+    if window.facts.value("sink") != "kafka" or not len(window.operators) or not np.any(partitions(window) > 1):
         return np.zeros(len(window))
     spread = state_waves_excess_ms(window)
-    if isinstance(spread, Bounds):
-        return zero_filled(spread.high)
-    if isinstance(spread, np.ndarray):
-        return zero_filled(spread)
-    return spread if isinstance(spread, Missing) else Missing("the waves of state tasks are not known")
+    if isinstance(spread, Missing):
+        return spread
+    return zero_filled(spread.high if isinstance(spread, Bounds) else spread)
 
 
 def _waited(window: Window) -> np.ndarray:
     """The backlog's age per batch; a source that does not report a backlog is taken to have none."""
     age = backlog_ms(window)
-    return zero_filled(age) if isinstance(age, np.ndarray) else np.zeros(len(window))
+    return np.zeros(len(window)) if isinstance(age, Missing) else zero_filled(age)
 
 
 def _not_estimable(window: Window) -> Missing | None:
-    value = _fact(window, "trigger")
+    value = window.facts.value("trigger")
     if str(value) in ONE_SHOT:
         return Missing(f"record latency cannot be read from progress: {ONE_SHOT[str(value)]}")
     if len(window) == 0:
-        return Missing("there are no steady batches")
+        return NO_BATCHES
     return _held_back(window) if waits_for_watermark(window) is not False else None
 
 
@@ -235,36 +225,33 @@ def waits_for_watermark(window: Window) -> bool | None:
 
     Rows of a deduplication and matched rows of a join come out in their batch, whatever the output mode.
     """
-    stateful = _fact(window, "stateful") is True or len(window.operators) > 0
-    if not (stateful and _fact(window, "watermarked")) or ((names := operators(window)) and names <= AT_ONCE):
+    stateful = window.facts.value("stateful") is True or len(window.operators) > 0
+    if not (stateful and window.facts.value("watermarked")) or ((names := operators(window)) and names <= AT_ONCE):
         return False
-    mode = _fact(window, "output_mode")
+    mode = window.facts.value("output_mode")
     return None if mode is None else mode == "append"
 
 
 def operators(window: Window) -> set[str]:
     """The names of the query's stateful operators, as far as they are known."""
     shown = {str(name) for name in window.operators["name"] if name}
-    return shown or set(filter(None, str(_fact(window, "state_operators") or "").split(",")))
+    return shown or set(filter(None, str(window.facts.value("state_operators") or "").split(",")))
 
 
 def _held_back(window: Window) -> Missing:
-    names = operators(window)
-    if any(name.startswith(ARBITRARY) for name in names):
+    if any(name.startswith(ARBITRARY) for name in operators(window)):
         return Missing("when the query's own code on its state gives out its results is not known")
-    if _fact(window, "output_mode") is None:
-        return Missing(
-            f"in append mode results wait for the watermark{watermark_behind(window)}; the output mode is not known",
-            "output_mode",
-        )
     behind = watermark_behind(window)
+    if window.facts.value("output_mode") is None:
+        unknown = f"in append mode results wait for the watermark{behind}; the output mode is not known"
+        return Missing(unknown, "output_mode")
     return Missing(f"in append mode a window's result waits until the watermark{behind} has passed the window's end")
 
 
 def watermark_wait_ms(window: Window) -> float:
     """How far the watermark typically lies behind the newest event; 0 where that is not known, or it is ahead."""
     delay = watermark_delay_ms(window)
-    return max(0.0, median(delay)) if isinstance(delay, np.ndarray) else 0.0
+    return 0.0 if isinstance(delay, Missing) else max(0.0, median(delay))
 
 
 def watermark_behind(window: Window) -> str:
@@ -273,27 +260,17 @@ def watermark_behind(window: Window) -> str:
     return f" ({milliseconds(behind)} behind the newest event)" if behind > 0 else ""
 
 
-def _fact(window: Window, name: str) -> object:
-    return window.facts.value(name)
-
-
 @window_metric("ms", time="latency", label="p99 of the record latency less its target")
-def latency_target_excess_ms(window: Window) -> Windowed:
+def latency_target_excess_ms(window: Window) -> float | Missing:
     """p99 of the record latency less the target: above 0 the target is missed."""
-    target = fact_number(window, "latency_target_ms")
+    target = window.facts.number("latency_target_ms")
     if target is None:
         return Missing("no target for the record latency is known", "latency_target_ms")
-    latency = record_latency_ms(window)
-    if not isinstance(latency, Quantiles):
-        return latency
-    excess = latency.p99 - target
-    return Estimate.exactly(excess)
+    return needed(record_latency_ms(window)).p99 - target
 
 
 @window_metric("share", time="latency", label="the part of the p99 latency above the target")
-def latency_over_target_share(window: Window) -> Windowed:
+def latency_over_target_share(window: Window) -> float:
     """How much of the p99 record latency lies above the target."""
-    excess, latency = latency_target_excess_ms(window), record_latency_ms(window)
-    if not isinstance(excess, Estimate) or not isinstance(latency, Quantiles):
-        return excess
-    return Estimate.exactly(max(0.0, excess.safe / latency.p99) if latency.p99 > 0 else 0.0)
+    excess, p99 = needed(latency_target_excess_ms(window)).safe, needed(record_latency_ms(window)).p99
+    return max(0.0, excess / p99) if p99 > 0 else 0.0

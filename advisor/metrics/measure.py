@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from advisor.metrics.numbers import known
-from advisor.metrics.registry import (
-    NO_BATCHES,
-    NOT_SEEN,
-    AnyMetric,
-    BatchMetric,
-    Batchwise,
-    Bounds,
-    Estimate,
-    Missing,
-    Quantiles,
-    Windowed,
-)
-from advisor.numbers import sorted_quantile
+from advisor.metrics.metric import AnyMetric, Bounds, Estimate, Quantiles, Values
+from advisor.metrics.missing import NO_BATCHES, NOT_SEEN, Missing, needed
+from advisor.statistics import known, sorted_quantile
 from advisor.window import Window
 
 _PLAIN: dict[str, Callable[[np.ndarray], float]] = {
@@ -43,16 +32,21 @@ def measure(window: Window, metric: AnyMetric, stat: str | None = None) -> Estim
     if isinstance(value, Missing | Estimate):
         return value
     if isinstance(value, Quantiles):
-        chosen = value.p99 if stat == "p99" else value.p50
-        return Estimate.exactly(chosen)
-    if isinstance(value, Bounds):
-        low, high = (_statistic(window, end, metric, stat) for end in (value.low, value.high))
-        return _interval(low, high, value.fact)
-    number = _of_sums(window, metric, stat) if _is_ratio(metric, stat) else _statistic(window, value, metric, stat)
-    return _interval(number, number)
+        return Estimate.exactly(value.p99 if stat == "p99" else value.p50)
+    arrays = (value.low, value.high) if isinstance(value, Bounds) else (value,)
+    ends = [_statistic(window, values, metric, stat) for values in arrays]
+    low, high = ends[0], ends[-1]
+    if low is None or high is None:
+        return Missing("no batch reports it")
+    return Estimate(low, low if low == high else None, high, value.fact if isinstance(value, Bounds) else None)
 
 
-def computed(window: Window, metric: AnyMetric) -> Batchwise | Windowed:
+def sure_part(number: Estimate | Missing) -> float:
+    """Return what may be relied on of a number; 0 if unknown."""
+    return number.safe if isinstance(number, Estimate) and math.isfinite(number.safe) else 0.0
+
+
+def computed(window: Window, metric: AnyMetric) -> Values:
     """The metric over this window."""
     return untold(window, metric) or metric(window)
 
@@ -64,14 +58,15 @@ def untold(window: Window, metric: AnyMetric) -> Missing | None:
     return NOT_SEEN if metric.inside and not window.opened else None
 
 
-def typical(window: Window, values: Mapping[AnyMetric, Batchwise | Windowed]) -> dict[str, Estimate]:
+def typical(window: Window, metrics: Iterable[AnyMetric]) -> dict[str, Estimate]:
     """Measure the metrics whose values are known for each batch, by name: all summed at once."""
+    values = {metric: computed(window, metric) for metric in metrics}
     found = {metric: of_batches for metric, of_batches in values.items() if isinstance(of_batches, np.ndarray)}
     if not found:
         return {}
     ones = np.ones(len(window))
-    parts = [_of_batches(window, metric.part) if metric.part else values for metric, values in found.items()]
-    wholes = [_of_batches(window, metric.whole) if metric.part else ones for metric in found]
+    parts = [metric.part(window) if metric.part else of_batches for metric, of_batches in found.items()]
+    wholes = [metric.whole(window) if metric.whole else ones for metric in found]
     both = np.array([parts, wholes], dtype=np.float64).compress(window.middle, axis=2).sum(axis=2)
     sums = zip(found, *both.tolist(), strict=True)
     return {
@@ -79,38 +74,13 @@ def typical(window: Window, values: Mapping[AnyMetric, Batchwise | Windowed]) ->
     }
 
 
-def _is_ratio(metric: AnyMetric, stat: str) -> bool:
-    return metric.part is not None and stat in ("typical", "total")
-
-
 def _statistic(window: Window, values: np.ndarray, metric: AnyMetric, stat: str) -> float | None:
-    if _is_ratio(metric, stat):
-        whole = _of_batches(window, metric.whole)
-        return _over(window, values * whole, whole, stat)
-    found = known(values[window.middle] if stat == "typical" else values)
-    return _PLAIN["mean" if stat in ("typical", "total") else stat](found) if len(found) else None
-
-
-def _of_sums(window: Window, metric: AnyMetric, stat: str) -> float | None:
-    return _over(window, _of_batches(window, metric.part), _of_batches(window, metric.whole), stat)
-
-
-def _of_batches(window: Window, metric: BatchMetric | None) -> np.ndarray:
-    assert metric is not None
-    values = metric(window)
-    assert isinstance(values, np.ndarray)
-    return values
-
-
-def _over(window: Window, part: np.ndarray, whole: np.ndarray, stat: str) -> float | None:
-    present = ~np.isnan(part + whole)
-    if stat == "typical":
-        present &= window.middle
-    total = float(whole[present].sum())
-    return float(part[present].sum()) / total if total > 0 else None
-
-
-def _interval(low: float | None, high: float | None, fact: str | None = None) -> Estimate | Missing:
-    if low is None or high is None:
-        return Missing("no batch reports it")
-    return Estimate(low, low if low == high else None, high, fact)
+    chosen = window.middle if stat == "typical" else slice(None)
+    if metric.part is None or metric.whole is None or stat not in ("typical", "total"):
+        found = known(values[chosen])
+        return _PLAIN["mean" if stat in ("typical", "total") else stat](found) if len(found) else None
+    part, whole = metric.part(window), needed(metric.whole(window))
+    part = part if isinstance(part, np.ndarray) else values * whole  # one end of an interval
+    present = ~np.isnan(part + whole)[chosen]
+    total = float(whole[chosen][present].sum())
+    return float(part[chosen][present].sum()) / total if total > 0 else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.batches import Columns
-from advisor.metrics.registry import Missing, remembered
-from advisor.numbers import zero_filled
+from advisor.metrics.metric import remembered
+from advisor.metrics.missing import Missing
+from advisor.statistics import zero_filled
 from advisor.window import Window
 
 CACHE_COUNTERS = ("custom:loadedMapCacheHitCount", "custom:loadedMapCacheMissCount")
@@ -84,20 +85,16 @@ def _with_state_before(window: Window) -> np.ndarray:
     """The most batches of this run, up to each one, that can have loaded a version of the state."""
     numbers, ran = window.batches["batch_id"], window.executed
     start_was_seen = len(ran) > 0 and ran["cold"][0]
-    least: np.ndarray = numbers - max(ran["batch_id"][0] - 1, 0) if start_was_seen else numbers
-    return least
+    return numbers - max(ran["batch_id"][0] - 1, 0) if start_was_seen else numbers
 
 
 def least_shown(window: Window, values: np.ndarray) -> np.ndarray:
     """For each row of `window.operators` the least value of all rows of that operator's name."""
-    if len(set(window.operators["name"])) == 1:
-        return np.full(len(values), np.fmin.reduce(values))
     numbers: dict[object, int] = {}
     names = np.array([numbers.setdefault(name, len(numbers)) for name in window.operators["name"]], dtype=int)
-    by_name = np.full(len(numbers), np.nan)
-    np.fmin.at(by_name, names, values)
-    least: np.ndarray = by_name[names]
-    return least
+    least = np.full(len(numbers), np.nan)
+    np.fmin.at(least, names, values)
+    return least[names]
 
 
 def task_ms(window: Window) -> np.ndarray:

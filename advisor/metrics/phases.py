@@ -9,29 +9,25 @@ import numpy as np
 from advisor.batches import ALWAYS, lacks
 from advisor.batches import PHASES as COLUMNS
 from advisor.facts import is_older
-from advisor.metrics.registry import (
+from advisor.metrics.measure import measure, sure_part
+from advisor.metrics.metric import (
     BatchMetric,
     Batchwise,
     Bounds,
-    Estimate,
     Metric,
-    Missing,
-    Windowed,
     batch_metric,
+    bounded_metric,
     remembered,
     window_metric,
 )
-from advisor.numbers import middle, zero_filled
+from advisor.metrics.missing import Missing, needed
+from advisor.statistics import middle, zero_filled
 from advisor.window import PHASES, Window
 
 DISCOVERY = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms", "set_offset_range_ms")
 OFFSET_LOG = ("wal_commit_ms", "commit_offsets_ms")
-DATABRICKS = (
-    "commit_batch_ms",
-    "collect_source_metrics_ms",
-    "post_add_batch_callback_ms",
-    "post_commit_batch_callback_ms",
-)
+LACKING = "lacking"
+"""The time of phases that the records lack, in a budget."""
 _MEANING = {column.name: column.meaning for column in COLUMNS}
 
 
@@ -48,13 +44,13 @@ def _filled(window: Window) -> dict[str, np.ndarray]:
     return dict(zip(PHASES, filled, strict=True))
 
 
-def _phase(column: str, label: str) -> BatchMetric:
+def _phase(column: str, label: str) -> Metric[np.ndarray]:
     """Return the metric of one phase, which means what its column does."""
     compute = functools.partial(_took, column=column)
     return Metric(column, "ms", "wall", _MEANING[column], compute, phases=(column,), label=label)
 
 
-def _took(window: Window, column: str) -> Batchwise:
+def _took(window: Window, column: str) -> np.ndarray | Missing:
     """What a phase took; not known of one that each batch has, where somebody left it out of all."""
     if column in ALWAYS and len(window) and np.isnan(window.batches[column]).all():
         return Missing("no batch reports it")
@@ -62,32 +58,29 @@ def _took(window: Window, column: str) -> Batchwise:
 
 
 @batch_metric("ms", phases=tuple(PHASES), label="batch")
-def trigger_execution_ms(window: Window) -> Batchwise:
+def trigger_execution_ms(window: Window) -> np.ndarray:
     """Everything inside one trigger: finding the batch, running it, both logs."""
     return window.batches["trigger_execution_ms"]
 
 
 @batch_metric("ms", phases=DISCOVERY, label="finding new data in the source")
-def source_discovery_ms(window: Window) -> Batchwise:
+def source_discovery_ms(window: Window) -> np.ndarray:
     """Asking the sources for new data (latestOffset; getOffset, getEndOffset and setOffsetRange in old versions)."""
     return summed(window, DISCOVERY)
 
 
 @window_metric("count", "count", label="sources that are asked for new data")
-def sources_asked(window: Window) -> Windowed:
+def sources_asked(window: Window) -> float | Missing:
     """Sources of the query, each of which the driver asks for new data before a batch."""
     per_batch = np.bincount(window.sources["batch"].astype(int), minlength=len(window)) if len(window) else np.zeros(0)
     present = per_batch[per_batch > 0]
-    return Estimate.exactly(middle(present)) if len(present) else Missing("the sources are not known")
+    return middle(present) if len(present) else Missing("the sources are not known")
 
 
 @batch_metric("ms", phases=DISCOVERY, label="asking further sources")
-def other_sources_discovery_ms(window: Window) -> Batchwise:
+def other_sources_discovery_ms(window: Window) -> np.ndarray:
     """What asking all sources but one takes, if each takes as long: latestOffset x (1 - 1 / sources)."""
-    sources = sources_asked(window)
-    if not isinstance(sources, Estimate):
-        return sources if isinstance(sources, Missing) else Missing("the sources are not known")
-    return summed(window, DISCOVERY) * (1 - 1 / sources.safe)
+    return summed(window, DISCOVERY) * (1 - 1 / needed(sources_asked(window)).safe)
 
 
 get_batch_ms = _phase("get_batch_ms", "getBatch")
@@ -97,21 +90,16 @@ wal_commit_ms = _phase("wal_commit_ms", "walCommit")
 commit_offsets_ms = _phase("commit_offsets_ms", "commitOffsets")
 
 
-@batch_metric("ms", phases=OFFSET_LOG, label="offset and commit logs")
+@bounded_metric("ms", phases=OFFSET_LOG, label="offset and commit logs")
 def offset_log_ms(window: Window) -> Batchwise:
     """walCommit + commitOffsets: what the batch waits for its two logs.
 
     Before Spark 3.4 the commit log has no phase, and most of the time in no phase is its: then between walCommit alone
     and both.
     """
-    if isinstance(log := _took(window, "wal_commit_ms"), Missing):
-        return log
+    needed(_took(window, "wal_commit_ms"))
     logs = summed(window, OFFSET_LOG)
-    if not hides_commit_log(window):
-        return logs
-    rest = unaccounted_ms(window)
-    assert isinstance(rest, np.ndarray)
-    return Bounds(logs, logs + zero_filled(rest))
+    return Bounds(logs, logs + zero_filled(needed(unaccounted_ms(window)))) if hides_commit_log(window) else logs
 
 
 def hides_commit_log(window: Window) -> bool:
@@ -122,19 +110,21 @@ def hides_commit_log(window: Window) -> bool:
 
 
 @batch_metric("ms", label="time in no phase")
-def unaccounted_ms(window: Window) -> Batchwise:
+def unaccounted_ms(window: Window) -> np.ndarray:
     """triggerExecution less all its phases, named here or not; at least 0. Not known where somebody left phases out."""
-    other = window.batches["other_phases_ms"]
-    rest: np.ndarray = window.batches["trigger_execution_ms"] - summed(window, tuple(PHASES)) - other
+    rest = window.batches["trigger_execution_ms"] - summed(window, tuple(PHASES)) - window.batches["other_phases_ms"]
     return np.where(lacks(window.batches, "durationMs"), np.nan, rest.clip(min=0))
 
 
-def share_of(part: BatchMetric, name: str = "", label: str = "", meaning: str = "") -> BatchMetric:
+def share_of(part: BatchMetric, name: str = "", label: str = "", meaning: str = "") -> Metric[Batchwise]:
     """Return the metric `part` over triggerExecution, batch by batch, which is called after it if nothing is given."""
-    whole = trigger_execution_ms
 
     def compute(window: Window) -> Batchwise:
-        return _ratio(part(window), whole(window))
+        values, whole = needed(part(window)), needed(trigger_execution_ms(window))
+        whole = np.where(whole > 0, whole, np.nan)
+        if isinstance(values, Bounds):
+            return Bounds(values.low / whole, values.high / whole, values.fact)
+        return values / whole
 
     return Metric(
         name or f"{part.name.removesuffix('_ms').removesuffix('_wall')}_share",
@@ -144,21 +134,10 @@ def share_of(part: BatchMetric, name: str = "", label: str = "", meaning: str = 
         compute,
         phases=part.phases,
         part=part,
-        whole=whole,
+        whole=trigger_execution_ms,
         inside=part.inside,
         label=label or f"the share of {part.label}",
     )
-
-
-def _ratio(part: Batchwise, whole: Batchwise) -> Batchwise:
-    if isinstance(part, Missing):
-        return part
-    assert isinstance(whole, np.ndarray)
-    positive = np.where(whole > 0, whole, np.nan)
-    if isinstance(part, Bounds):
-        return Bounds(part.low / positive, part.high / positive, part.fact)
-    divided: np.ndarray = part / positive
-    return divided
 
 
 offset_log_share = share_of(
@@ -174,3 +153,22 @@ other_sources_discovery_share = share_of(
 )
 query_planning_share = share_of(query_planning_ms)
 add_batch_share = share_of(add_batch_ms, label="addBatch's share of the batch")
+
+
+def budget(window: Window) -> dict[str, float]:
+    """Milliseconds per phase, by Spark's names; they add up to the typical triggerExecution.
+
+    The time in no phase is `unaccounted`; before Spark 3.4, where it is mostly the commit log's, `commitLog`; `lacking`
+    where records do not have all phases. Empty where they have none.
+    """
+    if not len(window):
+        return {}
+    inside = window.middle
+    columns = np.array([window.batches[column][inside] for column in (*PHASES, "other_phases_ms")])
+    means = np.nansum(columns, axis=1) / max(1, int(inside.sum()))
+    parts = dict(zip((*PHASES.values(), "other"), means.tolist(), strict=True))
+    rest, whole = (sure_part(measure(window, metric)) for metric in (unaccounted_ms, trigger_execution_ms))
+    parts["commitLog" if hides_commit_log(window) else "unaccounted"] = rest
+    if any(parts.values()) and lacks(window.batches, "durationMs")[inside].any():
+        parts[LACKING] = whole - sum(parts.values())
+    return {name: round(ms, 1) for name, ms in parts.items() if ms >= 0.05}

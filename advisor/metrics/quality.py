@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.metrics.metric import remembered
 from advisor.metrics.operators import least_shown
-from advisor.metrics.registry import Estimate, remembered
 from advisor.window import Window
 
 FEWEST_OF_A_LOG = 10
 
 
-def _count(number: float) -> Estimate:
-    return Estimate.exactly(float(number))
-
-
-def missing_batches(window: Window) -> Estimate:
+def missing_batches(window: Window) -> int:
     """Batch ids that lie between the first and the last seen and were not seen: a lost log file, a dropped event."""
     if window.facts.value("async_progress"):
-        return _count(0)  # batch ids jump by design after a restart with asynchronous tracking
+        return 0  # batch ids jump by design after a restart with asynchronous tracking
     if len(window.executed) < FEWEST_OF_A_LOG:
-        return _count(0)  # a few pasted events are no log with a gap
+        return 0  # a few pasted events are no log with a gap
     steps, possible = _steps(window)
-    return _count((steps[possible] - 1).sum())
+    return int((steps[possible] - 1).sum())
 
 
-def jumps(window: Window) -> Estimate:
+def jumps(window: Window) -> int:
     """Steps from one batch id to the next that are larger than the milliseconds between: no batch takes less."""
-    return _count((~_steps(window)[1]).sum())
+    return int((~_steps(window)[1]).sum())
 
 
 @remembered
@@ -46,37 +42,37 @@ def _steps(window: Window) -> tuple[np.ndarray, np.ndarray]:
     return steps, ~(steps > passed)
 
 
-def inflated_partitions(window: Window) -> Estimate:
+def inflated_partitions(window: Window) -> int:
     """Batches whose numShufflePartitions counts retried tasks too (Spark before SPARK-45084)."""
     shown = window.operators["shuffle_partitions"]
-    return _count(len(set(window.operators["batch"][shown > least_shown(window, shown)])))
+    return len(set(window.operators["batch"][shown > least_shown(window, shown)]))
 
 
-def clock_steps(window: Window) -> Estimate:
+def clock_steps(window: Window) -> int:
     """Batches that end after the next one began, or have a higher number: a clock that stands or goes back."""
-    return _count(window.executed["lasts_on"].sum())
+    return int(window.executed["lasts_on"].sum())
 
 
-def impossible_times(window: Window) -> Estimate:
+def impossible_times(window: Window) -> int:
     """Batches whose phases together outlast their trigger, by more than 50 ms and 5 %: mixed units."""
     other = window.executed["lasts_on"] | window.executed["belied"]
-    return _count((window.executed["impossible"] & ~other).sum())
+    return int((window.executed["impossible"] & ~other).sum())
 
 
-def belied_times(window: Window) -> Estimate:
+def belied_times(window: Window) -> int:
     """Batches whose rows and rate contradict the trigger's length, by a second and by more than twice."""
-    return _count(window.executed["belied"].sum())
+    return int(window.executed["belied"].sum())
 
 
-def impossible_inside(window: Window) -> Estimate:
+def impossible_inside(window: Window) -> int:
     """Batches with a job, a stage or a task that is longer than their trigger, by more than 50 ms and 5 %."""
     found = window.executed["too_long"] if "too_long" in window.executed else np.zeros(1)
-    return _count((found > 0).sum())
+    return int((found > 0).sum())
 
 
-def implausible_batches(window: Window) -> Estimate:
+def implausible_batches(window: Window) -> int:
     """Batches with an instant, a phase or a number of rows that cannot be right."""
-    return _count(window.executed["implausible"].sum())
+    return int(window.executed["implausible"].sum())
 
 
 _PROBLEMS = (
@@ -94,10 +90,9 @@ _PROBLEMS = (
 def data_problem(window: Window) -> str | None:
     """What is wrong with the numbers of a run that has executed batches, in words; None where nothing is."""
     counts = [(count(window), words) for count, words in _PROBLEMS]
-    said = [words.format(n=_batches(n.low)) for n, words in counts if n.low > 0]
-    together = "; ".join(said)
+    together = "; ".join(words.format(n=_batches(n)) for n, words in counts if n > 0)
     return together[:1].upper() + together[1:] or None
 
 
-def _batches(count: float) -> str:
-    return f"{count:,.0f} batch{'' if count == 1 else 'es'}"
+def _batches(count: int) -> str:
+    return f"{count:,} batch{'' if count == 1 else 'es'}"

@@ -5,61 +5,53 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.metrics.event_time import late_rows_share
-from advisor.metrics.flow import of_sources
+from advisor.metrics.flow import sum_of_sources
+from advisor.metrics.metric import batch_metric, remembered, stage_metric
+from advisor.metrics.missing import Missing, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import NOT_SEEN, Batchwise, Missing, batch_metric
-from advisor.metrics.tasks import of_kind
-from advisor.numbers import zero_filled
+from advisor.metrics.tasks import most, of_kind
+from advisor.statistics import zero_filled
 from advisor.window import Window
 
 
 @batch_metric("ratio", "count", label="how often a batch is computed")
-def computations(window: Window) -> Batchwise:
+def computations(window: Window) -> np.ndarray | Missing:
     """How many times a batch is computed: rows that it counted over rows between its offsets.
 
     And as often at least as its late rows show: one computation drops no more rows than were read.
     """
-    reads, least = reread_factor(window), _least_computations(window)
-    if isinstance(reads, np.ndarray):
-        more: np.ndarray = np.where(least > 1, np.fmax(reads, least), reads)
-        return more
-    return least if (least > 1).any() else reads
+    reads, late = reread_factor(window), late_rows_share(window)
+    least = np.ones(len(window)) if isinstance(late, Missing) else np.maximum(np.ceil(late), 1.0)
+    if isinstance(reads, Missing):
+        return least if (least > 1).any() else reads
+    return np.where(least > 1, np.fmax(reads, least), reads)
 
 
+@remembered
 def reread_factor(window: Window) -> np.ndarray | Missing:
     """Return rows that each batch counted over rows between its offsets: 2 when the source was read twice."""
-    delta = of_sources(window, "offset_rows")
+    delta = sum_of_sources(window, window.sources["offset_rows"])
     if np.isnan(delta).all():
         return Missing("the sources' offsets do not show how many rows lie between them")
-    factor: np.ndarray = window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
-    return factor
+    return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
 
 
-def _least_computations(window: Window) -> np.ndarray:
-    share = late_rows_share(window)
-    return np.maximum(np.ceil(share), 1.0) if isinstance(share, np.ndarray) else np.ones(len(window))
-
-
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="computing the batch again")
-def repeated_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="computing the batch again")
+def repeated_ms(window: Window) -> np.ndarray:
     """What stages that read the source or work on state take in all jobs of a batch but the longest of each kind.
 
     A job on some partitions of the state only counts for nothing: `show()` and `take(n)` run one job after the other,
     each on the next partitions.
     """
-    read, state = _repeated(window, "source_read"), _repeated(window, "state", whole=True)
-    if isinstance(read, Missing) or isinstance(state, Missing):
-        return NOT_SEEN
-    both: np.ndarray = np.minimum(read + state, window.batches["add_batch_ms"])
-    return both
+    tasks, state = window.stages["tasks"], of_kind(window, "state")
+    largest = most(window, np.where(state, tasks, np.nan), 0.0)[window.stages["batch"]]
+    both = _repeated(window, of_kind(window, "source_read")) + _repeated(window, state & (tasks >= largest))
+    return np.minimum(both, window.batches["add_batch_ms"])
 
 
-def _repeated(window: Window, kind: str, whole: bool = False) -> np.ndarray | Missing:
-    if not len(window.stages):
-        return NOT_SEEN
-    stages, again = window.stages, of_kind(window, kind)
-    if whole:
-        again &= stages["tasks"] >= _most_tasks(window, again)
+def _repeated(window: Window, again: np.ndarray) -> np.ndarray:
+    """What these stages take in all jobs of a batch but the longest; NaN where no stage was seen."""
+    stages = window.stages
     batch, wall = stages["batch"][again], zero_filled(stages["wall_ms"][again])
     jobs, at = np.unique(np.stack([batch, stages["job"][again]]), axis=1, return_inverse=True)
     of_job = np.bincount(at.ravel(), wall, jobs.shape[1])
@@ -70,24 +62,13 @@ def _repeated(window: Window, kind: str, whole: bool = False) -> np.ndarray | Mi
     return np.where(seen, np.minimum(total - longest, window.batches["add_batch_ms"]), np.nan)
 
 
-def _most_tasks(window: Window, chosen: np.ndarray) -> np.ndarray:
-    """Of each stage the most tasks that one of the chosen stages has in its batch."""
-    stages, most = window.stages, np.zeros(len(window))
-    np.fmax.at(most, stages["batch"][chosen].astype(int), stages["tasks"][chosen])
-    found: np.ndarray = most[stages["batch"].astype(int)]
-    return found
-
-
 @batch_metric("ms", phases=("add_batch_ms",), label="computing the batch again, at most")
-def recomputed_ms(window: Window) -> Batchwise:
+def recomputed_ms(window: Window) -> np.ndarray:
     """What computing a batch again takes, as its jobs show it; else addBatch x (1 - 1 / computations), at most."""
-    shown = repeated_ms(window) if window.opened else NOT_SEEN
+    shown = repeated_ms(window)
     if isinstance(shown, np.ndarray):
         return shown
-    times = computations(window)
-    if not isinstance(times, np.ndarray):
-        return times
-    return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(times, 1))
+    return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(needed(computations(window)), 1))
 
 
 repeated_share = share_of(repeated_ms)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.metrics.metric import Batchwise, Bounds, stage_metric
+from advisor.metrics.missing import NO_SLOTS, Missing, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import NOT_SEEN, Batchwise, Bounds, Missing, batch_metric
-from advisor.metrics.slots import NO_SLOTS
-from advisor.metrics.tasks import at_once, of_kind, per_batch, spread
-from advisor.numbers import zero_filled
+from advisor.metrics.tasks import of_kind, per_batch, spread
+from advisor.statistics import zero_filled
 from advisor.window import Window
 
 MOST_FILES, MANY_FILES = 200.0, 20.0
@@ -20,14 +20,12 @@ LONGER = 12.0
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="extra waves of shuffle tasks")
-def shuffle_waves_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="extra waves of shuffle tasks")
+def shuffle_waves_ms(window: Window) -> np.ndarray | Missing:
     """What stages that read a shuffle, without state, take beyond one wave of their tasks.
 
     No stage ends before its longest task does: what a skewed key takes is no matter of waves.
     """
-    if not len(window.stages):
-        return NOT_SEEN
     of, stages = spread(window), window.stages
     if np.isnan(of.rounds).any():
         return NO_SLOTS
@@ -36,8 +34,8 @@ def shuffle_waves_ms(window: Window) -> Batchwise:
     return per_batch(window, beyond, read & ~np.isnan(stages["tasks"]))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="small shuffle files")
-def shuffle_files_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="small shuffle files")
+def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
     If the log has the write time, these are stages that write more slowly than a disk does, and no more than 12 times
@@ -45,26 +43,24 @@ def shuffle_files_ms(window: Window) -> Batchwise:
     many tasks. Fewer tasks there prove nothing: adaptive execution joins partitions after they are
     written.
     """
-    if not len(window.stages):
-        return NOT_SEEN
     of, stages, readers = spread(window), window.stages, _tasks_of_reader(window)
     writes, bytes_written = stages["shuffle_write_ms"], zero_filled(stages["shuffle_write_bytes"])
     seen, feeds = ~np.isnan(writes), readers > 0
-    if feeds.any() and not seen[feeds].any() and not (readers[feeds] >= MANY_FILES).any() and not _keeps_state(window):
+    many, state = (readers[feeds] >= MANY_FILES).any(), of_kind(window, "state").any()
+    if feeds.any() and not seen[feeds].any() and not many and not state:  # state has a task for each partition
         return JOINED
     beyond = writes - bytes_written / BYTES_PER_MS
     by_time = (beyond >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
     by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)
-    longer = np.fmin(stages["wall_ms"], LONGER * writes / at_once(of))
+    longer = np.fmin(stages["wall_ms"], LONGER * writes / of.at_once)
     return per_batch(window, longer, feeds & np.where(seen, by_time, by_count))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="what one shuffle file saves")
+@stage_metric("ms", label="what one shuffle file saves")
 def shuffle_files_saving_ms(window: Window) -> Batchwise:
     """The same, for what a step saves of it: anything up to that if no log has the write time."""
-    most = shuffle_files_ms(window)
-    seen = len(window.stages) and not np.isnan(window.stages["shuffle_write_ms"]).all()
-    return most if seen or not isinstance(most, np.ndarray) else Bounds(np.zeros(len(window)), most)
+    most, seen = needed(shuffle_files_ms(window)), not np.isnan(window.stages["shuffle_write_ms"]).all()
+    return most if seen else Bounds(np.zeros(len(window)), most)
 
 
 def _tasks_of_reader(window: Window) -> np.ndarray:
@@ -73,11 +69,6 @@ def _tasks_of_reader(window: Window) -> np.ndarray:
     feeds = (stages["batch"][:-1] == stages["batch"][1:]) & (stages["last"][:-1] == False)  # noqa: E712 - null is no
     tasks[:-1] = np.where(feeds, zero_filled(stages["tasks"][1:]), 0.0)
     return np.where(of_kind(window, "table_log"), 0.0, tasks)
-
-
-def _keeps_state(window: Window) -> bool:
-    """Whether a stage holds state: it has a task for each partition of its shuffle."""
-    return bool(of_kind(window, "state").any())
 
 
 shuffle_waves_share = share_of(shuffle_waves_ms)

@@ -5,20 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.metrics.fetch import rows_per_partition
-from advisor.metrics.numbers import median
+from advisor.metrics.metric import remembered, stage_metric, window_metric
+from advisor.metrics.missing import NOT_SEEN, Missing, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import (
-    NOT_SEEN,
-    Batchwise,
-    Estimate,
-    Missing,
-    Windowed,
-    batch_metric,
-    remembered,
-    window_metric,
-)
 from advisor.metrics.tasks import LEAST_MS, of_kind, per_batch, spread, too_few_readers_ms
-from advisor.numbers import zero_filled
+from advisor.statistics import median, zero_filled
 from advisor.window import Window
 
 SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
@@ -39,15 +30,13 @@ def _uneven_rows(window: Window) -> np.ndarray:
     if unknown.any():
         by_offsets = rows_per_partition(window)[stages["batch"]]
         ratio = np.where(unknown & of_kind(window, "source_read"), by_offsets, ratio)
-    uneven: np.ndarray = ratio >= UNEVEN
-    return uneven
+    return ratio >= UNEVEN
 
 
 def slow_task(window: Window) -> np.ndarray:
     """Which stages have one task that takes at least twice as long as the others."""
     of = spread(window)
-    slow: np.ndarray = (of.longest >= SLOWER * of.others) & (of.longest - of.others >= LEAST_MS)
-    return slow
+    return (of.longest >= SLOWER * of.others) & (of.longest - of.others >= LEAST_MS)
 
 
 @remembered
@@ -64,7 +53,7 @@ def skewed(window: Window) -> np.ndarray:
     slow = slow_task(window) & behind
     present = ~np.isnan(stages["rows_max"])
     much = slow & ~present & (of.longest >= MUCH_SLOWER * of.others) & (of.longest - of.others >= LEAST_UNTOLD_MS)
-    found: np.ndarray = slow & present & _uneven_rows(window)
+    found = slow & present & _uneven_rows(window)
     for tasks in np.unique(of.tasks[much]):
         alike = behind & ~present & (of.tasks == tasks)
         batches = len(np.unique(stages["batch"][alike]))
@@ -79,68 +68,58 @@ def _at_one_place(place: np.ndarray, slow: np.ndarray, fewest: float) -> np.ndar
     if len(places) < fewest:
         return np.zeros(len(place), dtype=bool)
     values, counts = np.unique(places, return_counts=True)
-    there: np.ndarray = (place == values[counts.argmax()]) & bool(counts.max() >= MOST_AT_ONE_PLACE * len(places))
-    return there
+    return (place == values[counts.argmax()]) & bool(counts.max() >= MOST_AT_ONE_PLACE * len(places))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="one large partition behind a shuffle")
-def shuffle_skew_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="one large partition behind a shuffle")
+def shuffle_skew_ms(window: Window) -> np.ndarray | Missing:
     """What stages behind a shuffle wait for one partition that has most of the rows or of the work.
 
     The time of the tasks less what it would be if their work were spread evenly.
     """
-    if not len(window.stages):
-        return NOT_SEEN
     return _beyond_even(window, skewed(window))
 
 
 @window_metric("ratio", "count", inside=True, label="the longest task over the others, behind a shuffle")
-def shuffle_skew_factor(window: Window) -> Windowed:
+def shuffle_skew_factor(window: Window) -> float | Missing:
     """How many times as long as the others the longest task behind a shuffle takes, where one partition is large."""
     if not len(window.stages):
         return NOT_SEEN
     of, found = spread(window), skewed(window)
     if not found.any():
         return Missing("no partition behind a shuffle is large")
-    return Estimate.exactly(median((of.longest / np.maximum(of.others, 1.0))[found]))
+    return median((of.longest / np.maximum(of.others, 1.0))[found])
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="one slow task")
-def straggler_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="one slow task")
+def straggler_ms(window: Window) -> np.ndarray | Missing:
     """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
-    if not len(window.stages):
-        return NOT_SEEN
     of, slow = spread(window), slow_task(window) & ~_uneven_rows(window) & ~skewed(window)
     alone = np.maximum(of.rounds, 1) * of.others
     return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="one large partition")
-def skew_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="one large partition")
+def skew_ms(window: Window) -> np.ndarray | Missing:
     """What reading the source waits for a partition with at least twice the rows of the others.
 
     The time of the tasks less what it would be if their work were spread evenly.
     """
-    if not len(window.stages):
-        return NOT_SEEN
     return _beyond_even(window, _uneven_rows(window) & of_kind(window, "source_read"))
 
 
-def _beyond_even(window: Window, large: np.ndarray) -> Batchwise:
+def _beyond_even(window: Window, large: np.ndarray) -> np.ndarray | Missing:
     """What these stages take beyond what they would if the work of their tasks were spread evenly."""
     of = spread(window)
     even = np.maximum(of.rounds, 1) * of.total / of.tasks
     return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="reading that more tasks could share")
-def splittable_read_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="reading that more tasks could share")
+def splittable_read_ms(window: Window) -> np.ndarray:
     """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
-    few, large = too_few_readers_ms(window), skew_ms(window)
-    if not isinstance(few, np.ndarray) or not isinstance(large, np.ndarray):
-        return few if not isinstance(few, np.ndarray) else large
-    more: np.ndarray = np.where(few > 0, few, large)
-    return more
+    few, large = needed(too_few_readers_ms(window)), needed(skew_ms(window))
+    return np.where(few > 0, few, large)
 
 
 shuffle_skew_share = share_of(shuffle_skew_ms)

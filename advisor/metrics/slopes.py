@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from advisor.metrics.numbers import rank_correlation
-from advisor.metrics.registry import Estimate, Missing
-from advisor.numbers import middle
+from advisor.metrics.metric import Estimate
+from advisor.metrics.missing import Missing
+from advisor.statistics import middle, rank_correlation
 
 MOST_EXACT: Final = 33
 """Up to so many values without ties Kendall's test counts orders, above it takes the normal distribution."""
@@ -28,11 +28,9 @@ def trend(at: np.ndarray, values: np.ndarray) -> Estimate | Missing:
     if len(at) < FEWEST_FOR_TREND:
         return Missing(f"a trend needs {FEWEST_FOR_TREND} batches, there are {len(at)}")
     x, y = _thinned(at), _thinned(values)
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return Estimate(0.0, 0.0, 0.0)
-    if abs(rank_correlation(x, y)) * math.sqrt(len(x) - 1) < MAY_BE_TREND:
-        return Estimate(0.0, 0.0, 0.0)
-    return theil_sen(y, x) if kendall_p_value(x, y) < 0.01 else Estimate(0.0, 0.0, 0.0)
+    varies = np.ptp(x) > 0 and np.ptp(y) > 0
+    may_be = varies and abs(rank_correlation(x, y)) * math.sqrt(len(x) - 1) >= MAY_BE_TREND
+    return theil_sen(y, x) if may_be and kendall_p_value(x, y) < 0.01 else Estimate.exactly(0.0)
 
 
 def _thinned(values: np.ndarray) -> np.ndarray:
@@ -50,7 +48,8 @@ def theil_sen(values: np.ndarray, at: np.ndarray) -> Estimate:
     apart = at[:, None] - at
     later = apart > 0
     slopes = np.sort((values[:, None] - values)[later] / apart[later])
-    half = _NORMAL_975 * math.sqrt(max(0.0, _spread(len(values)) - _of_ties(at, _spread) - _of_ties(values, _spread)))
+    ties = _of_ties(at, _spread) + _of_ties(values, _spread)
+    half = _NORMAL_975 * math.sqrt(max(0.0, _spread(len(values)) - ties))
     low = max(round((len(slopes) - half) / 2) - 1, 0)
     high = min(round((len(slopes) + half) / 2), len(slopes) - 1)
     return Estimate(float(slopes[low]), float(np.median(slopes)), float(slopes[high]))

@@ -6,16 +6,15 @@ import numpy as np
 
 from advisor.metrics.event_time import watermark_stands_still_ms
 from advisor.metrics.flow import passed_ms
-from advisor.metrics.numbers import known
+from advisor.metrics.metric import Estimate, batch_metric, window_metric
+from advisor.metrics.missing import Missing
 from advisor.metrics.operators import AGGREGATIONS, largest_told, partitions, per_batch
-from advisor.metrics.registry import Batchwise, Estimate, Missing, Windowed, batch_metric, window_metric
 from advisor.metrics.slopes import trend
-from advisor.numbers import middle
+from advisor.statistics import known, middle
 from advisor.window import Window
 
 NO_STORES = Missing("no operator reports its state stores")
 DAY_MS = 86_400_000.0
-NONE = Estimate.exactly(0.0)
 MAY_REMOVE = Missing("there is a watermark, which may still remove rows of the state")
 ALL_KEPT = 0.98
 """Of the rows that were added: a row that is added and changed within one batch counts once."""
@@ -25,45 +24,45 @@ STILL_GROWS = 0.8
 
 
 @batch_metric("count", "count")
-def state_partitions(window: Window) -> Batchwise:
+def state_partitions(window: Window) -> np.ndarray:
     """State partitions of the operator that has most."""
     return largest_told(window, partitions(window))
 
 
 @window_metric("count", "count", label="state stores of a batch")
-def state_stores(window: Window) -> Windowed:
+def state_stores(window: Window) -> float | Missing:
     """State stores that a batch opens, of all operators together (median)."""
     found = known(per_batch(window, window.operators["store_instances"]))
-    return Estimate.exactly(middle(found)) if len(found) else NO_STORES
+    return middle(found) if len(found) else NO_STORES
 
 
 @window_metric("ratio", "count", label="state stores in each partition")
-def state_stores_per_partition(window: Window) -> Windowed:
+def state_stores_per_partition(window: Window) -> float | Missing:
     """State stores in each partition, of the operator that has most: four of a join, else one."""
-    ratio = known(window.operators["store_instances"] / partitions(window)) if len(window.operators) else np.zeros(0)
-    return Estimate.exactly(float(ratio.max())) if len(ratio) else NO_STORES
+    ratio = known(window.operators["store_instances"] / partitions(window))
+    return float(ratio.max()) if len(ratio) else NO_STORES
 
 
 @batch_metric("rows", "count", label="keys in the state")
-def state_rows(window: Window) -> Batchwise:
+def state_rows(window: Window) -> np.ndarray:
     """Keys in the state (numRowsTotal), all operators."""
     return per_batch(window, window.operators["rows_total"])
 
 
 @batch_metric("rows", "count", label="state keys that a batch changes")
-def state_rows_updated(window: Window) -> Batchwise:
+def state_rows_updated(window: Window) -> np.ndarray:
     """Keys that the batch changed (numRowsUpdated), all operators."""
     return per_batch(window, window.operators["rows_updated"])
 
 
 @batch_metric("rows", "count", label="unchanged keys that a batch writes again")
-def unchanged_rows_written(window: Window) -> Batchwise:
+def unchanged_rows_written(window: Window) -> np.ndarray:
     """Keys of the state that the batch did not change: what complete mode writes again."""
     return per_batch(window, window.operators["rows_total"] - window.operators["rows_updated"])
 
 
 @batch_metric("rows", "count", label="rows in each state partition")
-def rows_per_state_partition(window: Window) -> Batchwise:
+def rows_per_state_partition(window: Window) -> np.ndarray:
     """Rows that each state partition works on, of the operator with most: rows read over partitions.
 
     An aggregation combines its rows before they reach the state: there it is the changed keys, and so it is for an
@@ -77,13 +76,13 @@ def rows_per_state_partition(window: Window) -> Batchwise:
 
 
 @batch_metric("bytes", "bytes", label="memory of the state")
-def state_memory_bytes(window: Window) -> Batchwise:
+def state_memory_bytes(window: Window) -> np.ndarray:
     """Memory of the state stores (0 for RocksDB with bounded memory)."""
     return per_batch(window, window.operators["memory_bytes"])
 
 
 @window_metric("rows", "count", label="the growth of the state in a day")
-def state_growth_per_day(window: Window) -> Windowed:
+def state_growth_per_day(window: Window) -> float | Estimate | Missing:
     """Rows by which the state grows in a day where nothing removes any: Theil-Sen slope with its 95 % interval.
 
     0 if the state ever shrinks from one batch to the next, or shows no trend (Kendall's test); missing if its growth
@@ -91,10 +90,10 @@ def state_growth_per_day(window: Window) -> Windowed:
     dropDuplicates, whose updates are all new rows.
     """
     rows = state_rows(window)
-    if not isinstance(rows, np.ndarray) or not len(known(rows)):
+    if isinstance(rows, Missing) or not len(known(rows)):
         return Missing("the rows of the state are not known")
     if (np.diff(known(rows)) < 0).any():
-        return NONE
+        return 0.0
     watermarked = window.facts.value("watermarked")
     if watermarked is None:
         return Missing("whether there is a watermark is not known", "watermarked")
@@ -122,12 +121,9 @@ def _never_comes(window: Window) -> bool:
 
 def _kept_in_spite_of_the_watermark(window: Window, rows: np.ndarray) -> bool:
     """Whether dropDuplicates kept all its rows although the watermark has passed those of the first batch."""
-    watermark, newest, updated = (
-        window.batches["watermark"],
-        window.batches["event_time_max"],
-        state_rows_updated(window),
-    )
-    if set(window.operators["name"]) != {"dedupe"} or not isinstance(updated, np.ndarray):
+    watermark, newest = window.batches["watermark"], window.batches["event_time_max"]
+    updated = state_rows_updated(window)
+    if set(window.operators["name"]) != {"dedupe"} or isinstance(updated, Missing):
         return False
     added = float(np.nansum(updated[1:]))
     return bool(watermark[-1] > newest[0] and added > 0 and rows[-1] - rows[0] >= ALL_KEPT * added)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from advisor.metrics.numbers import any_above_zero
+from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric
+from advisor.metrics.missing import NO_SLOTS, Missing, MissingError, needed
 from advisor.metrics.operators import NO_OPERATORS, arbitrary, largest, partitions, per_batch, task_ms
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import Batchwise, Bounds, Missing, batch_metric
 from advisor.metrics.slots import least_slots, slots, slots_are_shared
-from advisor.numbers import zero_filled
+from advisor.statistics import any_above_zero, zero_filled
 from advisor.window import Window
 
 SNAPSHOT_PARTS = (
@@ -26,41 +24,41 @@ GET_MS, GETS, PUTS = "custom:rocksdbGetLatency", "custom:rocksdbGetCount", "cust
 UNTOLD = Missing("no operator reports the time of RocksDB's lookups")
 
 
-def _reports_commits(window: Window) -> bool:
-    if not len(window.operators):
-        return "stateOperators" not in window.lacks
-    return not np.isnan(window.operators["commit_ms"]).all()
+def _commits(window: Window) -> np.ndarray:
+    """The time of each operator's commit, summed over tasks; raises MissingError where batches do not report it."""
+    commits = window.operators["commit_ms"]
+    if not len(commits) and "stateOperators" in window.lacks:
+        raise MissingError(NO_OPERATORS)
+    if len(commits) and np.isnan(commits).all():
+        raise MissingError(NO_COMMIT_TIME)
+    return commits
 
 
 @batch_metric("ms", "task", label="state commits, summed over tasks")
-def state_commit_task_ms(window: Window) -> Batchwise:
+def state_commit_task_ms(window: Window) -> np.ndarray:
     """commitTimeMs of all operators: a sum over tasks, no part of the batch's clock."""
-    if not _reports_commits(window):
-        return NO_COMMIT_TIME if len(window.operators) else NO_OPERATORS
-    return per_batch(window, window.operators["commit_ms"])
+    return per_batch(window, _commits(window))
 
 
 @batch_metric("ms", "task", label="the state commit of one task")
-def state_commit_per_task_ms(window: Window) -> Batchwise:
+def state_commit_per_task_ms(window: Window) -> np.ndarray:
     """commitTimeMs / numShufflePartitions, summed over operators: the commit of one task."""
-    if not _reports_commits(window):
-        return NO_COMMIT_TIME if len(window.operators) else NO_OPERATORS
-    return per_batch(window, window.operators["commit_ms"] / partitions(window))
+    return per_batch(window, _commits(window) / partitions(window))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), label="state commit")
+@bounded_metric("ms", phases=("add_batch_ms",), label="state commit")
 def state_commit_wall_ms(window: Window) -> Batchwise:
     """Per-task commit x waves of tasks: what the batch waits for state commits. An interval while slots are unknown."""
-    return in_waves(window, window.operators["commit_ms"])
+    return in_waves(window, _commits(window))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), label="RocksDB's snapshots")
+@bounded_metric("ms", phases=("add_batch_ms",), label="RocksDB's snapshots")
 def snapshot_commit_wall_ms(window: Window) -> Batchwise:
     """Flush, compaction, checkpoint and file sync of RocksDB commits as wall time: together, most of a commit."""
-    parts = [window.operators[name] for name in SNAPSHOT_PARTS if name in window.operators]
-    known = np.array(parts or [np.full(len(window.operators), np.nan)])
-    summed = np.where(np.isnan(known).all(axis=0), np.nan, zero_filled(known).sum(axis=0))
-    return in_waves(window, np.where(np.isnan(summed), np.nan, np.fmin(summed, window.operators["commit_ms"])))
+    commits, parts = _commits(window), [window.operators[name] for name in SNAPSHOT_PARTS if name in window.operators]
+    shown = np.array(parts or [np.full(len(commits), np.nan)])
+    summed = np.where(np.isnan(shown).all(axis=0), np.nan, zero_filled(shown).sum(axis=0))
+    return in_waves(window, np.where(np.isnan(summed), np.nan, np.fmin(summed, commits)))
 
 
 def in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
@@ -69,8 +67,6 @@ def in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
     Slots unknown: from all at once to one after another, at most addBatch. Slots shared with other queries: at least
     the waves that all slots would give.
     """
-    if not _reports_commits(window):
-        return NO_COMMIT_TIME if len(window.operators) else NO_OPERATORS
     each = task_ms / partitions(window)
     at_once, free = per_batch(window, each), slots(window)
     waves = per_batch(window, each * np.ceil(partitions(window) / (free or least_slots(window))))
@@ -99,22 +95,25 @@ snapshot_commit_share = share_of(snapshot_commit_wall_ms, label="the share of Ro
 
 
 @batch_metric("count", "count", label="waves of state tasks")
-def state_waves(window: Window) -> Batchwise:
+def state_waves(window: Window) -> np.ndarray | Missing:
     """Waves in which the state tasks run: ceil(partitions / task slots)."""
-    return _with_slots(window, lambda most, free: np.ceil(most / free))
+    most, free = largest(window, partitions(window)), slots(window)
+    if not any_above_zero(most):
+        return most
+    return NO_SLOTS if free is None else np.ceil(most / free)
 
 
-@batch_metric("ratio", "count", label="state partitions per task slot")
+@bounded_metric("ratio", "count", label="state partitions per task slot")
 def state_partitions_per_slot(window: Window) -> Batchwise:
     """State partitions per task slot; at most those on the slots that were seen, while slots are unknown."""
-    most = largest(window, partitions(window))
-    if slots(window) is None and any_above_zero(most):
-        return Bounds(most * 0, most / least_slots(window), "task_slots")
-    return _with_slots(window, lambda most, free: most / free)
+    most, free = largest(window, partitions(window)), slots(window)
+    if not any_above_zero(most):
+        return most
+    return Bounds(most * 0, most / least_slots(window), "task_slots") if free is None else most / free
 
 
-@batch_metric("ms", phases=("add_batch_ms",), label="state tasks waiting for a slot")
-def state_waves_excess_ms(window: Window) -> Batchwise:
+@bounded_metric("ms", phases=("add_batch_ms",), label="state tasks waiting for a slot")
+def state_waves_excess_ms(window: Window) -> Batchwise | Missing:
     """The time of the waves beyond the first: addBatch x (1 - 1 / waves), at most twice what the operators tell of it.
 
     Other stages of the batch are no waves of state. In six recorded runs the first came to 1.2 to 1.8 x the time of the
@@ -123,9 +122,7 @@ def state_waves_excess_ms(window: Window) -> Batchwise:
     """
     if "stateOperators" in window.lacks and not len(window.operators):
         return NO_OPERATORS
-    waves = state_waves(window)
-    if not isinstance(waves, np.ndarray):
-        return waves
+    waves = needed(state_waves(window))
     most = window.batches["add_batch_ms"] * (1 - 1 / np.where(waves > 0, waves, np.nan))
     excess = zero_filled(np.fmin(most, TASKS_AROUND * _beyond_first_wave(window, task_ms(window))))
     if not arbitrary(window).any():
@@ -139,17 +136,8 @@ def _beyond_first_wave(window: Window, task: np.ndarray) -> np.ndarray:
     return per_batch(window, task / shown * (np.ceil(shown / (slots(window) or shown)) - 1))
 
 
-def _with_slots(window: Window, combine: Callable[[np.ndarray, float], np.ndarray]) -> Batchwise:
-    most, free = largest(window, partitions(window)), slots(window)
-    if not any_above_zero(most):
-        return most
-    if free is None:
-        return Missing("the number of task slots is not known", "task_slots")
-    return combine(most, free)
-
-
-@batch_metric("ms", phases=("add_batch_ms",), label="counting the state's rows")
-def row_count_wall_ms(window: Window) -> Batchwise:
+@bounded_metric("ms", phases=("add_batch_ms",), label="counting the state's rows")
+def row_count_wall_ms(window: Window) -> Batchwise | Missing:
     """Wall time of the extra lookup that RocksDB makes for each written row to keep its row count.
 
     A store that does not count reports 0 rows. Lookups of removed rows are left out.
@@ -158,6 +146,7 @@ def row_count_wall_ms(window: Window) -> Batchwise:
     found = [operators[name] for name in (GET_MS, GETS, PUTS) if name in operators]
     if len(found) < 3 or np.isnan(found).all(axis=1).any():
         return UNTOLD
+    _commits(window)  # raises where tasks report no times
     took, gets, puts = found
     counting = np.where(operators["rows_total"] > 0, np.fmin(puts, gets), 0.0)
     part = np.divide(counting, gets, out=np.zeros(len(gets)), where=gets > 0)

@@ -1,26 +1,15 @@
-"""What the tasks of a batch wait for and do again, as wall time: stages in, one value per batch out."""
+"""What the tasks of a batch wait for and do again, as wall time, and slots that they do not use."""
 
 from __future__ import annotations
 
 import msgspec
 import numpy as np
 
-from advisor.metrics.addbatch import NOT_TOLD
-from advisor.metrics.numbers import fact_number, mean, median
+from advisor.metrics.metric import remembered, stage_metric, window_metric
+from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.registry import (
-    NOT_SEEN,
-    Batchwise,
-    Estimate,
-    Missing,
-    Windowed,
-    batch_metric,
-    remembered,
-    window_metric,
-)
-from advisor.metrics.slots import NO_SLOTS
-from advisor.metrics.spikes import rhythm
-from advisor.numbers import zero_filled
+from advisor.metrics.slow_batches import rhythm
+from advisor.statistics import mean, median, zero_filled
 from advisor.window import Window
 
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
@@ -31,7 +20,7 @@ class Spread(msgspec.Struct, frozen=True):
 
     `wall`: from the first task's launch to the stage's end, without waiting for slots that others held. `total`,
     `longest`: of its tasks, from launch to finish. `others`: the mean task but the longest. `rounds`: of tasks that
-    run one after the other.
+    run one after the other. `at_once`: tasks that run at once, all of them or as many as there are slots.
     """
 
     tasks: np.ndarray
@@ -41,6 +30,7 @@ class Spread(msgspec.Struct, frozen=True):
     longest: np.ndarray
     others: np.ndarray
     rounds: np.ndarray
+    at_once: np.ndarray
 
 
 @remembered
@@ -48,27 +38,21 @@ def spread(window: Window) -> Spread:
     """The stages of the window in numbers."""
     stages = window.stages
     tasks, total, longest = stages["tasks"], stages["task_ms"], stages["task_max_ms"]
-    slots = np.where(np.isnan(stages["slots"]), fact_number(window, "task_slots") or np.nan, stages["slots"])
+    slots = np.where(np.isnan(stages["slots"]), window.facts.number("task_slots") or np.nan, stages["slots"])
     before = np.fmax(zero_filled(stages["first_task_ms"]), zero_filled(stages["slots_wait_ms"]))
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.where(tasks > 1, (total - longest) / (tasks - 1), longest)
     wall = np.maximum(stages["wall_ms"] - before, longest)
     rounds = np.where(tasks <= _seen_at_once(window), 1.0, np.ceil(tasks / slots))
-    return Spread(tasks, slots, wall, total, longest, others, rounds)
-
-
-def at_once(of: Spread) -> np.ndarray:
-    """How many tasks of each stage run at once: all of them, or as many as there are slots."""
-    tasks: np.ndarray = np.fmin(of.tasks, np.where(np.isnan(of.slots), of.tasks, of.slots))
-    return tasks
+    return Spread(tasks, slots, wall, total, longest, others, rounds, np.fmin(tasks, slots))
 
 
 def _seen_at_once(window: Window) -> float:
     """Tasks that were seen to run at once: one at least."""
-    return fact_number(window, "task_slots_at_least") or 1.0
+    return window.facts.number("task_slots_at_least") or 1.0
 
 
-def per_batch(window: Window, values: np.ndarray, keep: np.ndarray) -> Batchwise:
+def per_batch(window: Window, values: np.ndarray, keep: np.ndarray | bool = True) -> np.ndarray | Missing:
     """The values of the stages that are kept, summed per batch, at most addBatch; 0 where it has none.
 
     NaN for a batch without a visible stage; Missing if there is none, or if no stage has a value.
@@ -84,87 +68,117 @@ def per_batch(window: Window, values: np.ndarray, keep: np.ndarray) -> Batchwise
     return np.where(seen, np.minimum(total, window.batches["add_batch_ms"]), np.nan)
 
 
+def most(window: Window, values: np.ndarray, nothing: float = np.nan) -> np.ndarray:
+    """The largest value of the stages of each batch; `nothing` where none has one."""
+    found = np.full(len(window), nothing)
+    np.fmax.at(found, window.stages["batch"], values)
+    return found
+
+
 def of_kind(window: Window, *kinds: str) -> np.ndarray:
     """Which stages of the window are of one of these kinds."""
     return np.isin(window.stages["kind"].astype(str), kinds)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="extra waves of tasks")
-def waves_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="extra waves of tasks")
+def waves_ms(window: Window) -> np.ndarray | Missing:
     """What stages with more tasks than slots take beyond their longest task: the most that more slots could save."""
-    if not len(window.stages):
-        return NOT_SEEN
     of = spread(window)
     if np.isnan(of.rounds).any():
         return NO_SLOTS
     return per_batch(window, of.wall - of.longest, (of.rounds > 1) & ~of_kind(window, "table_log"))
 
 
-@batch_metric("count", "count", inside=True, label="waves of tasks in the largest stage")
-def most_waves(window: Window) -> Batchwise:
+@stage_metric("count", "count", label="waves of tasks in the largest stage")
+def most_waves(window: Window) -> np.ndarray | Missing:
     """The most waves of tasks of a stage of the batch: its tasks over the slots, rounded up."""
-    if not len(window.stages):
-        return NOT_SEEN
-    of = spread(window)
-    if np.isnan(of.rounds).any():
-        return NO_SLOTS
-    most = np.full(len(window), np.nan)
-    np.fmax.at(most, window.stages["batch"], np.where(of_kind(window, "table_log"), np.nan, of.rounds))
-    return most
+    rounds = spread(window).rounds
+    return NO_SLOTS if np.isnan(rounds).any() else most(window, np.where(of_kind(window, "table_log"), np.nan, rounds))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="too few reading tasks")
-def too_few_readers_ms(window: Window) -> Batchwise:
-    """What reading the source takes beyond its work spread over all slots, where it has fewer tasks than slots."""
-    if not len(window.stages):
-        return NOT_SEEN
+def _too_few(window: Window, kind: str) -> np.ndarray | Missing:
+    """What stages of a kind take beyond their work spread over all slots, where they have fewer tasks than slots."""
     of = spread(window)
     if np.isnan(of.slots).all():
         return NO_SLOTS
-    few = (of.tasks < of.slots) & of_kind(window, "source_read")
-    return per_batch(window, of.wall - of.total / of.slots, few)
+    return per_batch(window, of.wall - of.total / of.slots, (of.tasks < of.slots) & of_kind(window, kind))
+
+
+@stage_metric("ms", label="too few reading tasks")
+def too_few_readers_ms(window: Window) -> np.ndarray | Missing:
+    """What reading the source takes beyond its work spread over all slots, where it has fewer tasks than slots."""
+    return _too_few(window, "source_read")
+
+
+@stage_metric("ms", label="too few tasks that work on state")
+def too_few_state_tasks_ms(window: Window) -> np.ndarray | Missing:
+    """What stages with state take beyond their work spread over all slots, where they have fewer tasks than slots."""
+    return _too_few(window, "state")
 
 
 @window_metric("count", "count", label="the advised number of shuffle partitions")
-def advised_shuffle_partitions(window: Window) -> Windowed:
+def advised_shuffle_partitions(window: Window) -> float | Missing:
     """As many partitions as there are task slots."""
-    slots = median(spread(window).slots) if len(window.stages) else fact_number(window, "task_slots")
-    return NO_SLOTS if slots is None or np.isnan(slots) else Estimate.exactly(slots)
+    slots = median(spread(window).slots) if len(window.stages) else window.facts.number("task_slots")
+    return NO_SLOTS if slots is None or np.isnan(slots) else slots
 
 
 @window_metric("count", "count", inside=True, label="the advised number of tasks that read the source")
-def advised_source_tasks(window: Window) -> Windowed:
+def advised_source_tasks(window: Window) -> float:
     """As many tasks for the source as there are slots; twice its tasks where they are as many already.
 
     Kafka's reader splits a partition only where minPartitions is more than the partitions that have new records.
     """
-    slots, reads = advised_shuffle_partitions(window), source_tasks(window)
-    if not isinstance(slots, Estimate) or not isinstance(reads, np.ndarray):
-        return reads if isinstance(reads, Missing) else slots
-    tasks = median(reads)
-    advised = slots.safe if not tasks >= slots.safe else 2 * tasks
-    return Estimate.exactly(advised)
+    tasks, slots = median(needed(source_tasks(window))), needed(advised_shuffle_partitions(window)).safe
+    return 2 * tasks if tasks >= slots else slots
 
 
-@batch_metric("count", "count", inside=True, label="tasks that read the source")
-def source_tasks(window: Window) -> Batchwise:
+@stage_metric("count", "count", label="tasks that read the source")
+def source_tasks(window: Window) -> np.ndarray:
     """Tasks of the stage that reads the source; of several the most."""
-    if not len(window.stages):
-        return NOT_SEEN
-    most = np.full(len(window), np.nan)
-    np.fmax.at(most, window.stages["batch"], np.where(of_kind(window, "source_read"), window.stages["tasks"], np.nan))
-    return most
+    return most(window, np.where(of_kind(window, "source_read"), window.stages["tasks"], np.nan))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for a slot close to the data")
-def locality_wait_ms(window: Window) -> Batchwise:
+@stage_metric("count", "count", label="tasks that work on state")
+def state_tasks(window: Window) -> np.ndarray:
+    """Tasks of the stage with state that has most; 0 without state."""
+    return most(window, np.where(of_kind(window, "state"), window.stages["tasks"], 0.0), 0.0)
+
+
+@stage_metric("count", "count", label="task slots that a batch uses")
+def used_slots(window: Window) -> np.ndarray:
+    """Task slots that the batch's largest job can use at once: all its tasks, as many as there are slots at most."""
+    return np.fmin(*_of_largest_job(window))
+
+
+@stage_metric("share", label="the share of task slots that stay idle")
+def idle_slots_share(window: Window) -> np.ndarray:
+    """Task slots of which no job of the batch can make use / task slots."""
+    tasks, slots = _of_largest_job(window)
+    return 1 - np.fmin(tasks, slots) / slots
+
+
+def _of_largest_job(window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """(tasks of the job that has most, task slots) of each batch; NaN where no stage was seen.
+
+    Stages of a job count as if all ran at once, though most follow each other.
+    """
+    of, stages = spread(window), window.stages
+    if np.isnan(of.slots).all():
+        raise MissingError(NO_SLOTS)
+    jobs, at = np.unique(np.stack([stages["batch"], stages["job"]]), axis=1, return_inverse=True)
+    tasks = np.full(len(window), np.nan)
+    np.fmax.at(tasks, jobs[0].astype(int), np.bincount(at.ravel(), np.nan_to_num(of.tasks), jobs.shape[1]))
+    return tasks, most(window, of.slots)
+
+
+@stage_metric("ms", label="waits for a slot close to the data")
+def locality_wait_ms(window: Window) -> np.ndarray | Missing:
     """What tasks that all ran beside their data waited for it, while slots elsewhere were free.
 
     The time of a stage's tasks less what as many slots need for them; where an executor for each was free at once, it
     is 0. Not in local mode, where every place is the same.
     """
-    if not len(window.stages):
-        return NOT_SEEN
     of, stages = spread(window), window.stages
     slots = np.where(np.isnan(of.slots), _seen_at_once(window), of.slots)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -176,58 +190,44 @@ def locality_wait_ms(window: Window) -> Batchwise:
     return per_batch(window, of.wall - enough, waits)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="garbage collection")
-def gc_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="garbage collection")
+def gc_ms(window: Window) -> np.ndarray | Missing:
     """Garbage collection during tasks as wall time: its sum over the tasks that run at once."""
-    if not len(window.stages):
-        return NOT_SEEN
-    every = np.ones(len(window.stages), dtype=bool)
-    return per_batch(window, window.stages["gc_ms"] / at_once(spread(window)), every)
+    return per_batch(window, window.stages["gc_ms"] / spread(window).at_once)
 
 
-@batch_metric("bytes", "bytes", inside=True, label="bytes written to disk for lack of memory")
-def spilled_bytes(window: Window) -> Batchwise:
+@stage_metric("bytes", "bytes", label="bytes written to disk for lack of memory")
+def spilled_bytes(window: Window) -> np.ndarray | Missing:
     """Bytes that tasks wrote to disk because their memory was full."""
-    if not len(window.stages):
-        return NOT_SEEN
     spilled, batch = window.stages["disk_spilled_bytes"], window.stages["batch"]
     if np.isnan(spilled).all():
         return NOT_TOLD
-    total: np.ndarray = np.bincount(batch, zero_filled(spilled), len(window)).astype(float)
-    return total
+    return np.bincount(batch, zero_filled(spilled), len(window)).astype(float)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the table's own log")
-def table_log_ms(window: Window) -> Batchwise:
+@stage_metric("ms", label="the table's own log")
+def table_log_ms(window: Window) -> np.ndarray | Missing:
     """Stages on a table format's own log: Delta's snapshot, the checkpoint of its log."""
-    if not len(window.stages):
-        return NOT_SEEN
     return per_batch(window, window.stages["wall_ms"], of_kind(window, "table_log"))
 
 
 @window_metric("ms", phases=("add_batch_ms",), label="the table log's longest jobs")
-def table_log_spike_ms(window: Window) -> Windowed:
+def table_log_spike_ms(window: Window) -> float | Missing:
     """What stages on the table's own log take more in a batch of the rhythm than in the others."""
-    found, read = rhythm(window), table_log_ms(window)
-    if isinstance(found, Missing):
-        return found
-    if not isinstance(read, np.ndarray):
-        return read if isinstance(read, Missing) else NOT_TOLD
-    more = max(0.0, mean(read[found.slow]) - mean(read[~found.slow]))
-    return NOT_TOLD if np.isnan(more) else Estimate.exactly(more)
+    slow, read = needed(rhythm(window)).slow, needed(table_log_ms(window))
+    more = max(0.0, mean(read[slow]) - mean(read[~slow]))
+    return NOT_TOLD if np.isnan(more) else more
 
 
 @window_metric("share", phases=("add_batch_ms",), label="the share of the table log's longest jobs")
-def table_log_spike_share(window: Window) -> Windowed:
+def table_log_spike_share(window: Window) -> float:
     """What stages on the table's own log take more in periodic slow batches, over the time of all batches."""
-    more, found, duration = table_log_spike_ms(window), rhythm(window), window.batches["trigger_execution_ms"]
-    if isinstance(found, Missing) or not isinstance(more, Estimate):
-        return more
-    share = more.safe * float(found.slow.sum()) / float(np.nansum(duration))
-    return Estimate.exactly(share)
+    slow, more = needed(rhythm(window)).slow, needed(table_log_spike_ms(window)).safe
+    return more * float(slow.sum()) / float(np.nansum(window.batches["trigger_execution_ms"]))
 
 
 waves_share = share_of(waves_ms)
 too_few_readers_share = share_of(too_few_readers_ms)
+too_few_state_tasks_share = share_of(too_few_state_tasks_ms)
 locality_wait_share = share_of(locality_wait_ms)
 gc_share = share_of(gc_ms)

@@ -10,8 +10,8 @@ import numpy as np
 
 from advisor.contract import BatchPart, InsideBatch, StageSpan, Timeline
 from advisor.metrics import measured
-from advisor.metrics.numbers import mean, median
 from advisor.stages import PARTS
+from advisor.statistics import mean, median
 from advisor.window import Window
 
 _NAMES = [column.name for column in PARTS]

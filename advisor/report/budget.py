@@ -11,8 +11,8 @@ import numpy as np
 from advisor.batches import instant
 from advisor.contract import Advice, WorstBatch
 from advisor.metrics import measured
-from advisor.metrics.numbers import row_quantiles
 from advisor.report.addbatch import slow_inside
+from advisor.statistics import row_quantiles
 from advisor.window import PHASES, Window
 
 WORST = 5

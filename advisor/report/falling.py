@@ -8,7 +8,7 @@ from statistics import median
 
 from advisor.batches import Overrun
 from advisor.contract import FallingBehind
-from advisor.metrics.words import milliseconds, times
+from advisor.metrics.units import milliseconds, times
 from advisor.redaction import hide
 from advisor.report.overruns import on_clock, pattern, rhythm
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from advisor.catalogue import Rule
 from advisor.contract import BestStep, Finding, Loss, LossKind, Part
 from advisor.metrics import METRICS, Estimate, label, measure, sure
-from advisor.metrics.numbers import fixed_interval_ms
-from advisor.metrics.words import milliseconds, with_article
+from advisor.metrics.units import milliseconds, with_article
 from advisor.report.judged import Judged
 from advisor.report.phases import LEAST_PART, phase_of, typical_parts
 from advisor.vocabulary import GRAVE
@@ -163,4 +162,4 @@ def _phases(judged: Judged, found: Sequence[_Candidate]) -> Iterator[_Candidate]
 def _cycle_ms(window: Window) -> float:
     """Return the time from one batch to the next: the batch, or what its trigger or held-back rows make of it."""
     held = sure(window, "held_back_interval_ms") if sure(window, "held_back_wait_ms") else 0.0
-    return max(sure(window, "trigger_execution_ms"), held, fixed_interval_ms(window) or 0.0, 1.0)
+    return max(sure(window, "trigger_execution_ms"), held, window.facts.fixed_interval_ms or 0.0, 1.0)

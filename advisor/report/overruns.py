@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
-from advisor.metrics.words import milliseconds
+from advisor.metrics.units import milliseconds
 
 FEWEST: Final = 4
 """Lines that make a pattern."""

@@ -10,10 +10,9 @@ from advisor.batches import lacks
 from advisor.catalogue.rule import Phase
 from advisor.contract import LossKind, Part
 from advisor.metrics import sure
-from advisor.metrics.numbers import known
 from advisor.metrics.phases import hides_commit_log, summed
-from advisor.metrics.spikes import Rhythm, rhythm
-from advisor.numbers import total
+from advisor.metrics.slow_batches import Rhythm, rhythm
+from advisor.statistics import known, total
 from advisor.window import PHASES, Window
 
 LEAST_PART = 0.02  # of all batch time: what takes less is left out

@@ -8,9 +8,9 @@ from advisor.batches import lacks
 from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Terminated, WindowEntry
 from advisor.facts import CONF, FACTS, Facts, Run
 from advisor.metrics import METRICS, Estimate, measure, statistics
-from advisor.metrics.budget import budget
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
-from advisor.metrics.words import milliseconds
+from advisor.metrics.phases import budget
+from advisor.metrics.units import milliseconds
 from advisor.progress import INPUT_RATE, PARTS
 from advisor.report.addbatch import inside
 from advisor.report.budget import moment, saved, worst

@@ -13,8 +13,8 @@ import numpy as np
 from advisor.batches import Columns
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.phases import DISCOVERY
-from advisor.metrics.words import milliseconds, number
-from advisor.numbers import total
+from advisor.metrics.units import milliseconds, number
+from advisor.statistics import total
 
 _EVEN = 0.1  # of the usual time between two starts: so far they may differ, and still are a schedule
 _ON_THE_MINUTE_MS, _MINUTE_MS = 2000, 60_000  # two starts that lie whole minutes apart are no chance

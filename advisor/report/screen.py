@@ -27,12 +27,12 @@ from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured, sure
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
-from advisor.metrics.numbers import median
 from advisor.report.judged import Judged
 from advisor.report.loss import troubles, within_add_batch
 from advisor.report.phases import goes_to
 from advisor.report.steps import felt, leaves_the_loss
 from advisor.savings import sets
+from advisor.statistics import median
 from advisor.window import Window
 
 MOST_ALSO, MOST_REFUSED = 3, 2

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from advisor.catalogue import Rule
 from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName, Together
 from advisor.metrics import sure
-from advisor.metrics.numbers import fixed_interval_ms
 from advisor.report.judged import Judged
 from advisor.report.loss import explain, grave
 from advisor.savings import exclude, in_common
@@ -51,7 +50,7 @@ def leaves_the_loss(judged: Judged, loss: Loss | None, best: BestStep | None) ->
     if loss is None or best is None:
         return False
     if loss.kind == "pace" and best.advice.saves_ms is not None:
-        interval, batch = fixed_interval_ms(judged.window), sure(judged.window, "trigger_execution_ms")
+        interval, batch = judged.window.facts.fixed_interval_ms, sure(judged.window, "trigger_execution_ms")
         return interval is not None and batch - best.advice.saves_ms.likely > interval
     if loss.kind in ("batches", *GRAVE):
         return False

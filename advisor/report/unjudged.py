@@ -11,10 +11,10 @@ import numpy as np
 from advisor.batches import Batches, Columns, lacks
 from advisor.facts import is_older
 from advisor.facts.trigger import LATE_MS
-from advisor.metrics.numbers import any_above_zero, known
 from advisor.metrics.operators import shown_by_caches
-from advisor.metrics.words import milliseconds, number
+from advisor.metrics.units import milliseconds, number
 from advisor.report.judged import Judged
+from advisor.statistics import any_above_zero, known
 from advisor.window import PHASES, Window
 
 SINCE: Final = "3.4"

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from advisor.contract import Advice, BestStep, Calm, Finding, Loss, Passed
 from advisor.metrics import Estimate, measure, sure
 from advisor.metrics.latency import told_by_events
-from advisor.metrics.numbers import fact_number, fixed_interval_ms
-from advisor.metrics.words import milliseconds
+from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
 from advisor.report.loss import explain
 from advisor.report.steps import felt
@@ -49,7 +48,7 @@ def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     few = len(window) < FEWEST_BATCHES
     if loss is None or ((few or unopened) and not has_room):
         return None
-    interval = fixed_interval_ms(window)
+    interval = window.facts.fixed_interval_ms
     waits = f" On average a record waits {milliseconds(interval / 2)} for the trigger." if interval else ""
     if few:
         batches = "1 batch" if len(window) == 1 else f"{len(window)} batches"
@@ -129,7 +128,7 @@ def _nothing_found(judged: Judged) -> str:
         return nothing_to_judge(judged)
     if window.facts.value("trigger") == "real_time":
         return "No rule knows a change that would help. In real-time mode a batch lasts as long as its trigger."
-    interval = fact_number(window, "trigger_interval_ms")
+    interval = window.facts.number("trigger_interval_ms")
     within = f" within the {milliseconds(interval)} between two triggers" if interval else ""
     silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
     return f"No rule knows a change that would help{within}{f' (silenced: {silenced})' * bool(silenced)}."

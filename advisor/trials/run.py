@@ -17,7 +17,7 @@ from advisor.catalogue import Catalogue
 from advisor.errors import UsageError
 from advisor.facts import Facts
 from advisor.metrics.operators import per_batch
-from advisor.metrics.words import interval
+from advisor.metrics.units import interval
 from advisor.redaction import redact
 from advisor.report.assemble import judged_runs
 from advisor.session import attach

@@ -21,9 +21,9 @@ from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
 from advisor.contract import Advice, Promise, TrialRun, TrialVerdict, as_json, plain
 from advisor.errors import UsageError
-from advisor.metrics.budget import budget
 from advisor.metrics.flow import SAME_LOAD
-from advisor.metrics.words import milliseconds
+from advisor.metrics.phases import budget
+from advisor.metrics.units import milliseconds
 from advisor.report.budget import moment
 from advisor.savings import made_at_once
 from advisor.sources.listener.session import is_connect

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from advisor.contract import Advice, Change, Settings, Stage
-from advisor.metrics.words import interval
+from advisor.metrics.units import interval
 
 _SESSION = ("spark.sql.", "spark.databricks.")
 _LINE = 96

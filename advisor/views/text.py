@@ -8,8 +8,8 @@ from datetime import datetime
 from advisor.batches import PHASES
 from advisor.contract import Promise
 from advisor.metrics import label
-from advisor.metrics.budget import LACKING
-from advisor.metrics.words import number
+from advisor.metrics.phases import LACKING
+from advisor.metrics.units import number
 
 UNKNOWN = "unknown"
 

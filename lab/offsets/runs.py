@@ -14,7 +14,7 @@ import numpy as np
 from advisor import catalogue
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
-from advisor.metrics.numbers import median, quantile
+from advisor.statistics import median, quantile
 from advisor.trials.run import Bounds, Run, Runner
 from advisor.trials.setup import Permissions
 from advisor.trials.throwaway import throw_away

@@ -9,7 +9,7 @@ import pytest
 
 from advisor.batches import PHASES
 from advisor.contract import Change, Promise
-from advisor.metrics.words import interval
+from advisor.metrics.units import interval
 from advisor.views import text
 from advisor.views.clean import ascii_json, clean, clean_all
 from advisor.views.paste import parts, pastes

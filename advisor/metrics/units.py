@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from advisor.metrics.registry import Estimate, Unit
+from advisor.metrics.metric import Estimate, Unit
 
 _AN = re.compile(r"8|1[18](?!\d)")
 """Numbers that are spoken with a vowel: eight, eleven, eighteen."""

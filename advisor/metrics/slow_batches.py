@@ -1,4 +1,4 @@
-"""Batches that are slow in a fixed rhythm: a log's compaction or checkpoint in every k-th of them."""
+"""Slow batches: in a fixed rhythm, as by a log's compaction in every k-th of them, or without one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from advisor.metrics.numbers import median, quantile
-from advisor.metrics.registry import Estimate, Missing, Windowed, remembered, window_metric
+from advisor.metrics.metric import remembered, window_metric
+from advisor.metrics.missing import NO_BATCHES, Missing, needed
+from advisor.statistics import known, median, quantile
 from advisor.window import PHASES, Window
 
 LONGEST = 100
@@ -23,7 +24,7 @@ MOST_MISSED = 0.2  # of the batches in the rhythm that are no spikes
 MOST_ELSEWHERE = 0.1  # of the other batches that are as slow as a spike
 MOST_CHANCE = 0.01  # that slow batches without a rhythm look like one
 NEIGHBOURS = 11
-NONE = Estimate(0.0, 0.0, 0.0)
+SLOW_FACTOR = 3.0  # times the median from which a batch without a rhythm counts as slow
 NO_RHYTHM = Missing("no batches are slow in a fixed rhythm")
 
 
@@ -105,8 +106,7 @@ def _beside_neighbours(duration: np.ndarray) -> np.ndarray:
     padded = np.concatenate([duration[half:0:-1], duration, duration[-2 : -half - 2 : -1]])
     around = np.arange(len(duration))[:, np.newaxis] + np.arange(NEIGHBOURS)
     usual = np.sort(padded[around], axis=1)[:, half]
-    beside: np.ndarray = duration / np.maximum(usual, 1.0)
-    return beside
+    return duration / np.maximum(usual, 1.0)
 
 
 def _in_rhythm(slow: np.ndarray, others: np.ndarray, chance: float) -> bool:
@@ -126,86 +126,108 @@ def _by_chance(places: int, others: int, hits: int, spikes: int) -> float:
     return ways / math.comb(places + others, spikes)
 
 
-def _of_rhythm(window: Window, number: float | None) -> Windowed:
-    found = rhythm(window)
-    if isinstance(found, Missing):
-        return found
-    return NO_RHYTHM if number is None else Estimate.exactly(number)
-
-
-def _parted(window: Window) -> tuple[np.ndarray, np.ndarray] | None:
-    """Durations of the batches in the rhythm, and of the others."""
-    found = rhythm(window)
-    if isinstance(found, Missing):
-        return None
-    duration = window.batches["trigger_execution_ms"]
-    return duration[found.slow], duration[~found.slow & ~np.isnan(duration)]
+def _parted(window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """Durations of the batches in the rhythm, and of the others; raises MissingError where there is no rhythm."""
+    slow, duration = needed(rhythm(window)).slow, window.batches["trigger_execution_ms"]
+    return duration[slow], duration[~slow & ~np.isnan(duration)]
 
 
 @window_metric("count", "count", label="the batches from one slow one to the next")
-def spike_every(window: Window) -> Windowed:
+def spike_every(window: Window) -> float:
     """Every how many batches one is slow."""
-    found = rhythm(window)
-    return found if isinstance(found, Missing) else _of_rhythm(window, float(found.every))
+    return float(needed(rhythm(window)).every)
 
 
 @window_metric("share", label="the share of the periodic slow batches in all time")
-def spike_time_share(window: Window) -> Windowed:
+def spike_time_share(window: Window) -> float:
     """The time of the periodic slow batches over the time of all batches."""
-    parts = _parted(window)
-    return _of_rhythm(window, parts and float(parts[0].sum() / (parts[0].sum() + parts[1].sum())))
+    slow, others = _parted(window)
+    return float(slow.sum() / (slow.sum() + others.sum()))
 
 
 @window_metric("ms", label="a periodic slow batch")
-def spike_batch_ms(window: Window) -> Windowed:
+def spike_batch_ms(window: Window) -> float:
     """The median of the periodic slow batches."""
-    parts = _parted(window)
-    return _of_rhythm(window, parts and median(parts[0]))
+    return median(_parted(window)[0])
 
 
 @window_metric("ms", label="a batch between the periodic slow ones")
-def spike_rest_ms(window: Window) -> Windowed:
+def spike_rest_ms(window: Window) -> float:
     """The median of the other batches."""
-    parts = _parted(window)
-    return _of_rhythm(window, parts and median(parts[1]))
+    return median(_parted(window)[1])
 
 
 @window_metric("ms", phases=tuple(PHASES), label="the time of the periodic slow batches")
-def spike_excess_ms(window: Window) -> Windowed:
+def spike_excess_ms(window: Window) -> float:
     """What the periodic slow batches take beyond the median of the others, spread over all batches."""
-    parts = _parted(window)
-    if parts is None:
-        return _of_rhythm(window, None)
-    excess = float((parts[0] - median(parts[1])).clip(min=0).sum() / (len(parts[0]) + len(parts[1])))
-    return _of_rhythm(window, excess)
+    slow, others = _parted(window)
+    return _beyond(slow, others) / (len(slow) + len(others))
 
 
 @window_metric("share", label="the share of the periodic slow batches")
-def spike_excess_share(window: Window) -> Windowed:
+def spike_excess_share(window: Window) -> float:
     """What the periodic slow batches take beyond the median of the others, over the time of all batches; 0 without."""
-    parts = _parted(window)
-    if parts is None:
-        return NONE
-    share = float((parts[0] - median(parts[1])).clip(min=0).sum() / (parts[0].sum() + parts[1].sum()))
-    return Estimate.exactly(share)
+    if isinstance(rhythm(window), Missing):
+        return 0.0
+    slow, others = _parted(window)
+    return _beyond(slow, others) / float(slow.sum() + others.sum())
+
+
+def _beyond(slow: np.ndarray, others: np.ndarray) -> float:
+    return float((slow - median(others)).clip(min=0).sum())
 
 
 @window_metric("ms", label="what periodic slow batches take longer")
-def spike_gap_ms(window: Window) -> Windowed:
+def spike_gap_ms(window: Window) -> float:
     """How much longer the median periodic slow batch takes than the median of the others; 0 where there is none."""
-    parts = _parted(window)
-    return NONE if parts is None else _of_rhythm(window, median(parts[0]) - median(parts[1]))
+    if isinstance(rhythm(window), Missing):
+        return 0.0
+    slow, others = map(median, _parted(window))
+    return slow - others
 
 
 @window_metric("ms", label="p99 of the batch without the periodic slow ones")
-def batch_p99_without_spikes_ms(window: Window) -> Windowed:
+def batch_p99_without_spikes_ms(window: Window) -> float:
     """p99 of triggerExecution over all batches but the periodic slow ones."""
-    parts = _parted(window)
-    return _of_rhythm(window, parts and quantile(parts[1], 0.99))
+    return quantile(_parted(window)[1], 0.99)
 
 
 @window_metric("ms", label="p99 of the batch")
-def batch_p99_ms(window: Window) -> Windowed:
+def batch_p99_ms(window: Window) -> float | Missing:
     """p99 of triggerExecution."""
     p99 = quantile(window.batches["trigger_execution_ms"], 0.99)
-    return Missing("there are no steady batches") if np.isnan(p99) else Estimate.exactly(p99)
+    return NO_BATCHES if np.isnan(p99) else p99
+
+
+@window_metric("count", "count")
+def slow_batches(window: Window) -> float | Missing:
+    """How many batches take at least three times the median, where they come without a rhythm."""
+    return float(len(_slow(window)[0])) if len(window) else NO_BATCHES
+
+
+@window_metric("ms", label="the median slow batch")
+def slow_batch_ms(window: Window) -> float | Missing:
+    """The median of the batches that are slow without a rhythm."""
+    slow, _ = _slow(window)
+    return median(slow) if len(slow) else Missing("no batch is slow without a rhythm")
+
+
+@window_metric("ms", phases=tuple(PHASES), label="slow batches")
+def slow_batches_excess_ms(window: Window) -> float | Missing:
+    """What batches that are slow without a rhythm take beyond the median, spread over all batches."""
+    slow, duration = _slow(window)
+    return _beyond(slow, duration) / len(duration) if len(duration) else NO_BATCHES
+
+
+@window_metric("share", label="the share of slow batches")
+def slow_batches_excess_share(window: Window) -> float | Missing:
+    """What batches that are slow without a rhythm take beyond the median, over the time of all batches."""
+    slow, duration = _slow(window)
+    return _beyond(slow, duration) / float(duration.sum()) if duration.sum() > 0 else NO_BATCHES
+
+
+def _slow(window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """The durations of the slow batches, and of all; none is slow where the slow ones have a rhythm."""
+    duration = known(window.batches["trigger_execution_ms"])
+    slow = duration >= SLOW_FACTOR * max(median(duration), 1.0) if len(duration) else duration > 0
+    return duration[slow & isinstance(rhythm(window), Missing)], duration

@@ -5,31 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 
 from advisor.errors import fault
+from advisor.metrics.missing import NOT_SEEN, Missing, MissingError
 from advisor.window import Window
 
 Unit = Literal["ms", "share", "rows", "count", "bytes", "per_second", "ratio", "ms_per_minute"]
 Basis = Literal["wall", "task", "count", "bytes"]
 T = TypeVar("T")
 STATS = ("typical", "total", "mean", "p50", "p95", "p99", "max")
-
-
-class Missing(msgspec.Struct, frozen=True, gc=False):
-    """A number that cannot be had: the reason in words, and the fact that would give it, if one would."""
-
-    reason: str
-    fact: str | None = None
-
-
-NO_BATCHES = Missing("there are no steady batches")
-NOT_SEEN = Missing(
-    "nothing shows the jobs of these batches (--stages reads them from event logs and from logs at INFO)"
-)
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
@@ -53,6 +41,11 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         """What may be relied on: the value, else the low end."""
         return self.low if self.value is None else self.value
 
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The low end, what may be relied on, and the high end."""
+        return self.low, self.safe, self.high
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -70,10 +63,6 @@ class Quantiles(msgspec.Struct, frozen=True, gc=False):
     p99: float
 
 
-Batchwise: TypeAlias = "np.ndarray | Bounds | Missing"
-Windowed: TypeAlias = "Estimate | Quantiles | Missing"
-
-
 @dataclass(frozen=True, eq=False)
 class Metric(Generic[T]):
     """One number that rules and views read; called with a window it gives its values, computed once.
@@ -89,28 +78,30 @@ class Metric(Generic[T]):
     unit: Unit
     basis: Basis
     meaning: str
-    compute: Callable[[Window], T]
+    compute: Callable[[Window], T | Missing]
     per: Literal["batch", "window"] = "batch"
     phases: tuple[str, ...] = ()
     time: Literal["batch", "latency"] = "batch"
     part: BatchMetric | None = None
-    whole: BatchMetric | None = None
+    whole: Metric[np.ndarray] | None = None
     inside: bool = False
     label: str = ""
 
-    def __call__(self, window: Window) -> T:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or in_words(self.name))
+
+    def __call__(self, window: Window) -> T | Missing:
         """Its values over the window; Missing where a fault in the advisor prevents them, which costs no others."""
         found = window.memo.get(self.compute)
         if found is None:
             try:
                 found = self.compute(window)
+            except MissingError as error:
+                found = error.missing
             except Exception as error:
                 found = Missing(f"{self.name} could not be computed ({fault(error)})")
             window.memo[self.compute] = found
         return found  # type: ignore[return-value]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "label", self.label or in_words(self.name))
 
     @property
     def promises_ms(self) -> bool:
@@ -123,9 +114,10 @@ def in_words(name: str) -> str:
     return name.removesuffix("_ms").replace("_", " ")
 
 
-BatchMetric: TypeAlias = "Metric[Batchwise]"
-WindowMetric: TypeAlias = "Metric[Windowed]"
-AnyMetric: TypeAlias = "Metric[Batchwise] | Metric[Windowed]"
+Batchwise: TypeAlias = "np.ndarray | Bounds"
+BatchMetric: TypeAlias = "Metric[np.ndarray] | Metric[Batchwise]"
+AnyMetric: TypeAlias = "BatchMetric | Metric[Estimate] | Metric[Quantiles]"
+Values: TypeAlias = "np.ndarray | Bounds | Estimate | Quantiles | Missing"
 
 
 def remembered(compute: Callable[[Window], T]) -> Callable[[Window], T]:
@@ -141,36 +133,49 @@ def remembered(compute: Callable[[Window], T]) -> Callable[[Window], T]:
     return once
 
 
-def batch_metric(
-    unit: Unit, basis: Basis = "wall", phases: tuple[str, ...] = (), inside: bool = False, label: str = ""
-) -> Callable[[Callable[[Window], Batchwise]], BatchMetric]:
-    """A function `Window -> one value per batch` as the metric of its own name, its docstring as the meaning."""
+def metric(unit: Unit, basis: Basis = "wall", **more: Any) -> Callable[[Callable[[Window], T | Missing]], Metric[T]]:
+    """A function of a window as the metric of its own name, its docstring as the meaning; `more` as in `Metric`."""
 
-    def made(compute: Callable[[Window], Batchwise]) -> BatchMetric:
-        meaning, name = _meaning(compute), compute.__name__
-        return Metric(name, unit, basis, meaning, compute, phases=phases, inside=inside, label=label)
+    def made(compute: Callable[[Window], T | Missing]) -> Metric[T]:
+        meaning = " ".join((compute.__doc__ or "").split())
+        return Metric(compute.__name__, unit, basis, meaning, compute, **more)
 
     return made
+
+
+batch_metric = metric
+"""For a function that returns one value per batch."""
+bounded_metric: Callable[..., Callable[[Callable[[Window], Batchwise | Missing]], Metric[Batchwise]]] = metric
+"""For one that may know only bounds of them."""
 
 
 def window_metric(
-    unit: Unit,
-    basis: Basis = "wall",
-    time: Literal["batch", "latency"] = "batch",
-    phases: tuple[str, ...] = (),
-    inside: bool = False,
-    label: str = "",
-) -> Callable[[Callable[[Window], Windowed]], WindowMetric]:
-    """A function `Window -> Estimate | Quantiles | Missing` as the metric of its own name."""
+    unit: Unit, basis: Basis = "wall", **more: Any
+) -> Callable[[Callable[[Window], float | Estimate | Missing]], Metric[Estimate]]:
+    """For a function that returns one number of the whole window, with its interval where it has one."""
 
-    def made(compute: Callable[[Window], Windowed]) -> WindowMetric:
-        meaning, name = _meaning(compute), compute.__name__
-        return Metric(
-            name, unit, basis, meaning, compute, per="window", time=time, phases=phases, inside=inside, label=label
-        )
+    def made(compute: Callable[[Window], float | Estimate | Missing]) -> Metric[Estimate]:
+        @functools.wraps(compute)
+        def estimate(window: Window) -> Estimate | Missing:
+            found = compute(window)
+            return found if isinstance(found, Estimate | Missing) else Estimate.exactly(float(found))
+
+        return metric(unit, basis, per="window", **more)(estimate)
 
     return made
 
 
-def _meaning(compute: Callable[..., object]) -> str:
-    return " ".join((compute.__doc__ or "").split())
+def stage_metric(
+    unit: Unit, basis: Basis = "wall", **more: Any
+) -> Callable[[Callable[[Window], T | Missing]], Metric[T]]:
+    """For a function that takes the stages of a window, which it then has; milliseconds lie in addBatch."""
+
+    def made(compute: Callable[[Window], T | Missing]) -> Metric[T]:
+        @functools.wraps(compute)
+        def where_seen(window: Window) -> T | Missing:
+            return compute(window) if len(window.stages) else NOT_SEEN
+
+        phases = ("add_batch_ms",) if unit == "ms" else ()
+        return metric(unit, basis, phases=phases, inside=True, **more)(where_seen)
+
+    return made
