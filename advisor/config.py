@@ -148,6 +148,9 @@ def find(paths: Iterable[str]) -> Path | None:
 def _read(path: Path) -> Config:
     content, problems = read_plain(path)
     wrong = [": ".join(filter(None, (str(path), *problem))) for problem in problems]
+    keys = content if isinstance(content, dict) else ()
+    if not all(str(key).isalnum() or str(key).isidentifier() for key in keys):  # no line of such a file is repeated
+        raise CatalogueError(str(path), "is no configuration", "it may have 'ignore' and 'queries'")
     if not wrong and not isinstance(content, dict | None):
         raise CatalogueError(str(path), "has no keys", "it may have 'ignore' and 'queries'")
     given = {key: value for key, value in (content or {}).items() if value is not None}  # a key of which all is comment

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from advisor import config
+from advisor.catalogue import load
 from advisor.catalogue.plain import MOST_BYTES, read_plain
+from advisor.errors import CatalogueError
 
 
 def read(directory: Path, text: str) -> tuple[Any, list[tuple[str, str]]]:
@@ -86,3 +89,34 @@ def test_a_file_that_is_no_text_or_too_large_is_told(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(MOST_BYTES + 1)
     assert read_plain(path) == (None, [("", "is larger than 32 MB")])
+
+
+OTHERS = {
+    "a key": "-----BEGIN PRIVATE {}-----\nMIIsecret0\nsecret1: secret2: x\n-----END PRIVATE {}-----\n".format(
+        "KEY", "KEY"
+    ),
+    "accounts": "secret0:$6$secret1:20228:0:99999:7:::\nsecret2:*:20228:0:99999:7:::\n",
+    "users": "secret0:x:0:0:secret1:/root:/bin/secret2\n",
+    "netrc": "machine secret0\n  login secret1\n  password secret2\n",
+    "environment": "SECRET0=secret1\nexport A='secret2'\n",
+    "alias": "a: *secret0\n",
+    "tag": "password: !secret0 x\n",
+    "anchor": "a: &secret0 1\nb: [&secret0 2, *secret1]\n",
+    "a secret of Kubernetes": "apiVersion: v1\nkind: Secret\ndata:\n  secret0: secret1\nsecret2 secret3: null\n",
+    "twice": "secret0 secret1: 1\nsecret0 secret1: 2\n",
+    "words": "secret0 secret1",
+    "control": "secret0\0secret1",
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_file_of_another_kind_is_refused_in_one_line_that_repeats_none_of_its_own(tmp_path: Path, kind: str) -> None:
+    other = tmp_path / "other"
+    other.write_text(OTHERS[kind], encoding="utf-8")
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    (rules / "LG001.yaml").symlink_to(other)
+    for read_it in (lambda: load([rules]), lambda: config.load(other)):
+        with pytest.raises(CatalogueError) as refused:
+            read_it()
+        assert "secret" not in str(refused.value).lower() and "\n" not in str(refused.value)

@@ -153,6 +153,7 @@ class _Loader(SafeLoader):
     def other(self, node: yaml.Node) -> NoReturn:
         """Refuse a type that JSON lacks: `!!set`, `!!binary`, `!!python/…`."""
         tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+        tag = tag if tag.startswith("!!") else "of its own"
         said = f"no type {tag} here; text, numbers, true, false, null, lists and mappings are read"
         raise yaml.constructor.ConstructorError(None, None, said, node.start_mark)
 

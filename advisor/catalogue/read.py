@@ -22,6 +22,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     WrittenRule, SharedStep, Condition, Measure, Seen, Change, Saves, Stage, Trigger, Use,
     Batches, Every, Example, Expect, SourceShort,
 )  # fmt: skip
+_KEYS_ON_TOP = {field.alias or name for kind in (WrittenRule, SharedStep) for name, field in kind.model_fields.items()}
 _KEYS = sorted({field.alias or name for model in _MODELS for name, field in model.model_fields.items()} | {"id"})
 
 
@@ -53,8 +54,10 @@ def read(path: Path, file: str) -> Written | list[Problem]:
     except OSError as error:
         return [Problem(file, "", " ".join(str(error).split()))]
     problems = [Problem(file, line, text) for line, text in wrong]
-    if not isinstance(content, dict):
-        return problems or [Problem(file, "", "contains no rule; a rule starts with 'id:', a shared step with 'step:'")]
+    if problems and content is None:
+        return problems
+    if not isinstance(content, dict) or not _KEYS_ON_TOP.intersection(content):  # no line of such a file is repeated
+        return [Problem(file, "", "contains no rule; a rule starts with 'id:', a shared step with 'step:'")]
     kind: type[WrittenRule | SharedStep] = SharedStep if "step" in content else WrittenRule
     try:
         return problems or Written(file, path, kind.model_validate(content))

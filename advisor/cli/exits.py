@@ -83,10 +83,11 @@ def _line(error: Exception) -> str:
 
 def _safe(words: str, *, hidden: bool = False) -> str:
     from advisor.redaction import hide_lines
-    from advisor.views.clean import clean
+    from advisor.views.clean import clean, no_commands
 
     safe = words if hidden else hide_lines(words)
-    return "\n".join(_indent(line) + clean(line) for line in safe.splitlines()) or "failed without a word"
+    lines = "\n".join(_indent(line) + clean(line) for line in safe.splitlines())
+    return no_commands(lines) or "failed without a word"
 
 
 def _indent(line: str) -> str:

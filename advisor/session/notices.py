@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from advisor.contract import Finding, QueryEntry, plain
+from advisor.views.clean import clean, no_commands
 from advisor.vocabulary import LEVELS, Level
 
 Change = Literal["appeared", "worse", "gone"]
@@ -37,10 +38,9 @@ class Notice:
     def __str__(self) -> str:
         """One line."""
         found = self.typed
-        if self.change == "gone":
-            return f"{self.query}: gone: {found.title} ({found.rule})"
-        words = "" if self.change == "appeared" else "worse: "
-        return f"{self.query}: {words}{found.title} ({found.rule}, {found.level}). {found.says}"
+        words = f"worse: {found.title}" if self.change == "worse" else found.title
+        said = f"{words} ({found.rule}, {found.level}). {found.says}"
+        return no_commands(clean(f"{self.query}: {f'gone: {words} ({found.rule})' if self.change == 'gone' else said}"))
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Text from logs made safe to show: nothing in it that a terminal or a page would obey."""
+"""Text from logs made safe to show: nothing in it that a terminal, a page or a build server would obey."""
 
 from __future__ import annotations
 
@@ -63,9 +63,21 @@ def _shown(char: str) -> str:
     return " " if char == "\t" else char.encode("unicode_escape", "replace").decode("ascii")
 
 
-_NOT_ASCII = re.compile(r"[^\x00-\x7e]")
+_COMMAND = re.compile(r"(?m)^((?:\x1b\[[\d;]{0,20}m|[^\S\n])*):(?=:)|#(?=#\w{0,40}\[)")
+"""What a build server obeys in the output of a step: `::error::`, `##[error]`, `##vso[...]`, `##teamcity[...]`."""
+
+
+def no_commands(page: str) -> str:
+    """Return lines with an escape where one would be a command to the build server that prints them."""
+    return _COMMAND.sub(lambda found: r"\x23" if found[1] is None else rf"{found[1]}\x3a", page)
+
+
+_NOT_PLAIN = re.compile(r"[^\x00-\x7e]|#(?=#\w{0,40}\[)")
+
+
+_CODES = {"#": "\\u0023", "\x7f": "\\u007f"}
 
 
 def ascii_json(words: str) -> str:
-    """The same JSON with everything beyond ASCII escaped: no terminal obeys it, and every encoding can write it."""
-    return _NOT_ASCII.sub(lambda found: json.dumps(found[0]).strip('"').replace("\x7f", "\\u007f"), words)
+    """The same JSON with everything beyond ASCII escaped: nothing obeys it, and every encoding can write it."""
+    return _NOT_PLAIN.sub(lambda found: _CODES.get(found[0]) or json.dumps(found[0]).strip('"'), words)

@@ -10,6 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from advisor.views.clean import no_commands
+
 _NARROWEST, _WIDEST = 40, 120
 _INDENT = (0, 0, 0, 2)
 
@@ -34,7 +36,7 @@ def console(width: int, *, color: bool, narrowest: int = _NARROWEST) -> Console:
 def written(page: Console) -> str:
     """What stands on a page that `console` made, each line without spaces at its end, and with a line break."""
     assert isinstance(page.file, io.StringIO)
-    return "".join(line.rstrip() + "\n" for line in page.file.getvalue().splitlines())
+    return no_commands("".join(line.rstrip() + "\n" for line in page.file.getvalue().splitlines()))
 
 
 def heading(page: Console, words: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from advisor.contract import BrokenRecord, Counted, Fleet, FleetChange, FleetQuery, Input, NotJudged, SkippedRule, Wins
 from advisor.views import text, wording
-from advisor.views.clean import clean_all
+from advisor.views.clean import clean_all, no_commands
 from advisor.views.markdown import escape
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
@@ -18,7 +18,7 @@ _WIDEST = 60
 def fleet_as_text(report: Fleet, *, everything: bool = False) -> str:
     """The report as plain text; lists are cut after some entries unless `everything` is wanted."""
     parts = list(_parts(clean_all(report), everything))
-    return "\n\n".join(_plain(part) for part in parts) + "\n"
+    return no_commands("\n\n".join(_plain(part) for part in parts) + "\n")
 
 
 def fleet_as_markdown(report: Fleet, *, everything: bool = False) -> str:

@@ -7,14 +7,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from advisor.contract import Advice, Report
-from advisor.views.clean import clean_all
+from advisor.views.clean import clean_all, no_commands
 from advisor.views.selection import selections
 from advisor.views.templating import environment
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$&]|^(?:[-+](?=\s)|[-=](?=[-=]*$)|/(?=\w))")
+_LINKED = re.compile(
+    r"@|#(?=\d)|!(?=\d)|(?i:\bGH-)(?=\d)|(?i:\b(?:https?|ftp|mailto|xmpp):|\bwww)(?=[\w/.])|^\d{1,9}(?=[.)](?:\s|$))"
+    r"|:(?=:|100:|1234:|\d{0,20}[A-Za-z_+-][\w+-]{0,80}:)"
+    r"|(?<![\w-])(?=\d{0,39}[a-f])(?=(?:[0-9a-f]{7}|[0-9a-f]{9,40})\b)[0-9a-f]"
+)
+"""What a forge reads, with what follows, as a call of a person, an issue, an address, an emoji, a commit, a list."""
+_BREAK = "\u200b"
+"""Keeps a forge from reading what stands on both sides as one; cleaned text holds none."""
 
 
 def report_as_markdown(report: Report, *, everything: bool = False) -> str:
@@ -37,8 +45,9 @@ def _environment() -> Environment:
 
 
 def escape(value: str) -> str:
-    """Text in which nothing is markup: special characters escaped, in one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
+    """Text in which nothing is markup or calls anybody (@name, #1): special characters escaped, in one line."""
+    broken = _LINKED.sub(rf"\g<0>{_BREAK}", " ".join(str(value).split()))
+    return _SPECIAL.sub(r"\\\g<0>", broken).replace(_BREAK, "&#8203;")
 
 
 def table(headings: Sequence[str], align: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -58,4 +67,4 @@ def fenced(code: Sequence[str]) -> str:
     """Lines in a fence that none of them can close."""
     longest = max((len(run) for line in code for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    return "\n".join([fence, *code, fence])
+    return no_commands("\n".join([fence, *code, fence]))

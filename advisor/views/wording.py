@@ -30,11 +30,13 @@ from advisor.views.inside import slow
 
 _NONE = Metric()
 _STATS = ("typical", "p50", "p99")
+_LONGEST_NAME = 200
 
 
 def name(query: QueryEntry) -> str:
-    """What to call a query: its name, else the beginning of its id."""
-    return query.name or f"query {(query.id or query.run_id)[:8]}"
+    """What to call a query: its name, of a very long one the beginning, else the beginning of its id."""
+    called = query.name or f"query {(query.id or query.run_id)[:8]}"
+    return called if len(called) <= _LONGEST_NAME else f"{called[: _LONGEST_NAME - 1]}…"
 
 
 def state(query: QueryEntry) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import yaml
 
 from advisor import contract
+from advisor import vocabulary as words
 
 _MADE: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 ASYNC, STORAGE, STATE, OFF = (_MADE["steps"][name] for name in ("async", "storage", "state", "switch_off"))
@@ -79,3 +81,20 @@ def _best(query: dict[str, Any]) -> dict[str, Any] | None:
     (found,) = (one for one in query["findings"] if one["rule"] == named["rule"])
     (step,) = (one for one in found["steps"] if one["id"] == named["step"])
     return named | {"title": found["title"], "advice": step}
+
+
+KEPT = {"id", "run_id", "rule", "step", "explained_by", "verdict", "kind", "name_of_effect", "stat", "of", "side"}
+KINDS = (
+    words.Level, words.Legal, words.Takes, words.Semantics, words.Status, words.State, words.Direction, words.Since,
+    contract.LossKind,
+)  # fmt: skip
+WORDS = {word for kind in KINDS for word in get_args(kind)}
+
+
+def said(value: Any, change: Callable[[str], str]) -> Any:
+    """Plain data of a report with every free text changed: no ids, times and words that the contract lists."""
+    if isinstance(value, str) and value not in WORDS and not value.startswith("20"):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: item if key in KEPT else said(item, change) for key, item in value.items()}
+    return [said(item, change) for item in value] if isinstance(value, list) else value

@@ -23,7 +23,7 @@ def test_many_queries_with_everything(golden: Golden) -> None:
 def test_a_name_adds_no_markup() -> None:
     query = slow() | {"name": "<script>a</script> | [x](http://x) `b` *c*\n# d"}
     page = report_as_markdown(report(query, healthy()))
-    assert r"\<script\>a\</script\> \| \[x\](http://x) \`b\` \*c\* \# d" in page
+    assert r"\<script\>a\</script\> \| \[x\](http:&#8203;//x) \`b\` \*c\* \# d" in page
     assert "<script>" not in page
 
 

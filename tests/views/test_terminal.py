@@ -7,7 +7,6 @@ import json
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -15,10 +14,9 @@ from rich.cells import cell_len
 
 import advisor
 from advisor import contract
-from advisor import vocabulary as words
 from advisor.views.terminal import report_as_text
 from tests.made import event
-from tests.views.reports import dead, healthy, plain_report, report, slow
+from tests.views.reports import dead, healthy, plain_report, report, said, slow
 
 Golden = Callable[[str, str], None]
 
@@ -102,32 +100,12 @@ def test_code_to_paste_is_never_broken() -> None:
     assert '.option("asyncProgressTrackingEnabled", "true")' in report_as_text(report(slow()), width=40)
 
 
-def hostile(value: Any) -> Any:
-    if isinstance(value, str) and value not in WORDS and not value.startswith("20"):
-        return value + "\x1b]0;x\x07\x9b31m\r\u202e\u2028[bold]:smile:\ud800"
-    if isinstance(value, dict):
-        return {key: value if key in KEPT else hostile(value) for key, value in value.items()}
-    return [hostile(item) for item in value] if isinstance(value, list) else value
-
-
-KEPT = {"id", "rule", "step", "explained_by"}
-KINDS = (
-    words.Level,
-    words.Legal,
-    words.Takes,
-    words.Semantics,
-    words.Status,
-    words.State,
-    words.Direction,
-    words.Since,
-    contract.LossKind,
-)
-WORDS = {word for kind in KINDS for word in get_args(kind)}
+ODD = "\x1b]0;x\x07\x9b31m\r\u202e\u2028[bold]:smile:\ud800"
 
 
 @pytest.mark.parametrize("color", [False, True])
 def test_nothing_from_a_log_reaches_the_terminal_raw(color: bool) -> None:
-    made = msgspec.convert(hostile(plain_report(slow(), dead())), contract.Report)
+    made = msgspec.convert(said(plain_report(slow(), dead()), lambda text: text + ODD), contract.Report)
     page = report_as_text(made, everything=True, color=color)
     assert "[bold]:smile:" in page
     own = page.replace("\x1b[", "") if color else page  # our own colours are CSI sequences

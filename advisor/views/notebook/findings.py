@@ -29,7 +29,9 @@ class Findings(pd.DataFrame):
         return Findings
 
     def _repr_html_(self) -> str:
-        with pd.option_context("display.max_colwidth", None, "display.max_columns", None):
+        with pd.option_context(
+            "display.max_colwidth", None, "display.max_columns", None, "display.html.use_mathjax", False
+        ):
             shown: str = super()._repr_html_()  # type: ignore[misc]
         names = cycle(self.columns)
         left = re.sub("<t([hd])>", lambda cell: f'<t{cell[1]} style="text-align: left; vertical-align: top">', shown)
