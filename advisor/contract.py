@@ -654,7 +654,8 @@ class Input(Entry, frozen=True):
     """What was read. `events` counts progress events without duplicates, `idle` those of them that ran no batch.
 
     `partial` records are not among them. `progress_needs`: how to get progress, where none is there that can be judged.
-    `read_by_jvm`: files that only a cluster's JVM could reach.
+    `read_by_jvm`: files that only a cluster's JVM could reach. `from_ui`: batches that were read from a driver's pages,
+    which are no progress events.
     """
 
     files: int
@@ -667,6 +668,7 @@ class Input(Entry, frozen=True):
     falling_behind: tuple[FallingBehind, ...] = ()
     progress_needs: str | None = None
     read_by_jvm: int = 0
+    from_ui: int = 0
 
 
 class WindowEntry(Entry, frozen=True):

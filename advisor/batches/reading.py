@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches.columns import SCHEMA, SIGHTINGS
+from advisor.progress import FROM_UI
 from advisor.stages import BATCH_PARTS, STAGES
 
 _OF_ONE_BATCH = 4
@@ -93,6 +94,11 @@ class Reading:
     overruns: tuple[Overrun, ...] = ()
     inside: Mapping[str, pa.Table] = field(default_factory=dict)
     """The tables that open addBatch, where they were asked for."""
+
+    @property
+    def from_ui(self) -> int:
+        """How many batches were read from a driver's pages."""
+        return pc.sum(pc.starts_with(self.batches["partial"], FROM_UI)).as_py() or 0
 
     @property
     def tables(self) -> dict[str, pa.Table]:

@@ -58,7 +58,7 @@ def _put(candidates: Candidates, name: str, value: Any, origin: str) -> None:
 
 def _properties(candidates: Candidates) -> str | None:
     """The origin that showed the application's Spark properties as a whole, if any did."""
-    seen = [origin for origin in candidates.get(CONF + "spark.master", {}) if origin in ("event_log", "session")]
+    seen = [origin for origin in candidates.get(CONF + "spark.master", {}) if origin in ("event_log", "ui", "session")]
     return seen[0] if seen else None
 
 

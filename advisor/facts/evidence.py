@@ -126,10 +126,10 @@ class Evidence:
 
 
 def _application_wide(row: Sighting) -> bool:
-    """What an event log says without naming a run are the properties and executors that all its queries share."""
+    """Without naming a run, an event log or a driver's UI gives properties and executors that all its queries share."""
     fact = FACTS.get(row.fact)
     shared = fact is not None and fact.scope == "application"
-    return shared or row.origin == "event_log" or row.fact.startswith(EXECUTOR)
+    return shared or row.origin in ("event_log", "ui") or row.fact.startswith(EXECUTOR)
 
 
 def _rows(sightings: pa.Table) -> list[Sighting]:

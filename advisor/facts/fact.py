@@ -9,7 +9,18 @@ Kind = Literal["bool", "int", "number", "str", "version", "choice", "choices"]
 Scope = Literal["query", "application"]
 Merge = Literal["later", "largest", "pinned"]
 
-ORIGINS: Final = ("user", "checkpoint", "log", "event_log", "session", "progress", "computed", "inferred", "default")
+ORIGINS: Final = (
+    "user",
+    "checkpoint",
+    "log",
+    "event_log",
+    "ui",
+    "session",
+    "progress",
+    "computed",
+    "inferred",
+    "default",
+)
 """Where a value can come from, the most trusted first."""
 
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from advisor.facts.fact import Fact
 
-_ASKED: Final = ("checkpoint", "log", "event_log", "session")
+_ASKED: Final = ("checkpoint", "log", "event_log", "ui", "session")
 """What logs and settings say: what was asked for."""
-_SHOWN: Final = ("checkpoint", "progress", "log", "event_log", "session")
+_SHOWN: Final = ("checkpoint", "progress", "log", "event_log", "ui", "session")
 """Where progress shows what is, its word counts for more than what was asked for."""
 _LINES: Final = ("log", "event_log")
 _COMPUTED: Final = ("computed",)
@@ -67,11 +67,11 @@ _STATE = (
          values=("hdfs", "rocksdb"), merge="pinned", asks="Which state store is set? The default is hdfs."),
     Fact("changelog", "bool", "RocksDB commits changelogs, not snapshots",
          "state metrics, session; off where Spark has none yet",
-         ("checkpoint", "progress", "computed", "log", "event_log", "session")),
+         ("checkpoint", "progress", "computed", "log", "event_log", "ui", "session")),
     Fact("state_operators", "str", "names of the stateful operators, with commas", "progress, printed plan", _SHOWN),
     Fact("shuffle_partitions", "int", "spark.sql.shuffle.partitions as the checkpoint keeps it",
-         "configuration in the checkpoint, state operators", ("checkpoint", "log", "event_log", "progress", "session"),
-         minimum=1, merge="pinned"),
+         "configuration in the checkpoint, state operators",
+         ("checkpoint", "log", "event_log", "ui", "progress", "session"), minimum=1, merge="pinned"),
     Fact("async_state_checkpoint", "bool", "state is checkpointed asynchronously (Databricks)", "Spark properties",
          (*_ASKED, "default")),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from advisor.progress.decoding import UNUSUAL, decode, decode_usual
 from advisor.progress.fragment import Fragment, read_fragment
 from advisor.progress.instants import as_instant
-from advisor.progress.partial import INPUT_RATE, PARTS, UNNAMED, Partial, of_fragment
+from advisor.progress.partial import FROM_UI, INPUT_RATE, PARTS, UNNAMED, Partial, of_fragment
 from advisor.progress.shapes import (
     ABSENT,
     FURTHEST,
@@ -20,6 +20,7 @@ from advisor.progress.tolerance import from_object, is_event
 
 __all__ = [
     "ABSENT",
+    "FROM_UI",
     "FURTHEST",
     "INPUT_RATE",
     "MEAN",

@@ -23,6 +23,8 @@ PARTS: Final = {
     "sink": "sink",
 }
 """The parts of an event that a record may lack, in Spark's order, and the words for them."""
+FROM_UI: Final = "ui"
+"""Stands among the parts that a batch lacks where it was read from a driver's pages."""
 INPUT_RATE: Final = "inputRowsPerSecond"
 """Spark leaves it out of the first batch after a start, or writes 0: there is no batch before it."""
 _ANY_TIME: Final = "1970-01-01T00:00:00.000Z"

@@ -143,6 +143,7 @@ def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
         falling_behind=behind,
         progress_needs=_needs(reading, batches),
         read_by_jvm=by_jvm,
+        from_ui=reading.from_ui,
     )
 
 

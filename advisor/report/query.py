@@ -11,7 +11,7 @@ from advisor.metrics import METRICS, Estimate, measure, statistics
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
-from advisor.progress import INPUT_RATE, PARTS
+from advisor.progress import FROM_UI, INPUT_RATE, PARTS
 from advisor.report.addbatch import inside
 from advisor.report.budget import moment, saved, worst
 from advisor.report.change import change, trends
@@ -129,7 +129,10 @@ def limits(judged: Judged) -> list[str]:
     said = []
     if judged.judgement.findings and window.cold is not None and len(window.cold):
         said.append(first_batch(window))
-    if lacking := ", ".join(words for part, words in PARTS.items() if window.partial and part in window.lacks):
+    lacking = ", ".join(words for part, words in PARTS.items() if window.partial and part in window.lacks)
+    if FROM_UI in window.lacks:
+        said.append(f"Spark's UI does not show all of: {lacking}. The event log does (spark.eventLog.enabled=true).")
+    elif lacking:
         said.append(f"Partial record: {lacking} missing or cut short; what is missing is not taken for none.")
     if len(window) == 1:
         said.append("One batch was judged: no statistic, no trend, and it may be an outlier.")

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,7 +19,7 @@ from advisor.sources.codecs import Torn
 from advisor.sources.containers import all_of
 from advisor.sources.harvest import Stretch
 from advisor.sources.opening import read_windows
-from advisor.sources.paths import Input, expand, shown
+from advisor.sources.paths import Input, expand, is_address, shown
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
 from advisor.sources.stages.stagetables import StageTables
@@ -36,12 +37,14 @@ def read(
     stages: bool = False,
     progress: Progress | None = None,
 ) -> Reading:
-    """All progress in `paths` (files, directories, patterns, `-` for standard input, URLs of object stores).
+    """All progress in `paths`: files, directories, patterns, `-` for standard input, object stores, a driver's address.
 
     With `sightings` also what the files reveal besides progress, with `stages` what ran inside addBatch. `progress` is
     called with the number of bytes read so far. A file that cannot be read, or only in part, becomes an entry of
     `broken`. Raises InputError for a path where there is nothing, and when there is nothing to be found in all of them.
     """
+    if addresses := [os.fspath(path) for path in paths if is_address(os.fspath(path))]:
+        return _with_addresses(addresses, paths, sightings=sightings, stages=stages, progress=progress)
     inputs = expand(paths)
     memories: defaultdict[str, Memory] = defaultdict(Memory)
     left = Counter(one.log for one in inputs)
@@ -58,6 +61,15 @@ def read(
     if not (pasted := parts.pasted_error()):
         raise InputError(*nothing_found(paths, reading, *parts.instead()))
     return replace(reading, sightings=pa.concat_tables([table_of(pasted), reading.sightings]))
+
+
+def _with_addresses(addresses: Sequence[str], paths: Sequence[str | os.PathLike[str]], **how: Any) -> Reading:
+    """What the pages at these addresses show, and what the other paths hold."""
+    from advisor.sources.ui.driver import read as read_pages  # noqa: PLC0415 - files need no web client
+
+    others = [path for path in paths if os.fspath(path) not in addresses]
+    found = [read_pages(address, stages=how["stages"]) for address in addresses]
+    return Reading.merge([*found, *([read(others, **how)] if others else [])])
 
 
 @contextmanager

@@ -61,6 +61,11 @@ def is_url(path: str) -> bool:
     return bool(_URL.match(path))
 
 
+def is_address(path: str) -> bool:
+    """Whether a path is the address of a web server: a driver's UI, or a History Server."""
+    return path.lower().startswith(("http://", "https://"))
+
+
 def holds_credential(url: str) -> bool:
     """Whether what looks like a credential stands in an address."""
     found = _KIND.sub("", url)

@@ -160,12 +160,16 @@ def window(query: QueryEntry) -> str:
 def read(report: Report) -> str:
     """What was read, in one line."""
     found = report.input
+    pages = f"the last {text.plural(found.from_ui, 'batch', 'batches')}, read from the UI" if found.from_ui else ""
+    if pages and not found.files:
+        return pages
     extras = [
         text.plural(found.events, "progress event"),
         f"{found.idle:,} idle" if found.idle else "",
         text.plural(found.duplicates, "duplicate dropped", "duplicates dropped") if found.duplicates else "",
         text.plural(records(found.partial), "partial record") if found.partial else "",
         f"{records(found.broken):,} not readable" if found.broken else "",
+        pages,
     ]
     where = "a session" if report.session else text.plural(found.files, "file")
     return f"{where}, {text.size(found.bytes)}: " + ", ".join(filter(None, extras))

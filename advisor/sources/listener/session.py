@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
-from queue import Empty, Queue
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar
 
 from advisor.errors import UsageError
 from advisor.facts import from_confs
 from advisor.redaction import redact
+from advisor.sources.answering import within
 from advisor.sources.listener.events import recent
 from advisor.sources.listener.execution import of_batch, of_start, separated, slots
 
@@ -216,23 +215,9 @@ class Connect:
 
 
 def answered(ask: Callable[[], _T]) -> _T:
-    """What `ask` gives; TimeoutError after ANSWER_SECONDS: it goes on then, on a thread that holds up nobody."""
-    answers: Queue[tuple[bool, Any]] = Queue()
-
-    def run() -> None:
-        try:
-            answers.put((True, ask()))
-        except BaseException as error:  # it belongs to who asks
-            answers.put((False, error))
-
-    threading.Thread(target=run, name="latency-advisor-asks", daemon=True).start()
-    try:
-        given, found = answers.get(timeout=ANSWER_SECONDS)
-    except Empty:
-        raise TimeoutError(f"the server of Spark Connect does not answer within {ANSWER_SECONDS:.0f} s") from None
-    if not given:
-        raise found
-    return cast(_T, found)
+    """What `ask` gives; TimeoutError after ANSWER_SECONDS."""
+    late = TimeoutError(f"the server of Spark Connect does not answer within {ANSWER_SECONDS:.0f} s")
+    return within(ask, ANSWER_SECONDS, late)
 
 
 def _is_dead(bus: Any) -> bool:

@@ -1,0 +1,228 @@
+"""A running driver's pages and answers as the tables that a log fills; each look adds the batches that are new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from advisor.batches import SCHEMA, Chunks, Reading, instants
+from advisor.errors import InputError
+from advisor.facts import Sighting
+from advisor.progress import FROM_UI, from_object
+from advisor.redaction import redact
+from advisor.sources.files import table_of
+from advisor.sources.sightings.line import Told
+from advisor.sources.sightings.query import error
+from advisor.sources.stages.statusstore import work_of
+from advisor.sources.ui import pages
+from advisor.sources.ui.executions import Batch, Execution, operators_of, told
+from advisor.sources.ui.pages import Event, Listed
+from advisor.sources.ui.rest import Application, Environment, Executor, slots
+from advisor.sources.ui.web import Absent, Server
+from advisor.stages import BATCH_PARTS, STAGES, tables
+
+ORIGIN: Final = "ui"
+_ENDED_RUNS: Final = 10
+"""Runs whose pages are read of queries that do not run any more: the newest."""
+_AT_A_TIME: Final = 100
+"""SQL executions of one answer."""
+_KEPT: Final = 20_000
+"""Batches that are kept while a driver is watched, the newest."""
+_LACKS: Final = (FROM_UI, "eventTime", "sources", "sink")
+"""Parts of a progress event that no page shows, or not all of."""
+_STATE: Final = "stateOperators"
+"""Another one, where Spark holds no SQL execution of the batch any more."""
+
+
+class Driver:
+    """The queries of one driver. `look` asks its pages; `reading` returns what all looks have read."""
+
+    def __init__(self, server: Server, *, stages: bool = True) -> None:
+        """Without `stages` jobs and stages are not asked for."""
+        self._server = server
+        self._opens = stages
+        self._application = Application("")
+        self._slots: int | None = None
+        self._rows: list[pa.Table] = []
+        self._seen: set[tuple[str, str]] = set()
+        self._facts: dict[tuple[str, str | None, str], Sighting] = {}
+        self._learned: set[str] = set()
+        self._inside = {"stages": STAGES.empty_table(), "batch_parts": BATCH_PARTS.empty_table()}
+
+    def look(self) -> bool:
+        """Ask once, and return whether there was a new batch. Raises InputError where no query can be read."""
+        self._meet()
+        runs = self._runs()
+        executions = self._executions()
+        new = [event for run in runs for event in self._new(run)]
+        self._complete(new, executions)
+        self._keep(new)
+        for run in runs:
+            self._learn(run, executions)
+        if new and self._opens:
+            self._open()
+        return bool(new)
+
+    def reading(self) -> Reading:
+        """Return all that was read so far."""
+        found = Reading.of(
+            pa.concat_tables([SCHEMA.empty_table(), *self._rows]),
+            table_of(self._facts.values()),
+            size=self._server.bytes,
+        )
+        return replace(found, inside=self._inside) if self._opens else found
+
+    def _meet(self) -> None:
+        """Ask which application runs there, and its slots; of a new application also its settings."""
+        found = self._server.json("applications", list[Application])
+        if len(found) != 1:
+            raise InputError(self._server.address, "is not the UI of one driver", "give the driver's own address")
+        if found[0].id != self._application.id:
+            self._application = found[0]
+            self._tell(None, [*found[0].told(), *self._answer("environment", Environment).told()])
+        self._slots = slots(self._answer("executors", list[Executor]))
+        self._tell(None, [Told("task_slots", self._slots)] if self._slots else [])
+
+    def _answer(self, what: str, kind: type[Any]) -> Any:
+        return self._server.json(f"applications/{self._application.id}/{what}", kind)
+
+    def _runs(self) -> list[Listed]:
+        """Return the runs to read: those that run, and the newest one of each other query."""
+        try:
+            found = pages.listed(self._server.page(pages.LIST))
+        except Absent:
+            found = []
+        if not found:
+            raise InputError(self._server.address, *self._nothing_streams())
+        active = [run for run in found if run.active]
+        ended = {run.id: run for run in reversed(found) if run.id not in {one.id for one in active}}
+        return [*active, *[*ended.values()][-_ENDED_RUNS:]]
+
+    def _nothing_streams(self) -> tuple[str, str]:
+        """Return what runs here instead of a streaming query, and what would do."""
+        called = redact(self._application.name or self._application.id)
+        running = self._answer("jobs?status=running", list[_Running])
+        instead = f"running: {', '.join(job.words for job in running[:3])}" if running else "no job is running"
+        return f"the application '{called}' has no streaming query; {instead}", "give the driver that runs the query"
+
+    def _new(self, run: Listed) -> list[Event]:
+        """Return the batches of a run that no look has shown yet."""
+        found = pages.events(self._server.page(f"{pages.STATISTICS}{run.run_id}"), run)
+        new = [event for event in found if _key(event) not in self._seen]
+        self._seen.update(map(_key, new))
+        return new
+
+    def _executions(self) -> list[Execution]:
+        """Return the SQL executions that Spark holds, without plans and nodes."""
+        found: list[Execution] = self._answer(f"sql?{_brief}&offset=0&length=1000000", list[Execution])
+        return found
+
+    def _complete(self, new: Sequence[Event], executions: Sequence[Execution]) -> None:
+        """Put the state operators of SQL executions in the place of the page's sums."""
+        stateful = {_batch(event): event for event in new if event[_STATE]}
+        at = [nth for nth, one in enumerate(executions) if one.batch in stateful]
+        for begin in range(at[0], at[-1] + 1, _AT_A_TIME) if at else ():
+            length = min(_AT_A_TIME, at[-1] + 1 - begin)
+            asked = f"sql?details=true&planDescription=false&offset={begin}&length={length}"
+            for batch, operators in operators_of(self._answer(asked, list[Execution])).items():
+                if batch in stateful:
+                    stateful.pop(batch)[_STATE] = operators
+        for event in stateful.values():
+            event["lacks"] = _STATE
+
+    def _keep(self, new: Sequence[Event]) -> None:
+        """Add these batches to the table."""
+        if not new:
+            return
+        lacks = [",".join(filter(None, (*_LACKS, event.pop("lacks", "")))) for event in new]
+        events = [from_object(event) for event in new]
+        chunks = Chunks()
+        times = instants([event.timestamp for event in events])
+        first = len(self._seen) - len(new)
+        places = range(first, first + len(new))
+        chunks.add(events, times, places, self._server.address, self._application.id, lacks)
+        self._rows.append(chunks.so_far())
+        while sum(map(len, self._rows)) - len(self._rows[0]) >= _KEPT:
+            self._rows.pop(0)
+
+    def _learn(self, run: Listed, executions: Sequence[Execution]) -> None:
+        """Take what the list says of a run, and once what the plan of one of its batches shows."""
+        if run.status == "FAILED":
+            self._tell(run, error(run.error))
+        elif run.status == "FINISHED":
+            self._tell(run, [Told("stopped", value=True)])
+        if run.name:
+            self._tell(run, [Told("query_name", run.name)])
+        done = [one for one in executions if one.batch and one.batch[0] == run.run_id and one.status == "COMPLETED"]
+        if not done or run.run_id in self._learned:
+            return
+        self._learned.add(run.run_id)
+        last = [one.id for one in done if one.batch == done[-1].batch]
+        self._tell(run, told([self._answer(f"sql/{id}?details=true&planDescription=true", Execution) for id in last]))
+
+    def _tell(self, run: Listed | None, found: Iterable[Told]) -> None:
+        """Keep what was told of a run, or of the application; what was told of the same before is forgotten."""
+        id, run_id = (run.id, run.run_id) if run else (None, None)
+        for each in found:
+            value = redact(each.value) if isinstance(each.value, str) else each.value
+            text, fact = msgspec.json.encode(value).decode(), redact(each.fact)
+            place = self._application.id, ORIGIN, self._server.address, 0
+            self._facts[self._application.id, run_id, fact] = Sighting(id, run_id, place[0], fact, text, *place[1:])
+
+    def _open(self) -> None:
+        """Read the jobs and stages that Spark holds; what it no longer holds of batches stays as it was read."""
+        raw = [self._server.raw(f"applications/{self._application.id}/{what}") for what in ("jobs", "stages")]
+        work = work_of(
+            *raw,
+            log=self._application.id,
+            file=self._server.address,
+            slots=self._slots,
+            batches=pa.concat_tables(self._rows),
+        )
+        found = dict(zip(self._inside, tables([work], pa.concat_tables(self._rows)), strict=True))
+        self._inside = {name: _joined(old, found[name]) for name, old in self._inside.items()}
+
+
+class _Running(msgspec.Struct):
+    """A job that runs."""
+
+    name: str = ""
+    description: str = ""
+
+    @property
+    def words(self) -> str:
+        """Its description, or where its program calls it, on one line."""
+        return redact(" ".join((self.description or self.name).split())[:80])
+
+
+_brief: Final = "details=false&planDescription=false"
+
+
+def _joined(old: pa.Table, new: pa.Table) -> pa.Table:
+    """Return the rows of the new table, and those of the old one whose batches the new one does not have."""
+    there = {*_batches_in(new)}
+    kept = [batch not in there for batch in _batches_in(old)]
+    return pa.concat_tables([old.filter(pa.array(kept, pa.bool_())), new])
+
+
+def _batches_in(table: pa.Table) -> Iterable[Batch]:
+    return zip(table["run_id"].to_pylist(), table["batch_id"].to_pylist(), strict=True)
+
+
+def _key(event: Mapping[str, Any]) -> tuple[str, str]:
+    return event["runId"], event["timestamp"]
+
+
+def _batch(event: Mapping[str, Any]) -> Batch:
+    return event["runId"], event["batchId"]
+
+
+def read(address: str, *, stages: bool) -> Reading:
+    """Return what a driver's pages show now."""
+    driver = Driver(Server(address), stages=stages)
+    driver.look()
+    return driver.reading()

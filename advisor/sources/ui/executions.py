@@ -1,0 +1,160 @@
+"""Spark's SQL executions, one or more for each micro-batch: plan, settings, and what its state operators did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from advisor.facts import from_conf, in_order
+from advisor.facts.inspection import source_kind
+from advisor.sources.sightings.line import Told
+from advisor.sources.sightings.plan import read_physical_plan
+from advisor.sources.sightings.query import limits
+
+_BATCH: Final = re.compile(r"\bid = [0-9a-f-]{36}\nrunId = ([0-9a-f-]{36})\nbatch = (\d{1,18})\b")
+_OPERATORS: Final = {
+    "StateStoreSave": "stateStoreSave",
+    "SessionWindowStateStoreSave": "sessionWindowStateStoreSave",
+    "StreamingDeduplicate": "dedupe",
+    "StreamingDeduplicateWithinWatermark": "dedupeWithinWatermark",
+    "StreamingSymmetricHashJoin": "symmetricHashJoin",
+    "StreamingGlobalLimit": "globalLimit",
+    "FlatMapGroupsWithState": "flatMapGroupsWithState",
+    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
+    "TransformWithState": "transformWithStateExec",
+    "TransformWithStateInPandas": "transformWithStateInPandasExec",
+    "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
+}
+"""How progress calls the operator behind a node that keeps state."""
+_METRICS: Final = {
+    "number of total state rows": "numRowsTotal",
+    "number of updated state rows": "numRowsUpdated",
+    "number of removed state rows": "numRowsRemoved",
+    "number of rows which are dropped by watermark": "numRowsDroppedByWatermark",
+    "time to update": "allUpdatesTimeMs",
+    "time to remove": "allRemovalsTimeMs",
+    "time to commit changes": "commitTimeMs",
+    "memory used by state": "memoryUsedBytes",
+    "number of state store instances": "numStateStoreInstances",
+}
+_CUSTOM: Final = {
+    "count of cache hit on states cache in provider": "loadedMapCacheHitCount",
+    "count of cache miss on states cache in provider": "loadedMapCacheMissCount",
+    "RocksDB: total get call latency": "rocksdbGetLatency",
+    "RocksDB: number of get calls": "rocksdbGetCount",
+    "RocksDB: number of put calls": "rocksdbPutCount",
+    "RocksDB: commit - flush time": "rocksdbCommitFlushLatency",
+    "RocksDB: commit - compact time": "rocksdbCommitCompactLatency",
+    "RocksDB: commit - checkpoint time": "rocksdbCommitCheckpointLatency",
+    "RocksDB: commit - file sync to external storage time": "rocksdbCommitFileSyncLatencyMs",
+}
+"""How progress calls the metrics of a state store that our metrics read."""
+_PARTITIONS: Final = re.compile(r"numPartitions = (\d{1,9})\]")
+_AMOUNT: Final = re.compile(r"(?:total[^\n]*\n)?(-?[\d,]+(?:\.\d+)?)\s*([A-Za-z]*)")
+_UNITS: Final = {
+    "": 1.0, "ms": 1.0, "s": 1e3, "m": 60e3, "h": 3600e3,
+    "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "PiB": 2.0**50,
+}  # fmt: skip
+_SCAN: Final = re.compile(r"^MicroBatchScan\b.* class [\w.]*\.([A-Z]\w*)", re.DOTALL)
+_WRITER: Final = re.compile(r"\bMicroBatchWrite\[epoch: \d{1,18}, writer: (?:[\w.]*\.)?([A-Z]\w*)")
+_SINKS: Final = {"Noop": "noop", "Kafka": "kafka", "Console": "console", "Memory": "memory", "Foreach": "foreach"}
+"""How the classes begin that write a batch."""
+
+
+Batch = tuple[str, int]
+"""A run and the number of its batch."""
+
+
+_HANDED_OVER: Final = "Scan ExistingRDD"
+"""The rows of a batch as foreachBatch hands them over; the batch's own execution has the plan without it."""
+
+
+class _Metric(msgspec.Struct):
+    name: str
+    value: str
+
+
+class _Node(msgspec.Struct, rename={"name": "nodeName"}):
+    name: str
+    metrics: list[_Metric] = []
+    desc: str = ""
+
+
+class Execution(msgspec.Struct, rename="camel"):
+    """One SQL execution as the REST interface shows it."""
+
+    id: int
+    status: str = ""
+    description: str = ""
+    plan_description: str = ""
+    nodes: list[_Node] = []
+    modified_configs: dict[str, str] = {}
+    success_job_ids: list[int] = []
+
+    @property
+    def batch(self) -> Batch | None:
+        """(run, number) of the micro-batch that it belongs to; None for any other execution."""
+        found = _BATCH.search(self.description)
+        return (found[1], int(found[2])) if found else None
+
+
+def operators_of(executions: Iterable[Execution]) -> dict[Batch, list[dict[str, Any]]]:
+    """Return the state operators of each batch, as progress shows them, where one of these executions ran its jobs."""
+    found = {}
+    for one in executions:
+        kept = [_operator(node) for node in one.nodes if node.name in _OPERATORS]
+        if kept and one.batch and one.success_job_ids:
+            found[one.batch] = kept[::-1]  # nodes stand from the source to the sink
+    return found
+
+
+def _operator(node: _Node) -> dict[str, Any]:
+    """Return a node as an operator of progress; metrics that it lacks stay unknown."""
+    amounts = {each.name: _amount(each.value) for each in node.metrics}
+    read = {name: amount for name, amount in amounts.items() if amount is not None}
+    found: dict[str, Any] = {"operatorName": _OPERATORS[node.name]}
+    found |= {key: round(read[name]) for name, key in _METRICS.items() if name in read}
+    if partitions := _PARTITIONS.search(node.desc):
+        found["numShufflePartitions"] = int(partitions[1])
+    found["customMetrics"] = {key: read[name] for name, key in _CUSTOM.items() if name in read}
+    return found
+
+
+def _amount(text: str) -> float | None:
+    """Return a metric's value as Spark prints it: `1,400`, `total (min, med, max ...)\\n1.6 s (217 ms, ...)`."""
+    found = _AMOUNT.match(text)
+    if found is None or found[2] not in _UNITS:
+        return None
+    return float(found[1].replace(",", "")) * _UNITS[found[2]]
+
+
+def told(executions: Sequence[Execution]) -> list[Told]:
+    """Return the facts that the plans and the settings of one batch's executions show."""
+    found = [each for one in executions for each in _of_one(one)]
+    scans = [any(node.name == _HANDED_OVER for node in one.nodes) for one in executions]
+    if any(scans) and not all(scans):
+        found.append(Told("sink", "foreach_batch"))
+    return found
+
+
+def _of_one(one: Execution) -> list[Told]:
+    plan = one.plan_description
+    confs = [Told(*each) for key, text in in_order(one.modified_configs.items()) for each in from_conf(key, text)]
+    found = [*read_physical_plan(plan), *limits(plan), *confs]
+    if "EventTimeWatermark" in plan:
+        found.append(Told("watermarked", value=True))
+    if source := _source(one.nodes):
+        found.append(Told("source", source))
+    if writer := _WRITER.search(plan):
+        found += [Told("sink", kind) for mark, kind in _SINKS.items() if writer[1].startswith(mark)]
+    return found
+
+
+def _source(nodes: Sequence[_Node]) -> str | None:
+    """Return the kind of source that the plan reads, where it names its class."""
+    classes = {found[1] for node in nodes if (found := _SCAN.match(node.desc))}
+    kinds = {source_kind(name) for name in classes} - {"other"}
+    return None if not kinds else kinds.pop() if len(kinds) == 1 else "several"

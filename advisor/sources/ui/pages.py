@@ -1,0 +1,143 @@
+"""Spark's HTML about its streaming queries: the list of them, and the statistics of one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from html import unescape
+from typing import Any, Final, NamedTuple
+
+from advisor.batches import instant
+
+LIST: Final = "StreamingQuery/"
+STATISTICS: Final = "StreamingQuery/statistics/?id="
+_ROW: Final = re.compile(r"<tr[^>]*>(.*?)</tr>", re.DOTALL)
+_CELL: Final = re.compile(r"<td[^>]*>(.*?)</td>", re.DOTALL)
+_TAG: Final = re.compile(r"<[^>]*>")
+_RUN: Final = re.compile(r"statistics/?\?id=([0-9a-f-]{36})")
+_ID: Final = re.compile(r"[0-9a-f-]{36}")
+_NAMELESS: Final = "<no name>"
+_ARRAY: Final = re.compile(r"\bvar (\w+) = (\[.*?\]);?\s*$", re.MULTILINE)
+_TIMELINE: Final = re.compile(r"drawTimeline\(\s*['\"]#([\w-]+)-timeline['\"],\s*(\w+)")
+_AREA: Final = re.compile(r"drawAreaStack\(\s*['\"]#duration-area-stack['\"],\s*\w+,\s*(\w+)")
+_NUMBERED: Final = re.compile(r"\btimeTipStrings\[(\d+)\] = ['\"]batch (-?\d+) ")
+_BARE_KEY: Final = re.compile(r"([{,]\s*)([A-Za-z_]\w*)\s*:")
+_SERIES: Final = {
+    "inputRowsPerSecond": "input-rate",
+    "processedRowsPerSecond": "process-rate",
+    "numInputRows": "input-rows",
+    "batchDuration": "batch-duration",
+}
+"""The timeline that shows each number of a progress event."""
+_STATE: Final = {
+    "numRowsTotal": "aggregated-num-total-state-rows",
+    "numRowsUpdated": "aggregated-num-updated-state-rows",
+    "numRowsRemoved": "aggregated-num-removed-state-rows",
+    "memoryUsedBytes": "aggregated-state-memory-used-bytes",
+    "numRowsDroppedByWatermark": "aggregated-num-rows-dropped-by-watermark",
+}
+"""The timelines that show sums over the state operators."""
+_GAP: Final = "watermark-gap"
+
+Event = dict[str, Any]
+
+
+class Listed(NamedTuple):
+    """A run as the list of queries shows it; `error`: the end of one that failed, in Spark's words."""
+
+    name: str | None
+    id: str
+    run_id: str
+    status: str
+    error: str
+
+    @property
+    def active(self) -> bool:
+        """Whether it runs."""
+        return self.status not in ("FINISHED", "FAILED")
+
+
+def is_list(page: str) -> bool:
+    """Whether a page is Spark's list of streaming queries."""
+    return "Streaming Query" in page and (
+        "active-table" in page or "completed-table" in page or _RUN.search(page) is not None
+    )
+
+
+def listed(page: str) -> list[Listed]:
+    """Return the runs in the list of queries, those that run first, the newest first."""
+    found = []
+    for row in _ROW.findall(page):
+        run, cells = _RUN.search(row), [_text(cell) for cell in _CELL.findall(row)]
+        if run is None or len(cells) < 4 or not _ID.fullmatch(cells[2]):
+            continue
+        name = None if cells[0] in ("", "null", _NAMELESS) else cells[0]
+        found.append(Listed(name, cells[2], run[1], cells[1], cells[9] if len(cells) > 9 else ""))
+    return found
+
+
+def _text(cell: str) -> str:
+    return unescape(_TAG.sub("", cell)).strip()
+
+
+def events(page: str, run: Listed) -> list[Event]:
+    """Return the batches on a run's page as progress events, in order of time, as far as the page shows them.
+
+    `stateOperators` holds one operator that stands for all; it is empty where the page says that there is none.
+    """
+    arrays = dict(_ARRAY.findall(page))
+    lines = {name: _numbers(arrays.get(variable)) for name, variable in _TIMELINE.findall(page)}
+    numbers = {int(start): int(batch) for start, batch in _NUMBERED.findall(page)}
+    starts = list(lines.get(_SERIES["batchDuration"], {}))
+    area = _AREA.search(page)
+    phases = [*map(_phases, _members(arrays.get(area[1]) if area else None))]
+    if len(phases) != len(starts):
+        return []
+    return [_event(run, start, numbers.get(start), lines, ms) for start, ms in zip(starts, phases, strict=True)]
+
+
+def _members(array: str | None) -> list[dict[str, Any]]:
+    """Return a JavaScript array of objects of plain values; keys may stand there without quotes."""
+    try:
+        found = json.loads(_BARE_KEY.sub(r'\1"\2":', array or "[]"))
+    except ValueError:
+        return []
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _numbers(array: str | None) -> dict[int, float]:
+    """Return the points of a timeline by their time."""
+    return {int(each["x"]): float(each["y"]) for each in _members(array) if "x" in each and "y" in each}
+
+
+def _phases(member: Mapping[str, Any]) -> dict[str, int]:
+    return {name: int(float(ms)) for name, ms in member.items() if name != "x"}
+
+
+def _event(
+    run: Listed, start: int, batch: int | None, lines: Mapping[str, Mapping[int, float]], phases: Mapping[str, int]
+) -> Event:
+    """Return one batch; the page fills phases that a batch does not have with 0, so that no addBatch is an idle one."""
+    durations = dict(phases)
+    if not durations.get("addBatch"):
+        durations.pop("addBatch", None)
+    shown = {name: lines[line][start] for name, line in _SERIES.items() if start in lines.get(line, ())}
+    state = {name: int(lines[line][start]) for name, line in _STATE.items() if start in lines.get(line, ())}
+    took = int(shown.get("batchDuration", 0))
+    gap = lines.get(_GAP, {}).get(start)
+    return {
+        "id": run.id, "runId": run.run_id, "name": run.name, "batchId": batch, "timestamp": _iso(start),
+        "numInputRows": int(shown.get("numInputRows", 0)), "batchDuration": took,
+        "inputRowsPerSecond": shown.get("inputRowsPerSecond"),
+        "processedRowsPerSecond": shown.get("processedRowsPerSecond"),
+        "durationMs": {**durations, "triggerExecution": took},
+        "eventTime": {} if gap is None else {"watermark": _iso(round(start - 1000 * gap))},
+        "stateOperators": [state] if state else [],
+    }  # fmt: skip
+
+
+def _iso(ms: int) -> str:
+    moment = instant(ms)
+    assert moment is not None
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"

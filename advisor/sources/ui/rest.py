@@ -1,0 +1,64 @@
+"""Spark's REST interface about an application: its version, its settings, its executors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from advisor.facts import from_confs
+from advisor.redaction import redact
+from advisor.sources.sightings.line import Told
+
+
+class Attempt(msgspec.Struct, rename="camel"):
+    """One start of an application."""
+
+    app_spark_version: str = ""
+    completed: bool = False
+    attempt_id: str | None = None
+    last_updated_epoch: int = 0
+
+
+class Application(msgspec.Struct):
+    """An application as a driver or a History Server lists it."""
+
+    id: str
+    name: str = ""
+    attempts: list[Attempt] = []
+
+    def told(self) -> list[Told]:
+        """Return its name and its version of Spark."""
+        found = [Told("application", self.name)] if self.name else []
+        version = self.attempts[0].app_spark_version if self.attempts else ""
+        return [*found, Told("spark_version", version)] if version else found
+
+
+class Environment(msgspec.Struct, rename="camel"):
+    """The settings with which the application started."""
+
+    spark_properties: list[tuple[str, str]] = []
+
+    def told(self) -> list[Told]:
+        """Return the facts that they settle: what is not among them was not set."""
+        found = from_confs(dict(self.spark_properties), "ui")
+        return [Told(fact, value, origin) for fact, (value, origin) in found.items()]
+
+
+class Executor(msgspec.Struct, rename="camel"):
+    """An executor; in local mode the driver is one."""
+
+    id: str
+    is_active: bool = True
+    max_tasks: int = 0
+
+
+def slots(executors: Iterable[Executor]) -> int | None:
+    """Return how many tasks can run at once on the executors that are there; None while there is none."""
+    return sum(each.max_tasks for each in executors if each.is_active) or None
+
+
+def safe(value: Any) -> Any:
+    """Return a value without credentials."""
+    return redact(value) if isinstance(value, str) else value

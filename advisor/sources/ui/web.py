@@ -1,0 +1,209 @@
+"""Ask one web server and no other: limits on size and time, credentials from the environment, a line for each fault."""
+
+from __future__ import annotations
+
+import netrc
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+import urllib3
+
+from advisor.errors import InputError
+from advisor.redaction import redact
+from advisor.sources.answering import within
+from advisor.sources.paths import holds_credential
+
+LARGEST: Final = 64 << 20
+"""Bytes of a page or an answer: a thousand stages are 4 MB."""
+LARGEST_LOG: Final = 8 << 30
+SECONDS: Final = 60.0
+"""For one page or answer, however it comes."""
+SECONDS_OF_A_LOG: Final = 600.0
+_CONNECT_SECONDS: Final = 10.0
+_PIECE: Final = 256 << 10
+_REDIRECTS: Final = 5
+_REDIRECTED: Final = (301, 302, 303, 307, 308)
+_TITLE: Final = re.compile(r"<title>\s*(.{1,80}?)\s*</title>", re.IGNORECASE | re.DOTALL)
+TOKEN, USER, PASSWORD = "LATENCY_ADVISOR_TOKEN", "LATENCY_ADVISOR_USER", "LATENCY_ADVISOR_PASSWORD"
+"""Variables of the environment that hold a bearer token, or a name and its password."""
+_LOGIN: Final = f"set {TOKEN}, or {USER} and {PASSWORD}, or name the host in ~/.netrc"
+_OWN_PAGES: Final = "give the address of a Spark driver's UI or of a History Server"
+_T = TypeVar("_T")
+
+
+class Absent(InputError):  # noqa: N818 - what the server says of the page
+    """The server answers, and has no such page."""
+
+
+class Unreachable(InputError):  # noqa: N818 - what it is
+    """Nobody answers at the address."""
+
+
+class Server:
+    """The web server that an address names, and what lies below that address."""
+
+    def __init__(self, address: str) -> None:
+        """Raises InputError for an address that no server can have, or that holds a credential."""
+        if holds_credential(address) or urlsplit(address).username:
+            raise InputError(redact(address), "the address contains a credential", f"remove it: {_LOGIN}")
+        try:
+            parts = urlsplit(address)
+            self.host, port = parts.hostname, parts.port
+        except ValueError:
+            self.host, port = None, None
+        if not self.host:
+            raise InputError(address, "is no address of a web server", "give http://HOST:PORT")
+        self.address = f"{parts.scheme.lower()}://{parts.netloc}{parts.path}".rstrip("/")
+        self._origin = (parts.scheme.lower(), self.host, port or _usual_port(parts.scheme))
+        self.bytes = 0
+        """Read so far."""
+        self._pool = urllib3.PoolManager(
+            timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=SECONDS), retries=False, maxsize=1
+        )
+
+    def page(self, path: str) -> str:
+        """Return a page below the address. Raises Absent and InputError."""
+        return self._whole(path).decode("utf-8", "replace")
+
+    def json(self, path: str, kind: type[_T]) -> _T:
+        """Return an answer of Spark's REST interface."""
+        return self.decoded(self.raw(path), kind)
+
+    def raw(self, path: str) -> bytes:
+        """Return the same as it came."""
+        return self._whole(f"api/v1/{path}")
+
+    def decoded(self, answer: bytes, kind: type[_T]) -> _T:
+        """Return an answer as `kind`; InputError where it is none of Spark's."""
+        try:
+            return msgspec.json.decode(answer, type=kind)
+        except msgspec.DecodeError:
+            raise self._foreign(answer) from None
+
+    def save(self, path: str, file: BinaryIO) -> None:
+        """Write an answer of the REST interface into a file: an event log may be large."""
+        self._ask(f"api/v1/{path}", file.write, LARGEST_LOG, SECONDS_OF_A_LOG)
+
+    def _whole(self, path: str) -> bytes:
+        pieces: list[bytes] = []
+        self._ask(path, pieces.append, LARGEST, SECONDS)
+        return b"".join(pieces)
+
+    def _ask(self, path: str, take: Callable[[bytes], Any], most: int, seconds: float) -> None:
+        """Let `take` have an answer piece by piece, on a thread: whatever drips, the time is over in time."""
+        late = TimeoutError(f"did not answer within {seconds:.0f} s")
+        try:
+            within(lambda: self._take(f"{self.address}/{path}", take, most, time.monotonic() + seconds), seconds, late)
+        except TimeoutError as error:
+            raise Unreachable(self.address, str(error), "is the driver busy, or something else at this port?") from None
+        except urllib3.exceptions.HTTPError as error:
+            raise Unreachable(
+                self.address, _why(error), "check host and port, and that a port-forward is open"
+            ) from None
+
+    def _take(self, url: str, take: Callable[[bytes], Any], most: int, until: float) -> None:
+        taken = 0
+        for piece in self._pieces(url):
+            taken += len(piece)
+            if taken > most:
+                raise InputError(self.address, f"an answer is larger than {most >> 20:,} MB", _OWN_PAGES)
+            if time.monotonic() > until:
+                return  # nobody waits any more
+            self.bytes += len(piece)
+            take(piece)
+
+    def _pieces(self, url: str) -> Iterator[bytes]:
+        headers = {"Accept-Encoding": "identity", **self._credentials()}
+        for _ in range(_REDIRECTS):
+            with self._pool.request("GET", url, headers=headers, redirect=False, preload_content=False) as response:
+                if response.status not in _REDIRECTED:
+                    self._refuse(response.status)
+                    while piece := response.read1(_PIECE):
+                        yield piece
+                    return
+                url = self._own(urljoin(url, response.headers.get("Location", "")))
+        raise InputError(self.address, "redirects in a circle", _OWN_PAGES)
+
+    def _own(self, url: str) -> str:
+        """Return the address of a redirect; InputError where it leads to another server."""
+        parts = urlsplit(url)
+        if (parts.scheme, parts.hostname, parts.port or _usual_port(parts.scheme)) != self._origin:
+            found = f"redirects to {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+            give = f"only the host that you name is asked: name that one, or {_LOGIN}"
+            raise InputError(self.address, found, give)
+        return url
+
+    def _refuse(self, status: int) -> None:
+        if status in (401, 403, 407):
+            raise InputError(self.address, f"asks for a login ({status})", _LOGIN)
+        if status == 404:
+            raise Absent(self.address, "has no such page (404)", _OWN_PAGES)
+        if status >= 400:
+            raise Unreachable(
+                self.address, f"answers with an error ({status})", "try again, or look at the driver's log"
+            )
+
+    def _credentials(self) -> dict[str, str]:
+        """Return the headers that log in; none where neither the environment nor a netrc file knows the host."""
+        if token := os.environ.get(TOKEN):
+            return {"Authorization": f"Bearer {token}"}
+        name, password = os.environ.get(USER), os.environ.get(PASSWORD, "")
+        if not name:
+            name, password = _from_netrc(self.host or "")
+        return urllib3.make_headers(basic_auth=f"{name}:{password}") if name else {}
+
+    def foreign(self, page: str) -> InputError:
+        """Return the error for a page that is not one of Spark's."""
+        return self._foreign(page.encode())
+
+    def _foreign(self, answer: bytes) -> InputError:
+        title = _TITLE.search(answer[:4096].decode("utf-8", "replace"))
+        called = f", but '{redact(unescape(title[1]))}'" if title else ""
+        if b'type="password"' in answer or b"type='password'" in answer:
+            return InputError(self.address, f"shows a login page{called}", _LOGIN)
+        return InputError(self.address, f"is no page of Spark's UI{called}", _OWN_PAGES)
+
+
+def _usual_port(scheme: str) -> int:
+    return 443 if scheme.lower() == "https" else 80
+
+
+def _from_netrc(host: str) -> tuple[str, str]:
+    """Return (name, password) of a host from ~/.netrc, or from the file in NETRC; empty where they do not name it."""
+    place = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
+    if not place.is_file():
+        return "", ""
+    try:
+        found = netrc.netrc(str(place)).authenticators(host)
+    except (netrc.NetrcParseError, OSError) as error:
+        words = getattr(error, "msg", None) or getattr(error, "strerror", None) or "cannot be read"
+        raise InputError(str(place), str(words), "repair the file, or name another one in NETRC") from None
+    return (found[0] or "", found[2] or "") if found else ("", "")
+
+
+def _why(error: urllib3.exceptions.HTTPError) -> str:
+    """Return in a few words why nobody answered."""
+    said = str(error.args[-1] if error.args else error)
+    for mark, words in _WORDS.items():
+        if mark in said:
+            return words
+    return f"cannot be read ({type(error).__name__})"
+
+
+_WORDS: Final = {
+    "Connection refused": "nobody listens there (connection refused)",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted; SSL_CERT_FILE names the file of your own CA",
+    "WRONG_VERSION_NUMBER": "it speaks no https; try http://",
+    "resolve": "no such host",
+    "timed out": "did not answer in time",
+    "IncompleteRead": "the answer broke off: is the driver gone?",
+    "Connection aborted": "the connection broke off: is the driver gone?",
+    "reset": "the connection broke off: is the driver gone?",
+}

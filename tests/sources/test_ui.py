@@ -1,0 +1,296 @@
+"""The pages of a driver, recorded on Spark 4.3.0, as tables; and servers that are none of Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import advisor
+from advisor.errors import InputError
+from advisor.sources import files
+from advisor.sources.ui import pages, web
+from advisor.sources.ui.driver import Driver
+from tests.sources.web_served import Served, body, recorded, redirect, serving
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    return recorded()
+
+
+@pytest.fixture(scope="module")
+def driver(made: dict[str, Any]) -> Iterator[Served]:
+    with serving(made["answers"]) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def shown(made: dict[str, Any]) -> list[dict[str, Any]]:
+    """The batches on both pages."""
+    runs = pages.listed(made["answers"][pages.LIST])
+    return [event for run in runs for event in pages.events(made["answers"][f"{pages.STATISTICS}{run.run_id}"], run)]
+
+
+@pytest.fixture(scope="module")
+def by_batch(made: dict[str, Any]) -> dict[tuple[str, int], dict[str, Any]]:
+    return {(event["runId"], event["batchId"]): event for event in made["progress"]}
+
+
+class TestPages:
+    def test_the_list_names_each_query(self, made: dict[str, Any]) -> None:
+        runs = pages.listed(made["answers"][pages.LIST])
+        assert {(run.name, run.id, run.run_id, run.status) for run in runs} == {
+            (event["name"], event["id"], event["runId"], "RUNNING") for event in made["progress"]
+        }
+
+    def test_each_batch_has_the_phases_of_its_progress(self, shown: Any, by_batch: Any) -> None:
+        assert len(shown) >= 20
+        for event in shown:
+            told = by_batch[event["runId"], event["batchId"]]
+            assert event["durationMs"] == {**told["durationMs"], "triggerExecution": told["batchDuration"]}
+
+    @pytest.mark.parametrize("key", ["timestamp", "id", "name"])
+    def test_each_batch_is_the_one_of_its_progress(self, key: str, shown: Any, by_batch: Any) -> None:
+        assert [event[key] for event in shown] == [by_batch[e["runId"], e["batchId"]][key] for e in shown]
+
+    def test_rows_and_watermark_are_those_of_progress(self, shown: Any, by_batch: Any) -> None:
+        for event in shown:
+            told = by_batch[event["runId"], event["batchId"]]
+            assert event["numInputRows"] == sum(source["numInputRows"] for source in told["sources"])
+            mark = told["eventTime"].get("watermark")
+            assert event["eventTime"].get("watermark") == (mark if mark and not mark.startswith("1970") else None)
+
+    def test_the_name_of_a_timeline_counts_and_no_variable(self, made: dict[str, Any], shown: Any) -> None:
+        run = pages.listed(made["answers"][pages.LIST])[0]
+        page = made["answers"][f"{pages.STATISTICS}{run.run_id}"]
+        for at in reversed(range(1, 20)):
+            page = (
+                page.replace(f"v{at} ", f"v{at + 30} ")
+                .replace(f"v{at},", f"v{at + 30},")
+                .replace(f"v{at})", f"v{at + 30})")
+            )
+        assert pages.events(page, run) == [event for event in shown if event["runId"] == run.run_id]
+
+    def test_a_page_without_its_area_has_no_batches(self, made: dict[str, Any]) -> None:
+        run = pages.listed(made["answers"][pages.LIST])[0]
+        page = made["answers"][f"{pages.STATISTICS}{run.run_id}"].replace("#duration-area-stack", "#other")
+        assert pages.events(page, run) == []
+
+    def test_a_trigger_without_a_batch_is_idle(self) -> None:
+        page = """var v1 = [{"x": 1795665738526, "y": 3.0}];
+var v2 = [{x: "04:02:18.526", "addBatch": "0.0","latestOffset": "3.0"}];
+drawTimeline('#batch-duration-timeline', v1, 1, 2, 0.0, 9.0, 'ms');
+drawAreaStack('#duration-area-stack', v3, v2)"""
+        run = pages.Listed(None, "a", "b", "RUNNING", "")
+        assert pages.events(page, run)[0]["durationMs"] == {"latestOffset": 3, "triggerExecution": 3}
+
+
+@pytest.fixture(scope="module")
+def reading(driver: Served) -> Any:
+    return files.read([driver.address], stages=True)
+
+
+class TestTables:
+    def test_the_operators_are_those_of_progress(self, reading: Any, by_batch: Any) -> None:
+        rows = [row for row in reading.batches.to_pylist() if row["operators"]]
+        whole = [row for row in rows if "stateOperators" not in row["partial"]]
+        assert len(whole) >= len(rows) - 1 > 5
+        for row in whole:
+            (told,) = by_batch[row["run_id"], row["batch_id"]]["stateOperators"]
+            (found,) = row["operators"]
+            assert found["name"] == told["operatorName"]
+            assert found["shuffle_partitions"] == told["numShufflePartitions"]
+            for column, key in (("commit_ms", "commitTimeMs"), ("all_updates_ms", "allUpdatesTimeMs")):
+                assert found[column] == pytest.approx(told[key], abs=max(50, 0.005 * told[key]))
+            for column, key in (("rows_total", "numRowsTotal"), ("rows_updated", "numRowsUpdated")):
+                assert found[column] == told[key]
+
+    def test_what_no_page_shows_is_named(self, reading: Any) -> None:
+        assert {row["partial"].split(",")[0] for row in reading.batches.to_pylist()} == {"ui"}
+        assert all({"sources", "sink"} <= {*row["partial"].split(",")} for row in reading.batches.to_pylist())
+        assert (reading.events, reading.from_ui) == (0, len(reading.batches))
+
+    def test_jobs_and_stages_open_add_batch(self, reading: Any) -> None:
+        opened = {
+            *zip(*(reading.inside["batch_parts"][name].to_pylist() for name in ("run_id", "batch_id")), strict=True)
+        }
+        assert len(opened) >= len(reading.batches) - 2
+
+    @pytest.mark.parametrize(
+        ("fact", "value"),
+        [("task_slots", 2), ("spark_version", "4.3.0"), ("application", "orders"), ("conf:spark.master", "local[2]")],
+    )
+    def test_facts_of_the_application(self, fact: str, value: Any, reading: Any) -> None:
+        rows = [row for row in reading.sightings.to_pylist() if row["fact"] == fact]
+        assert [(row["value"].strip('"'), row["origin"], row["run_id"]) for row in rows] == [(str(value), "ui", None)]
+
+    def test_a_second_look_adds_nothing(self, driver: Served) -> None:
+        looked = Driver(web.Server(driver.address))
+        assert looked.look()
+        before = looked.reading()
+        assert not looked.look()
+        assert looked.reading().batches.equals(before.batches)
+
+    def test_the_report_names_the_ui(self, driver: Served) -> None:
+        report = advisor.analyze(driver.address)
+        first = report.data["queries"][0]
+        assert report.data["input"]["from_ui"] == sum(query["batches"] for query in report.data["queries"])
+        assert {first["facts"]["sink"]["value"], report.data["queries"][1]["facts"]["sink"]["value"]} == {
+            "noop",
+            "foreach_batch",
+        }
+        assert any("UI does not show" in text for text in first["limits"])
+
+    def test_without_stages_no_job_is_asked_for(self, made: dict[str, Any]) -> None:
+        with serving(made["answers"]) as served:
+            files.read([served.address], stages=False)
+            assert not [path for path in served.paths if path.endswith(("/jobs", "/stages"))]
+
+
+def says(address: str) -> str:
+    with pytest.raises(InputError) as error:
+        files.read([address])
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+class TestServers:
+    """A line for each server that is no driver, and nothing is asked of any other."""
+
+    def test_nobody_listens(self) -> None:
+        with serving({}) as served:
+            pass
+        assert "nobody listens" in says(served.address)
+
+    def test_a_page_of_something_else(self) -> None:
+        with serving({}, lambda handler: body(handler, "<html><title>Grafana</title></html>")) as served:
+            assert "is no page of Spark's UI, but 'Grafana'" in says(served.address)
+
+    def test_a_login_page(self) -> None:
+        form = '<title>Sign in</title><input type="password" name="p">'
+        with serving({}, lambda handler: body(handler, form)) as served:
+            assert "login page" in says(served.address)
+
+    @pytest.mark.parametrize("status", [401, 403])
+    def test_a_login_is_asked_for(self, status: int) -> None:
+        with serving({}, lambda handler: body(handler, "no", status)) as served:
+            assert f"asks for a login ({status})" in says(served.address)
+
+    def test_a_redirect_elsewhere_is_not_followed(self) -> None:
+        with serving({}) as other, serving({}, redirect(f"{other.address}/login?next=secret")) as served:
+            said = says(served.address)
+            assert f"redirects to {other.address}" in said
+            assert "secret" not in said
+            assert not other.asked
+
+    def test_a_redirect_on_the_same_server_is_followed(self, made: dict[str, Any]) -> None:
+        moved = {f"new/{path}": answer for path, answer in made["answers"].items()}
+        there = {path: redirect(f"/new/{path}") for path in made["answers"]}
+        with serving(moved | there) as served:
+            assert files.read([served.address]).from_ui
+
+    def test_a_circle_of_redirects(self) -> None:
+        with serving({}, redirect("/")) as served:
+            assert "circle" in says(served.address)
+
+    def test_a_page_without_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(web, "LARGEST", 1 << 20)
+
+        def endless(handler: Any) -> None:
+            handler.send_response(200)
+            handler.end_headers()
+            for _ in range(1 << 10):
+                handler.wfile.write(b" " * (1 << 16))
+
+        def answer(handler: Any) -> None:
+            try:
+                endless(handler)
+            except OSError:
+                sent.append(handler)
+
+        sent: list[Any] = []
+        with serving({}, answer) as served:
+            assert "larger than 1 MB" in says(served.address)
+
+    def test_a_page_that_drips(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(web, "SECONDS", 0.2)
+        with serving({}, drip) as served:
+            assert "did not answer within" in says(served.address)
+
+    def test_an_answer_that_breaks_off(self) -> None:
+        def answer(handler: Any) -> None:
+            handler.send_response(200)
+            handler.send_header("Content-Length", "1000")
+            handler.end_headers()
+            handler.wfile.write(b"[")
+
+        with serving({}, answer) as served:
+            assert "broke off" in says(served.address)
+
+    def test_an_application_without_a_streaming_query(self, made: dict[str, Any]) -> None:
+        answers = {path: text for path, text in made["answers"].items() if not path.startswith("StreamingQuery")}
+        id = next(path for path in answers if path.endswith("/executors")).split("/")[-2]
+        answers[f"api/v1/applications/{id}/jobs?status=running"] = '[{"jobId":1,"name":"collect at job.py:3"}]'
+        with serving(answers) as served:
+            assert "has no streaming query; running: collect at job.py:3" in says(served.address)
+
+    @pytest.mark.parametrize("address", ["http://me:hidden@driver:4040", "http://driver:4040/?token=hidden"])
+    def test_a_credential_in_the_address_is_refused(self, address: str) -> None:
+        said = says(address)
+        assert "contains a credential" in said
+        assert "hidden" not in said
+
+    def test_an_address_of_no_server(self) -> None:
+        assert "no address of a web server" in says("http://:70000000/")
+
+
+def drip(handler: Any) -> None:
+    """A byte now and then, until the other side has gone."""
+    handler.send_response(200)
+    handler.end_headers()
+    try:
+        while not handler.server._BaseServer__is_shut_down.wait(0.02):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+    except OSError:
+        return
+
+
+class TestCredentials:
+    @pytest.fixture
+    def asked(self, made: dict[str, Any]) -> Iterator[Served]:
+        with serving(made["answers"]) as served:
+            yield served
+
+    def test_a_token_of_the_environment(self, asked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(web.TOKEN, "t0ken-of-mine")
+        report = advisor.analyze(asked.address)
+        assert {headers["authorization"] for _, headers in asked.asked} == {"Bearer t0ken-of-mine"}
+        assert "t0ken-of-mine" not in report.to_json()
+
+    def test_a_name_and_a_password_of_the_environment(self, asked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(web.USER, "me")
+        monkeypatch.setenv(web.PASSWORD, "hidden")
+        files.read([asked.address])
+        assert {headers["authorization"] for _, headers in asked.asked} == {"Basic bWU6aGlkZGVu"}
+
+    def test_a_netrc_file(self, asked: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+        place = tmp_path / "netrc"
+        place.write_text("machine 127.0.0.1 login me password hidden\nmachine other login you password theirs\n")
+        place.chmod(0o600)
+        monkeypatch.setenv("NETRC", str(place))
+        files.read([asked.address])
+        assert {headers["authorization"] for _, headers in asked.asked} == {"Basic bWU6aGlkZGVu"}
+
+    def test_a_broken_netrc_file(self, asked: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+        place = tmp_path / "netrc"
+        place.write_text("nonsense")
+        monkeypatch.setenv("NETRC", str(place))
+        assert "repair the file" in says(asked.address)
+
+    def test_a_path_in_front(self, made: dict[str, Any]) -> None:
+        front = {f"proxy/app_1/{path}": answer for path, answer in made["answers"].items()}
+        with serving(front) as served:
+            assert files.read([f"{served.address}/proxy/app_1/"]).from_ui
