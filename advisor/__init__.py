@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.api import analyze, compare, read_progress, read_sightings, read_stages
-    from advisor.report import Report
-    from advisor.report.comparing import Compared
     from advisor.session import attach, watch
     from advisor.trials import trial
+    from advisor.views.shown import Compared, Report
 
 __version__ = "0.1.0"
 
@@ -41,8 +40,8 @@ _HOMES = {
     "read_stages": "advisor.api",
     "trial": "advisor.trials",
     "watch": "advisor.session",
-    "Compared": "advisor.report.comparing",
-    "Report": "advisor.report",
+    "Compared": "advisor.views.shown",
+    "Report": "advisor.views.shown",
 }
 
 

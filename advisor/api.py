@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,17 +18,18 @@ from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unk
 from advisor.report.assemble import entries_of, input_of, report_on
 from advisor.sources import files
 from advisor.sources.following import Following
+from advisor.views.shown import Compared, Report
 from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from advisor.views.notebook import Shown
-    from advisor.views.notebook.comparison import ShownComparison
+Paths = str | Path | Iterable[str | Path]
+Engine = Literal["auto", "local", "spark"]
 
 
 def analyze(
-    paths: str | Path | Iterable[str | Path],
+    paths: Paths,
     *,
     set: Iterable[str] = (),
     config: str | Path | None = None,
@@ -41,7 +42,7 @@ def analyze(
     spark: Any = None,
     series: bool = False,
     stages: bool = True,
-) -> Shown:
+) -> Report:
     """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
 
     `set`: facts as `fact=value` or `QUERY:fact=value`. `config`: an advisor.yaml; without it, the one beside the logs.
@@ -53,40 +54,40 @@ def analyze(
     cluster (`engine="spark"` starts one), with the same report. Raises InputError where nothing can be read, UsageError
     and CatalogueError for what was asked wrongly.
     """
-    given, judges, asked = _understood(paths, set, config, rules, last, since, until, series)
-    limits = {"last": last, "since": since, "until": until}
-    from advisor.views.notebook import Shown  # noqa: PLC0415 - what shows a report is not needed before there is one
-
+    given = _Given.of(
+        paths, series=series, set=set, config=config, rules=rules, last=last, since=since, until=until
+    )  # fmt: skip
     if not on_cluster(engine, spark):
-        reading = files.read(given, stages=stages, progress=progress)
-        report = _shown(reading, judges, asked)
-        _refuse_absent(asked, limits, report.typed.queries, span(reading.batches))
+        reading = files.read(given.paths, stages=stages, progress=progress)
+        report = _shown(reading, given)
+        given.refuse_absent(report.typed.queries, span(reading.batches))
         return report
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
-    with _session(spark, given) as session:
-        judged = cluster.judge(session, given, judges, asked, shape=cluster.WHOLE, progress=progress, stages=stages)
-    _refuse_absent(asked, limits, judged.entries, judged.span)
-    return Shown(report_on(judged.reading, judged.entries, judged.by_jvm).typed)
+    with _session(spark, given.paths) as session:
+        judged = cluster.judge(
+            session, given.paths, given.rules, given.asked, shape=cluster.WHOLE, progress=progress, stages=stages
+        )
+    given.refuse_absent(judged.entries, judged.span)
+    return Report(report_on(judged.reading, judged.entries, judged.by_jvm))
 
 
-def _shown(reading: batches.Reading, judges: catalogue.Catalogue, asked: Asked) -> Shown:
+def _shown(reading: batches.Reading, given: _Given) -> Report:
     """The report on what was read; its single batches are made of that when it is drawn."""
-    from advisor.views.notebook import Shown  # noqa: PLC0415 - what shows a report is not needed before there is one
-
-    return Shown(
-        assemble(reading, judges, asked).typed, lambda: assemble(reading, judges, replace(asked, series=True)).typed
+    return Report(
+        assemble(reading, given.rules, given.asked),
+        lambda: assemble(reading, given.rules, replace(given.asked, series=True)),
     )
 
 
 def follow(
-    paths: str | Path | Iterable[str | Path],
+    paths: Paths,
     *,
     set: Iterable[str] = (),
     config: str | Path | None = None,
     rules: Iterable[str | Path] = (),
     stages: bool = True,
-) -> Iterator[Shown | None]:
+) -> Iterator[Report | None]:
     """A look at logs that grow with each step: the report where there is something new, None where there is nothing.
 
     `paths`: files, directories or globs of this machine, through rotation and truncation; the rest as for `analyze`.
@@ -94,93 +95,80 @@ def follow(
     It never ends by itself. Raises InputError where there is no such file, UsageError and CatalogueError for what was
     asked wrongly: a query that facts are given for must be among the first that the logs show.
     """
-    given, judges, asked = _understood(paths, set, config, rules, None, None, None)
-    following = Following(given)
+    given = _Given.of(paths, set=set, config=config, rules=rules)
+    given = replace(given, asked=replace(given.asked, live=True))
+    following = Following(given.paths)
     known: list[tuple[str | None, ...]] = []
     try:
         while True:
-            report = (
-                _shown(following.reading(stages=stages), judges, replace(asked, live=True))
-                if following.poll()
-                else None
-            )
+            report = _shown(following.reading(stages=stages), given) if following.poll() else None
             if report and not known:
                 known = [names(query) for query in report.typed.queries]
-                refuse_unknown(_meant(asked), known)
+                refuse_unknown(given.meant, known)
             yield report
     finally:
         following.close()
 
 
-def refuse(paths: str | Path | Iterable[str | Path], **asked: Any) -> None:
+def refuse(paths: Paths, **asked: Any) -> None:
     """Raise what `analyze`, on a cluster, raises of these before it reads anything; to be asked before one is started.
 
-    `asked`: set, config, rules, last, since and until, all of them, as `analyze` takes them.
+    `asked`: set, config, rules, last, since and until, as `analyze` takes them.
     """
     from advisor import cluster  # noqa: PLC0415
 
-    given, *_ = _understood(paths, **asked)
-    cluster.refuse(given)
+    cluster.refuse(_Given.of(paths, **asked).paths)
 
 
 def analyze_fleet(
-    paths: str | Path | Iterable[str | Path],
+    paths: Paths,
     *,
-    set: Iterable[str] = (),
-    config: str | Path | None = None,
-    rules: Iterable[str | Path] = (),
-    last: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
     spark: Any = None,
     save_table: str | Path | None = None,
     incremental: bool = False,
     stages: bool = True,
+    **asked: Any,
 ) -> Fleet:
     """The fleet's report (`advisor.fleet.report`): queries and changes ranked over all runs in `paths`.
 
-    `advisor.contract.plain` makes plain data of it. Parameters as for `analyze`. On a cluster the driver gets a few
+    `advisor.contract.plain` makes plain data of it. The other parameters, and those in `asked`, as
+    for `analyze`. On a cluster the driver gets a few
     kilobytes per run. `save_table` (on a cluster only) is a directory for batches and findings as Parquet by day; with
     `incremental` what stands there is extended, and only files and ends of files are read that are new since. With
     `stages` the tables `stages` and `batch_parts` are saved, too.
     """
-    given, judges, asked = _understood(paths, set, config, rules, last, since, until)
-    limits = {"last": last, "since": since, "until": until}
+    given = _Given.of(paths, **asked)
     if not on_cluster(engine, spark):
         if save_table is not None or incremental:
             raise UsageError("save_table", "only Spark writes tables", "use engine='spark'")
-        reading = files.read(given, stages=stages, progress=progress)
-        found = list(map(fleet.summary, entries_of(reading, judges, asked, brief=True)))
-        _refuse_absent(asked, limits, found, span(reading.batches))
-        return fleet.report(found, input_of(reading, _batches(found)), version=advisor.__version__)
+        reading = files.read(given.paths, stages=stages, progress=progress)
+        found = [fleet.summary(entry) for entry in entries_of(reading, given.rules, given.asked, brief=True)]
+        return _fleet(given, found, reading, span(reading.batches))
     from advisor import cluster  # noqa: PLC0415
 
-    place = None if save_table is None else cluster.Table(str(save_table), incremental)
-    short = cluster.Shape(fleet.summary, FleetQuery)
-    with _session(spark, given) as session:
+    with _session(spark, given.paths) as session:
         judged = cluster.judge(
             session,
-            given,
-            judges,
-            asked,
-            shape=short,
+            given.paths,
+            given.rules,
+            given.asked,
+            shape=cluster.Shape(fleet.summary, FleetQuery),
             brief=True,
             progress=progress,
-            table=place,
+            table=None if save_table is None else cluster.Table(str(save_table), incremental),
             stages=stages,
         )
-    _refuse_absent(asked, limits, judged.entries, judged.span)
-    read = input_of(judged.reading, _batches(judged.entries), judged.by_jvm)
-    return fleet.report(judged.entries, read, version=advisor.__version__)
+    return _fleet(given, judged.entries, judged.reading, judged.span, judged.by_jvm)
 
 
-def _batches(found: Iterable[FleetQuery]) -> int:
-    return sum(query.batches for query in found)
-
-
-Engine = Literal["auto", "local", "spark"]
+def _fleet(
+    given: _Given, found: Sequence[FleetQuery], reading: batches.Reading, held: Span | None, by_jvm: int = 0
+) -> Fleet:
+    given.refuse_absent(found, held)
+    read = input_of(reading, sum(query.batches for query in found), by_jvm)
+    return fleet.report(found, read, version=advisor.__version__)
 
 
 def on_cluster(engine: Engine, spark: Any) -> bool:
@@ -189,8 +177,8 @@ def on_cluster(engine: Engine, spark: Any) -> bool:
 
 
 def compare(
-    before: str | Path | Iterable[str | Path],
-    after: str | Path | Iterable[str | Path] | None = None,
+    before: Paths,
+    after: Paths | None = None,
     *,
     set: Iterable[str] = (),
     config: str | Path | None = None,
@@ -199,7 +187,7 @@ def compare(
     before_run: str | None = None,
     after_run: str | None = None,
     stages: bool = True,
-) -> ShownComparison:
+) -> Compared:
     """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
 
     Paths, `set`, `config` and `rules` as for `analyze`; `query` is a name or id, the runs are beginnings of run ids.
@@ -208,20 +196,16 @@ def compare(
     CatalogueError for what was asked wrongly.
     """
     from advisor.report.comparing import Wanted, compare_readings  # noqa: PLC0415 - takes as long as a small log
-    from advisor.views.notebook.comparison import ShownComparison  # noqa: PLC0415
 
     old, new = _listed(before), None if after is None else _listed(after)
-    judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
-    wishes = user_wishes(set, config, [*old, *(new or ())], judges)
-    wanted = Wanted(query, before_run, after_run)
+    given = _Given.of([*old, *(new or ())], set=set, config=config, rules=rules)
     readings = files.read(old, stages=stages), None if new is None else files.read(new, stages=stages)
     here = [called for reading in readings if reading is not None for called in queries(reading.batches)]
-    refuse_unknown((of for of, _, _ in wishes.given), here)
-    found = compare_readings(*readings, judges, Asked(wishes=wishes), wanted)
-    return ShownComparison(found.typed, found.comparisons, found.mixed)
+    refuse_unknown(given.meant, here)
+    return Compared(*compare_readings(*readings, given.rules, given.asked, Wanted(query, before_run, after_run)))
 
 
-def read_progress(paths: str | Path | Iterable[str | Path], *, spark: Any = None) -> pd.DataFrame | Any:
+def read_progress(paths: Paths, *, spark: Any = None) -> pd.DataFrame | Any:
     """The table of batches: one row per progress event, columns as `advisor.batches.COLUMNS` explains them.
 
     Duplicates are dropped, idle triggers are marked in `idle`. Raises InputError where nothing can be read. With a
@@ -235,7 +219,7 @@ def read_progress(paths: str | Path | Iterable[str | Path], *, spark: Any = None
     return frame
 
 
-def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
+def read_sightings(paths: Paths) -> pd.DataFrame:
     """The table of sightings: what the logs reveal besides progress (execution class, settings, versions, errors).
 
     One row per sighting: id and run_id (none where the line names no run), log, fact, value as JSON text, source, file,
@@ -245,9 +229,7 @@ def read_sightings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     return frame
 
 
-def read_stages(
-    paths: str | Path | Iterable[str | Path], *, parts: bool = False, spark: Any = None
-) -> pd.DataFrame | Any:
+def read_stages(paths: Paths, *, parts: bool = False, spark: Any = None) -> pd.DataFrame | Any:
     """The table of stages: one row per stage attempt of a micro-batch, columns as `advisor.stages.STAGE_COLUMNS` say.
 
     With `parts` the table of batch parts: one row per micro-batch, with the wall-clock parts of its addBatch in ms,
@@ -275,45 +257,54 @@ def _session(spark: Any, given: list[str]) -> Iterator[Any]:
         yield session
 
 
-def _understood(
-    paths: str | Path | Iterable[str | Path],
-    set: Iterable[str],
-    config: str | Path | None,
-    rules: Iterable[str | Path],
-    last: str | None,
-    since: str | None,
-    until: str | None,
-    series: bool = False,
-) -> tuple[list[str], catalogue.Catalogue, Asked]:
-    """(the paths, the rules, what is asked of them); UsageError and CatalogueError for what was asked wrongly."""
-    given = _listed(paths)
-    judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
-    wishes = user_wishes(set, config, given, judges)
-    asked = Asked(
-        wishes=wishes,
-        last=None if last is None else duration(last, "--last"),
-        since=_instant("since", since),
-        until=_instant("until", until),
-        series=series,
-    )
-    return given, judges, asked
+@dataclass(frozen=True)
+class _Given:
+    """What a user gives, understood: the paths, the rules to judge by, and what is asked of the queries."""
+
+    paths: list[str]
+    rules: catalogue.Catalogue
+    asked: Asked
+    limits: Mapping[str, str | None]
+
+    @classmethod
+    def of(
+        cls,
+        paths: Paths,
+        *,
+        set: Iterable[str] = (),
+        config: str | Path | None = None,
+        rules: Iterable[str | Path] = (),
+        last: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        series: bool = False,
+    ) -> _Given:
+        """Understand it; UsageError and CatalogueError for what was asked wrongly."""
+        given = _listed(paths)
+        judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
+        asked = Asked(
+            wishes=user_wishes(set, config, given, judges),
+            last=None if last is None else duration(last, "--last"),
+            since=_instant("since", since),
+            until=_instant("until", until),
+            series=series,
+        )
+        return cls(given, judges, asked, {"last": last, "since": since, "until": until})
+
+    @property
+    def meant(self) -> list[str | None]:
+        """The queries that facts are given for, None for all."""
+        wishes = self.asked.wishes
+        return [query for query, _, _ in wishes.given] if isinstance(wishes, UserWishes) else []
+
+    def refuse_absent(self, entries: Sequence[QueryEntry | FleetQuery], held: Span | None) -> None:
+        """UsageError where a query that facts are given for, or a batch in the time asked for, is not there."""
+        refuse_unknown(self.meant, [names(entry) for entry in entries])
+        refuse_empty(self.limits, sum(entry.batches for entry in entries), held)
 
 
-def _listed(paths: str | Path | Iterable[str | Path]) -> list[str]:
+def _listed(paths: Paths) -> list[str]:
     return [str(paths)] if isinstance(paths, str | Path) else [str(path) for path in paths]
-
-
-def _refuse_absent(
-    asked: Asked, limits: Mapping[str, str | None], entries: Sequence[QueryEntry | FleetQuery], held: Span | None
-) -> None:
-    """UsageError where a query that facts are given for is not there, or where no batch lies in the time asked for."""
-    refuse_unknown(_meant(asked), [names(entry) for entry in entries])
-    refuse_empty(limits, sum(entry.batches for entry in entries), held)
-
-
-def _meant(asked: Asked) -> list[str | None]:
-    """The queries that facts are given for, None for all."""
-    return [query for query, _, _ in asked.wishes.given] if isinstance(asked.wishes, UserWishes) else []
 
 
 _LENGTH = re.compile(

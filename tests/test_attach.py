@@ -13,7 +13,7 @@ import pytest
 
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue, load
-from advisor.contract import QueryEntry
+from advisor.contract import QueryEntry, plain
 from advisor.errors import UsageError
 from advisor.report import assemble
 from advisor.session import attach, onscreen, watch
@@ -76,7 +76,7 @@ def test_the_report_is_what_the_same_judge_says_of_the_same_events() -> None:
     assert [finding["rule"] for finding in entry["findings"]][:1] == ["LG001"]
     assert entry["facts"]["spark_version"] == {"value": "4.3.0", "from": "session"}
     assert entry["facts"]["stateful"] == {"value": False, "from": "user"}
-    judged = assemble(advisor.recorder.store.reading(), load(), advisor.judging._asked).queries[0]
+    judged = plain(assemble(advisor.recorder.store.reading(), load(), advisor.judging._asked))["queries"][0]
     assert judged | {"idle_since": None} == entry
 
 
@@ -335,9 +335,9 @@ def test_a_rule_that_fails_is_told_and_the_others_are_judged() -> None:
     good = load()
     judging = Judging(Catalogue({"XX001": Failing(), **good.rules}, good.steps), _Nothing())  # type: ignore[dict-item]
     (query,) = judging.report(Reading.of(table(events([SLOW] * 60)))).queries
-    assert query["findings"]
-    (told,) = (skipped for skipped in query["skipped"] if skipped["rule"] == "XX001")
-    assert "RuntimeError: a rule with a fault" in told["reason"]
+    assert query.findings
+    (told,) = (skipped for skipped in query.skipped if skipped.rule == "XX001")
+    assert "RuntimeError: a rule with a fault" in told.reason
 
 
 class _Nothing:

@@ -133,12 +133,12 @@ def test_tasks_that_worked_in_a_batch_of_no_time_tell_of_no_slots() -> None:
 
 
 def test_a_fault_in_one_metric_costs_what_reads_it_and_never_the_run() -> None:
-    usual = assemble(Reading.of(STATEFUL), CATALOGUE).typed.queries[0]
+    usual = assemble(Reading.of(STATEFUL), CATALOGUE).queries[0]
     for metric in METRICS.values():
         compute = metric.compute
         object.__setattr__(metric, "compute", _fails)
         try:
-            (query,) = assemble(Reading.of(STATEFUL), CATALOGUE).typed.queries
+            (query,) = assemble(Reading.of(STATEFUL), CATALOGUE).queries
         finally:
             object.__setattr__(metric, "compute", compute)
         assert (query.batches, query.window) == (usual.batches, usual.window), metric.name
@@ -159,7 +159,7 @@ def test_one_odd_batch_is_left_out_and_said() -> None:
 @pytest.mark.parametrize("timestamp", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])
 def test_a_batch_with_a_wrong_time_is_none_that_the_log_lacks(timestamp: str) -> None:
     batches = odd_table([{}] * 10 + [{"timestamp": timestamp}] + [{}] * 30)
-    (query,) = assemble(Reading.of(batches.sort_by("timestamp")), CATALOGUE).typed.queries
+    (query,) = assemble(Reading.of(batches.sort_by("timestamp")), CATALOGUE).queries
     assert query.facts["data_problem"].value == (
         "A time, a duration or a number of rows cannot be right in 1 batch; these numbers were left out"
     )
@@ -175,9 +175,9 @@ def test_batches_whose_phases_outlast_their_trigger_are_left_out() -> None:
 def test_a_run_of_impossible_times_promises_nothing() -> None:
     report = assemble(Reading.of(odd_table([{"triggerExecution": 10, "addBatch": 60_000}] * 40)), CATALOGUE)
     (query,) = report.queries
-    assert "the times of these batches contradict each other" in query["verdict"]
-    assert query["best_step"] is None
-    assert "goes_to" not in query["screen"]
+    assert "the times of these batches contradict each other" in query.verdict
+    assert query.best_step is None
+    assert not query.screen.goes_to
 
 
 @pytest.mark.parametrize("instants", ["2026-03-01T02:00:00.000Z", "falling"])
@@ -224,7 +224,7 @@ def test_ids_that_jump_by_more_than_can_have_run_are_damaged_and_no_gap() -> Non
 def test_one_odd_timestamp_costs_no_other_run(instant: str) -> None:
     odd = [event | {"runId": "odd"} for event in events([BATCH, BATCH | {"timestamp": instant}])]
     report = assemble(Reading.of(table([*events([BATCH] * 40), *odd])), CATALOGUE)
-    assert sorted(query["window"]["batches"] for query in report.queries) == [2, 40]
+    assert sorted(query.window.batches for query in report.queries) == [2, 40]
 
 
 def test_a_stage_that_is_known_not_to_run_needs_no_time() -> None:
@@ -294,9 +294,9 @@ def test_a_fault_in_a_run_costs_that_run(monkeypatch: pytest.MonkeyPatch, place:
 
     monkeypatch.setattr(module, place, fails_once)
     report = assemble(_two_runs(), CATALOGUE)
-    assert [entry.verdict == UNJUDGED for entry in report.typed.queries].count(True) == 1
-    (lost,) = (entry for entry in report.typed.queries if entry.verdict == UNJUDGED)
-    (judged,) = (entry for entry in report.typed.queries if entry.verdict != UNJUDGED)
+    assert [entry.verdict == UNJUDGED for entry in report.queries].count(True) == 1
+    (lost,) = (entry for entry in report.queries if entry.verdict == UNJUDGED)
+    (judged,) = (entry for entry in report.queries if entry.verdict != UNJUDGED)
     assert (lost.window.batches, judged.window.batches) == (0, 40)
     assert lost.last == judged.last
 
@@ -305,8 +305,8 @@ def test_a_fault_in_what_other_runs_tell_costs_that_run(monkeypatch: pytest.Monk
     whole = Evidence.around
     monkeypatch.setattr(Evidence, "around", lambda self, run: _fails(self) if run == "odd" else whole(self, run))
     report = assemble(_two_runs(), CATALOGUE)
-    assert [entry.run_id for entry in report.typed.queries if entry.verdict == UNJUDGED] == ["odd"]
-    found = fleet.report(map(fleet.summary, report.typed.queries), report.typed.input, version="1")
+    assert [entry.run_id for entry in report.queries if entry.verdict == UNJUDGED] == ["odd"]
+    found = fleet.report(map(fleet.summary, report.queries), report.input, version="1")
     assert [(entry.reason, entry.queries) for entry in found.not_judged] == [(UNJUDGED, 1)]
 
 

@@ -20,7 +20,8 @@ from advisor.config import Config, Ignore
 from advisor.engine import Silenced
 from advisor.facts import FACTS, Run, Sighting
 from advisor.metrics.phases import budget
-from advisor.report import Asked, Report, assemble, change
+from advisor.report import Asked, assemble, change
+from advisor.views.shown import Report
 from advisor.wishes import UserWishes
 from tests.made import events, table, window
 
@@ -68,7 +69,7 @@ def reported(
     seen = SIGHTINGS.empty_table()
     if rows := [row._asdict() for row in sightings]:
         seen = type(seen).from_pylist(rows, schema=SIGHTINGS)
-    return assemble(Reading.of(table(made), seen, files=1, size=1000), catalogue, asked)
+    return Report(assemble(Reading.of(table(made), seen, files=1, size=1000), catalogue, asked))
 
 
 def test_the_contract(catalogue: Catalogue) -> None:

@@ -13,8 +13,8 @@ import yaml
 
 from advisor.api import analyze, read_progress
 from advisor.catalogue import load
-from advisor.report import Report
 from advisor.views import markdown, terminal
+from advisor.views.shown import Report
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
 CASES = sorted(path.parent for path in SAMPLES.glob("*/*/sample.yaml"))

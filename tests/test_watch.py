@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from advisor import api
 from advisor.cli import main
 from advisor.cli.watch import ended, until_it_ends
-from advisor.views.notebook import Shown
+from advisor.views.shown import Report
 from tests.views.reports import dead, healthy, report, slow
 
 LOG = Path(__file__).parents[1] / "sample_progress/LG001/rate-to-noop-4.3.0/driver.log.gz"
@@ -21,9 +21,9 @@ LOG = Path(__file__).parents[1] / "sample_progress/LG001/rate-to-noop-4.3.0/driv
 
 def test_it_shows_what_is_new_and_ends_when_every_query_has_stopped() -> None:
     running, stopped = report(slow()), report(slow() | {"state": "stopped"})
-    shown: list[Shown] = []
+    shown: list[Report] = []
     waits: list[float] = []
-    until_it_ends(iter([Shown(running), None, Shown(stopped), Shown(running)]), shown.append, waits.append)
+    until_it_ends(iter([Report(running), None, Report(stopped), Report(running)]), shown.append, waits.append)
     assert [one.typed for one in shown] == [running, stopped]
     assert len(waits) == 2
 
@@ -32,8 +32,8 @@ def test_an_interrupt_ends_it() -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    shown: list[Shown] = []
-    until_it_ends(iter([None, Shown(report(slow()))]), shown.append, interrupted)
+    shown: list[Report] = []
+    until_it_ends(iter([None, Report(report(slow()))]), shown.append, interrupted)
     assert shown == []
 
 
@@ -66,8 +66,8 @@ def test_a_page_needs_a_file() -> None:
 
 
 def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
-    def steps(*_: object, **__: object) -> Iterator[Shown | None]:
-        yield Shown(report(slow()))
+    def steps(*_: object, **__: object) -> Iterator[Report | None]:
+        yield Report(report(slow()))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(api, "follow", steps)

@@ -8,12 +8,12 @@ import click
 
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import PERCENT, output_options, stages_option, wish_options
-from advisor.cli.output import check_output, put, terminal
+from advisor.cli.output import check_output, put, rendered
 from advisor.cli.start import start
 from advisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from advisor.views.notebook.comparison import ShownComparison
+    from advisor.views.shown import Compared
 
 _HELP = """Compare the run in AFTER with that in BEFORE: phases, record latency, settings, and whether what was promised
 from BEFORE was kept. Without AFTER: each query's newest run in BEFORE is compared with the run before it.
@@ -54,11 +54,11 @@ def compare(before: str, after: str | None, **options: Any) -> int:
 
     chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}
     found = compared(before, after, set=options["given"], **chosen)
-    put(_rendered(found, options), options)
+    put(rendered(found, options), options)
     return _exit(found, options["fail_if_slower"])
 
 
-def _exit(found: ShownComparison, percent: float | None) -> int:
+def _exit(found: Compared, percent: float | None) -> int:
     """The exit code; UsageError where a limit was given that cannot be judged."""
     if percent is None:
         return 0
@@ -67,15 +67,3 @@ def _exit(found: ShownComparison, percent: float | None) -> int:
     if found.undecided:
         raise UsageError("--fail-if-slower", found.undecided[0].rstrip("."), "compare longer runs at the same load")
     return 0
-
-
-def _rendered(found: ShownComparison, options: dict[str, Any]) -> str:
-    if options["form"] == "json":
-        return found.to_json() + "\n"
-    if options["form"] == "html":
-        return found.to_html()
-    from advisor.views import comparison
-
-    if options["form"] == "markdown":
-        return comparison.comparisons_as_markdown(found.typed)
-    return comparison.comparisons_as_text(found.typed, **terminal(options))

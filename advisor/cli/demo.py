@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from advisor.views.notebook import Shown
+    from advisor.views.shown import Report
 
 
 @click.command(short_help="Advise on a recorded log and on a stream that runs here.")
@@ -30,9 +30,9 @@ def demo(workload: str, no_spark: bool) -> None:
     from advisor.demo import Stage, run
 
     end_in_order()
-    shown: list[Shown] = []
+    shown: list[Report] = []
 
-    def printed(report: Shown) -> None:
+    def printed(report: Report) -> None:
         shown.append(report)
         show(rendered(report, {"form": "text", "output": None, "no_color": False}))
 
@@ -41,7 +41,7 @@ def demo(workload: str, no_spark: bool) -> None:
     click.echo(_page(shown[-1]))
 
 
-def _page(report: Shown) -> str:
+def _page(report: Report) -> str:
     """Write the last report as a page and name its file; or say why there is none."""
     from advisor.errors import UsageError
     from advisor.writing import write_whole

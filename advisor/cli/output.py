@@ -15,7 +15,7 @@ from advisor.errors import UsageError
 from advisor.writing import write_whole
 
 if TYPE_CHECKING:
-    from advisor.views.notebook import Shown
+    from advisor.views.shown import Shown
 
 _PLAIN = str.maketrans({"█": "#", "▏": "|", "─": "-", "→": ">", "·": "|", "…": "~"})
 
@@ -67,7 +67,7 @@ def to_file(options: Mapping[str, Any]) -> bool:
 
 def terminal(options: Mapping[str, Any]) -> Look:
     """Return the width of the terminal, in a pipe or a file the one in COLUMNS, and whether it shows colour."""
-    from advisor.views.terminal import WIDTH
+    from advisor.views.console import WIDTH
 
     if not sys.stdout.isatty():
         columns = os.environ.get("COLUMNS", "")
@@ -76,21 +76,15 @@ def terminal(options: Mapping[str, Any]) -> Look:
     return {"width": shutil.get_terminal_size((WIDTH, 24)).columns, "color": not plain}
 
 
-def rendered(report: Shown, options: Mapping[str, Any], *, everything: bool = False) -> str:
-    """Return a report in the form that is asked for; `everything`: also what that form would leave out."""
+def rendered(found: Shown, options: Mapping[str, Any], *, everything: bool = False) -> str:
+    """Return what was found in the form that is asked for; `everything`: also what that form would leave out."""
     if options["form"] == "json":
         from advisor.views.clean import ascii_json
 
-        return ascii_json(report.to_json().rstrip("\n") + "\n")
+        return ascii_json(found.to_json().rstrip("\n") + "\n")
     if options["form"] == "markdown":
-        from advisor.views.markdown import report_as_markdown
-
-        return report_as_markdown(report.typed, everything=everything)
-    if options["form"] == "html":
-        return report.to_html()
-    from advisor.views.terminal import report_as_text
-
-    return report_as_text(report.typed, everything=everything, **terminal(options))
+        return found.to_markdown(everything=everything)
+    return found.to_html() if options["form"] == "html" else found.to_text(everything=everything, **terminal(options))
 
 
 def show(words: str) -> None:

@@ -13,7 +13,7 @@ import click
 
 from advisor.cli.completing import steps as complete_steps
 from advisor.cli.options import SECONDS, output_options
-from advisor.cli.output import check_output, put, terminal
+from advisor.cli.output import check_output, put, rendered
 from advisor.cli.spark import pairs, session
 from advisor.errors import UsageError, fault
 
@@ -69,7 +69,6 @@ def trial(function: str, **options: Any) -> None:
     from advisor import catalogue
     from advisor.trials import trial as tried
     from advisor.trials.steps import known
-    from advisor.views.trial import trial_as_markdown, trial_as_text
 
     check_output(options)
     _check_runs(options["runs"], options["most_runs"])
@@ -79,12 +78,7 @@ def trial(function: str, **options: Any) -> None:
     chosen = {name: options[name] for name in names}
     with session("trial", pairs("--spark", options["spark"])) as started:
         found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
-    forms = {
-        "json": lambda: found.to_json() + "\n",
-        "markdown": lambda: trial_as_markdown(found.typed),
-        "html": found.to_html,
-    }
-    put(forms.get(options["form"], lambda: trial_as_text(found.typed, **terminal(options)))(), options)
+    put(rendered(found, options), options)
 
 
 def _check_runs(runs: int, most: int | None) -> None:

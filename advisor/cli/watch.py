@@ -14,8 +14,8 @@ from advisor.cli.options import output_options, stages_option, wish_options
 from advisor.cli.output import check_output, put, rendered, terminal, to_file
 
 if TYPE_CHECKING:
-    from advisor.contract import Report
-    from advisor.views.notebook import Shown
+    from advisor import contract
+    from advisor.views.shown import Report
 
 POLL_SECONDS = 1.0
 CPU_SHARE = 0.1
@@ -64,7 +64,9 @@ def watch(paths: tuple[str, ...], **options: Any) -> int:
     return 0
 
 
-def until_it_ends(steps: Iterable[Shown | None], show: Callable[[Shown], None], wait: Callable[[float], None]) -> None:
+def until_it_ends(
+    steps: Iterable[Report | None], show: Callable[[Report], None], wait: Callable[[float], None]
+) -> None:
     """Show each step's report, and wait between steps, until every query has stopped or somebody interrupts it.
 
     `wait` hears the seconds of CPU time that the step took.
@@ -82,7 +84,7 @@ def until_it_ends(steps: Iterable[Shown | None], show: Callable[[Shown], None], 
         return
 
 
-def ended(report: Report) -> bool:
+def ended(report: contract.Report) -> bool:
     """Whether there are queries, and the latest run of each has stopped or died."""
     from advisor.views.selection import selections
 
@@ -91,10 +93,10 @@ def ended(report: Report) -> bool:
 
 
 @contextmanager
-def _printed(options: dict[str, Any]) -> Iterator[Callable[[Shown], None]]:
+def _printed(options: dict[str, Any]) -> Iterator[Callable[[Report], None]]:
     """Prints each report below the last one, a screen with the time of its newest batch; in a file it replaces it."""
 
-    def printed(report: Shown) -> None:
+    def printed(report: Report) -> None:
         words = rendered(report, options)
         headed = options["form"] == "text" and not to_file(options)
         put(f"{'─' * 20} {_newest(report.typed)}\n{words}\n" if headed else words, options)
@@ -103,7 +105,7 @@ def _printed(options: dict[str, Any]) -> Iterator[Callable[[Shown], None]]:
     yield printed
 
 
-def _newest(report: Report) -> str:
+def _newest(report: contract.Report) -> str:
     """When the newest batch began."""
     from advisor.views.text import moment
 
@@ -112,7 +114,7 @@ def _newest(report: Report) -> str:
 
 
 @contextmanager
-def _drawn(options: dict[str, Any]) -> Iterator[Callable[[Shown], None]]:
+def _drawn(options: dict[str, Any]) -> Iterator[Callable[[Report], None]]:
     """Draws each screen in the place of the last one."""
     from rich.console import Console
     from rich.live import Live

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from advisor.contract import Advice, Change, Comparison
 from advisor.errors import InputError
 from advisor.session import attach
-from advisor.views.effects import proof
+from advisor.views.comparison import proof
 from advisor.views.paste import pastes
 from advisor.views.text import saving
 
 if TYPE_CHECKING:
     from advisor.session.live import LiveAdvisor
-    from advisor.views.notebook import Shown
+    from advisor.views.shown import Report
 
 BATCHES: Final = 80
 """Batches of each run: enough to leave the warm-up behind."""
@@ -59,7 +59,7 @@ class Stage:
     """Where the demonstration prints: lines of text, reports, and what is done with the share that is over."""
 
     say: Callable[[str], None]
-    show: Callable[[Shown], None]
+    show: Callable[[Report], None]
     advance: Callable[[str, float], None]
 
 

@@ -1,6 +1,6 @@
 """Turn judged runs into the report: one entry per run, its findings ranked, its headline and its first step chosen."""
 
-from advisor.report.assemble import Report, assemble
+from advisor.report.assemble import assemble
 from advisor.report.runs import Asked
 
-__all__ = ["Asked", "Report", "assemble"]
+__all__ = ["Asked", "assemble"]

@@ -3,66 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import advisor
-from advisor import contract
 from advisor.batches import Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
-from advisor.contract import BrokenRecord, Input, PartialRecord, QueryEntry, as_json, plain
+from advisor.contract import BrokenRecord, Input, PartialRecord, QueryEntry, Report
 from advisor.errors import PROGRESS_NEEDS_INFO
 from advisor.redaction import hide
 from advisor.report.falling import WHOLE_RECORDS, falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
-from advisor.vocabulary import GRAVE, LEVELS, Level, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
+from advisor.vocabulary import GRAVE, LEVELS
 
 SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True)
-class Report:
-    """What `analyze` gives: `typed` is the whole report, `data` the same as plain data, as its JSON has it."""
-
-    typed: contract.Report = field(repr=False)
-
-    @cached_property
-    def data(self) -> dict[str, Any]:
-        """The whole report as plain data (docs/json.md, "The report as JSON")."""
-        whole: dict[str, Any] = plain(self.typed)
-        return whole
-
-    @property
-    def queries(self) -> list[dict[str, Any]]:
-        """One entry per run as plain data, the most pressing first."""
-        found: list[dict[str, Any]] = self.data["queries"]
-        return found
-
-    @property
-    def findings(self) -> pd.DataFrame:
-        """One row per finding: query, run, rule, level, confidence, says."""
-        import pandas as pd  # noqa: PLC0415 - a quarter of a second that only a data frame is worth
-
-        columns = ("rule", "slug", "level", "confidence", "says", "explained_by")
-        rows = [
-            (query.name or query.id, query.run_id, *(getattr(finding, name) for name in columns))
-            for query in self.typed.queries
-            for finding in query.findings
-        ]
-        return pd.DataFrame(rows, columns=["query", "run_id", *columns])
-
-    def to_json(self) -> str:
-        """The report as JSON text."""
-        return as_json(self.data)
-
-    def worst_level(self) -> Level | None:
-        """The highest level of any finding."""
-        return worst(finding.level for query in self.typed.queries for finding in query.findings)
 
 
 def assemble(
@@ -92,12 +45,10 @@ def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) 
     found = tuple(entries)
     newest = {entry.id or entry.run_id: entry.run_id for entry in sorted(found, key=_ended)}
     return Report(
-        contract.Report(
-            schema_version=SCHEMA_VERSION,
-            advisor_version=advisor.__version__,
-            input=input_of(reading, sum(entry.batches for entry in found), by_jvm),
-            queries=tuple(sorted(found, key=lambda entry: _pressing(entry, newest))),
-        )
+        schema_version=SCHEMA_VERSION,
+        advisor_version=advisor.__version__,
+        input=input_of(reading, sum(entry.batches for entry in found), by_jvm),
+        queries=tuple(sorted(found, key=lambda entry: _pressing(entry, newest))),
     )
 
 

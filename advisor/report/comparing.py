@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
 
 import advisor
 from advisor import contract
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue
 from advisor.comparison import Comparison, compare
-from advisor.contract import Advice, ComparedRun, as_json, plain
+from advisor.contract import Advice, ComparedRun
 from advisor.errors import TRACEBACK, InputError, UsageError
 from advisor.facts.versions import version_in_words
 from advisor.report.assemble import judged_runs
@@ -34,38 +32,6 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """What `compare` gives: `typed` is the whole, `data` the same as plain data; `comparisons` with all digits.
-
-    `mixed`: why sides do not belong together, a sentence each.
-    """
-
-    typed: contract.Comparisons = field(repr=False)
-    comparisons: tuple[Comparison, ...] = ()
-    mixed: tuple[str, ...] = ()
-
-    @cached_property
-    def data(self) -> dict[str, Any]:
-        """The whole as plain data (docs/json.md, "A comparison as JSON")."""
-        whole: dict[str, Any] = plain(self.typed)
-        return whole
-
-    def to_json(self) -> str:
-        """The comparison as JSON text."""
-        return as_json(self.data)
-
-    def slower_by_more_than(self, percent: float) -> bool:
-        """Whether a typical batch of any query is slower by more than so many percent, sure to 97.5 %."""
-        return any(one.slower_by_more_than(percent) for one in self.comparisons)
-
-    @property
-    def undecided(self) -> list[str]:
-        """Why queries could not be compared, a sentence each; empty when all could."""
-        failed = [one.says for one in self.comparisons if one.verdict in ("not comparable", "too few batches")]
-        return [*self.mixed, *failed]
-
-
-@dataclass(frozen=True)
 class _Side:
     """One window to compare, with the run that it is of."""
 
@@ -75,8 +41,10 @@ class _Side:
 
 def compare_readings(
     before: Reading, after: Reading | None, catalogue: Catalogue, asked: Asked, wanted: Wanted | None = None
-) -> Compared:
+) -> tuple[contract.Comparisons, tuple[Comparison, ...], tuple[str, ...]]:
     """Every query of `before` against the same in `after`: by id, by name, or because each side holds only one.
+
+    Return the whole, the same with all digits, and why sides do not belong together, a sentence each.
 
     Of several runs the newest with steady batches counts, its latest regime. Without `after`, it is compared with the
     run before, and where something changed within the run with the time before that. Raises InputError where nothing
@@ -103,7 +71,7 @@ def compare_readings(
         schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries
     )
     mixed = tuple(words for one, other in pairs if (words := _do_not_belong(one, other)))
-    return Compared(whole, found, mixed)
+    return whole, found, mixed
 
 
 def _compared(one: _Side, other: _Side, on_the_mean: set[str]) -> Comparison:

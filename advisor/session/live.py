@@ -28,8 +28,7 @@ from advisor.sources.listener.store import FILE
 from advisor.sources.listener.worker import Worker
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import tables
-from advisor.views.notebook import Shown
-from advisor.views.notebook.comparison import ShownComparison
+from advisor.views.shown import Compared, Report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +103,7 @@ class LiveAdvisor(SessionListener):
         recorder.changed = self._changed
         recorder.tick = self._look_after
 
-    def report(self, *, stages: bool = False) -> Shown:
+    def report(self, *, stages: bool = False) -> Report:
         """The report on everything that is kept, by the same judge as `analyze`; with `stages` addBatch is opened.
 
         Beside what `analyze` gives, `data["comparisons"]` compares each query that changed with what it was before, and
@@ -115,13 +114,13 @@ class LiveAdvisor(SessionListener):
         compared: list[tuple[Comparison, ...]] = []
 
         def report(*, series: bool) -> contract.Report:
-            report = self.judging.report(reading, series=series).typed
+            report = self.judging.report(reading, series=series)
             if not compared:
                 compared.append(self._compared(reading) if any(one.changed for one in report.queries) else ())
             queries = tuple(msgspec.structs.replace(one, idle_since=idle.get(one.run_id)) for one in report.queries)
             return msgspec.structs.replace(report, queries=queries, comparisons=compared[0], session=session)
 
-        return Shown(report(series=False), lambda: report(series=True))
+        return Report(report(series=False), lambda: report(series=True))
 
     def watch(self) -> None:
         """Show the report in this cell, again after new batches, until no query of the session runs any more.
@@ -141,14 +140,13 @@ class LiveAdvisor(SessionListener):
             self.recorder.failed(error)
             return False
 
-    def compare(self) -> ShownComparison:
+    def compare(self) -> Compared:
         """Each query's newest run, or what it has been since it changed, against what was before.
 
         Says of every step that was made what it promised, what was measured, and whether that is enough to tell.
         Raises InputError where no query has two windows.
         """
-        found = self.judging.compare(self.recorder.reading())
-        return ShownComparison(found.typed, found.comparisons, found.mixed)
+        return self.judging.compare(self.recorder.reading())
 
     def _compared(self, reading: Reading) -> tuple[Comparison, ...]:
         try:
@@ -300,7 +298,7 @@ class LiveAdvisor(SessionListener):
         watch = self._watches.setdefault(id, Watch())
         while len(self._watches) > WATCHED:
             self._watches.pop(next(iter(self._watches)))
-        for entry in report.typed.queries:
+        for entry in report.queries:
             if entry.run_id == run_id:
                 self._tell(watch.see(entry, final=ended and entry.terminated is not None))
 

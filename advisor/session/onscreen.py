@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from advisor.views.notebook import Shown
+    from advisor.views.shown import Report
 
 REST_SECONDS: Final = 2.0
 """Between two drawings at least so long, unless a run ends."""
@@ -43,7 +43,7 @@ class News:
 class Screen(Protocol):
     """What can show one thing, and another in its place."""
 
-    def show(self, what: Shown) -> None:
+    def show(self, what: Report) -> None:
         """Show it in place of what was shown before."""
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class Cell:
     def __init__(self) -> None:
         self._handle: Any = None
 
-    def show(self, what: Shown) -> None:
+    def show(self, what: Report) -> None:
         """Show it in place of what was shown before."""
         from IPython.display import display  # noqa: PLC0415 - only where a notebook runs
 
@@ -73,9 +73,9 @@ class Printed:
     """Where there is no notebook: the last report as text."""
 
     def __init__(self) -> None:
-        self._last: Shown | None = None
+        self._last: Report | None = None
 
-    def show(self, what: Shown) -> None:
+    def show(self, what: Report) -> None:
         """Keep it until the end."""
         self._last = what
 
@@ -97,7 +97,7 @@ def _in_notebook() -> bool:
     return getattr(get_ipython(), "kernel", None) is not None
 
 
-def follow(report: Callable[[], Shown], runs: Callable[[], bool], news: News, on: Screen) -> None:
+def follow(report: Callable[[], Report], runs: Callable[[], bool], news: News, on: Screen) -> None:
     """Show the report until nothing runs any more, again whenever there is news; an interrupt ends it, too."""
     try:
         while True:

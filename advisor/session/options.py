@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from advisor import catalogue
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue
+from advisor.contract import Report
 from advisor.errors import UsageError
 from advisor.facts import version_at_least
-from advisor.report import Asked, Report, assemble
-from advisor.report.comparing import Compared, compare_readings
+from advisor.report import Asked, assemble
+from advisor.report.comparing import compare_readings
 from advisor.report.runs import Wishes
 from advisor.sources.listener.history import History
 from advisor.sources.listener.session import Classic, Connect, Session, is_connect
+from advisor.views.shown import Compared
 from advisor.wishes import UserWishes, user_wishes
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class Judging:
 
     def compare(self, reading: Reading) -> Compared:
         """Each query's newest window against the one before it; InputError where none has two."""
-        return compare_readings(reading, None, self._catalogue, self._asked)
+        return Compared(*compare_readings(reading, None, self._catalogue, self._asked))
 
 
 def session_of(spark: Any) -> Session:

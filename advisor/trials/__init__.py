@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from advisor.trials.setup import Setup
-    from advisor.trials.turns import Tried
+    from advisor.views.shown import Tried
 
 __all__ = ["trial"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from advisor.comparison.interleaved import FEWEST_RUNS
 from advisor.comparison.levels import FEWEST, TOTAL
 from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import judged
-from advisor.contract import Advice, Promise, TrialRun, TrialVerdict, as_json, plain
+from advisor.contract import Advice, Promise, TrialRun, TrialVerdict
 from advisor.errors import UsageError
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.phases import budget
@@ -33,6 +32,7 @@ from advisor.trials.run import SMALLER_STATE, Bounds, Run, Runner
 from advisor.trials.setup import Permissions, Setup, Variant
 from advisor.trials.steps import Candidate
 from advisor.trials.throwaway import throw_away
+from advisor.views.shown import Tried
 
 SCHEMA_VERSION: Final = 1
 WARM_UP: Final = "warm-up"
@@ -41,47 +41,6 @@ MOST_RUNS: Final = 3
 """By default a trial makes at most so many times the runs asked for; if it needs more, it ends and reports that."""
 HARDLY: Final = 100
 """Runs that nobody makes: where more would be needed, another way is named."""
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What a trial gives: `typed` is the whole, `data` the same as plain data."""
-
-    typed: contract.Trial = field(repr=False)
-
-    @cached_property
-    def data(self) -> dict[str, Any]:
-        """The whole as plain data."""
-        whole: dict[str, Any] = plain(self.typed)
-        return whole
-
-    @property
-    def verdict(self) -> TrialVerdict:
-        """faster, slower, no difference (of 5 % or more), refused (by Spark), cannot say."""
-        return self.typed.verdict
-
-    def to_json(self) -> str:
-        """The result as JSON text."""
-        return as_json(self.data)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        from advisor.views.notebook.card import trial_as_html  # noqa: PLC0415
-
-        return trial_as_html(self.typed)
-
-    def to_html(self) -> str:
-        """One HTML page that opens offline: baseline, what was promised and candidate as bars."""
-        from advisor.views.page.alone import trial_as_page  # noqa: PLC0415
-
-        return trial_as_page(self.typed)
-
-    def __str__(self) -> str:
-        from advisor.views.trial import trial_as_text  # noqa: PLC0415
-
-        return trial_as_text(self.typed)
 
 
 class Bench:

@@ -1,71 +1,143 @@
-"""A comparison as text or Markdown."""
+"""A comparison or a trial as text or Markdown: by how much each phase differs, and whether each promise was kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.text import Text
 
-from advisor.contract import Comparison, Comparisons
+from advisor.contract import Comparison, Comparisons, Effect, Interval, KeptPromise, Promise, Report, Trial
 from advisor.views import text, wording
 from advisor.views.clean import clean_all
-from advisor.views.console import console, grid, table, written
-from advisor.views.effects import STYLES, TITLE, effect_rows, effects_as_markdown, headings, promise_rows
-from advisor.views.markdown import escape, section
+from advisor.views.console import WIDTH, console, grid, table, written
+from advisor.views.markdown import from_template
+from advisor.views.paste import pastes
 from advisor.vocabulary import CONF
 
-WIDTH = 100
-_HEADINGS = headings("before", "after")
+Rows = Iterable[tuple[str, str]]
+_MORE = "kept, more than promised"
+_STYLES = {
+    "faster": "bold green",
+    "slower": "bold red",
+    "refused": "bold red",
+    "kept": "green",
+    _MORE: "green",
+    "broken": "bold red",
+}
+"""Of verdicts, those on a difference and those on a promise."""
+_SMALLEST_MS = 0.5  # phases that take less on both sides are left out
 
 
-def comparisons_as_text(compared: Comparisons, *, width: int = WIDTH, color: bool = False) -> str:
-    """All comparisons as text that ends in a line break."""
+def comparison_as_text(found: Comparisons | Trial, *, width: int = WIDTH, color: bool = False) -> str:
+    """All comparisons, or the trial, as text that ends in a line break."""
     page = console(width, color=color)
-    for number, entry in enumerate(clean_all(compared).comparisons):
+    for number, entry in enumerate(_entries(clean_all(found))):
         if number:
             page.print()
         _print(page, entry)
     return written(page)
 
 
-def _print(page: Console, entry: Comparison) -> None:
-    page.print(Text(_name(entry), style="bold"))
-    page.print(Text(entry.says, style=STYLES.get(entry.verdict, "bold")))
-    grid(page, "Compared", _sides(entry), STYLES)
-    table(page, TITLE, _HEADINGS, effect_rows(entry))
-    grid(page, "Changed between them", _changes(entry), STYLES)
-    grid(page, "Promises", promise_rows(entry), STYLES)
-    grid(page, "Note", (("-", words) for words in entry.limits), STYLES)
+def comparison_as_markdown(found: Comparisons | Trial) -> str:
+    """All comparisons, or the trial, as Markdown; what comes from logs or Spark can add no markup."""
+    return from_template(
+        "comparison.md.j2", entries=_entries(clean_all(found)), title=title, sides=sides, changes=changes,
+        headings=headings, effect_rows=effect_rows, sections=sections,
+    )  # fmt: skip
 
 
-def comparisons_as_markdown(compared: Comparisons) -> str:
-    """All comparisons as Markdown; what comes from logs can add no markup."""
-    pages = ["\n".join(_page(entry)) for entry in clean_all(compared).comparisons]
-    return "\n\n".join(["# Comparison", *pages]) + "\n"
+def _entries(found: Comparisons | Trial) -> tuple[Comparison | Trial, ...]:
+    return (found,) if isinstance(found, Trial) else found.comparisons
 
 
-def _page(entry: Comparison) -> Iterator[str]:
-    yield f"## {escape(_name(entry))}\n\n**{escape(entry.says)}**\n"
-    for label, words in _sides(entry):
-        yield f"- {label}: {escape(words)}"
-    yield from effects_as_markdown(_HEADINGS, entry)
-    yield from section("Changed between them", _changes(entry))
-    yield from section("Promises", promise_rows(entry))
-    yield from section("Note", (("", words) for words in entry.limits))
+def _print(page: Console, entry: Comparison | Trial) -> None:
+    if name := title(entry):
+        page.print(Text(name, style="bold"))
+    page.print(Text(entry.says, style=_STYLES.get(entry.verdict, "bold")))
+    grid(page, "Compared", sides(entry), _STYLES)
+    table(page, "By how much (negative is faster)", headings(entry), effect_rows(entry))
+    grid(page, "On trial", changes(entry), _STYLES)
+    for name, rows in sections(entry):
+        grid(page, name, ((label or "-", words) for label, words in rows), _STYLES)
 
 
-def _name(entry: Comparison) -> str:
-    return entry.query or "a query without a name"
+def title(entry: Comparison | Trial) -> str:
+    """What is compared; nothing of a trial, which is alone on its page."""
+    return "" if isinstance(entry, Trial) else entry.query or "a query without a name"
 
 
-def _sides(entry: Comparison) -> Iterator[tuple[str, str]]:
-    for label, side in (("before", entry.before), ("after", entry.after)):
+def sections(entry: Comparison | Trial) -> Iterator[tuple[str, Rows]]:
+    """What stands below the numbers: titles, each with its rows of a label and words."""
+    if isinstance(entry, Comparison):
+        yield "Changed between them", _facts_changed(entry)
+    yield "Promises", promise_rows(entry)
+    yield "Runs", runs(entry)
+    yield "Note", (("", words) for words in entry.limits)
+
+
+def headings(entry: Comparison | Trial) -> tuple[str, ...]:
+    """Of the columns of `effect_rows`."""
+    before, after = ("baseline", "candidate") if isinstance(entry, Trial) else ("before", "after")
+    return ("", before, after, "difference", "95 % interval", f"of {before}", "")
+
+
+def effect_rows(entry: Comparison | Trial) -> list[tuple[str, ...]]:
+    """A row for each phase that takes any time."""
+    return [_effect(one) for one in entry.effects if max(one.before_ms, one.after_ms) >= _SMALLEST_MS]
+
+
+def _effect(one: Effect) -> tuple[str, ...]:
+    value, share = one.difference_ms.value or 0.0, one.difference_share
+    name = "batch" if one.name == "triggerExecution" else one.name
+    return (
+        name if one.stat == "typical" and name != "batch" else f"{name}, {one.stat}",
+        text.ms(one.before_ms),
+        text.ms(one.after_ms),
+        f"{'+' if value > 0 else ''}{text.ms(value)}",
+        _interval(one.difference_ms),
+        f"{100 * share.value:+.0f} %" if share and share.value is not None else "",
+        "" if one.told else "may be noise",
+    )
+
+
+def promise_rows(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:
+    """(verdict, what was promised and what was measured), a row for each promise."""
+    for kept in entry.promises:
+        saved = kept.measured_ms
+        measured = f"measured {text.ms(saved.value)} ({_interval(saved)}); " if saved else ""
+        yield outcome(kept), f"{_of(kept)}: promised {_promised(kept.predicted_ms)}; {measured}{kept.because}"
+
+
+def outcome(kept: KeptPromise) -> str:
+    """Return the verdict on a promise: `kept`, also if more was saved than promised, `broken` or `cannot say yet`."""
+    more = kept.measured_ms is not None and kept.measured_ms.low > kept.predicted_ms.high
+    return _MORE if kept.verdict == "kept" and more else kept.verdict
+
+
+def _of(kept: KeptPromise) -> str:
+    return f"{kept.do}, {'per batch' if kept.of == 'batch' else 'in record latency'}"
+
+
+def _promised(saves: Promise) -> str:
+    return text.saving(saves) if saves.expected is not None else f"at most {text.ms(saves.high)}"
+
+
+def _interval(ends: Interval) -> str:
+    """`-63 to -16 ms`; both with their unit where these differ."""
+    low, high = text.ms(ends.low), text.ms(ends.high)
+    unit = high[high.rfind(" ") :]  # with its space: "ms" ends in "s", too
+    return f"{low.removesuffix(unit)} to {high}"
+
+
+def sides(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:
+    """Which batches of which run stand on each side of a comparison; nothing of a trial, which has many runs."""
+    for label, side in () if isinstance(entry, Trial) else (("before", entry.before), ("after", entry.after)):
         words = f"{text.plural(side.batches, 'batch', 'batches')}, {text.span(side.first, side.last)}"
         yield label, f"run {side.run_id[:8]}, {wording.version(side)}: {words} ({side.because})"
 
 
-def _changes(entry: Comparison) -> Iterator[tuple[str, str]]:
+def _facts_changed(entry: Comparison) -> Iterator[tuple[str, str]]:
     """Return what changed, a row each; facts that only one side knows, by name in one row."""
     for change in entry.changed:
         if change.before and change.after:
@@ -78,3 +150,41 @@ def _changes(entry: Comparison) -> Iterator[tuple[str, str]]:
             settings = len(alone) - len(facts)
             more = [text.plural(settings, "setting")] if settings else []
             yield f"known {side} only", ", ".join([*facts, *more])
+
+
+def changes(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:
+    """(where it belongs, the lines) of what was tried."""
+    if isinstance(entry, Trial):
+        yield from ((group.where, "\n".join(group.lines)) for group in pastes(entry.change))
+        yield from (("in your code", step) for step in entry.change.code)
+
+
+def runs(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:
+    """(side, its runs with their typical batches), and how many task slots they took."""
+    if isinstance(entry, Comparison):
+        return
+    for side in ("baseline", "candidate"):
+        found = [run for run in entry.runs if run.side == side]
+        levels = [text.ms(run.typical_ms) for run in found if run.typical_ms is not None]
+        batches = text.plural(sum(run.batches for run in found), "steady batch", "steady batches")
+        yield side, f"{text.plural(len(found), 'run')}, {batches}" + (f": {', '.join(levels)}" if levels else "")
+    if entry.task_slots:
+        yield "took", f"up to {text.plural(entry.task_slots, 'task slot')}, one run after the other"
+
+
+def proof_by_run(report: Report) -> dict[str, list[str]]:
+    """Return the lines about each run that a session's report compares."""
+    found: dict[str, list[str]] = {}
+    for comparison in report.comparisons or ():
+        found.setdefault(comparison.after.run_id, []).extend(proof(comparison))
+    return found
+
+
+def proof(comparison: Comparison) -> Iterator[str]:
+    """What was measured, then each promise beside its measurement, a line each."""
+    within = comparison.before.run_id == comparison.after.run_id
+    yield f"{'Since the change' if within else 'Measured'}: {comparison.says}"
+    for kept in comparison.promises:
+        found = f"measured {text.ms(kept.measured_ms.value)}" if kept.measured_ms else "nothing measured"
+        more = f": {kept.more_batches} more batches" if kept.more_batches else ""
+        yield f"{_of(kept)}: promised {text.saving(kept.predicted_ms)}; {found}; {outcome(kept)}{more}"

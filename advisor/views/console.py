@@ -12,6 +12,7 @@ from rich.text import Text
 
 from advisor.views.clean import no_commands
 
+WIDTH = 100
 _NARROWEST, _WIDEST = 40, 120
 _INDENT = (0, 0, 0, 2)
 

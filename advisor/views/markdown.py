@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from advisor.contract import Advice, Report
+from advisor.contract import Report
 from advisor.views.clean import clean_all, no_commands
 from advisor.views.selection import selections
 from advisor.views.templating import environment
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$&]|^(?:[-+](?=\s)|[-=](?=[-=]*$)|/(?=\w))")
 _LINKED = re.compile(
@@ -28,20 +24,16 @@ _BREAK = "\u200b"
 def report_as_markdown(report: Report, *, everything: bool = False) -> str:
     """The whole report as Markdown; what comes from logs can neither add markup nor HTML."""
     report = clean_all(report)
-    page = _environment().get_template("report.md.j2")
     shown = selections(report, everything=everything)
-    written = page.render(report=report, shown=shown, everything=everything, detail=_detail)
-    return re.sub(r"\n{3,}", "\n\n", written).strip() + "\n"
+    return from_template("report.md.j2", report=report, shown=shown, everything=everything)
 
 
-def _detail(step: Advice) -> str:
-    return _environment().get_template("step.md.j2").render(step=step).strip()
-
-
-def _environment() -> Environment:
+def from_template(name: str, **shown: object) -> str:
+    """The template filled in, with one blank line where several follow each other."""
     made = environment(html=False)
     made.filters |= {"md": escape, "fenced": fenced}
-    return made
+    written = made.get_template(name).render(shown)
+    return re.sub(r"\n{3,}", "\n\n", written).strip() + "\n"
 
 
 def escape(value: str) -> str:
@@ -54,13 +46,6 @@ def table(headings: Sequence[str], align: Sequence[str], rows: Iterable[Sequence
     """The lines of a table; `align` holds what stands under each heading, `---` or `---:`. No rows, no lines."""
     found = [f"| {' | '.join(map(escape, row))} |" for row in rows]
     return [f"| {' | '.join(headings)} |", f"|{'|'.join(align)}|", *found] if found else []
-
-
-def section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """A heading and a list of `label: words`, as one text; nothing where there are no rows."""
-    found = [f"- {escape(label)}{': ' if label else ''}{escape(words)}" for label, words in rows]
-    if found:
-        yield "\n".join([f"\n### {title}\n", *found])
 
 
 def fenced(code: Sequence[str]) -> str:

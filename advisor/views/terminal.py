@@ -13,15 +13,14 @@ from rich.text import Text
 from advisor.contract import Advice, BrokenRecord, Finding, Input, PartialRecord, QueryEntry, Report, Session
 from advisor.views import in_short, inside, text, wording
 from advisor.views.clean import clean_all
-from advisor.views.console import console, heading, written
-from advisor.views.effects import proof_by_run
+from advisor.views.comparison import proof_by_run
+from advisor.views.console import WIDTH, console, heading, written
 from advisor.views.paste import Paste, fitted, parts
 from advisor.views.screen import print_screen
 from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selections, setting, unknown_facts
 
 _Record = TypeVar("_Record", BrokenRecord, PartialRecord)
 
-WIDTH = 100
 _LEVEL_STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 _LEGAL_STYLES = {"yes": "green", "if": "yellow", "no": "dim"}
 _DETAIL = 7

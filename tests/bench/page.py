@@ -31,7 +31,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 def one(batches: int) -> Report:
     """The report on one query with so many batches."""
-    return assemble(Reading.of(history(batches, 1)), load(None), Asked(series=True)).typed
+    return assemble(Reading.of(history(batches, 1)), load(None), Asked(series=True))
 
 
 def many(queries: int) -> Report:

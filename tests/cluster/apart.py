@@ -18,7 +18,7 @@ from advisor.cluster.rows import Row, batches_of, rows_of, unpacked
 from advisor.cluster.runs import Summary, runs_of
 from advisor.cluster.second_look import look_again
 from advisor.cluster.units import logs, look, planned
-from advisor.contract import QueryEntry
+from advisor.contract import QueryEntry, plain
 from advisor.report import Asked
 from advisor.report.assemble import report_on
 from advisor.sources.paths import Input, expand
@@ -61,7 +61,7 @@ def judge_apart(paths: list[str], split: int, asked: Asked | None = None, *, sta
     keyed += [row._replace(key=groups["run", row.key]) for row in rows if row.kind in KEYS and row.key in named]
     judged = judge_groups(_ordered(keyed), catalogue.load(None), asked or Asked(), WHOLE)
     found = sorted(judged, key=lambda row: (row.start, row.note))
-    return report_on(reading, [msgspec.json.decode(row.payload, type=QueryEntry) for row in found]).data
+    return plain(report_on(reading, [msgspec.json.decode(row.payload, type=QueryEntry) for row in found]))
 
 
 def _rows(inputs: list[Input], split: int, *, stages: bool) -> list[Row]:

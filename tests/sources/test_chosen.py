@@ -10,8 +10,8 @@ import pytest
 
 import advisor
 from advisor.progress import of_fragment, read_fragment
-from advisor.report import Report
 from advisor.views import wording
+from advisor.views.shown import Report
 from tests.made import event
 from tests.sources.reading import told
 

@@ -283,7 +283,7 @@ def test_an_odd_start_or_wait_costs_no_batch(odd: Any) -> None:
     tell(listening, ("started", start), ("progress", batch(0)), ("idle", wait), ("progress", batch(1)))
     reading = listening.reading()
     assert reading.batches.filter(pc.invert(reading.batches["idle"]))["batch_id"].to_pylist() == [0, 1]
-    assert assemble(reading, load()).typed.queries[0].batches == 2
+    assert assemble(reading, load()).queries[0].batches == 2
     assert not listening.problems
 
 

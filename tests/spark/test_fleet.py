@@ -68,7 +68,7 @@ def test_all_samples_give_the_same_report(spark: Any) -> None:
 def test_all_forms_give_the_same_report_from_small_ranges(spark: Any, formats: Path) -> None:
     marked = formats / "marked"
     found = judge(spark, [marked], catalogue.load(None), Asked(), shape=WHOLE, split=6_000, stages=False)
-    one, other = plain(report_on(found.reading, found.entries)), plain(api.analyze(marked, stages=False))
+    one, other = plain(api.Report(report_on(found.reading, found.entries))), plain(api.analyze(marked, stages=False))
     assert one == other
     assert {broken["reason"] for broken in one["input"]["broken"]} >= {"No such file or directory"}
     assert len(one["input"]["broken"]) + len(one["input"]["partial"]) > 3

@@ -13,8 +13,7 @@ import yaml
 from rich.cells import cell_len
 
 from advisor.contract import Comparisons, Interval, KeptPromise, Promise
-from advisor.views.comparison import comparisons_as_markdown, comparisons_as_text
-from advisor.views.effects import outcome
+from advisor.views.comparison import comparison_as_markdown, comparison_as_text, outcome
 
 Golden = Callable[[str, str], None]
 
@@ -39,22 +38,22 @@ def compared(*entries: dict[str, Any]) -> Comparisons:
 
 
 def test_as_text(golden: Golden) -> None:
-    golden("comparison.txt", comparisons_as_text(compared(faster(), nothing())))
+    golden("comparison.txt", comparison_as_text(compared(faster(), nothing())))
 
 
 def test_as_markdown(golden: Golden) -> None:
-    golden("comparison.md", comparisons_as_markdown(compared(faster(), nothing())))
+    golden("comparison.md", comparison_as_markdown(compared(faster(), nothing())))
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_line_is_wider_than_the_page(width: int) -> None:
-    assert all(cell_len(line) <= width for line in comparisons_as_text(compared(faster()), width=width).splitlines())
+    assert all(cell_len(line) <= width for line in comparison_as_text(compared(faster()), width=width).splitlines())
 
 
 def test_a_name_adds_no_markup_and_no_control_characters() -> None:
     page = compared(faster() | {"query": "<b>a</b>|\x1b[31m\n# x"})
-    assert "\x1b" not in comparisons_as_text(page)
-    assert r"\<b\>a\</b\>\|" in comparisons_as_markdown(page) and "<b>" not in comparisons_as_markdown(page)
+    assert "\x1b" not in comparison_as_text(page)
+    assert r"\<b\>a\</b\>\|" in comparison_as_markdown(page) and "<b>" not in comparison_as_markdown(page)
 
 
 def test_a_promise_that_was_surpassed_is_kept_and_says_so() -> None:

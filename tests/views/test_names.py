@@ -20,15 +20,13 @@ from markdown_it import MarkdownIt
 from advisor import contract, fleet
 from advisor.cli import main
 from advisor.session.notices import Notice
-from advisor.views.comparison import comparisons_as_markdown, comparisons_as_text
+from advisor.views.cards import comparison_as_html, report_as_html
+from advisor.views.comparison import comparison_as_markdown, comparison_as_text
 from advisor.views.fleet import fleet_as_markdown, fleet_as_text
+from advisor.views.frames import findings
 from advisor.views.markdown import report_as_markdown
-from advisor.views.notebook.card import comparisons_as_html, report_as_html
-from advisor.views.notebook.findings import findings
-from advisor.views.page import report_as_page
-from advisor.views.page.alone import comparisons_as_page, trial_as_page
+from advisor.views.page import comparison_as_page, report_as_page
 from advisor.views.terminal import report_as_text
-from advisor.views.trial import trial_as_markdown, trial_as_text
 from tests.made import event
 from tests.views.reports import dead, plain_report, report, said, slow
 from tests.views.test_comparison import compared, faster
@@ -202,20 +200,20 @@ def trial(name: str) -> contract.Trial:
 def test_as_a_comparison() -> None:
     names = [name for name in NAMES if name.split()]
     shown, meant = comparisons(names), comparisons(["words"] * len(names))
-    assert_is_text(comparisons_as_text(shown))
-    assert_is_markdown(comparisons_as_markdown(shown), comparisons_as_markdown(meant))
-    assert_is_html(comparisons_as_html(shown), comparisons_as_html(meant))
-    assert_is_html(comparisons_as_page(shown), comparisons_as_page(meant))
+    assert_is_text(comparison_as_text(shown))
+    assert_is_markdown(comparison_as_markdown(shown), comparison_as_markdown(meant))
+    assert_is_html(comparison_as_html(shown), comparison_as_html(meant))
+    assert_is_html(comparison_as_page(shown), comparison_as_page(meant))
 
 
 def test_as_a_trial() -> None:
     words = trial("words")
-    markdown, page = trial_as_markdown(words), trial_as_page(words)
+    markdown, page = comparison_as_markdown(words), comparison_as_page(words)
     for name in filter(str.split, NAMES):
         shown = trial(name)
-        assert_is_text(trial_as_text(shown))
-        assert_is_markdown(trial_as_markdown(shown), markdown)
-        assert_is_html(trial_as_page(shown), page)
+        assert_is_text(comparison_as_text(shown))
+        assert_is_markdown(comparison_as_markdown(shown), markdown)
+        assert_is_html(comparison_as_page(shown), page)
 
 
 @pytest.mark.parametrize("change", ["appeared", "worse", "gone"])

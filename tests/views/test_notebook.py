@@ -14,11 +14,11 @@ from markupsafe import escape
 
 from advisor.api import analyze
 from advisor.errors import UsageError
+from advisor.views.cards import comparison_as_html, report_as_html
 from advisor.views.charts.chart import plain_colours
-from advisor.views.notebook import Shown
-from advisor.views.notebook.card import comparisons_as_html, report_as_html
-from advisor.views.notebook.findings import COLUMNS
-from advisor.views.page.alone import comparisons_as_page
+from advisor.views.frames import COLUMNS
+from advisor.views.page import comparison_as_page
+from advisor.views.shown import Report
 from tests.views.reports import finding, report, slow
 from tests.views.test_comparison import compared, faster
 
@@ -27,11 +27,11 @@ SAMPLE = ROOT / "sample_progress" / "LG001" / "kafka-to-kafka-4.0.0"
 
 
 @pytest.fixture(scope="module")
-def shown() -> Shown:
+def shown() -> Report:
     return analyze(SAMPLE)
 
 
-def test_a_card_has_the_verdict_the_waterfall_the_step_to_copy_and_charts(shown: Shown) -> None:
+def test_a_card_has_the_verdict_the_waterfall_the_step_to_copy_and_charts(shown: Report) -> None:
     card = shown._repr_html_()
     assert escape(shown.typed.queries[0].verdict) in card and '<p class="verdict">' in card
     assert '<table class="fall">' in card and card.count('class="saved"') == 2
@@ -40,7 +40,7 @@ def test_a_card_has_the_verdict_the_waterfall_the_step_to_copy_and_charts(shown:
     assert "<script" not in card and "http" not in card.replace("http://www.w3.org", "")
 
 
-def test_the_style_of_a_card_reaches_nothing_outside_it(shown: Shown) -> None:
+def test_the_style_of_a_card_reaches_nothing_outside_it(shown: Report) -> None:
     (style,) = re.findall(r"<style>(.*?)</style>", shown._repr_html_(), re.S)
     depth, outside = 0, ""
     for character in style:
@@ -51,7 +51,7 @@ def test_the_style_of_a_card_reaches_nothing_outside_it(shown: Shown) -> None:
 
 
 def test_where_nothing_can_draw_a_card_says_so_and_a_chart_is_drawn_by_the_front_end(
-    shown: Shown, monkeypatch: pytest.MonkeyPatch
+    shown: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
     card = shown._repr_html_()
@@ -61,7 +61,7 @@ def test_where_nothing_can_draw_a_card_says_so_and_a_chart_is_drawn_by_the_front
     assert "var(--" not in str(bundle["application/vnd.vegalite.v5+json"])
 
 
-def test_charts_by_name_with_their_specification(shown: Shown) -> None:
+def test_charts_by_name_with_their_specification(shown: Report) -> None:
     assert {"phases", "latency", "rates", "waterfall"} <= set(dir(shown.charts))
     for name in dir(shown.charts):
         picture = getattr(shown.charts, name)("kafka-to-kafka")
@@ -71,7 +71,7 @@ def test_charts_by_name_with_their_specification(shown: Shown) -> None:
         assert picture.to_html().count("<figure") == 1
 
 
-def test_a_chart_that_is_not_there_says_what_is(shown: Shown) -> None:
+def test_a_chart_that_is_not_there_says_what_is(shown: Report) -> None:
     with pytest.raises(UsageError, match=r"charts\.state_rows: .*it has: .*phases"):
         shown.charts.state_rows()
     with pytest.raises(UsageError, match="no query 'other'; the queries are: kafka-to-kafka"):
@@ -90,7 +90,7 @@ def test_findings_begin_with_what_a_reader_wants_and_show_whole_sentences() -> N
     query = slow()
     query["best_step"] = None
     query["findings"] = [finding("LG001", "x", "Logs", "high", said, [])]
-    frame = Shown(report(query)).findings
+    frame = Report(report(query)).findings
     assert list(frame.columns) == list(COLUMNS) and list(frame.columns[:4]) == ["query", "step", "gain", "level"]
     assert frame.columns[-1] == "run_id"
     assert said in frame._repr_html_() and said in frame[["says"]]._repr_html_()
@@ -102,7 +102,7 @@ def test_findings_begin_with_what_a_reader_wants_and_show_whole_sentences() -> N
 
 
 def test_before_promise_and_after_are_bars_of_one_scale() -> None:
-    page = comparisons_as_html(compared(faster()))
+    page = comparison_as_html(compared(faster()))
     bars = re.findall(r'<th scope="row">(before|promised[^<]*|after)</th>\s*<td class="number">([^<]*)</td>', page)
     assert [label.partition(":")[0] for label, _ in bars][:3] == ["before", "promised", "after"]
     assert bars[0][1] == "102 ms"
@@ -114,11 +114,11 @@ def test_what_a_session_says_is_only_ever_text() -> None:
     evil = '"><script>alert(1)</script>{{ 7 * 191 }}'
     query = slow() | {"name": evil, "verdict": evil}
     one = faster() | {"query": evil, "says": evil, "limits": [evil]}
-    for page in (report_as_html(report(query)), comparisons_as_html(compared(one))):
+    for page in (report_as_html(report(query)), comparison_as_html(compared(one))):
         assert "<script" not in page and "&lt;script&gt;" in page and "1337" not in page
 
 
-def test_the_report_reads_single_batches_again_at_most_once(shown: Shown) -> None:
+def test_the_report_reads_single_batches_again_at_most_once(shown: Report) -> None:
     asked: list[int] = []
     whole = shown._drawn
 
@@ -126,14 +126,14 @@ def test_the_report_reads_single_batches_again_at_most_once(shown: Shown) -> Non
         asked.append(1)
         return whole
 
-    one = Shown(shown.typed, again)
+    one = Report(shown.typed, again)
     one._repr_html_(), one.to_html(), one.charts.phases()
     assert asked == [1]
     assert "series" not in str(shown.data["queries"][0].keys())
 
 
 def test_a_comparison_is_a_page_of_its_own_that_runs_nothing() -> None:
-    page = comparisons_as_page(compared(faster() | {"says": "<script>alert(1)</script>"}))
+    page = comparison_as_page(compared(faster() | {"says": "<script>alert(1)</script>"}))
     styles = re.findall(r"<style>(.*?)</style>", page, re.S)
     assert styles and all(
         base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in page for style in styles

@@ -22,9 +22,7 @@ from advisor.errors import UsageError
 from advisor.report.series import fewer
 from advisor.views.charts import Chart, charts, drawn, library
 from advisor.views.charts.waterfall import waterfall
-from advisor.views.page import report_as_page
-from advisor.views.page.packing import TOGETHER, packed
-from advisor.views.page.render import OPEN
+from advisor.views.page import OPEN, TOGETHER, packed, report_as_page
 from tests.made import events
 from tests.views.reports import dead, healthy, report, slow
 

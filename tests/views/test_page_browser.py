@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from advisor.api import analyze
-from advisor.views.page import report_as_page
-from advisor.views.page.alone import comparisons_as_page
+from advisor.views.page import comparison_as_page, report_as_page
 from tests.views.chromium import Opened
 from tests.views.reports import report, slow
 from tests.views.test_comparison import compared, faster
@@ -162,7 +161,7 @@ def test_axe_finds_nothing_serious(context: Any, one: Path, many: Path, scheme: 
 
 
 def test_a_comparison_opens_without_a_request_or_a_complaint(context: Any, tmp_path: Path) -> None:
-    (tmp_path / "compared.html").write_text(comparisons_as_page(compared(faster())), encoding="utf-8")
+    (tmp_path / "compared.html").write_text(comparison_as_page(compared(faster())), encoding="utf-8")
     opened = Opened(context, tmp_path / "compared.html")
     assert opened.said == [] and opened.asked == [(tmp_path / "compared.html").as_uri()]
     assert opened.page.locator(".sides rect").first.bounding_box()["width"] > 100

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from advisor.contract import Trial
-from advisor.views.notebook.card import trial_as_html
-from advisor.views.trial import trial_as_markdown, trial_as_text
+from advisor.views.cards import comparison_as_html
+from advisor.views.comparison import comparison_as_markdown, comparison_as_text
 from tests.views.test_comparison import faster
 
 Golden = Callable[[str, str], None]
@@ -51,21 +51,21 @@ def tried(**changed: Any) -> Trial:
 
 
 def test_as_text(golden: Golden) -> None:
-    golden("trial.txt", trial_as_text(tried()))
+    golden("trial.txt", comparison_as_text(tried()))
 
 
 def test_as_markdown(golden: Golden) -> None:
-    golden("trial.md", trial_as_markdown(tried()))
+    golden("trial.md", comparison_as_markdown(tried()))
 
 
 def test_its_card_shows_what_was_tried_and_the_runs() -> None:
-    card = trial_as_html(tried())
+    card = comparison_as_html(tried())
     assert "on writeStream:" in card and "asyncProgressTrackingEnabled&#34;, &#34;true&#34;" in card
     assert "baseline: 1 run, 40 steady batches: 120 ms" in card
 
 
 def test_what_spark_says_adds_no_markup() -> None:
     refused = tried(verdict="refused", says="<b>no</b> | `x`", effects=[], promises=[], limits=[])
-    page = trial_as_markdown(refused)
+    page = comparison_as_markdown(refused)
     assert r"\<b\>no\</b\> \| \`x\`" in page and "<b>" not in page
     assert "### Promises" not in page and "| baseline |" not in page

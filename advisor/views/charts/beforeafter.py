@@ -8,7 +8,7 @@ from typing import Literal
 
 from advisor.contract import Comparison, Effect, KeptPromise, Report, Trial
 from advisor.views import text
-from advisor.views.effects import outcome
+from advisor.views.comparison import outcome
 
 _TYPICAL = {"batch": ("triggerExecution", "typical"), "record": ("record latency", "p50")}
 _CAPTIONS = {"batch": "A typical batch", "record": "Record latency, p50"}

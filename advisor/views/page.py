@@ -1,33 +1,40 @@
-"""From the report to the page: what is drawn of each query, and how the page holds it."""
+"""The report, a comparison or a trial as one HTML page that opens offline and asks nothing of a network."""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
+import json
 from collections.abc import Sequence
 from importlib.resources import files
 
 from markupsafe import Markup
 
 from advisor import fleet
-from advisor.contract import QueryEntry, Report
+from advisor.contract import Comparisons, QueryEntry, Report, Trial
 from advisor.report.series import fewer
+from advisor.views.cards import cell_style, comparison_as_html
 from advisor.views.charts import charts, drawn
 from advisor.views.charts.beforeafter import measured_by_run
 from advisor.views.charts.chart import style
 from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
-from advisor.views.effects import proof_by_run
+from advisor.views.comparison import proof_by_run
 from advisor.views.fleet import per_hour, wins
-from advisor.views.page.packing import packed
-from advisor.views.page.policy import policy
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
 
 OPEN = 20
 """Queries whose HTML stands in the page as it is; where there are more, all are packed."""
+TOGETHER = 25
+"""Queries that are packed together: they share most of their bytes, and opening one unpacks so many."""
 DRAWN = 50
 """The most pressing queries, which get charts of their batches: each takes some tenths of a second and 100 kB."""
 POINTS = (800, 160)
 """Batches that a chart shows at most: on the page of one query, and of several."""
+_AROUND = "html { background: light-dark(#fbfbf9, #14171c); } body.sla { margin: 0 auto; }"
+"""The card in the middle, its paper all around; a card's own style reaches nothing outside it."""
 
 
 def report_as_page(report: Report) -> str:
@@ -39,7 +46,8 @@ def report_as_page(report: Report) -> str:
     shown = selections(report)
     articles = [_article(report, chosen, number, len(shown)) for number, chosen in enumerate(shown, 1)]
     whole = fleet.report([fleet.summary(one.query) for one in shown], report.input, version=report.advisor_version)
-    look, script = _style(), _text("page.js")
+    look = f":root {{ {style('colours.css')} }}\n{style('parts.css')}{_text('page.css')}"
+    script = _text("page.js")
     return environment(html=True).get_template("page/page.html.j2").render(
         report=report,
         shown=shown,
@@ -51,7 +59,18 @@ def report_as_page(report: Report) -> str:
         packs=packed(articles) if len(shown) > OPEN else [],
         style=Markup(look),
         script=Markup(script),
-        policy=policy(script, look),
+        policy=_policy(script, look),
+    )  # fmt: skip
+
+
+def comparison_as_page(found: Comparisons | Trial) -> str:
+    """The card of a comparison or a trial on a page that runs no script."""
+    return environment(html=True).get_template("page/alone.html.j2").render(
+        title="Trial" if isinstance(found, Trial) else "Comparison",
+        card=Markup(comparison_as_html(found)),
+        style=Markup(_AROUND),
+        policy=_policy("", _AROUND, cell_style()),
+        version=found.advisor_version,
     )  # fmt: skip
 
 
@@ -74,8 +93,23 @@ def _charts(query: QueryEntry, number: int, among: int) -> Sequence[tuple[object
     return [(chart, Markup(drawn(chart, f"q{number}"))) for chart in charts(query, thin)]
 
 
-def _style() -> str:
-    return f":root {{ {style('colours.css')} }}\n{style('parts.css')}{_text('page.css')}"
+def packed(articles: Sequence[str]) -> list[str]:
+    """Lists of so many articles, each as JSON, compressed with gzip and written in base64.
+
+    Many queries then take little room; the page takes them out when one is opened.
+    """
+    parts = [articles[start : start + TOGETHER] for start in range(0, len(articles), TOGETHER)]
+    return [base64.b64encode(gzip.compress(json.dumps(part).encode(), mtime=0)).decode() for part in parts]
+
+
+def _policy(script: str, *styles: str) -> str:
+    """The Content-Security-Policy that lets a browser run this script, use these styles, and request nothing."""
+    allowed = f"style-src {' '.join(map(_hash, styles))}; script-src {_hash(script)}"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _text(name: str) -> str:

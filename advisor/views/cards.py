@@ -8,17 +8,16 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from advisor.contract import Comparison, Comparisons, QueryEntry, Report, Trial
+from advisor.contract import Comparisons, QueryEntry, Report, Trial
 from advisor.report.series import fewer
+from advisor.views import comparison
 from advisor.views.charts import Chart, can_draw, charts, drawn
 from advisor.views.charts.beforeafter import before_and_after, measured_by_run
 from advisor.views.charts.chart import style
 from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
-from advisor.views.effects import effect_rows, headings, promise_rows, proof_by_run
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
-from advisor.views.trial import changes, runs
 
 CARDS = 10
 """Queries that get a card; the others are counted."""
@@ -45,7 +44,7 @@ def report_as_html(report: Report) -> str:
     """The report as HTML for one cell: a card for each query, the first with charts where a library can draw them."""
     report = clean_all(report)
     shown = selections(report)
-    proof, measured = proof_by_run(report), measured_by_run(report)
+    proof, measured = comparison.proof_by_run(report), measured_by_run(report)
     cards = [
         {
             "chosen": chosen,
@@ -63,19 +62,10 @@ def report_as_html(report: Report) -> str:
     return _cell(cards=cards, more=len(shown[CARDS:]), session=report.session, undrawn=undrawn)
 
 
-def comparisons_as_html(compared: Comparisons) -> str:
-    """Comparisons as HTML for one cell: before, what was promised and after as bars, then the numbers."""
-    return _cell(
-        compared=[
-            _compared(one, one.query or "a query without a name", "before") for one in clean_all(compared).comparisons
-        ]
-    )
-
-
-def trial_as_html(tried: Trial) -> str:
-    """A trial as HTML for one cell, as a comparison is shown."""
-    entry = clean_all(tried)
-    return _cell(compared=[_compared(entry, ", ".join(entry.steps) or "Trial", "baseline")])
+def comparison_as_html(found: Comparisons | Trial) -> str:
+    """Comparisons or a trial as HTML for one cell: before, what was promised and after as bars, then the numbers."""
+    entry = clean_all(found)
+    return _cell(compared=[entry] if isinstance(entry, Trial) else entry.comparisons)
 
 
 def chart_as_html(chart: Chart, svg: str) -> str:
@@ -98,8 +88,9 @@ def cell_style() -> str:
 
 def _cell(**shown: Any) -> str:
     nothing = {"cards": [], "compared": [], "more": 0, "session": None, "undrawn": False}
+    words = {"measured": comparison, "before_and_after": before_and_after}
     template = environment(html=True).get_template("notebook.html.j2")
-    return template.render(nothing | shown | {"style": Markup(cell_style()), "copies": COPIES})
+    return template.render(nothing | words | shown | {"style": Markup(cell_style()), "copies": COPIES})
 
 
 def _charts(chosen: Selection, nth: int) -> Sequence[tuple[Chart, Markup]]:
@@ -108,16 +99,3 @@ def _charts(chosen: Selection, nth: int) -> Sequence[tuple[Chart, Markup]]:
         return []
     found = charts(query, fewer(query.series, POINTS))
     return [(one, Markup(drawn(one, next_name()))) for one in found if one.name in _CHARTS]
-
-
-def _compared(entry: Comparison | Trial, name: str, before: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "entry": entry,
-        "pairs": before_and_after(entry),
-        "promises": list(promise_rows(entry)),
-        "rows": list(effect_rows(entry)),
-        "headings": headings(before, "candidate" if before == "baseline" else "after"),
-        "changes": list(changes(entry)) if isinstance(entry, Trial) else [],
-        "runs": list(runs(entry)) if isinstance(entry, Trial) else [],
-    }

@@ -8,11 +8,11 @@ from typing import Any
 from advisor.contract import QueryEntry, Report
 from advisor.errors import UsageError
 from advisor.report.series import fewer
+from advisor.views.cards import chart_as_html, next_name
 from advisor.views.charts import Chart, can_draw, charts, drawn
 from advisor.views.charts.chart import VEGA_LITE, plain_colours
 from advisor.views.charts.waterfall import waterfall_chart
 from advisor.views.clean import clean_all
-from advisor.views.notebook.card import chart_as_html, next_name
 from advisor.views.selection import selections
 
 POINTS = 800
