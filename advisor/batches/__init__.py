@@ -4,7 +4,7 @@ from advisor.batches.arrays import ALWAYS, Columns, all_lack, instant, lacks, ro
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
 from advisor.batches.frames import operators, sources, spread, to_pandas
 from advisor.batches.offsets import kafka_offsets
-from advisor.batches.reading import TABLES, Broken, Overrun, Reading, deduplicate
+from advisor.batches.reading import TABLES, Broken, Overrun, Reading, deduplicate, table_of_sightings
 from advisor.batches.rows import FRESH_EVENTS, Chunks, Place, build, instants
 from advisor.batches.runs import NO_STAGES, Batches, Inside, RunBatches, members_of
 from advisor.column import TIME, Column
@@ -44,6 +44,7 @@ __all__ = [
     "rows_of",
     "sources",
     "spread",
+    "table_of_sightings",
     "to_pandas",
     "whole_seconds",
 ]

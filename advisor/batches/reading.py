@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -144,6 +145,12 @@ class Reading:
             for name in {name for reading in readings for name in reading.inside}
         }
         return cls(**{**vars(merged), "duplicates": dropped, "inside": inside})
+
+
+def table_of_sightings(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
+    """Return the table of sightings with these rows."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(SIGHTINGS)
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, SIGHTINGS, strict=True)], SIGHTINGS)
 
 
 def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:

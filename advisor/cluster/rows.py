@@ -12,9 +12,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches import CUSTOM, OPERATOR, SCHEMA, Broken, Overrun
+from advisor.batches import CUSTOM, OPERATOR, SCHEMA, Broken, Overrun, table_of_sightings
 from advisor.facts import Sighting
-from advisor.sources.files import table_of
 
 _CODEC = "zstd"
 
@@ -139,7 +138,7 @@ def named_pairs(pairs: Iterable[tuple[str | None, str | None]]) -> str:
 def sightings_row(log: str, number: int, sightings: list[Sighting]) -> Row:
     """Sightings of one file as a row; the note names the queries and runs that they speak of."""
     note = named_pairs((one.id, one.run_id) for one in sightings)
-    return Row("sightings", log, number, 0, len(sightings), note, packed(table_of(sightings)))
+    return Row("sightings", log, number, 0, len(sightings), note, packed(table_of_sightings(sightings)))
 
 
 def broken_row(broken: Iterable[Broken], number: int, start: int) -> Row | None:

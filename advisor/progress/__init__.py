@@ -16,7 +16,7 @@ from advisor.progress.shapes import (
     Sink,
     Source,
 )
-from advisor.progress.tolerance import from_object, is_event
+from advisor.progress.unusual import from_object, is_event
 
 __all__ = [
     "ABSENT",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from advisor.progress import tolerance
+from advisor.progress import unusual
 from advisor.progress.instants import is_instant
 from advisor.progress.shapes import Progress, with_totals
 
@@ -31,5 +31,5 @@ def decode(raw: bytes) -> Progress:
     try:
         event = decode_usual(raw)
     except UNUSUAL:
-        return tolerance.decode(raw)
-    return event if is_instant(event.timestamp) else tolerance.decode(raw)
+        return unusual.decode(raw)
+    return event if is_instant(event.timestamp) else unusual.decode(raw)

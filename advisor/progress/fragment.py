@@ -27,9 +27,12 @@ _ELIDED: Final = re.compile(
 _CUT: Final = ("...", "…")
 _ENDS: Final = {"{": "}", "[": "]", "(": ")"}
 _CLOSING: Final = ("}", "]", ")")
-_NAMES: Final = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_NAMES: Final = {
+    "true": True, "True": True, "false": False, "False": False,
+    "null": None, "None": None, "nan": None, "NaN": None, "inf": None,
+}  # fmt: skip
 _QUOTED_CALLS: Final = ("UUID", "Decimal", "Timestamp", "str")
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _MEANT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ONLY_ONCE: Final = ("id", "runId")
 _OFFSETS: Final = ("startOffset", "endOffset", "latestOffset")
@@ -81,7 +84,7 @@ class _Reader:
         self.at = begin
         self.lacks: set[str] = set()
         self.elided = False
-        self._stopped = False
+        self._stopped = self._unread = False
         self._depth = 0
         self._seen: dict[int, _Token | None] = {}  # the last few, each of which is asked for several times
 
@@ -92,7 +95,7 @@ class _Reader:
             self._take()
             self.elided = opened.text == "("
             read, whole = self._object(_ENDS[opened.text])
-            return read, whole and not self.elided
+            return read, whole and not self.elided and not self._unread
         thing: dict[str, Any] = {}
         self._members(thing)
         return thing, False
@@ -172,7 +175,7 @@ class _Reader:
         self._take()
         value, whole = self._value()
         if key in _OFFSETS and not whole and self._goes_on():
-            value, whole = UNREADABLE, True
+            value, whole, self._unread = UNREADABLE, True, True
         offset = self._depth > 1 and isinstance(value, (dict, list))
         if value is not _LOST and (whole or not offset):  # partitions that are not all there would be miscounted
             thing[key] = value
@@ -299,4 +302,5 @@ def _plain(quoted: str) -> str:
 
 
 def _meant(match: re.Match[str]) -> str:
-    return chr(int(match[1], 16)) if match[1] else _MEANT.get(match[2], match[2])
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _MEANT.get(match[3], match[3])

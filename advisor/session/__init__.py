@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from advisor.errors import UsageError
+
 if TYPE_CHECKING:
     from advisor.session.live import LiveAdvisor
     from advisor.session.notices import Notice
@@ -32,13 +34,17 @@ def attach(
     A session has one advisor: attached again, the same one comes back, with the wishes of the new call. Raises
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
+    from advisor import catalogue, wishes  # noqa: PLC0415
+    from advisor.session.judging import Judging, Options  # noqa: PLC0415
     from advisor.session.live import LiveAdvisor  # noqa: PLC0415 - the first import of PySpark
-    from advisor.session.options import Options  # noqa: PLC0415
 
-    options = Options.of(
-        set=set, config=config, rules=rules, history=history, on_finding=on_finding, keep=keep, capacity=capacity
-    )
-    return LiveAdvisor.of(spark, options)
+    for name, number in (("keep", keep), ("capacity", capacity)):
+        if number < 1:
+            raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")
+    judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
+    judging = Judging(judges, wishes.user_wishes(set, config, [], judges))
+    place = None if history is None else Path(history)
+    return LiveAdvisor.of(spark, Options(judging, place, on_finding, keep, capacity))
 
 
 def watch(session: Any = None) -> None:
@@ -49,10 +55,12 @@ def watch(session: Any = None) -> None:
     Outside a notebook the last report is printed. Raises UsageError where there is no session.
     """
     from advisor.session.live import LiveAdvisor  # noqa: PLC0415 - the first import of PySpark
-    from advisor.session.options import active  # noqa: PLC0415
 
-    if isinstance(session, LiveAdvisor):
-        session.watch()
-    else:
-        spark = active() if session is None else session
-        (LiveAdvisor.attached(spark) or attach(spark)).watch()
+    if session is None:
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+
+        session = SparkSession.getActiveSession()
+        if session is None:
+            raise UsageError("watch", "there is no active Spark session", "give the session that runs the queries")
+    advisor = session if isinstance(session, LiveAdvisor) else LiveAdvisor.attached(session) or attach(session)
+    advisor.watch()

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,14 +17,15 @@ import pyarrow.compute as pc
 from advisor import batches, contract
 from advisor.contract import Comparison, Problem, plain
 from advisor.contract import Session as SessionEntry
-from advisor.errors import InputError
+from advisor.errors import InputError, UsageError
 from advisor.redaction import redact
 from advisor.session import onscreen
+from advisor.session.judging import Options
 from advisor.session.notices import Notice, Watch
-from advisor.session.options import Judging, Options, session_of, written_to
 from advisor.sources.listener.callbacks import SessionListener
+from advisor.sources.listener.history import History
 from advisor.sources.listener.recorder import Recorder, words_of
-from advisor.sources.listener.session import Session, is_connect
+from advisor.sources.listener.session import Session, is_connect, session_of
 from advisor.sources.listener.store import FILE
 from advisor.sources.listener.worker import Worker
 from advisor.sources.stages.statusstore import work_of
@@ -86,7 +88,7 @@ class LiveAdvisor(SessionListener):
         return advisor
 
     def __init__(self, spark: Any, session: Session, options: Options) -> None:
-        history = written_to(options.history) if options.history is not None else None
+        history = _written_to(options.history) if options.history is not None else None
         recorder = Recorder(session, keep=options.keep, capacity=options.capacity, history=history)
         super().__init__(recorder, "connect" if is_connect(spark) else "lean")
         self._sparkSession = spark
@@ -99,7 +101,7 @@ class LiveAdvisor(SessionListener):
         self._rest_until = 0.0
         self._watch_cpu_seconds = 0.0
         self._watch_wall_seconds = 0.0
-        self.judging = Judging(options.catalogue, options.wishes)
+        self.judging = options.judging
         recorder.changed = self._changed
         recorder.tick = self._look_after
 
@@ -261,9 +263,9 @@ class LiveAdvisor(SessionListener):
     def _take(self, options: Options) -> None:
         """The wishes of a second call, also where events are written from now on; what is kept stays as it is."""
         if options.history not in (None, self._options.history):
-            self.recorder.write_to(written_to(options.history))
+            self.recorder.write_to(_written_to(options.history))
         self._options = replace(options, history=options.history or self._options.history)
-        self.judging = Judging(options.catalogue, options.wishes)
+        self.judging = options.judging
 
     def _look_after(self) -> None:
         """Spark Connect drops every listener when its stream of events breaks: come back."""
@@ -317,6 +319,14 @@ class LiveAdvisor(SessionListener):
 
 def _logged(notice: Notice) -> None:
     _log.log(logging.INFO if notice.change == "gone" else logging.WARNING, "%s", redact(str(notice)))
+
+
+def _written_to(directory: Path) -> History:
+    """Return the history that is kept in this directory; UsageError where there can be none."""
+    try:
+        return History(directory)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        raise UsageError(f"history={directory}", str(error), "give a directory that can be written") from None
 
 
 def _per(seconds: float, events: int) -> float | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, SIGHTINGS, Broken, Chunks, Overrun, Reading
+from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading, table_of_sightings
 from advisor.errors import PROGRESS_NEEDS_INFO, InputError
 from advisor.facts import Sighting
 from advisor.sources.codecs import Torn
@@ -60,7 +60,7 @@ def read(
         return reading
     if not (pasted := parts.pasted_error()):
         raise InputError(*nothing_found(paths, reading, *parts.instead()))
-    return replace(reading, sightings=pa.concat_tables([table_of(pasted), reading.sightings]))
+    return replace(reading, sightings=pa.concat_tables([table_of_sightings(pasted), reading.sightings]))
 
 
 def _with_addresses(addresses: Sequence[str], paths: Sequence[str | os.PathLike[str]], **how: Any) -> Reading:
@@ -125,7 +125,7 @@ class _Parts:
         """Take a file's sightings; as a table they need a third of the memory."""
         self._sightings += sightings
         if len(self._sightings) >= SIGHTINGS_PER_PIECE:
-            self._told.append(table_of(self._sightings))
+            self._told.append(table_of_sightings(self._sightings))
             self._sightings = []
 
     def _reporting(self, scan: Scan) -> Callable[[Stretch], int]:
@@ -152,7 +152,7 @@ class _Parts:
         events = pa.Table.from_batches(self._chunks.take(), SCHEMA)
         reading = Reading.of(
             events,
-            pa.concat_tables([*self._told, table_of(self._sightings)]),
+            pa.concat_tables([*self._told, table_of_sightings(self._sightings)]),
             broken=self._broken,
             files=self._files,
             size=self._bytes,
@@ -162,17 +162,6 @@ class _Parts:
             return reading
         inside = self._opened.tables(reading.batches, events)
         return replace(reading, inside=inside, broken=(*reading.broken, *self._opened.broken))
-
-
-def table_of(sightings: Iterable[Sighting]) -> pa.Table:
-    """The table of sightings."""
-    columns = list(zip(*sightings, strict=True)) or [()] * len(SIGHTINGS)
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, SIGHTINGS, strict=True)], SIGHTINGS)
-
-
-def _values(column: pa.ChunkedArray) -> list[str]:
-    """The values that there are, each once."""
-    return [value for value in column.unique().to_pylist() if value]
 
 
 def _names_a_run(sightings: pa.Table) -> bool:

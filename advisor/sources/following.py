@@ -12,12 +12,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading
+from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
 from advisor.facts import Sighting
 from advisor.sources import containers
 from advisor.sources.codecs import is_packed
-from advisor.sources.files import read, table_of
+from advisor.sources.files import read
 from advisor.sources.formats import HEAD
 from advisor.sources.harvest import Stretch
 from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
@@ -72,7 +72,7 @@ class Following:
         parts = [*self._done, *self._growing.values()]
         found = Reading.of(
             pa.Table.from_batches([rows for part in parts for rows in part.rows()], SCHEMA),
-            table_of(sighting for part in parts for sighting in part.sightings()),
+            table_of_sightings(sighting for part in parts for sighting in part.sightings()),
             broken=[broken for part in parts for broken in part.broken()],
             files=len(parts),
             size=sum(part.size for part in parts),

@@ -24,8 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from advisor.catalogue import load
-from advisor.session.options import Judging
-from advisor.sources.listener.events import OfPython
+from advisor.session.judging import Judging
 from advisor.wishes import user_wishes
 from tests.bench import _turns
 from tests.bench._streams import KINDS, Cost, listening, pysparks, running, spark_session, wait
@@ -130,13 +129,13 @@ def _levels(rounds: list[_turns.Round], arm: str) -> str:
 def day(events: int = 86_400) -> None:
     """A day of one event a second through the recorder, the queue never full."""
     catalogue = load()
-    listens, form, sizes = recorder(), OfPython(), []
+    listens, sizes = recorder(), []
     slow = {"triggerExecution": 100, "walCommit": 25, "commitOffsets": 25, "addBatch": 40, "queryPlanning": 10}
     cpu = time.process_time()
     for done in range(0, events, 7200):
         for at in range(done, done + 7200):
             made = event(at, at * 1000, 1000, slow)
-            listens.hear("progress", SimpleNamespace(progress=made), form)
+            listens.hear("progress", SimpleNamespace(progress=made))
         listens.worker.flush(600)
         sizes.append((listens.store.memory_bytes() / 1e6, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
     cpu = time.process_time() - cpu

@@ -14,7 +14,7 @@ from advisor.catalogue import load
 from advisor.cli import main
 from advisor.config import Config
 from advisor.errors import InputError, UsageError
-from advisor.session.options import Judging
+from advisor.session.judging import Judging
 from advisor.sources import files
 from advisor.wishes import UserWishes
 from tests.made import events

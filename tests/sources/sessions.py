@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from advisor.sources.listener.events import OfPython
 from advisor.sources.listener.recorder import Recorder
 from tests.made import event
 
-FORM = OfPython()
 QUERY, RUN = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 
 
@@ -75,4 +73,4 @@ def batch(number: int, run_id: str = RUN, id: str = QUERY, **row: Any) -> Simple
 
 def tell(listening: Recorder, *events: tuple[str, Any]) -> None:
     for kind, one in events:
-        listening.hear(kind, one, FORM)
+        listening.hear(kind, one)

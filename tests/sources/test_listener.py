@@ -19,14 +19,14 @@ from advisor.catalogue import load
 from advisor.redaction import REDACTED
 from advisor.report import assemble
 from advisor.sources import files
+from advisor.sources.listener import events as listened
 from advisor.sources.listener import recorder as recorder_module
 from advisor.sources.listener import session as session_module
 from advisor.sources.listener import worker as worker_module
 from advisor.sources.listener.callbacks import JavaListener
-from advisor.sources.listener.events import OfJava, recent
 from advisor.sources.listener.execution import of_start, separated, trigger
 from advisor.sources.listener.history import History
-from advisor.sources.listener.session import Connect, answered
+from advisor.sources.listener.session import _Connect, answered
 from advisor.sources.listener.store import CHUNK, RUNS_KEPT
 from advisor.sources.listener.worker import Worker
 from tests.sources.sessions import QUERY, RUN, Made, batch, ended, idle, recorder, started, tell
@@ -454,20 +454,23 @@ class Java:
     def __init__(self, **answers: Any) -> None:
         self.__dict__ |= {name: (lambda answer=answer: answer) for name, answer in answers.items()}
 
+    def __str__(self) -> str:
+        text: str = self.__dict__["toString"]()
+        return text
+
 
 def test_events_of_java_are_read_in_few_words() -> None:
     ids = {"id": Java(toString=QUERY), "runId": Java(toString=RUN)}
-    form = OfJava()
-    assert form.started(Java(**ids, name=None, timestamp="T")) == (QUERY, RUN, None, "T")
-    assert form.progress(Java(progress=Java(json="{}"))) == b"{}"
-    assert form.idle(Java(**ids, timestamp="T")) == (QUERY, RUN, "T")
-    assert form.ended(Java(**ids, exception=Java(isDefined=False))) == (QUERY, RUN, None)
-    assert form.ended(Java(**ids, exception=Java(isDefined=True, get="boom"))) == (QUERY, RUN, "boom")
+    assert listened.started(Java(**ids, name=None, timestamp="T")) == (QUERY, RUN, None, "T")
+    assert listened.progress(Java(progress=Java(json="{}"))) == b"{}"
+    assert listened.idle(Java(**ids, timestamp="T")) == (QUERY, RUN, "T")
+    assert listened.ended(Java(**ids, exception=Java(isDefined=False))) == (QUERY, RUN, None)
+    assert listened.ended(Java(**ids, exception=Java(isDefined=True, get="boom"))) == (QUERY, RUN, "boom")
 
 
 def test_recent_progress_is_a_dict_before_4_0_and_knows_its_json_since() -> None:
-    assert recent({"id": "x"}) == b'{"id": "x"}'
-    assert recent(SimpleNamespace(json='{"id":"y"}')) == b'{"id":"y"}'
+    assert listened.as_json({"id": "x"}) == b'{"id": "x"}'
+    assert listened.as_json(SimpleNamespace(json='{"id":"y"}')) == b'{"id":"y"}'
 
 
 @pytest.mark.parametrize(
@@ -521,7 +524,7 @@ def test_a_connect_server_that_does_not_answer_holds_up_nobody(monkeypatch: pyte
             assert comes.wait(SECONDS)
             return []
 
-    session = Connect(SimpleNamespace(session_id="made", streams=Streams()))
+    session = _Connect(SimpleNamespace(session_id="made", streams=Streams()))
     with lock, pytest.raises(TimeoutError, match="does not answer within 0 s"):
         session.remove(object())
     with pytest.raises(TimeoutError):

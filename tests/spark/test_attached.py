@@ -284,8 +284,9 @@ def test_detached_under_load_the_queries_go_on(spark: Any, tmp_path: Path) -> No
 
 def test_the_public_way_hears_the_same(spark: Any, tmp_path: Path) -> None:
     from advisor.session import live
+    from advisor.sources.listener.session import session_of
 
-    with attach(spark) as lean, live.LiveAdvisor(spark, _session_of(spark), lean._options) as public:
+    with attach(spark) as lean, live.LiveAdvisor(spark, session_of(spark), lean._options) as public:
         public.fall_back(RuntimeError("refused"))
         spark.streams.addListener(public)
         query = writer(rows(spark), "both", tmp_path).start()
@@ -303,12 +304,6 @@ def test_the_public_way_hears_the_same(spark: Any, tmp_path: Path) -> None:
         one, other = lean.progress()[shared].head(3), public.progress()[shared].head(3)
         assert one.to_dict("records") == other.to_dict("records")
         assert public.overhead()["way"] == "public"
-
-
-def _session_of(spark: Any) -> Any:
-    from advisor.sources.listener.session import Classic
-
-    return Classic(spark)
 
 
 def test_add_batch_is_opened_by_what_the_session_still_holds(

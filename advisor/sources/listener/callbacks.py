@@ -1,4 +1,4 @@
-"""The listener that Spark knows: PySpark's public class, with the lean way underneath where there is one."""
+"""The listener that Spark knows: PySpark's public class, with a shorter way underneath where there is one."""
 
 from __future__ import annotations
 
@@ -8,50 +8,55 @@ from typing import Any
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from advisor.redaction import redact
-from advisor.sources.listener.events import OfJava, OfPython
 from advisor.sources.listener.recorder import Recorder
 
 
-class JavaListener:
+class _Callbacks:
+    """Spark's four callbacks as one."""
+
+    _hear: Callable[[str, Any], None] | None
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        self._hand_on("started", event)
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        self._hand_on("progress", event)
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        self._hand_on("idle", event)
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        self._hand_on("ended", event)
+
+    def _hand_on(self, kind: str, event: Any) -> None:
+        hear = self._hear
+        if hear is not None:
+            hear(kind, event)
+
+
+class JavaListener(_Callbacks):
     """What Spark calls through Py4J. PySpark's own makes hundreds of round trips of one event before it is heard."""
 
     def __init__(self, hear: Callable[[str, Any], None]) -> None:
-        self._hear: Callable[[str, Any], None] | None = hear
-
-    def onQueryStarted(self, event: Any) -> None:  # noqa: D102, N802
-        self._tell("started", event)
-
-    def onQueryProgress(self, event: Any) -> None:  # noqa: D102, N802
-        self._tell("progress", event)
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: D102, N802
-        self._tell("idle", event)
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: D102, N802
-        self._tell("ended", event)
+        self._hear = hear
 
     def release(self) -> None:
         """Let go of whoever listens: Java may hold this object for as long as it likes."""
         self._hear = None
-
-    def _tell(self, kind: str, event: Any) -> None:
-        hear = self._hear
-        if hear is not None:
-            hear(kind, event)
 
     class Java:  # noqa: D106 - the name and the attribute are Py4J's
         implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
 
 
 def wrapped(listener: JavaListener) -> Any:
-    """The listener as Java knows it; raises where this PySpark has no such way, or where a cluster forbids it."""
+    """Return the listener as Java knows it; raise where this PySpark has no such way, or where a cluster forbids it."""
     from pyspark import SparkContext  # noqa: PLC0415 - Spark Connect comes without it
 
     java: Any = SparkContext._jvm
     return java.PythonStreamingQueryListenerWrapper(listener)
 
 
-class SessionListener(StreamingQueryListener):
+class SessionListener(_Callbacks, StreamingQueryListener):
     """Hands every event to a recorder. `spark.streams.addListener` takes it as it is, and gets the lean way too.
 
     `way`: how events come: "lean" (one JSON text of each), "public" (PySpark's own conversion, `because`: why)
@@ -62,20 +67,9 @@ class SessionListener(StreamingQueryListener):
         self.recorder = recorder
         self.way = way
         self.because: str | None = None
+        self._hear = recorder.hear
         self._lean: JavaListener | None = None
         self._java: Any = None
-
-    def onQueryStarted(self, event: Any) -> None:  # noqa: D102, N802
-        self.recorder.hear("started", event, _PYTHON)
-
-    def onQueryProgress(self, event: Any) -> None:  # noqa: D102, N802
-        self.recorder.hear("progress", event, _PYTHON)
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: D102, N802
-        self.recorder.hear("idle", event, _PYTHON)
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: D102, N802
-        self.recorder.hear("ended", event, _PYTHON)
 
     @property
     def _jlistener(self) -> Any:
@@ -86,8 +80,7 @@ class SessionListener(StreamingQueryListener):
 
     def _registered(self) -> Any:
         if self.way == "lean":
-            recorder = self.recorder
-            self._lean = JavaListener(lambda kind, event: recorder.hear(kind, event, _JAVA))
+            self._lean = JavaListener(self.recorder.hear)
             try:
                 return wrapped(self._lean)
             except Exception as error:  # missing here, or refused by the cluster's security
@@ -100,10 +93,7 @@ class SessionListener(StreamingQueryListener):
         self.way, self.because = "public", redact(str(error))
 
     def release(self) -> None:
-        """Nothing of Java's keeps this listener any more."""
+        """Let nothing of Java's keep this listener any more."""
         if self._lean is not None:
             self._lean.release()
         self._java = None
-
-
-_JAVA, _PYTHON = OfJava(), OfPython()

@@ -1,9 +1,9 @@
-"""The events of a session's queries, in the two forms in which PySpark delivers them."""
+"""Read the events of a session's queries, whether they are Java's objects behind Py4J or PySpark's own."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 
 class Started(NamedTuple):
@@ -31,71 +31,45 @@ class Ended(NamedTuple):
     error: str | None
 
 
-class Form(Protocol):
-    """Reads events of one form."""
-
-    def started(self, event: Any) -> Started: ...  # noqa: D102
-
-    def progress(self, event: Any) -> bytes: ...  # noqa: D102
-
-    def idle(self, event: Any) -> Idle: ...  # noqa: D102
-
-    def ended(self, event: Any) -> Ended: ...  # noqa: D102
+def started(event: Any) -> Started:
+    """Read which query started, and when."""
+    return Started(*_ids(event), _text(_of(event, "name")), _text(_of(event, "timestamp")) or "")
 
 
-class OfJava:
-    """Spark's own objects behind Py4J: each word here is a round trip, so the progress comes as one JSON text."""
-
-    def started(self, event: Any) -> Started:
-        """The query, its run, its name or None, and when it started."""
-        return Started(*_ids_of_java(event), _text(event.name()), _text(event.timestamp()) or "")
-
-    def progress(self, event: Any) -> bytes:
-        """The event as JSON, two round trips."""
-        text: str = event.progress().json()
-        return text.encode()
-
-    def idle(self, event: Any) -> Idle:
-        """The query that waits."""
-        return Idle(*_ids_of_java(event), event.timestamp())
-
-    def ended(self, event: Any) -> Ended:
-        """How the run ended."""
-        error = event.exception()
-        return Ended(*_ids_of_java(event), error.get() if error.isDefined() else None)
+def progress(event: Any) -> bytes:
+    """Return the progress of an event as JSON; of Java's in two round trips."""
+    return as_json(_of(event, "progress"))
 
 
-class OfPython:
-    """PySpark's own event objects: the public way, and the only one on Spark Connect."""
-
-    def started(self, event: Any) -> Started:
-        """The query, its run, its name or None, and when it started."""
-        return Started(str(event.id), str(event.runId), _text(event.name), _text(event.timestamp) or "")
-
-    def progress(self, event: Any) -> bytes:
-        """The event as JSON."""
-        return recent(event.progress)
-
-    def idle(self, event: Any) -> Idle:
-        """The query that waits."""
-        return Idle(str(event.id), str(event.runId), event.timestamp)
-
-    def ended(self, event: Any) -> Ended:
-        """How the run ended."""
-        error = event.exception
-        return Ended(str(event.id), str(event.runId), None if error is None else str(error))
+def idle(event: Any) -> Idle:
+    """Read which query waits."""
+    return Idle(*_ids(event), _of(event, "timestamp"))
 
 
-def recent(progress: Any) -> bytes:
-    """One entry of `recentProgress` as JSON: a plain dict before 4.0, an object that knows its JSON since."""
-    text: str = json.dumps(progress) if type(progress) is dict else progress.json
+def ended(event: Any) -> Ended:
+    """Read how a run ended; Java's error is an option of Scala."""
+    error = _of(event, "exception")
+    if hasattr(error, "isDefined"):
+        error = error.get() if error.isDefined() else None
+    return Ended(*_ids(event), None if error is None else str(error))
+
+
+def as_json(progress: Any) -> bytes:
+    """Return a progress as JSON: a plain dict in PySpark before 4.0, else an object that knows its JSON."""
+    text: str = json.dumps(progress) if type(progress) is dict else _of(progress, "json")
     return text.encode()
 
 
+def _of(thing: Any, name: str) -> Any:
+    """Return what Java's objects give by a method, a round trip, and PySpark's as an attribute."""
+    found = getattr(thing, name)
+    return found() if callable(found) else found
+
+
+def _ids(event: Any) -> tuple[str, str]:
+    return str(_of(event, "id")), str(_of(event, "runId"))
+
+
 def _text(thing: Any) -> str | None:
-    """A text as it is; of anything else nothing, which a client may be sent, too."""
+    """Return a text as it is; of anything else nothing, which a client may be sent, too."""
     return thing if isinstance(thing, str) else None
-
-
-def _ids_of_java(event: Any) -> tuple[str, str]:
-    return event.id().toString(), event.runId().toString()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from advisor.facts import from_conf, from_writer_options
 from advisor.facts.inspection import sink_kind
-from advisor.redaction import redact
 from advisor.sources.sightings.line import Line
 from advisor.sources.sightings.plan import MARK, read_plan
 from advisor.sources.sightings.query import checkpoint, limits
 
 Told = tuple[str, Any, str]
+"""(fact, value, origin)."""
+_T = TypeVar("_T")
 
 _BETWEEN: Final = "\x01"
 _TRIGGER: Final = re.compile(r"(?<!\w)(\w{1,60}?)Trigger\w*(?:\((\d+))?")
@@ -38,10 +39,7 @@ _SNAPSHOT: Final = re.compile(r"Some\(Delta: .*: Compute snapshot for version", 
 
 def of_start(execution: Any) -> list[Told]:
     """Trigger, way of execution, output mode, sink, options, checkpoint and plan of a run that has started."""
-    asked: tuple[Callable[[Any], list[tuple[str, Any]]], ...] = (
-        _kind, _trigger, _mode, _sink, _options, _root, _manager, _plan, _limits,
-    )  # fmt: skip
-    return [sighting for ask in asked for sighting in _told(ask, execution)]
+    return [(fact, value, "session") for ask in _ASKED for fact, value in attempt(ask, execution)]
 
 
 def of_batch(execution: Any, session: dict[str, str]) -> list[Told]:
@@ -49,7 +47,7 @@ def of_batch(execution: Any, session: dict[str, str]) -> list[Told]:
     own = separated(execution.sparkSessionForStream().conf().getAll())
     other = {key: own[key] for key in _OWN if own.get(key) not in (None, session.get(key))}
     found = [(fact, value, _OWN[key]) for key, text in other.items() for fact, value in from_conf(key, text)]
-    return [*found, *_told(_delta_snapshot, execution)]
+    return [*found, *((fact, value, "session") for fact, value in attempt(_delta_snapshot, execution))]
 
 
 def slots(context: Any) -> list[Told]:
@@ -64,12 +62,12 @@ def separated(scala_map: Any) -> dict[str, str]:
     return {key: value for key, arrow, value in (pair.partition(" -> ") for pair in pairs) if arrow}
 
 
-def _told(ask: Callable[[Any], list[tuple[str, Any]]], execution: Any) -> list[Told]:
+def attempt(ask: Callable[..., list[_T]], *given: Any) -> list[_T]:
+    """Return the answer, nothing if this Spark cannot give it: the fact stays unknown."""
     try:
-        found = ask(execution)
-    except Exception:  # what this Spark does not say stays unknown
+        return ask(*given)
+    except Exception:  # Py4J and gRPC raise what they like
         return []
-    return [(fact, redact(value) if isinstance(value, str) else value, "session") for fact, value in found]
 
 
 def _kind(execution: Any) -> list[tuple[str, Any]]:
@@ -79,10 +77,6 @@ def _kind(execution: Any) -> list[tuple[str, Any]]:
     return [("async_progress", name == "AsyncProgressTrackingMicroBatchExecution")]
 
 
-def _trigger(execution: Any) -> list[tuple[str, Any]]:
-    return trigger(execution.trigger().toString())
-
-
 def trigger(text: str) -> list[tuple[str, Any]]:
     """The trigger as Spark prints it: `ProcessingTimeTrigger(700)`; an interval of 0 is the default trigger."""
     match = _TRIGGER.search(text)
@@ -90,20 +84,11 @@ def trigger(text: str) -> list[tuple[str, Any]]:
         return []
     interval = int(match[2] or 0)
     if match[1] == "ProcessingTime":
-        return [("trigger", "processing_time"), ("trigger_interval_ms", interval)] if interval else _UNSPECIFIED
+        if not interval:
+            return [("trigger", "unspecified")]
+        return [("trigger", "processing_time"), ("trigger_interval_ms", interval)]
     kind = _TRIGGERS.get(match[1])
     return [("trigger", kind)] if kind else []
-
-
-_UNSPECIFIED: Final[list[tuple[str, Any]]] = [("trigger", "unspecified")]
-
-
-def _mode(execution: Any) -> list[tuple[str, Any]]:
-    return [("output_mode", execution.outputMode().toString().lower())]
-
-
-def _sink(execution: Any) -> list[tuple[str, Any]]:
-    return [("sink", sink_kind(execution.sink().toString()))]
 
 
 def _options(execution: Any) -> list[tuple[str, Any]]:
@@ -116,10 +101,6 @@ def _options(execution: Any) -> list[tuple[str, Any]]:
     found = from_writer_options(separated(field.get(execution)), interval_default=not real_time)
     # Real-time mode tracks asynchronously without the option: the execution class decides.
     return [(fact, value) for fact, value in found if fact != "async_progress"]
-
-
-def _root(execution: Any) -> list[tuple[str, Any]]:
-    return [(sighting.fact, sighting.value) for sighting in checkpoint(execution.resolvedCheckpointRoot())]
 
 
 def _manager(execution: Any) -> list[tuple[str, Any]]:
@@ -157,3 +138,16 @@ def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
         return []
     stages = [tracker.getStageInfo(stage) for stage in tracker.getJobInfo(rebuilt[-1]).get().stageIds()]
     return [("delta_snapshot_tasks", max(stage.get().numTasks() for stage in stages if stage.isDefined()))]
+
+
+_ASKED: Final[tuple[Callable[[Any], list[tuple[str, Any]]], ...]] = (
+    _kind,
+    lambda execution: trigger(execution.trigger().toString()),
+    lambda execution: [("output_mode", execution.outputMode().toString().lower())],
+    lambda execution: [("sink", sink_kind(execution.sink().toString()))],
+    _options,
+    lambda execution: [(one.fact, one.value) for one in checkpoint(execution.resolvedCheckpointRoot())],
+    _manager,
+    _plan,
+    _limits,
+)

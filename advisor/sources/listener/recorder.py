@@ -6,7 +6,7 @@ import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -14,9 +14,10 @@ import msgspec
 from advisor.batches import Reading
 from advisor.progress import Broken, Progress, decode
 from advisor.redaction import hide, redact, redact_json
-from advisor.sources.listener.events import Ended, Form, Idle, Started
+from advisor.sources.listener import events
+from advisor.sources.listener.execution import Told
 from advisor.sources.listener.history import History
-from advisor.sources.listener.session import Session, Told
+from advisor.sources.listener.session import Session
 from advisor.sources.listener.store import Store
 from advisor.sources.listener.worker import Worker
 from advisor.sources.sightings.query import error as read_error
@@ -29,13 +30,6 @@ SILENT_TICKS: Final = 10
 """After so many ticks without an event it is asked which runs still run: the end of one may never come."""
 _ASKED_AT: Final = (1, 5)
 """Batches of a run after which its session is asked: of the first jobs, and of those of a table that grows."""
-
-
-@dataclass(frozen=True)
-class _Heard:
-    kind: str
-    event: Any
-    form: Form
 
 
 class Recorder:
@@ -65,11 +59,11 @@ class Recorder:
         self._known: OrderedDict[str, int] = OrderedDict()  # batches heard of each run
         self.worker = Worker(self._do, self._needed, self.failed, tick=self._tick, capacity=capacity)
 
-    def hear(self, kind: str, event: Any, form: Form) -> None:
+    def hear(self, kind: str, event: Any) -> None:
         """Take an event from a callback: never raises, never waits."""
         wall, cpu = time.perf_counter(), time.thread_time()
         self.heard[kind] += 1
-        self.worker.offer(_Heard(kind, event, form))
+        self.worker.offer(partial(self._READERS[kind], self, event))
         self.callback_seconds += time.perf_counter() - wall
         self.callback_cpu_seconds += time.thread_time() - cpu
 
@@ -165,32 +159,28 @@ class Recorder:
                 self.store.ended(run_id)
                 self.changed(id, run_id, True)
 
-    def _do(self, item: Any) -> None:
+    def _do(self, task: Callable[[], None]) -> None:
         self._silent = 0
         self._tell_of_dropped()
-        if isinstance(item, _Heard):
-            self._READERS[item.kind](self, item)
-        else:
-            item()
+        task()
 
-    def _started(self, heard: _Heard) -> None:
-        run = heard.form.started(heard.event)
-        self._begin(run)
+    def _started(self, event: Any) -> None:
+        self._begin(events.started(event))
         self._meet_running()
 
-    def _begin(self, run: Started) -> None:
+    def _begin(self, run: events.Started) -> None:
         self._known[run.run_id] = 0
         while len(self._known) > 10_000:
             self._known.popitem(last=False)
         self.store.began(run.id, run.run_id)
         own: list[Told] = [("start_time", run.at, "session")] if run.at else []
         if run.name:
-            own.append(("query_name", redact(run.name), "session"))
+            own.append(("query_name", run.name, "session"))
         self.store.sight(run.id, run.run_id, own)
         self.store.sight(run.id, run.run_id, self._session.facts_at_start(run.run_id))
 
-    def _progress(self, heard: _Heard) -> None:
-        self._keep(heard.form.progress(heard.event))
+    def _progress(self, event: Any) -> None:
+        self._keep(events.progress(event))
 
     def _keep(self, raw: bytes, *, replayed: bool = False) -> None:
         try:
@@ -211,7 +201,7 @@ class Recorder:
         It is alive where the session names it, or at its second event: a damaged id comes once, and never ends.
         """
         if event.run_id not in self._known:
-            self._begin(Started(event.id, event.run_id, event.name, ""))
+            self._begin(events.Started(event.id, event.run_id, event.name, ""))
             if not self._is_named(event.run_id):
                 self.store.ended(event.run_id)
                 self._once.add(event.run_id)
@@ -241,8 +231,8 @@ class Recorder:
                 said = f"{error.strerror or error} in {self.history.directory}"
                 self.trouble(f"history: {said}; what cannot be written is left out")
 
-    def _idle(self, heard: _Heard) -> None:
-        idle: Idle = heard.form.idle(heard.event)
+    def _idle(self, heard: Any) -> None:
+        idle = events.idle(heard)
         raw = {"id": idle.id, "runId": idle.run_id, "timestamp": idle.at, "durationMs": {}}
         try:
             event = decode(msgspec.json.encode(raw))
@@ -252,17 +242,18 @@ class Recorder:
         self._meet(event)
         self.store.add(event, 0)
 
-    def _ended(self, heard: _Heard) -> None:
-        end = heard.form.ended(heard.event)
+    def _ended(self, event: Any) -> None:
+        end = events.ended(event)
         self._once.discard(end.run_id)
-        self.store.sight(end.id, end.run_id, _of_end(end))
+        facts = [(one.fact, one.value) for one in read_error(end.error)] if end.error else [("stopped", True)]
+        self.store.sight(end.id, end.run_id, [(fact, value, "session") for fact, value in facts])
         self.store.ended(end.run_id)
         self.changed(end.id, end.run_id, True)
 
     def _pick_up(self) -> None:
         for id, run_id, name in self._session.active():
             if run_id not in self._known:
-                self._begin(Started(id, run_id, name, ""))
+                self._begin(events.Started(id, run_id, name, ""))
                 for raw in self._session.recent(run_id):
                     if b'"addBatch"' in raw:
                         self._keep(raw, replayed=True)
@@ -278,16 +269,6 @@ def words_of(error: BaseException) -> str:
     except BaseException:  # the caller's own code
         words = ""
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
-
-
-def _of_end(end: Ended) -> list[Told]:
-    if not end.error:
-        return [("stopped", True, "session")]
-    return [(one.fact, _safe(one.value), "session") for one in read_error(end.error)]
-
-
-def _safe(value: Any) -> Any:
-    return redact(value) if isinstance(value, str) else value
 
 
 def _written(raw: bytes) -> bytes:

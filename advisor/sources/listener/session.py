@@ -6,17 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol, TypeVar
 
 from advisor.errors import UsageError
-from advisor.facts import from_confs
-from advisor.redaction import redact
+from advisor.facts import from_confs, version_at_least
 from advisor.sources.answering import within
-from advisor.sources.listener.events import recent
-from advisor.sources.listener.execution import of_batch, of_start, separated, slots
+from advisor.sources.listener.events import as_json
+from advisor.sources.listener.execution import Told, attempt, of_batch, of_start, separated, slots
 
 LEAVING_SECONDS: Final = 30.0
 ANSWER_SECONDS: Final = 60.0
 """How long a server of Spark Connect is waited for: of one that is gone PySpark asks again for ten minutes."""
 
-Told = tuple[str, Any, str]
 _T = TypeVar("_T")
 
 
@@ -54,7 +52,7 @@ class Session(Protocol):
         """Read what is known only once batches have run: what the checkpoint pins, and their jobs."""
 
 
-class Classic:
+class _Classic:
     """A session whose JVM is reached through Py4J."""
 
     def __init__(self, spark: Any) -> None:
@@ -63,36 +61,29 @@ class Classic:
         self.log = str(spark.sparkContext.applicationId)
 
     def stopped(self) -> bool:
-        """Whether the Spark context was stopped in this process; asks nobody."""
         return self._spark.sparkContext._jsc is None
 
     def add(self, listener: Any) -> None:
-        """Register a listener."""
         self._spark.streams.addListener(listener)
 
     def remove(self, listener: Any) -> None:
-        """Take it away again."""
         self._spark.streams.removeListener(listener)
 
     def lost(self, listener: Any) -> bool:  # noqa: ARG002
-        """Never: Spark keeps a listener for as long as the session lives."""
-        return False
+        return False  # Spark keeps a listener for as long as the session lives
 
     def active(self) -> list[tuple[str, str, str | None]]:
-        """(id, run id, name) of each query that runs."""
         return [(str(query.id), str(query.runId), query.name) for query in self._spark.streams.active]
 
     def recent(self, run_id: str) -> list[bytes]:
-        """Its recent progress, each entry as one JSON text: PySpark would convert every entry field by field."""
-        execution = self._execution(run_id)
+        execution = self._execution(run_id)  # PySpark would convert every entry field by field
         return [] if execution is None else [entry.json().encode() for entry in execution.recentProgress()]
 
     def facts_at_start(self, run_id: str) -> list[Told]:
-        """What session and execution tell of a run that has just started."""
         execution = self._execution(run_id)
         if execution is None:  # it is over already, or of another session whose settings are not these
-            return [*_version(self._spark), *_attempt(self._slots)]
-        return [*_application(self._spark, self._confs), *_attempt(self._slots), *of_start(execution)]
+            return [_version(self._spark), *self._slots()]
+        return [*_application(self._spark, self._confs), *self._slots(), *of_start(execution)]
 
     def jobs(self) -> tuple[bytes, bytes]:
         """Two calls, and no job: Spark keeps both for its own page, whether that is on or not."""
@@ -108,11 +99,9 @@ class Classic:
             raise UsageError("stages", found, "read the event log with --stages") from None
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
-        """What the checkpoint pins against what the session has now, jobs of the batches; the slots again, for
-        executors that came late."""
         execution = self._execution(run_id)
         own = [] if execution is None else of_batch(execution, self._confs())
-        return [*_attempt(self._slots), *own]
+        return [*self._slots(), *own]
 
     def _execution(self, run_id: str) -> Any:
         """Spark's own object of the run; None when it does not run any more."""
@@ -123,10 +112,10 @@ class Classic:
         return separated(self._spark._jsparkSession.conf().getAll())
 
     def _slots(self) -> list[Told]:
-        return slots(self._spark.sparkContext._jsc.sc())
+        return attempt(lambda: slots(self._spark.sparkContext._jsc.sc()))
 
 
-class Connect:
+class _Connect:
     """A Spark Connect session: what the client can ask, nothing of the execution."""
 
     def __init__(self, spark: Any) -> None:
@@ -135,7 +124,6 @@ class Connect:
         self.log = f"connect-{spark.session_id}"
 
     def stopped(self) -> bool:
-        """Whether the client was closed."""
         return bool(self._spark.is_stopped)
 
     def add(self, listener: Any) -> None:
@@ -192,21 +180,17 @@ class Connect:
         return listener not in bus._listener_bus or _is_dead(bus)
 
     def active(self) -> list[tuple[str, str, str | None]]:
-        """(id, run id, name) of each query of this session."""
         running = answered(lambda: list(self._spark.streams.active))
         return [(str(query.id), str(query.runId), query.name) for query in running]
 
     def recent(self, run_id: str) -> list[bytes]:
-        """Its recent progress."""
         found = [query for query in self._spark.streams.active if str(query.runId) == run_id]
-        return [recent(entry) for query in found for entry in query.recentProgress]
+        return [as_json(entry) for query in found for entry in query.recentProgress]
 
     def facts_at_start(self, run_id: str) -> list[Told]:  # noqa: ARG002 - the same of every run
-        """Version and settings of the session."""
         return _application(self._spark, lambda: dict(self._spark.conf.getAll))
 
     def jobs(self) -> tuple[bytes, bytes]:
-        """UsageError: a client sees no jobs."""
         raise UsageError("stages", "a Spark Connect client sees no jobs", "read the event log with --stages")
 
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
@@ -225,24 +209,30 @@ def _is_dead(bus: Any) -> bool:
     return bool(bus._listener_bus) and bus._execution_thread is not None and not bus._execution_thread.is_alive()
 
 
+def session_of(spark: Any) -> Session:
+    """Return the session behind one face; UsageError for what is none, or where a listener hears nothing."""
+    if not hasattr(spark, "streams"):
+        found = f"{type(spark).__name__} is not a Spark session"
+        raise UsageError("attach", found, "give the session that runs the queries")
+    if not is_connect(spark):
+        return _Classic(spark)
+    import pyspark  # noqa: PLC0415
+
+    if not version_at_least(pyspark.__version__, "4.0"):
+        found = f"Spark Connect {pyspark.__version__} runs listeners on the server, where nothing comes back"
+        raise UsageError("attach", found, "use PySpark 4.0 or later, or analyze the driver's log")
+    return _Connect(spark)
+
+
 def is_connect(spark: Any) -> bool:
     """Whether this is a session of Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def _application(spark: Any, confs: Callable[[], dict[str, str]]) -> list[Told]:
-    return _version(spark) + _attempt(
-        lambda: [(fact, *known) for fact, known in from_confs(confs(), "session").items()]
-    )
+    known = attempt(lambda: [*from_confs(confs(), "session").items()])
+    return [_version(spark), *((fact, value, origin) for fact, (value, origin) in known)]
 
 
-def _version(spark: Any) -> list[Told]:
-    return [("spark_version", str(spark.version), "session")]
-
-
-def _attempt(ask: Callable[[], list[Told]]) -> list[Told]:
-    """Return the answer of `ask`, nothing if this Spark cannot give it: the fact stays unknown."""
-    try:
-        return [(fact, redact(value) if isinstance(value, str) else value, origin) for fact, value, origin in ask()]
-    except Exception:  # Py4J and gRPC raise what they like
-        return []
+def _version(spark: Any) -> Told:
+    return "spark_version", str(spark.version), "session"

@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, SIGHTINGS, Broken, Place, Reading, build
+from advisor.batches import SCHEMA, Broken, Place, Reading, build, table_of_sightings
 from advisor.facts import Sighting
 from advisor.progress import Progress
+from advisor.redaction import redact
 
 CHUNK: Final = 250
 """Events that wait to become one chunk of the table: built one by one they would cost twenty times as much."""
@@ -97,13 +98,13 @@ class Store:
             self.broken.append(Broken(FILE, number, number, reason))
 
     def sight(self, id: str, run_id: str, found: Iterable[tuple[str, object, str]]) -> None:
-        """Keep facts of a run: (fact, value, origin)."""
+        """Keep facts of a run, (fact, value, origin), without credentials."""
         with self._lock:
             offset = self._next()
-            seen = [
-                Sighting(id, run_id, self.log, fact, msgspec.json.encode(value).decode(), origin, FILE, offset)
-                for fact, value, origin in found
-            ]
+            seen = []
+            for fact, value, origin in found:
+                text = msgspec.json.encode(redact(value) if isinstance(value, str) else value).decode()
+                seen.append(Sighting(id, run_id, self.log, fact, text, origin, FILE, offset))
             self._query(id).sight(run_id, seen)
 
     def began(self, id: str, run_id: str) -> None:
@@ -145,7 +146,7 @@ class Store:
         limit = self.keep if newest is None else newest
         chunks = [chunk for part in parts for chunk in _newest(self._whole(*part), limit)]
         return Reading.of(
-            pa.concat_tables([SCHEMA.empty_table(), *chunks]), _table(seen), broken=broken, size=self.bytes
+            pa.concat_tables([SCHEMA.empty_table(), *chunks]), table_of_sightings(seen), broken=broken, size=self.bytes
         )
 
     def memory_bytes(self) -> int:
@@ -186,8 +187,3 @@ def _newest(chunks: list[pa.Table], limit: int) -> list[pa.Table]:
             break
         taken.append(chunk.slice(max(0, len(chunk) - room)))
     return taken[::-1]
-
-
-def _table(rows: list[Sighting]) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else [()] * len(SIGHTINGS)
-    return pa.table([pa.array(c, kind.type) for c, kind in zip(columns, SIGHTINGS, strict=True)], schema=SIGHTINGS)

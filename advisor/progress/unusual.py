@@ -1,7 +1,8 @@
-"""Reads events of unusual shape: numbers as strings, other spellings, missing keys, Spark 2.0, printed dicts."""
+"""Read events of unusual shape: numbers as strings, other spellings, missing keys, Spark 2.0, printed dicts."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from advisor.progress import literal
+from advisor.progress.fragment import read_fragment
 from advisor.progress.instants import as_instant
 from advisor.progress.shapes import (
     ABSENT,
@@ -27,12 +28,31 @@ from advisor.redaction import redact
 
 _SPELLINGS = {"durationMillis": "durationMs", "streamingQueryProgressId": "id", "numRecords": "numInputRows"}
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
+_OF_PYTHON = re.compile(r"'|,\s*[}\]]")
+"""What a printed dict has, and JSON has not."""
 _NOT_A_NUMBER = ("nan", "infinity", "inf", "-infinity", "-inf", "")
 
 
 def decode(raw: bytes) -> Progress:
-    """The event in `raw`, JSON or Python dict; Broken when it is none."""
-    return from_object(literal.parse(raw.decode("utf-8", "replace")))
+    """Return the event in `raw`, JSON or a dict as Python prints it; Broken when it is none."""
+    text = raw.decode("utf-8", "replace")
+    try:
+        return from_object(json.loads(text))
+    except RecursionError:
+        raise Broken("nested too deeply") from None
+    except ValueError as error:
+        fragment = read_fragment(text.strip()) if _OF_PYTHON.search(text) else None
+        if fragment and fragment.whole and fragment.end == len(text.strip()):
+            return from_object(fragment.thing)
+        raise Broken(_why(text, error)) from None
+
+
+def _why(text: str, error: ValueError) -> str:
+    if "…" in text or "..." in text:
+        return "shortened by hand: it holds '...'"
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON: {error.msg} at its line {error.lineno}, column {error.colno}"
+    return "no JSON: a number of thousands of digits"
 
 
 def is_event(thing: object) -> bool:
