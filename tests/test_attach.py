@@ -299,13 +299,13 @@ def test_a_callback_may_detach() -> None:
 def test_watching_a_session_that_does_not_answer_ends_and_tells_why(monkeypatch: pytest.MonkeyPatch) -> None:
     spark = session()
     seen = Kept()
-    monkeypatch.setattr(onscreen, "screen", lambda: seen)
+    monkeypatch.setattr(onscreen, "show", seen)
     with attach(spark) as advisor:
         run(advisor, 30)
         advisor.report()
         spark.streams = SimpleNamespace(removeListener=lambda listener: None)
         advisor.watch()
-    assert len(seen.shown) == 1 and seen.closed
+    assert len(seen.shown) == 1
     assert any(words.startswith("AttributeError") for words in advisor.recorder.problems)
 
 
@@ -546,16 +546,13 @@ class Kept:
 
     def __init__(self, then: Any = None) -> None:
         self.shown: list[Any] = []
-        self.closed = False
         self._then = then
 
-    def show(self, what: Any) -> None:
-        self.shown.append(what)
-        if self._then:
-            self._then(len(self.shown))
-
-    def close(self) -> None:
-        self.closed = True
+    def __call__(self, reports: Any) -> None:
+        for what in reports:
+            self.shown.append(what)
+            if self._then:
+                self._then(len(self.shown))
 
 
 def test_watching_shows_the_report_again_after_news_and_ends_when_the_last_query_ends(
@@ -570,10 +567,10 @@ def test_watching_shows_the_report_again_after_news_and_ends_when_the_last_query
 
         run(advisor, 1)
         seen = Kept(goes_on)
-        monkeypatch.setattr(onscreen, "screen", lambda: seen)
+        monkeypatch.setattr(onscreen, "show", seen)
         advisor.watch()
     batches = [shown.typed.queries[0].batches for shown in seen.shown]
-    assert batches == sorted(batches) and len(batches) >= 2 and seen.closed
+    assert batches == sorted(batches) and len(batches) >= 2
     last = seen.shown[-1].typed.queries[0]
     assert (last.state, last.batches) == ("stopped", 90)
 
@@ -583,14 +580,14 @@ def test_watching_where_nothing_runs_shows_the_report_once(monkeypatch: pytest.M
         run(advisor, 30)
         advisor.onQueryTerminated(ended())
         seen = Kept()
-        monkeypatch.setattr(onscreen, "screen", lambda: seen)
+        monkeypatch.setattr(onscreen, "show", seen)
         watch(advisor)
-    assert len(seen.shown) == 1 and seen.closed
+    assert len(seen.shown) == 1
 
 
 def test_watching_a_session_keeps_what_was_wished_when_it_was_attached_to(monkeypatch: pytest.MonkeyPatch) -> None:
     spark, seen = session(), Kept()
-    monkeypatch.setattr(onscreen, "screen", lambda: seen)
+    monkeypatch.setattr(onscreen, "show", seen)
     with attach(spark, set=["stateful=false"]) as advisor:
         run(advisor, 30)
         advisor.onQueryTerminated(ended())
@@ -598,25 +595,25 @@ def test_watching_a_session_keeps_what_was_wished_when_it_was_attached_to(monkey
     assert seen.shown[-1].typed.queries[0].facts["stateful"].origin == "user"
 
 
-def test_interrupting_ends_the_watching_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(_: int) -> None:
+def test_interrupting_ends_the_watching_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(news: Any) -> bool:
         raise KeyboardInterrupt
 
     with attach(session()) as advisor:
         run(advisor, 30)
-        seen = Kept(interrupt)
-        monkeypatch.setattr(onscreen, "screen", lambda: seen)
+        monkeypatch.setattr(onscreen.News, "wait", interrupted)
         advisor.watch()
         run(advisor, 40, first=30)
-        assert seen.closed and advisor.report().typed.queries[0].batches == 40
+        assert advisor.report().typed.queries[0].batches == 40
+    assert "30 progress events" in capsys.readouterr().out
 
 
 def test_watching_a_session_that_is_gone_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onscreen, "LOOK_SECONDS", 0.01)
     running = iter([True, True, False])
-    seen = Kept()
-    onscreen.follow(lambda: "report", lambda: next(running), onscreen.News(), seen)
-    assert seen.shown == ["report"] and seen.closed
+    assert list(onscreen.reports(lambda: "report", lambda: next(running), onscreen.News())) == ["report"]
 
 
 def test_outside_a_notebook_watching_prints_the_last_report(capsys: pytest.CaptureFixture[str]) -> None:

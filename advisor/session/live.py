@@ -129,7 +129,7 @@ class LiveAdvisor(SessionListener):
 
         Interrupting the cell ends it, and leaves the queries alone. Outside a notebook the last report is printed.
         """
-        onscreen.follow(self.report, self._runs, self._news, onscreen.screen())
+        onscreen.show(onscreen.reports(self.report, self._runs, self._news))
 
     def _runs(self) -> bool:
         """Whether a query runs that is listened to."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from advisor.views.shown import Report
@@ -40,80 +41,36 @@ class News:
         return True
 
 
-class Screen(Protocol):
-    """What can show one thing, and another in its place."""
-
-    def show(self, what: Report) -> None:
-        """Show it in place of what was shown before."""
-
-    def close(self) -> None:
-        """Nothing more is shown."""
-
-
-class Cell:
-    """An output of a notebook's cell, by IPython's display handle."""
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-
-    def show(self, what: Report) -> None:
-        """Show it in place of what was shown before."""
-        from IPython.display import display  # noqa: PLC0415 - only where a notebook runs
-
-        if self._handle is None:
-            self._handle = display(what, display_id=True)  # type: ignore[no-untyped-call]
-        else:
-            self._handle.update(what)
-
-    def close(self) -> None:
-        """What stands in the cell stays."""
+def reports(report: Callable[[], Report], runs: Callable[[], bool], news: News) -> Iterator[Report]:
+    """Yield the report until nothing runs any more, again whenever there is news."""
+    more = True
+    while more:
+        news.take()
+        more = runs()  # asked before the report, which then holds everything until the end
+        yield report()
+        while more and not news.wait():
+            more = runs()  # it may have ended without a word
+            if not more:
+                return
 
 
-class Printed:
-    """Where there is no notebook: the last report as text."""
-
-    def __init__(self) -> None:
-        self._last: Report | None = None
-
-    def show(self, what: Report) -> None:
-        """Keep it until the end."""
-        self._last = what
-
-    def close(self) -> None:
-        """Print the last one."""
-        print(self._last)
+def show(reports: Iterator[Report]) -> None:
+    """Show each report in place of the one before, in a notebook; elsewhere print the last. An interrupt ends it."""
+    cell = _output_of_a_cell()
+    last = None
+    with suppress(KeyboardInterrupt):
+        for number, last in enumerate(reports):
+            if cell:
+                (cell.update if number else cell.display)(last)
+    if not cell:
+        print(last)
 
 
-def screen() -> Screen:
-    """A cell's output in a notebook, standard output elsewhere."""
-    return Cell() if _in_notebook() else Printed()
-
-
-def _in_notebook() -> bool:
+def _output_of_a_cell() -> Any:
+    """Return IPython's handle of what a notebook's cell shows; None where there is no notebook."""
     try:
         from IPython import get_ipython  # noqa: PLC0415
+        from IPython.display import DisplayHandle  # noqa: PLC0415
     except ImportError:
-        return False
-    return getattr(get_ipython(), "kernel", None) is not None
-
-
-def follow(report: Callable[[], Report], runs: Callable[[], bool], news: News, on: Screen) -> None:
-    """Show the report until nothing runs any more, again whenever there is news; an interrupt ends it, too."""
-    try:
-        while True:
-            news.take()
-            more = runs()  # asked before the report, which then holds everything until the end
-            on.show(report())
-            if not more or not _news(news, runs):
-                break
-    except KeyboardInterrupt:
-        pass
-    on.close()
-
-
-def _news(news: News, runs: Callable[[], bool]) -> bool:
-    """Wait for news; False where everything ended without a word."""
-    while not news.wait():
-        if not runs():
-            return False
-    return True
+        return None
+    return DisplayHandle() if getattr(get_ipython(), "kernel", None) else None  # type: ignore[no-untyped-call]

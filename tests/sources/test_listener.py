@@ -392,7 +392,7 @@ def test_of_a_disk_that_fills_up_no_part_of_a_line_or_file_stays_and_it_is_told(
     assert {len(line) for of_one in lines for line in of_one} == {1000}
 
 
-def test_a_history_whose_directory_is_removed_is_written_anew_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_history_whose_directory_is_removed_is_begun_anew(tmp_path: Path) -> None:
     place = tmp_path / "kept"
     listening = recorder(history=History(place))
     tell(listening, ("progress", batch(0)))
@@ -400,14 +400,8 @@ def test_a_history_whose_directory_is_removed_is_written_anew_and_loses_nothing(
     shutil.rmtree(place)
     tell(listening, ("progress", batch(1)))
     listening.reading()
-    assert files.read([place]).batches["batch_id"].to_pylist() == [0, 1]
-    assert list(listening.problems) == ["history: its file was removed, and is written anew"]
-    tell(listening, ("progress", batch(2)))
-    listening.reading()
-    shutil.rmtree(place)
-    listening.stop(SECONDS)
-    assert files.read([place]).batches["batch_id"].to_pylist() == [0, 1, 2]
-    assert list(listening.problems.values()) == [1]
+    assert files.read([place]).batches["batch_id"].to_pylist() == [1]
+    assert not listening.problems
 
 
 def test_two_histories_in_one_directory_are_two_files_that_only_their_owner_reads(tmp_path: Path) -> None:
@@ -415,7 +409,6 @@ def test_two_histories_in_one_directory_are_two_files_that_only_their_owner_read
     for history in (one, other):
         history.write(b"first" * 30)
         history.write(b"second")
-        history.close()
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".gz", ".gz", ".jsonl", ".jsonl"]
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 

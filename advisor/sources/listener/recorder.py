@@ -79,18 +79,7 @@ class Recorder:
 
     def write_to(self, history: History) -> None:
         """Append what is heard from now on to this history, no longer to another."""
-        self.worker.offer(lambda: self._take(history))
-
-    def _take(self, history: History) -> None:
-        self._close_history()
-        self.history = history
-
-    def _close_history(self) -> None:
-        if self.history is not None:
-            try:
-                self.history.close()
-            except OSError as error:
-                self.trouble(f"history: {error}")
+        self.worker.offer(partial(setattr, self, "history", history))
 
     def failed(self, error: BaseException) -> None:
         """Note something that went wrong here, once with its number of times."""
@@ -106,7 +95,7 @@ class Recorder:
             self.problems.popitem(last=False)
 
     def stop(self, timeout: float) -> None:
-        """Handle what was heard, then end the thread and close the history; report a thread that hangs."""
+        """Handle what was heard, then end the thread; report one that hangs."""
         done = self.worker.flush(timeout)
         self.detached = True
         if done:
@@ -114,7 +103,6 @@ class Recorder:
             self.worker.join(timeout)
         else:
             self.trouble("the queue was not empty in time: what waited in it is lost")
-        self._close_history()
 
     def _needed(self) -> bool:
         return not self.detached and bool(self.store.live()) and not self._session.stopped()
@@ -127,14 +115,6 @@ class Recorder:
         elif self._silent % SILENT_TICKS == 0:
             self._look()
         self.tick()
-
-    def _tell_of_dropped(self) -> None:
-        """Once: how many were dropped so far stands in `worker.dropped`."""
-        if self.worker.dropped and not self._told_of_dropped:
-            self._told_of_dropped = True
-            self.trouble(
-                f"events come faster than they are read: what finds {self.worker.capacity:,} waiting is dropped"
-            )
 
     def _look(self) -> None:
         """End queries that no longer run at two looks in a row: Spark also drops events, without a notice.
@@ -161,7 +141,10 @@ class Recorder:
 
     def _do(self, task: Callable[[], None]) -> None:
         self._silent = 0
-        self._tell_of_dropped()
+        if self.worker.dropped and not self._told_of_dropped:
+            self._told_of_dropped = True  # once: how many were dropped so far stands in `worker.dropped`
+            found = f"what finds {self.worker.capacity:,} waiting is dropped"
+            self.trouble(f"events come faster than they are read: {found}")
         task()
 
     def _started(self, event: Any) -> None:
@@ -225,8 +208,7 @@ class Recorder:
     def _write(self, raw: bytes) -> None:
         if self.history is not None:
             try:
-                if self.history.write(_written(raw)):
-                    self.trouble("history: its file was removed, and is written anew")
+                self.history.write(_written(raw))
             except OSError as error:  # without the file's name, which changes: it is said once
                 said = f"{error.strerror or error} in {self.history.directory}"
                 self.trouble(f"history: {said}; what cannot be written is left out")
