@@ -130,21 +130,15 @@ class Reading:
     @classmethod
     def merge(cls, readings: Sequence[Reading]) -> Reading:
         """One reading of several; the same batch in two of them counts once."""
-        batches = pa.concat_tables([SCHEMA.empty_table(), *(reading.batches for reading in readings)])
         merged = cls.of(
-            batches,
+            pa.concat_tables([SCHEMA.empty_table(), *(reading.batches for reading in readings)]),
             pa.concat_tables([SIGHTINGS.empty_table(), *(reading.sightings for reading in readings)]),
             broken=[broken for reading in readings for broken in reading.broken],
             files=sum(reading.files for reading in readings),
             size=sum(reading.bytes for reading in readings),
             overruns=[overrun for reading in readings for overrun in reading.overruns],
         )
-        dropped = merged.duplicates + sum(reading.duplicates for reading in readings)
-        inside = {
-            name: pa.concat_tables([reading.inside[name] for reading in readings if name in reading.inside])
-            for name in {name for reading in readings for name in reading.inside}
-        }
-        return cls(**{**vars(merged), "duplicates": dropped, "inside": inside})
+        return replace(merged, duplicates=merged.duplicates + sum(reading.duplicates for reading in readings))
 
 
 def table_of_sightings(rows: Iterable[tuple[Any, ...]]) -> pa.Table:

@@ -25,7 +25,7 @@ from advisor.cluster.second_look import Marks, Mentions, Seen
 from advisor.cluster.units import File, Unit
 from advisor.errors import InputError
 from advisor.progress import Partial, Progress
-from advisor.sources import formats
+from advisor.sources import formats, places
 from advisor.sources.codecs import Torn
 from advisor.sources.formats import driverlog, records
 from advisor.sources.formats.text import overruns
@@ -209,7 +209,7 @@ class _Part:
         """Windows of a size that memory is used again for; only behind the range are they as long as its last event."""
         start, end = self._unit.start, self._unit.end
         base, slack = max(0, start - LOOK_BACK), SLACK
-        high = min(size, start + place.step, end + slack)
+        high = min(size, start + places.STEP, end + slack)
         buffer = place.read(base, high)
         begin = self._format.begins(buffer, start - base)
         self.piece = -1 if start else records.piece(buffer)
@@ -219,7 +219,7 @@ class _Part:
             if window.final or (base + resume >= end and high >= end + SLACK):
                 return
             slack *= 2 if high >= end else 1
-            high = min(size, high + place.step, end + slack)
+            high = min(size, high + places.STEP, end + slack)
             kept = min(kept, _line_of(buffer, resume))
             base, begin = base + kept, resume - kept
             buffer = place.read(base, high)

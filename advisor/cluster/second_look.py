@@ -11,7 +11,7 @@ from advisor.cluster.rows import Row, sightings_row, unpacked_bytes
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources.harvest import Buffer, Runs, Stretch
-from advisor.sources.places import Distant, opened
+from advisor.sources.places import Place, opened
 from advisor.sources.secondlook import AFTER_A_NAME, BEFORE_A_NAME, MENTIONS, NAMED, Memory, SecondLook, around, mention
 
 _NEAR = around(0)[1] - around(0)[0]
@@ -101,7 +101,7 @@ def _of_log(log: str, parts: list[Marks], memory: Memory) -> list[Sighting]:
     try:
         with opened(parts[0].path) as place:
             size = min(place.size, parts[0].size)
-            look.at_log(Stretch(Distant(place, size), 0, 0, final=True), _mentions(parts, memory))
+            look.at_log(Stretch(Place(place.read, size), 0, 0, final=True), _mentions(parts, memory))
     except (OSError, InputError):
         return look.sightings  # its ranges hold why it cannot be read
     return look.sightings

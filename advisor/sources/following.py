@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading, table_of_sightings
+from advisor.batches import SCHEMA, Chunks, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
-from advisor.facts import Sighting
 from advisor.sources import containers
 from advisor.sources.codecs import is_packed
 from advisor.sources.files import read
@@ -69,15 +68,7 @@ class Following:
 
     def reading(self, *, stages: bool = False) -> Reading:
         """Return all that was read so far; with `stages` also what ran inside addBatch, of the files that are there."""
-        parts = [*self._done, *self._growing.values()]
-        found = Reading.of(
-            pa.Table.from_batches([rows for part in parts for rows in part.rows()], SCHEMA),
-            table_of_sightings(sighting for part in parts for sighting in part.sightings()),
-            broken=[broken for part in parts for broken in part.broken()],
-            files=len(parts),
-            size=sum(part.size for part in parts),
-            overruns=[overrun for part in parts for overrun in part.overruns()],
-        )
+        found = Reading.merge([part.reading() for part in (*self._done, *self._growing.values())])
         return replace(found, inside=self._stages()) if stages else found
 
     def _stages(self) -> Mapping[str, pa.Table]:
@@ -145,7 +136,7 @@ class _Plain:
             self._rows += self._short
             self._old.append(self._scan)
             self._begin_anew()
-        self._file.seek(self.size)
+        self._file.seek(self._size)
         grown = False
         while block := self._file.read(WINDOW):
             self._feed(block)
@@ -154,38 +145,31 @@ class _Plain:
 
     def _is_cut_off(self) -> bool:
         """Whether it is shorter than what was read, or holds something else there: it may have grown again since."""
-        if os.fstat(self._file.fileno()).st_size < self.size:
+        if os.fstat(self._file.fileno()).st_size < self._size:
             return True
         last = self._buffer[-_COMPARED:]
-        self._file.seek(self.size - len(last))
+        self._file.seek(self._size - len(last))
         return self._file.read(len(last)) != last
 
-    def rows(self) -> Iterable[pa.RecordBatch]:
-        """The table of events, in pieces."""
-        return [*self._rows, *self._short]
-
-    def sightings(self) -> list[Sighting]:
-        """What it reveals besides progress."""
-        return [sighting for scan in self._scans() for sighting in scan.sightings]
-
-    def broken(self) -> list[Broken]:
-        """Records that are not whole; in a file that is read as a whole, one that is cut off may still be written."""
-        found = [broken for scan in self._scans() for broken in scan.harvest.broken]
-        return [one for one in found if self.size >= HEAD or not one.reason.startswith("cut off")]
-
-    def overruns(self) -> list[Overrun]:
-        """What lines without progress say."""
-        return [overrun for scan in self._scans() for overrun in scan.harvest.overruns]
+    def reading(self) -> Reading:
+        """Return what was read; in a file that is read as a whole, a record that is cut off may still be written."""
+        scans = [*self._old, self._scan]
+        broken = [broken for scan in scans for broken in scan.harvest.broken]
+        return Reading.of(
+            pa.Table.from_batches([*self._rows, *self._short], SCHEMA),
+            table_of_sightings(sighting for scan in scans for sighting in scan.sightings),
+            broken=[one for one in broken if self._size >= HEAD or not one.reason.startswith("cut off")],
+            files=1,
+            size=self._size,
+            overruns=[overrun for scan in scans for overrun in scan.harvest.overruns],
+        )
 
     def close(self) -> None:
         """Let go of the file; what was read stays."""
         self._file.close()
 
-    def _scans(self) -> list[Scan]:
-        return [*self._old, self._scan]
-
     def _begin_anew(self) -> None:
-        self.size = 0
+        self._size = 0
         self._buffer, self._base, self._begin = b"", 0, 0
         self._short: list[pa.RecordBatch] = []
         self._scan_anew()
@@ -196,8 +180,8 @@ class _Plain:
 
     def _feed(self, block: bytes) -> None:
         self._buffer += block
-        self.size += len(block)
-        if self.size < HEAD:  # too short to tell its format for good: read as a whole, and once more when it has grown
+        self._size += len(block)
+        if self._size < HEAD:  # too short to tell its format for good: read as a whole, and once more when it has grown
             self._scan_anew()
             self._scan.feed(Stretch(self._buffer, 0, 0, final=True))
             self._short = self._chunks.take()
@@ -228,12 +212,7 @@ class _Packed:
     def __init__(self, one: Input) -> None:
         self._path = one.path
         self._seen: tuple[int, int] | None = None
-        self._reading: Reading | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes that it holds, decompressed."""
-        return self._reading.bytes if self._reading else 0
+        self._reading = Reading.of(SCHEMA.empty_table(), files=1)
 
     def grow(self) -> bool:
         """Read it where it has changed; whether it had."""
@@ -251,21 +230,9 @@ class _Packed:
             return False
         return True
 
-    def rows(self) -> Iterable[pa.RecordBatch]:
-        """The table of events, in pieces."""
-        return self._reading.batches.to_batches() if self._reading else []
-
-    def sightings(self) -> list[Sighting]:
-        """What it reveals besides progress."""
-        return [Sighting(**row) for row in self._reading.sightings.to_pylist()] if self._reading else []
-
-    def broken(self) -> list[Broken]:
-        """Records that are not whole."""
-        return list(self._reading.broken) if self._reading else []
-
-    def overruns(self) -> list[Overrun]:
-        """What lines without progress say."""
-        return list(self._reading.overruns) if self._reading else []
+    def reading(self) -> Reading:
+        """Return what was read."""
+        return self._reading
 
     def close(self) -> None:
         """Nothing is open."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import bisect
-from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from typing import NamedTuple, Protocol
 
@@ -29,14 +28,6 @@ AFTER_AN_EVENT = 4 << 10
 FIRST_EVENTS = 10
 EVERY = 100
 _REACH = {0: BEFORE_A_RUN, 1: A_BATCH}
-
-
-class Record(NamedTuple):
-    """An event that stands at [start, end) of a text."""
-
-    event: Progress
-    start: int
-    end: int
 
 
 class Buffer(Protocol):
@@ -64,14 +55,6 @@ class Stretch(NamedTuple):
     begin: int
     final: bool
     whole: Buffer | None = None
-
-
-@dataclass
-class _More:
-    """Records that are not whole and not listed: the first of them, and where each begins in the file."""
-
-    first: Broken | None = None
-    offsets: array[int] = field(default_factory=lambda: array("q"))
 
 
 class Runs:
@@ -127,15 +110,19 @@ class Harvest:
         self.runs = runs
         self.chunks = Chunks() if chunks is None else chunks
         self._listed: list[Broken] = []
-        self._more = _More(), _More()
+        self._unlisted: dict[bool, Broken] = {}
+        """The first record that is not listed, of those that are not read and of those that are partial."""
+        self._others: Counter[bool] = Counter()
         self.overruns: list[Overrun] = []
         self.found = 0
         self.judged = 0
         self.spans: list[tuple[int, int]] | None = None
+        """Where records stand that were read, as long as somebody wants to know it."""
+        self.torn: list[tuple[int, str, tuple[str, ...] | None]] | None = None
+        """Records that are not whole, as long as they may still be read in another way: what `add_broken` is given."""
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._partial: list[tuple[Record, str]] = []
+        self._partial: list[tuple[Progress, int, str]] = []
         self._window = Stretch(b"", 0, 0, False)
         self._lines = Lines()
 
@@ -152,7 +139,8 @@ class Harvest:
     @property
     def broken(self) -> list[Broken]:
         """The records that are not whole; those not listed are one entry, and one for those read in part."""
-        return [*self._listed, *(more.first.and_more(len(more.offsets) - 1) for more in self._more if more.first)]
+        more = [self._unlisted[partial].and_more(self._others[partial]) for partial in sorted(self._unlisted)]
+        return [*self._listed, *more]
 
     def move(self, window: Stretch) -> None:
         """From now on positions are those in `window`."""
@@ -175,7 +163,6 @@ class Harvest:
                 self.runs.saw(event.run_id, base + start, base + end)
         self._fresh += events
         self._starts += starts
-        self._ends += ends
         if len(self._fresh) >= FRESH_EVENTS:
             self.flush()
 
@@ -190,39 +177,24 @@ class Harvest:
         base = self._window.base
         if self.runs is not None:
             self.runs.saw(partial.event.run_id, base + start, base + end)
-        self._partial.append((Record(partial.event, start, end), ",".join(partial.lacks)))
+        self._partial.append((partial.event, start, ",".join(partial.lacks)))
         if len(self._partial) >= FRESH_EVENTS:
             self.flush()
 
     def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""
-        more = self._more[lacks is not None]
-        listed = len(self._listed) < MOST_BROKEN
-        if listed or more.first is None:
+        partial, listed = lacks is not None, len(self._listed) < MOST_BROKEN
+        if self.torn is not None:
+            self.torn.append((start, reason, lacks))
+        elif not listed and partial in self._unlisted:
+            self._others[partial] += 1
+        else:
             line = self._lines.number(self._window, start)
             found = Broken(self.file, start + self._window.base, line, reason, lacks)
             if listed:
                 self._listed.append(found)
-                return
-            more.first = found
-        more.offsets.append(start + self._window.base)
-
-    def read_after_all(self, spans: Sequence[tuple[int, int]]) -> None:
-        """These [start, end) of the window, in order, were read another way: nothing that begins there is broken."""
-        starts, base = [start for start, _ in spans], self._window.base
-        ends = [0, *(end for _, end in spans)]
-
-        def is_broken(offset: int) -> bool:
-            return offset - base >= ends[bisect.bisect(starts, offset - base)]
-
-        self._listed = [one for one in self._listed if one.partial or is_broken(one.offset)]
-        unread = self._more[False]
-        unread.offsets = array("q", filter(is_broken, unread.offsets))
-        if unread.first is not None:
-            unread.first = self._moved(unread.first, unread.offsets[0]) if unread.offsets else None
-
-    def _moved(self, broken: Broken, offset: int) -> Broken:
-        return replace(broken, offset=offset, line=self._lines.number(self._window, offset - self._window.base))
+            else:
+                self._unlisted[partial] = found
 
     def add_overruns(self, overruns: Iterable[Overrun]) -> None:
         """Keep what lines without progress say about batches that took too long."""
@@ -239,13 +211,12 @@ class Harvest:
             self._flush_whole()
         base, partial = self._window.base, self._partial
         self._partial = []
-        for record, lacks in partial:
-            times = instants([record.event.timestamp])
-            self.chunks.add([record.event], times, [base + record.start], self.file, self.log, [lacks])
+        for event, start, lacks in partial:
+            self.chunks.add([event], instants([event.timestamp]), [base + start], self.file, self.log, [lacks])
 
     def _flush_whole(self) -> None:
         events, starts = self._fresh, self._starts
-        self._fresh, self._starts, self._ends = [], [], []
+        self._fresh, self._starts = [], []
         times = instants([event.timestamp for event in events])
         if times.null_count:
             events, starts, times = self._timed(events, starts, times)
@@ -279,10 +250,6 @@ class Lines:
     def __init__(self) -> None:
         self._marks: list[tuple[int, int]] = [(0, 1)]
 
-    def leave(self, buffer: Buffer, base: int, until: int) -> None:
-        """Count what is about to be dropped: the bytes of `buffer` before `until` of the file."""
-        self._count(buffer, base, until)
-
     def number(self, window: Stretch, start: int) -> int:
         """The line, from 1, of position `start` in the window; 0 where the file no longer reaches as far as it did."""
         buffer, base, whole = window.buffer, window.base, window.whole
@@ -290,14 +257,15 @@ class Lines:
         if whole is not None and self._marks[-1][0] < base:
             if not whole[base - 1 : base]:
                 return 0
-            self._count(whole, 0, base)
-        self._count(buffer, base, position)
+            self.leave(whole, 0, base)
+        self.leave(buffer, base, position)
         before, lines = self._marks[bisect.bisect_right(self._marks, (position, 1 << 62)) - 1]
         if before < base:
             return lines
         return lines + _newlines(buffer, before - base, start)
 
-    def _count(self, buffer: Buffer, base: int, position: int) -> None:
+    def leave(self, buffer: Buffer, base: int, position: int) -> None:
+        """Count the lines in `buffer`, which begins at `base` of the file, before a position in the file."""
         at, lines = self._marks[-1]
         if position > at >= base:
             self._marks.append((position, lines + _newlines(buffer, at - base, position - base)))

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from advisor.sources import places
 from advisor.sources.codecs import Source, Torn, blocks, is_packed
 from advisor.sources.harvest import Stretch
 from advisor.sources.paths import STDIN, file_system, is_url
-from advisor.sources.places import Distant, OnDisk, Place
+from advisor.sources.places import Place, on_disk
 
 HISTORY = 4 << 20
 WINDOW = 16 << 20
@@ -53,7 +54,7 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         with _pipe(path) as (stream, begun):
             return _feed_blocks(Source(stream, begun), feed, history)
     with Path(path).open("rb") as file:
-        place = OnDisk(file)
+        place = on_disk(file)
         if place.size and not is_packed(place.read(0, 16)):
             return _feed_place(place, feed)
         if place.size:
@@ -78,18 +79,17 @@ def _pipe(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
 
 def _feed_place(place: Place, feed: Feed) -> int:
     """Feed a plain file. It is not mapped: who cuts a mapped file off ends the process that reads it."""
-    whole = Distant(place, place.size)
-    base, begin, high, step = 0, 0, 0, place.step
+    base, begin, high, step = 0, 0, 0, places.STEP
     while high < place.size:
         high = min(place.size, high + step)
         buffer = place.read(base, high)
         if len(buffer) < high - base:
-            feed(Stretch(buffer, base, min(begin, len(buffer)), final=True, whole=whole))
+            feed(Stretch(buffer, base, min(begin, len(buffer)), final=True, whole=place))
             raise Torn(f"cut off while it was read: of {place.size:,} bytes {base + len(buffer):,} were there")
-        resume = feed(Stretch(buffer, base, begin, final=high == place.size, whole=whole))
+        resume = feed(Stretch(buffer, base, begin, final=high == place.size, whole=place))
         if len(buffer) - resume > LONGEST_RECORD:
             resume = len(buffer)
-        step = max(min(place.step, IN_CACHE), len(buffer) - resume)  # an open record is not looked through too often
+        step = max(min(places.STEP, IN_CACHE), len(buffer) - resume)  # an open record is not looked through too often
         kept = max(0, resume - BEFORE)
         base, begin = base + kept, resume - kept
     return place.size

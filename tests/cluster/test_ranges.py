@@ -31,7 +31,7 @@ def divided() -> Iterator[None]:
     """Short texts are divided too, and then only their marked events are found; ranges are read in small windows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(units, "WHOLE", 0)
-        patch.setattr(places, "ON_DISK", 1_500)
+        patch.setattr(places, "STEP", 1_500)
         patch.setattr(reading, "SLACK", 500)
         patch.setattr(text, "MIXED", 0)
         yield

@@ -11,6 +11,7 @@ import sys
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -486,7 +487,7 @@ def test_the_table_has_its_schema(tmp_path: Path) -> None:
 
 def test_a_log_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As logrotate's copytruncate does; who reads a mapped file is ended by it."""
-    monkeypatch.setattr(places, "ON_DISK", 4_000)
+    monkeypatch.setattr(places, "STEP", 4_000)
     path = written(tmp_path, START.encode() + log() + b"INFO nothing\n" * 5_000)
     size, beside = path.stat().st_size, written(tmp_path, log(pretty), "other.log")
 
@@ -509,7 +510,7 @@ def test_a_plain_file_in_windows_gives_what_it_gives_in_one(
 ) -> None:
     path = written(tmp_path, START.encode() + VARIANTS[name])
     whole = files.read([path])
-    monkeypatch.setattr(places, "ON_DISK", step)
+    monkeypatch.setattr(places, "STEP", step)
     found = files.read([path])
     assert (found.events, found.duplicates, found.broken) == (whole.events, whole.duplicates, whole.broken)
     assert found.sightings.equals(whole.sightings)
@@ -606,14 +607,17 @@ def test_tables_of_small_files_are_put_together(tmp_path: Path, monkeypatch: pyt
 def test_a_record_that_does_not_end_is_read_few_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
 
-    class Counted(places.OnDisk):
-        def read(self, start: int, end: int) -> bytes:
-            found = super().read(start, end)
-            taken.append(len(found))
+    def counted(file: Any) -> places.Place:
+        place = places.on_disk(file)
+
+        def read(start: int, end: int) -> bytes:
+            taken.append(len(found := place.read(start, end)))
             return found
 
-    monkeypatch.setattr(opening, "OnDisk", Counted)
-    monkeypatch.setattr(places, "ON_DISK", 4_000)
+        return places.Place(read, place.size)
+
+    monkeypatch.setattr(opening, "on_disk", counted)
+    monkeypatch.setattr(places, "STEP", 4_000)
     path = written(tmp_path, b'INFO made progress: {\n  "id" : "x",\n' + b"INFO goes on and on\n" * 20_000)
     found = files.read([path], sightings=False)
     assert (found.events, len(found.broken)) == (0, 1)
@@ -644,19 +648,3 @@ def test_of_very_many_broken_records_the_first_are_listed_and_all_are_counted(
     assert "12 not readable" in repr(read)
     assert "Not readable: 12 records" in repr(read)
     assert "; 7 more are not listed" in report_as_text(read.typed, everything=True)
-
-
-def test_what_is_read_after_all_is_not_counted_as_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(harvest, "MOST_BROKEN", 2)
-    kept = Harvest("driver.log", "driver.log")
-    kept.move(Stretch(b"line\n" * 10, 0, 0, final=True))
-    for number in range(10):
-        kept.add_broken(5 * number, "torn", ("timestamp",) if number == 9 else None)
-    kept.read_after_all([(0, 5), (10, 25)])
-    assert [(one.offset, one.line, one.times, one.partial) for one in kept.broken] == [
-        (5, 2, 1, False),
-        (25, 6, 4, False),
-        (45, 10, 1, True),
-    ]
-    kept.read_after_all([(0, 45)])
-    assert [one.offset for one in kept.broken] == [45]

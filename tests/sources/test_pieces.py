@@ -52,7 +52,7 @@ def whole(log: Path) -> list[pd.DataFrame]:
 
 def in_pieces(log: Path, window: int, piece: int) -> list[pd.DataFrame]:
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((opening, "WINDOW"), (opening, "IN_CACHE"), (places, "ON_DISK")):
+        for module, name in ((opening, "WINDOW"), (opening, "IN_CACHE"), (places, "STEP")):
             patch.setattr(module, name, window)
         patch.setattr(stagetables, "_PIECE", piece)
         return tables(log)

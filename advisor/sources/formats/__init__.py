@@ -70,7 +70,7 @@ class Format(NamedTuple):
 FORMATS = (
     Format("event_log", eventlog.matches, eventlog.read, lines.begins, EventLog, tells=eventlog.telling_lines),
     Format("json_lines", lines.matches, lines.read, lines.begins, DriverLog),
-    Format("text", lambda _: True, text.read, driverlog.begins, DriverLog, by_line=False, whole=text.Text),
+    Format("text", lambda _: True, driverlog.read, driverlog.begins, DriverLog, by_line=False, whole=text.Text),
 )
 """In the order in which they are tried; the last one takes any file."""
 

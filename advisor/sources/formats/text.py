@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from advisor.batches import Overrun
@@ -20,11 +21,6 @@ _CLOCK = re.compile(
     rb"(\d\d/\d\d/\d\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\b\d\d:\d\d:\d\d)(?=\D)[^\n]{0,200}\Z"
 )
 _UNITS = {b"s": 1000, b"second": 1000, b"seconds": 1000, b"min": 60_000, b"minute": 60_000, b"minutes": 60_000}
-
-
-def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
-    """Harvest the marked events of a range; where to go on once more of the file is there."""
-    return driverlog.read(buffer, begin, final, harvest)
 
 
 class Text:
@@ -49,10 +45,9 @@ class Text:
 
 def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
     """Read a short text, in which events may stand without the marker, too."""
-    spans: list[tuple[int, int]] = []
-    harvest.spans = spans
+    harvest.spans, harvest.torn = [], []
     resume = driverlog.read(buffer, 0, True, harvest)
-    harvest.spans = None
+    spans, harvest.spans = harvest.spans, None
     read: list[tuple[int, int]] = []
     for begin, end in _between(spans, len(buffer)):
         for found in records.find_events(buffer, begin, end):
@@ -61,7 +56,11 @@ def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
                 read.append((buffer.rfind(b"\n", 0, found.start) + 1, found.end))
             elif found.partial is not None and found.partial.event is not None:
                 harvest.add_partial(found.partial, found.start, found.end)
-    harvest.read_after_all(read)
+    torn, harvest.torn = harvest.torn, None
+    starts, ends = [start for start, _ in read], [0, *(end for _, end in read)]
+    for start, reason, lacks in torn:
+        if lacks is not None or start >= ends[bisect(starts, start)]:
+            harvest.add_broken(start, reason, lacks)
     return resume
 
 
