@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.progress import ABSENT, Broken, Progress, as_instant, decode, from_object, is_event, unusual
+from advisor.progress import ABSENT, Broken, Progress, as_instant, decode, decoding, from_object, is_event
 from tests.sources.variants import compact, dataproc, made, of_event_log, pretty
 
 
@@ -43,7 +43,7 @@ def test_all_forms_say_the_same(form: Any) -> None:
 
 def test_the_patient_way_reads_what_the_fast_way_reads() -> None:
     raw = pretty(an_event()).encode()
-    patient, fast = unusual.decode(raw), decode(raw)
+    patient, fast = decoding.decode_patiently(raw), decode(raw)
     for name in ("id", "run_id", "timestamp", "batch_id", "duration_ms", "event_time", "state_operators", "sink"):
         assert getattr(patient, name) == getattr(fast, name)
     assert [json.loads(bytes(s.end_offset)) for s in patient.sources] == [
@@ -201,14 +201,7 @@ def test_what_looks_like_an_event() -> None:
         ("2026-03-01T02:00:00.3", "2026-03-01T02:00:00.300Z"),
         ("2026-03-01 02:00:00.300 UTC", "2026-03-01T02:00:00.300Z"),
         ("2026/03/01 02:00:00", "2026-03-01T02:00:00.000Z"),
-        ("22/11/2026 10:00:00", "2026-11-22T10:00:00.000Z"),
-        ("11/22/2026 10:00:00.5", "2026-11-22T10:00:00.500Z"),
-        ("22.11.2026 10:00:00", "2026-11-22T10:00:00.000Z"),
-        ("03/03/2026 10:00:00", "2026-03-03T10:00:00.000Z"),
-        ("11/03/2026 10:00:00", None),
-        ("22/22/2026 10:00:00", None),
-        ("Nov 22, 2026 @ 10:00:00.123", "2026-11-22T10:00:00.123Z"),
-        ("Nix 22, 2026 @ 10:00:00.123", None),
+        ("22/11/2026 10:00:00", None),
         ("0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00.000Z"),
         ("0001-01-01T00:00:00.000+05:00", None),
         ("2026-02-30T00:00:00.000Z", None),

@@ -1,6 +1,6 @@
 """Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
 
-from advisor.progress.decoding import UNUSUAL, decode, decode_usual
+from advisor.progress.decoding import UNUSUAL, decode, decode_usual, from_object, is_event
 from advisor.progress.fragment import Fragment, read_fragment
 from advisor.progress.instants import as_instant
 from advisor.progress.partial import FROM_UI, INPUT_RATE, PARTS, UNNAMED, Partial, of_fragment
@@ -16,7 +16,6 @@ from advisor.progress.shapes import (
     Sink,
     Source,
 )
-from advisor.progress.unusual import from_object, is_event
 
 __all__ = [
     "ABSENT",

@@ -1,21 +1,37 @@
-"""Bytes to one typed event: the fast way for the usual shape, the patient way for all others."""
+"""Decode one progress event: fast in its usual shape, patiently in any other.
+
+Other shapes: numbers as strings, other spellings, missing keys, Spark 2.0, dicts as Python prints them.
+"""
 
 from __future__ import annotations
 
-import msgspec
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
 
-from advisor.progress import unusual
-from advisor.progress.instants import is_instant
-from advisor.progress.shapes import Progress, with_totals
+import msgspec
+from msgspec.structs import fields
+
+from advisor.progress.fragment import read_fragment
+from advisor.progress.instants import as_instant, is_instant
+from advisor.progress.shapes import Broken, Durations, Operator, Progress, Sink, Source, with_totals
+from advisor.redaction import redact
 
 _decode = msgspec.json.Decoder(Progress).decode
 
 UNUSUAL = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What `decode_usual` raises when the bytes are not an event of the usual shape."""
+_SPELLINGS = {"durationMillis": "durationMs", "streamingQueryProgressId": "id", "numRecords": "numInputRows"}
+_OF_PYTHON = re.compile(r"'|,\s*[}\]]")
+"""What a printed dict has, and JSON has not."""
+_NUMBER = re.compile(r"[+-]?\d{1,400}(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
+_NOT_A_NUMBER = ("nan", "infinity", "inf", "-infinity", "-inf", "")
 
 
 def decode_usual(raw: bytes) -> Progress:
-    """The event in `raw`, if it has the usual shape; else one of UNUSUAL.
+    """Return the event in `raw`, if it has the usual shape; else raise one of UNUSUAL.
 
     Its timestamp is text that nobody has looked at: a column of them is checked in one go.
     """
@@ -24,12 +40,213 @@ def decode_usual(raw: bytes) -> Progress:
 
 
 def decode(raw: bytes) -> Progress:
-    """The event in `raw`: JSON, or a Python dict as print() shows it.
+    """Return the event in `raw`: JSON, or a dict as Python prints it.
 
-    Raises Broken when it is not one whole event, or not one whose meaning is clear.
+    Raise Broken when it is not one whole event, or not one whose meaning is clear.
     """
     try:
         event = decode_usual(raw)
     except UNUSUAL:
-        return unusual.decode(raw)
-    return event if is_instant(event.timestamp) else unusual.decode(raw)
+        return decode_patiently(raw)
+    return event if is_instant(event.timestamp) else decode_patiently(raw)
+
+
+def decode_patiently(raw: bytes) -> Progress:
+    """Return the event in `raw`, whatever its shape; Broken when it is none."""
+    text = raw.decode("utf-8", "replace")
+    try:
+        return from_object(json.loads(text))
+    except RecursionError:
+        raise Broken("nested too deeply") from None
+    except ValueError as error:
+        fragment = read_fragment(text.strip()) if _OF_PYTHON.search(text) else None
+        if fragment and fragment.whole and fragment.end == len(text.strip()):
+            return from_object(fragment.thing)
+        raise Broken(_why(text, error)) from None
+
+
+def _why(text: str, error: ValueError) -> str:
+    if "…" in text or "..." in text:
+        return "shortened by hand: it holds '...'"
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON: {error.msg} at its line {error.lineno}, column {error.colno}"
+    return "no JSON: a number of thousands of digits"
+
+
+def is_event(thing: object) -> bool:
+    """Return whether a parsed object looks like a progress event, whole or not."""
+    if not isinstance(thing, dict):
+        return False
+    if "triggerDetails" in thing:
+        return "sourceStatuses" in thing
+    return ("durationMs" in thing or "durationMillis" in thing) and ("timestamp" in thing or "runId" in thing)
+
+
+def from_object(thing: Any) -> Progress:
+    """Return the event in a parsed JSON object or Python dict; Broken when it is none, or its meaning not clear."""
+    if not isinstance(thing, dict):
+        raise Broken("no JSON object")
+    if "triggerDetails" in thing:
+        thing = _of_spark_2_0(thing)
+    event = _event(in_latest_words(thing))
+    return event if event.num_input_rows is not None else with_totals(event)
+
+
+def in_latest_words(thing: dict[str, Any]) -> dict[str, Any]:
+    """Return the object with the keys of other versions as the latest one spells them."""
+    return {_SPELLINGS.get(key, key): value for key, value in thing.items()}
+
+
+def _event(thing: dict[str, Any]) -> Progress:
+    if not isinstance(thing.get("durationMs"), dict) and not isinstance(thing.get("sources"), list):
+        raise Broken("no durationMs and no sources")
+    found = {"durationMs": {}, **_members(thing)}
+    found["id"], found["runId"] = found.get("id") or found.get("runId"), found.get("runId") or found.get("id")
+    if not found["id"]:
+        raise Broken("no id and no runId")
+    if "timestamp" not in found:
+        given = thing.get("timestamp")
+        raise Broken("no timestamp" if given is None else f"timestamp: {_shown(given)} is no point in time")
+    if isinstance(phases := found["durationMs"], dict):
+        found["durationMs"] = {key: ms for key, ms in phases.items() if key in _PHASES}
+        if others := {key: ms for key, ms in phases.items() if key not in _PHASES}:
+            found["durationMs"][""] = others
+    try:
+        return _decode(msgspec.json.encode(found))
+    except (msgspec.MsgspecError, RecursionError, OverflowError, TypeError, UnicodeEncodeError) as error:
+        raise Broken(str(error)) from None
+
+
+def _members(thing: dict[str, Any], within: str = "") -> dict[str, Any]:
+    """Return the known members of an object as Spark writes them, without those that are nothing."""
+    read = ((_text(key, ""), _read(within or key, value)) for key, value in thing.items())
+    return {key: value for key, value in read if value is not None}
+
+
+def _read(key: str, value: Any) -> Any:
+    if value is None or key not in _READERS:
+        return None
+    if key in _ANY_JSON:
+        return value
+    if isinstance(value, dict):
+        return _members(value, f"{key}." if key in _MAPS else "")
+    if isinstance(value, list):
+        return [_members(each) if isinstance(each, dict) else {} if each is None else each for each in value]
+    return _READERS[key](value, key)
+
+
+def _whole(value: Any, place: str) -> Any:
+    number = _number(value, place)
+    return round(number) if isinstance(number, float) else number
+
+
+def _duration(value: Any, place: str) -> Any:
+    milliseconds = _whole(value, place)
+    if milliseconds is None:  # a missing addBatch would make the trigger an idle one
+        raise Broken(f"{place}: {_shown(value)} is no number")
+    return milliseconds
+
+
+def _number(value: Any, place: str) -> Any:
+    """Return a number, also of a text; None for none and for NaN."""
+    if isinstance(value, str):
+        text = value.strip()
+        match = _NUMBER.match(text)
+        if match is None and text.lower() not in _NOT_A_NUMBER:
+            raise Broken(f"{place}: {_shown(text)} is no number")
+        value = math.nan if match is None else float(text) if match[1] or match[2] else int(text)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _rate(value: Any, place: str) -> Any:
+    number = _number(value, place)
+    try:
+        return float(number) if isinstance(number, int) and not isinstance(number, bool) else number
+    except OverflowError:
+        return None
+
+
+def _text(value: Any, _place: str) -> Any:
+    value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _metric(value: Any, place: str) -> str | None:
+    return None if value == "null" else _text(value if isinstance(value, str) else _shown(value), place)
+
+
+def _shown(value: Any) -> str:
+    """Return a short, printable form of a value that did not fit, without credentials."""
+    if isinstance(value, (dict, list)):
+        return repr(type(value).__name__)
+    text = redact(value) if isinstance(value, str) else str(value)[:80]
+    return repr(text[:40] + "…" if len(text) > 40 else text)
+
+
+_PHASES = frozenset(field.encode_name for field in fields(Durations)) - {""}
+_ANY_JSON = ("startOffset", "endOffset", "latestOffset", "rtmMetrics", "latencies")
+_MAPS = ("durationMs", "customMetrics", "metrics")
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    **{field.encode_name: _whole for kind in (Progress, Operator, Source, Sink) for field in fields(kind)},
+    **dict.fromkeys(("inputRowsPerSecond", "processedRowsPerSecond", "customMetrics."), _rate),
+    **dict.fromkeys(("id", "runId", "name", "operatorName", "description"), _text),
+    **dict.fromkeys(("timestamp", "watermark", "max", "min", "avg"), lambda value, _: as_instant(value)),
+    **dict.fromkeys(("eventTime", "stateOperators", "sources", "sink", *_MAPS), lambda value, _: value),
+    "durationMs.": _duration,
+    "metrics.": _metric,
+}
+"""What reads a plain value under a key, or under any key within a map; what no reader knows is left out."""
+
+
+def _of_spark_2_0(status: dict[str, Any]) -> dict[str, Any]:
+    """Spark 2.0's query status in later words.
+
+    It times everything but the batch's own job; addBatch is what the other phases leave of the full trigger.
+    """
+    details = _object(status, "triggerDetails")
+    durations = {name: details[key] for key, name in _LATENCIES_2_0.items() if key in details}
+    if str(details.get("isDataPresentInTrigger")).lower() == "true" and "triggerExecution" in durations:
+        parts = {name: _duration(value, name) for name, value in durations.items() if value is not None}
+        durations["addBatch"] = max(0, 2 * parts["triggerExecution"] - sum(parts.values()))
+    sources = status.get("sourceStatuses") or []
+    if not isinstance(sources, list):
+        raise Broken(f"sourceStatuses: {_shown(sources)} is no list")
+    return {
+        "id": status.get("id"),
+        "name": status.get("name"),
+        "timestamp": details.get("timestamp.triggerStart", status.get("timestamp")),
+        "batchId": details.get("batchId"),
+        "numInputRows": details.get("numRows.input.total"),
+        "inputRowsPerSecond": status.get("inputRate"),
+        "processedRowsPerSecond": status.get("processingRate"),
+        "durationMs": durations,
+        "sources": [_source_2_0(source) for source in sources if isinstance(source, dict)],
+        "sink": {"description": _object(status, "sinkStatus").get("description")},
+    }
+
+
+def _object(thing: dict[str, Any], key: str) -> dict[str, Any]:
+    found = thing.get(key)
+    if found is not None and not isinstance(found, dict):
+        raise Broken(f"{key}: {_shown(found)} is no object")
+    return found or {}
+
+
+def _source_2_0(source: dict[str, Any]) -> dict[str, Any]:
+    details = _object(source, "triggerDetails")
+    return {
+        "description": source.get("description"),
+        "endOffset": source.get("offsetDesc"),
+        "numInputRows": details.get("numRows.input.source"),
+        "inputRowsPerSecond": source.get("inputRate"),
+        "processedRowsPerSecond": source.get("processingRate"),
+    }
+
+
+_LATENCIES_2_0 = {
+    "latency.fullTrigger": "triggerExecution",
+    "latency.getOffset.total": "getOffset",
+    "latency.getBatch.total": "getBatch",
+    "latency.offsetLogWrite": "walCommit",
+    "latency.optimizer": "queryPlanning",
+}

@@ -1,4 +1,4 @@
-"""Points in time as Spark writes them, and as other hands do."""
+"""Points in time as Spark writes them, and as other programs do."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ _INSTANT = re.compile(
     r"(\d{4})([-/])(\d\d)\2(\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(?:Z|UTC|GMT)|([+-]\d\d):?(\d\d))?\Z",
     re.ASCII,
 )
-_OF_A_SHEET = re.compile(r"(\d\d?)([/.-])(\d\d?)\2(\d{4}),?[T ](\d\d:\d\d:\d\d.*)", re.ASCII)
-_OF_A_PAGE = re.compile(r"([A-Z][a-z]{2}) (\d\d?), (\d{4}) @ (\d\d:\d\d:\d\d.*)", re.ASCII)
-_MOST_MONTHS = 12
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _EPOCH_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,9})?\Z", re.ASCII)
 _LATEST_MS = 253_402_300_799_999
 _UNITS = ((10**17, 1e-6), (10**14, 1e-3), (10**11, 1.0), (10**9, 1e3), (0, 1.0))
@@ -28,8 +24,7 @@ def is_instant(text: str) -> bool:
 def as_instant(value: object) -> str | None:
     """ISO time in UTC to the millisecond of a text or of a count since 1970; None when it is neither.
 
-    A text without a zone is taken for UTC: what counts is the time between two of them. `11/03/2026` is neither day
-    nor month: None.
+    A text without a zone is taken for UTC: what counts is the time between two of them.
     """
     if isinstance(value, bool) or value is None:
         return None
@@ -54,8 +49,7 @@ def _of_epoch(value: float | str) -> str | None:
 def _of_text(text: str) -> str | None:
     match = _INSTANT.match(text)
     if match is None:
-        other = _with_year_first(text)
-        return None if other is None else _of_text(other)
+        return None
     year, _, month, day, clock, fraction, hours, minutes = match.groups()
     try:
         moment = datetime.fromisoformat(
@@ -64,19 +58,6 @@ def _of_text(text: str) -> str | None:
         return _written(moment.astimezone(timezone.utc))
     except (ValueError, OverflowError):
         return None
-
-
-def _with_year_first(text: str) -> str | None:
-    """A time as a sheet or a page shows it, as Spark would write it."""
-    if page := _OF_A_PAGE.match(text):
-        month, day, year, clock = page.groups()
-        return f"{year}-{_MONTHS.index(month) + 1:02d}-{int(day):02d} {clock}" if month in _MONTHS else None
-    if sheet := _OF_A_SHEET.match(text):
-        first, second, year, clock = int(sheet[1]), int(sheet[3]), sheet[4], sheet[5]
-        if first > _MOST_MONTHS >= second or first == second:
-            return f"{year}-{second:02d}-{first:02d} {clock}"
-        return f"{year}-{first:02d}-{second:02d} {clock}" if second > _MOST_MONTHS >= first else None
-    return None
 
 
 def _written(moment: datetime) -> str:

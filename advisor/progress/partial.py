@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from advisor.progress.decoding import from_object, in_latest_words
 from advisor.progress.fragment import Fragment
 from advisor.progress.instants import as_instant
 from advisor.progress.shapes import Broken, Progress, with_totals
-from advisor.progress.unusual import from_object, in_latest_words
 
 UNNAMED: Final = "unknown"
 """Stands for the id of a query whose record does not show it."""
