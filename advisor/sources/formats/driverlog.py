@@ -110,7 +110,10 @@ def _read_odd(buffer: Buffer, position: int, limit: int, whole: bool, harvest: H
         return -1  # the event's other lines, each in an envelope of its own, are still to come
     again = buffer.rfind(MARKER, line_start, position) >= 0  # the line was looked at with the marker before
     if not again and is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
-        _read_structured(buffer, line_start, line_end, harvest)
+        try:
+            harvest.add(read_structured(bytes(buffer[line_start:line_end])), line_start, line_end)
+        except Broken as broken:
+            harvest.add_broken(line_start, broken.reason)
         return line_end
     return _read_loose(buffer, line_start, position, limit, whole, harvest)
 
@@ -140,15 +143,6 @@ def _first_whole(text: bytes) -> tuple[Progress, int] | None:
         return None
     first = next(find_events(text, 0, len(text)), None)
     return None if first is None or first.event is None else (first.event, first.end - 1)
-
-
-def _read_structured(buffer: Buffer, start: int, end: int, harvest: Harvest) -> None:
-    try:
-        event = read_structured(bytes(buffer[start:end]))
-    except Broken as broken:
-        harvest.add_broken(start, broken.reason)
-    else:
-        harvest.add(event, start, end)
 
 
 def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: bool, harvest: Harvest) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 
 import msgspec
@@ -77,37 +78,24 @@ def _read_lines(buffer: Buffer, lines: Sequence[tuple[int, int]], harvest: Harve
         events = list(map(_event, raws))
     except UNUSUAL:
         for raw, (start, stop) in zip(raws, lines, strict=True):
-            _read_event(raw, start, stop, harvest)
+            try:
+                harvest.add(_any_event(raw), start, stop)
+            except Broken as broken:
+                harvest.add_broken(start, broken.reason)
     else:
         harvest.add_many(events, *zip(*lines, strict=True))
 
 
 def _event(line: bytes) -> Progress:
-    """The event in a line of the usual shape; else one of UNUSUAL."""
+    """Return the event in a line of the usual shape; else raise one of UNUSUAL."""
     event = _decode_event(line).progress
     return event if event.num_input_rows is not None else with_totals(event)
 
 
-def _read_event(line: bytes, start: int, stop: int, harvest: Harvest) -> None:
-    try:
-        event = _event(line)
-    except UNUSUAL:
-        _read_unusual(line, start, stop, harvest)
-    else:
-        harvest.add(event, start, stop)
-
-
-def _read_unusual(line: bytes, start: int, stop: int, harvest: Harvest) -> None:
-    try:
-        event = _unusual(line)
-    except Broken as broken:
-        harvest.add_broken(start, broken.reason)
-    else:
-        harvest.add(event, start, stop)
-
-
-def _unusual(line: bytes) -> Progress:
-    """The event of Spark 2.0 (`queryStatus`), or one whose numbers are strings."""
+def _any_event(line: bytes) -> Progress:
+    """Return the event in a line, of Spark 2.0 (`queryStatus`) and with numbers as strings, too; Broken without one."""
+    with suppress(*UNUSUAL):
+        return _event(line)
     try:
         thing = msgspec.json.decode(line)
     except UNUSUAL:

@@ -10,9 +10,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from stringzilla import find, rfind
 
+from advisor.facts import Sighting
+from advisor.redaction import redact
+
 _LONGEST: Final = 1 << 18
 _AFTER: Final = 4096
 _QUERY: Final = re.compile(r"\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]")
+_OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
+"""An id as Spark makes it, which is no credential and new in each log: to hide nothing in it takes long."""
 _LOGGERS: Final = re.compile(r"\b(AsyncProgressTrackingMicroBatchExecution|MicroBatchExecution|ContinuousExecution)\b")
 
 
@@ -112,3 +117,24 @@ def _time(text: str | None) -> datetime | None:
         return datetime.fromisoformat((text or "").replace("Z", "+00:00")).astimezone(timezone.utc)
     except ValueError:
         return None
+
+
+def sighting(found: Told, line: Line, *, log: str, file: str, base: int) -> Sighting:
+    """Return what a line revealed as a row of the table of sightings; credentials are removed."""
+    value = redact(found.value) if isinstance(found.value, str) else found.value
+    text = msgspec.json.encode(value).decode()
+    return Sighting(
+        _safe(found.id or line.id),
+        _safe(found.run_id or line.run_id),
+        log,
+        redact(found.fact),
+        text,
+        found.origin,
+        file,
+        base + line.offset,
+        line.timestamp,
+    )
+
+
+def _safe(id: str | None) -> str | None:
+    return redact(id) if id and not _OF_SPARK.fullmatch(id) else id

@@ -6,17 +6,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-import msgspec
-
 from advisor.facts import Sighting
-from advisor.redaction import redact
 from advisor.sources.sightings import application, query, tasks
-from advisor.sources.sightings.line import Line, Told, lines_with
+from advisor.sources.sightings.line import Line, Told, lines_with, sighting
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import async_before
 
-_OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
-"""An id as Spark makes it, which is no credential and new in each log: to hide nothing in it takes long."""
 _CHECKPOINT_FILE: Final = r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ "
 _LISTED: Final = r"in parallel under ?(\d{1,9}) paths"
 """Spark writes no blank before the number."""
@@ -139,24 +134,3 @@ def _of_the_whole(region: bytes) -> Iterable[Told]:
     snapshot_tasks, known = tasks.snapshot_tasks(region)
     if known:
         yield Told("delta_snapshot_tasks", snapshot_tasks, "inferred")
-
-
-def sighting(found: Told, line: Line, *, log: str, file: str, base: int) -> Sighting:
-    """Return what a line revealed as a row of the table of sightings; credentials are removed."""
-    value = redact(found.value) if isinstance(found.value, str) else found.value
-    text = msgspec.json.encode(value).decode()
-    return Sighting(
-        _safe(found.id or line.id),
-        _safe(found.run_id or line.run_id),
-        log,
-        redact(found.fact),
-        text,
-        found.origin,
-        file,
-        base + line.offset,
-        line.timestamp,
-    )
-
-
-def _safe(id: str | None) -> str | None:
-    return redact(id) if id and not _OF_SPARK.fullmatch(id) else id

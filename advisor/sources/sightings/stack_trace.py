@@ -9,9 +9,8 @@ from typing import Final
 from advisor.facts import Sighting
 from advisor.progress import UNNAMED
 from advisor.sources.sightings.errors import known_error
-from advisor.sources.sightings.line import Line, Told
+from advisor.sources.sightings.line import Line, Told, sighting
 from advisor.sources.sightings.query import MISSING, NEXT_RECORD, error
-from advisor.sources.sightings.region import sighting
 
 LONGEST: Final = 256 << 10
 _NAME: Final = "pasted text"
