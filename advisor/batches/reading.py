@@ -138,7 +138,12 @@ class Reading:
             size=sum(reading.bytes for reading in readings),
             overruns=[overrun for reading in readings for overrun in reading.overruns],
         )
-        return replace(merged, duplicates=merged.duplicates + sum(reading.duplicates for reading in readings))
+        dropped = merged.duplicates + sum(reading.duplicates for reading in readings)
+        inside = {
+            name: pa.concat_tables([reading.inside[name] for reading in readings if name in reading.inside])
+            for name in {name for reading in readings for name in reading.inside}
+        }
+        return replace(merged, duplicates=dropped, inside=inside)
 
 
 def table_of_sightings(rows: Iterable[tuple[Any, ...]]) -> pa.Table:

@@ -9,12 +9,11 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Chunks, Reading, instants
+from advisor.batches import SCHEMA, Chunks, Reading, instants, table_of_sightings
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.progress import FROM_UI, from_object
 from advisor.redaction import redact
-from advisor.sources.files import table_of
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.query import error
 from advisor.sources.stages.statusstore import work_of
@@ -71,7 +70,7 @@ class Driver:
         """Return all that was read so far."""
         found = Reading.of(
             pa.concat_tables([SCHEMA.empty_table(), *self._rows]),
-            table_of(self._facts.values()),
+            table_of_sightings(self._facts.values()),
             size=self._server.bytes,
         )
         return replace(found, inside=self._inside) if self._opens else found
