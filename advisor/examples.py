@@ -18,7 +18,8 @@ from advisor.contract import Passed
 from advisor.engine import Finding, Skipped, judge_rule
 from advisor.engine.conditions import ask, ask_all
 from advisor.engine.quiet import why_quiet
-from advisor.facts import Facts, computed, settle
+from advisor.facts import Facts, settle
+from advisor.facts.inspection import computed
 from advisor.metrics import METRICS, Missing, measure
 from advisor.metrics.operators import CACHE_COUNTERS
 from advisor.metrics.units import in_words

@@ -70,8 +70,7 @@ class Window:
             return np.zeros(len(duration), dtype=bool)
         last = len(known) - 1
         low, high = known[last // 4], known[-(last // 4) - 1]
-        middle: np.ndarray = (duration >= low) & (duration <= high)
-        return middle
+        return (duration >= low) & (duration <= high)
 
     @cached_property
     def opened(self) -> bool:
@@ -159,8 +158,7 @@ def _last(mask: np.ndarray, count: int) -> np.ndarray:
     """Which of the elements stand where no more than `count` true ones are left, itself included."""
     if len(mask) <= count:
         return np.ones(len(mask), dtype=bool)
-    left: np.ndarray = np.cumsum(mask[::-1])[::-1] <= count
-    return left
+    return np.cumsum(mask[::-1])[::-1] <= count
 
 
 def _held_back(whole: Batches, facts: Facts) -> np.ndarray:
@@ -207,8 +205,7 @@ def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Colum
 def _outlasted(executed: Columns) -> np.ndarray:
     """Which batches have phases that together outlast their trigger, which holds them."""
     phases = zero_filled(np.array([executed[phase] for phase in PHASES])).sum(axis=0)
-    found: np.ndarray = phases > longest(executed["trigger_execution_ms"])
-    return found
+    return phases > longest(executed["trigger_execution_ms"])
 
 
 def _belied(executed: Columns) -> np.ndarray:
@@ -221,8 +218,7 @@ def _belied(executed: Columns) -> np.ndarray:
         by_rate = executed["input_rows"] / rate * 1000
         factor = np.fmax(by_rate, took) / np.fmin(by_rate, took)
     comparable = alone & (rate >= 1) & (by_rate > 0) & (took > 0)  # Spark 4.1 rounds it to one decimal
-    found: np.ndarray = comparable & (factor > BELIED) & (np.abs(by_rate - took) > BELIED_MS)
-    return found
+    return comparable & (factor > BELIED) & (np.abs(by_rate - took) > BELIED_MS)
 
 
 def _lasts_into_the_next(executed: Columns) -> np.ndarray:
@@ -256,8 +252,7 @@ def _intervals(batches: Columns, by_clock: np.ndarray) -> np.ndarray:
         by_rate = batches["input_rows"] / rate * 1000
     # Spark 4.1 rounds the rate to one decimal: below ten rows a second it is too coarse for milliseconds.
     precise = np.isfinite(by_rate) & (by_rate > 0) & ((rate >= 10) | np.isnan(by_clock))
-    least: np.ndarray = np.fmin(by_clock, np.where(precise, by_rate, np.nan))
-    return least
+    return np.fmin(by_clock, np.where(precise, by_rate, np.nan))
 
 
 def _before(values: np.ndarray) -> np.ndarray:
@@ -266,14 +261,12 @@ def _before(values: np.ndarray) -> np.ndarray:
 
 
 def _since_last(batches: Columns) -> np.ndarray:
-    since: np.ndarray = batches["timestamp"] - _before(batches["timestamp"])
-    return since
+    return batches["timestamp"] - _before(batches["timestamp"])
 
 
 def _consecutive(batches: Columns) -> np.ndarray:
     """Which batches have the next number after the batch before them."""
-    following: np.ndarray = batches["batch_id"] - _before(batches["batch_id"]) == 1
-    return following
+    return batches["batch_id"] - _before(batches["batch_id"]) == 1
 
 
 def cold(executed: Columns) -> np.ndarray:

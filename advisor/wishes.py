@@ -11,7 +11,8 @@ from advisor import config
 from advisor.catalogue import Catalogue
 from advisor.engine import Silenced
 from advisor.errors import UsageError
-from advisor.facts import Run, parse_user_fact
+from advisor.facts import parse_user_fact
+from advisor.facts.evidence import Run
 from advisor.vocabulary import Level
 
 UserFact = tuple[str | None, str, Any]

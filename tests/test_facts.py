@@ -17,12 +17,10 @@ from advisor.errors import UsageError
 from advisor.facts import (
     FACTS,
     ORIGINS,
-    Evidence,
     Facts,
     Known,
     Sighting,
     check_value,
-    computed,
     from_conf,
     from_confs,
     from_writer_options,
@@ -32,7 +30,8 @@ from advisor.facts import (
     version_at_least,
     version_in_words,
 )
-from advisor.facts.inspection import sink_kind, source_kind
+from advisor.facts.evidence import Evidence
+from advisor.facts.inspection import computed, sink_kind, source_kind
 from advisor.sources import files
 from tests.made import START, events, table
 

@@ -18,7 +18,9 @@ from advisor.batches import Reading
 from advisor.catalogue import load
 from advisor.engine import Skipped, judge, judge_rule
 from advisor.errors import InputError, fault
-from advisor.facts import FACTS, Evidence, Facts, Known, computed
+from advisor.facts import FACTS, Facts, Known
+from advisor.facts.evidence import Evidence
+from advisor.facts.inspection import computed
 from advisor.metrics import METRICS, STATS, Metric, Missing, measure, statistics
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded

@@ -18,7 +18,8 @@ from advisor.batches import SIGHTINGS, Reading
 from advisor.catalogue import Catalogue, load
 from advisor.config import Config, Ignore
 from advisor.engine import Silenced
-from advisor.facts import FACTS, Run, Sighting
+from advisor.facts import FACTS, Sighting
+from advisor.facts.evidence import Run
 from advisor.metrics.phases import budget
 from advisor.report import Asked, assemble, change
 from advisor.views.shown import Report

@@ -16,7 +16,7 @@ import advisor
 from advisor.catalogue import load
 from advisor.contract import Calm, Passed, QueryEntry
 from advisor.engine import Judgement, judge
-from advisor.facts import Run
+from advisor.facts.evidence import Run
 from advisor.metrics import METRICS, label
 from advisor.report import Asked
 from advisor.report.judged import Judged

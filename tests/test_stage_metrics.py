@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from advisor.batches import Inside, Reading, RunBatches
-from advisor.facts import Facts, Known, computed
+from advisor.facts import Facts, Known
+from advisor.facts.inspection import computed
 from advisor.metrics import Estimate, Missing, measure
 from advisor.stages import BATCH_PARTS, STAGES
 from advisor.window import Window, executed_window

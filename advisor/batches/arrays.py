@@ -117,8 +117,7 @@ def rows_of(table: pa.Table) -> Columns:
         if name == "other_phases_ms":
             return _sums(_whole(table["other_phases"]))
         if name == "implausible":
-            found: np.ndarray = np.any([_implausible(name, _floats(table[name])) for name in _LIMITED], axis=0)
-            return found
+            return np.any([_implausible(name, _floats(table[name])) for name in _LIMITED], axis=0)
         if name == "whole":
             return np.asarray(pc.is_null(table["partial"]))
         if name.startswith(_LACKS):
@@ -152,8 +151,7 @@ def _lacking(batches: Columns, part: str) -> np.ndarray:
         return named
     missing = np.any([np.isnan(batches[name]) for name in ALWAYS], axis=0)
     unasked = np.all([np.isnan(batches[name]) for name in ASKING], axis=0)
-    found: np.ndarray = named | missing | unasked
-    return found
+    return named | missing | unasked
 
 
 class Members:
@@ -236,16 +234,14 @@ def _texts(column: pa.Array) -> np.ndarray:
     """Texts as objects, equal ones as one object."""
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     distinct = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-    texts: np.ndarray = distinct[np.asarray(pc.fill_null(coded.indices, len(distinct) - 1))]
-    return texts
+    return distinct[np.asarray(pc.fill_null(coded.indices, len(distinct) - 1))]
 
 
 def _floats(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
     one = _whole(column) if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_timestamp(one.type):
         one = one.view(pa.int64())
-    numbers: np.ndarray = one.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-    return numbers
+    return one.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 
 
 def _implausible(name: str, numbers: np.ndarray) -> np.ndarray:
@@ -253,8 +249,7 @@ def _implausible(name: str, numbers: np.ndarray) -> np.ndarray:
     if name in _UNLIMITED:
         return np.zeros(len(numbers), dtype=bool)
     most = LONGEST_MS if name in _PHASES else LATEST_MS if name == "timestamp" else _LARGEST
-    wrong: np.ndarray = (numbers < 0) | (numbers > most)
-    return wrong
+    return (numbers < 0) | (numbers > most)
 
 
 def _sums(maps: pa.Array) -> np.ndarray:
@@ -263,8 +258,7 @@ def _sums(maps: pa.Array) -> np.ndarray:
     rows, items = np.repeat(np.arange(len(maps)), lengths), _items(maps, maps.items, lengths)
     numbers = _floats(items)
     possible = (numbers >= 0) & (numbers <= LONGEST_MS)
-    sums: np.ndarray = np.bincount(rows[possible], numbers[possible], len(maps))
-    return sums
+    return np.bincount(rows[possible], numbers[possible], len(maps))
 
 
 @dataclass(frozen=True)

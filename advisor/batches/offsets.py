@@ -97,8 +97,7 @@ def rows_per_step(descriptions: pa.Array) -> np.ndarray:
     """For each source what one step of a plain number is worth: a row of a socket, a second of the rate source."""
     coded = descriptions.dictionary_encode(null_encoding="encode")
     steps = [_rows_per_step(description or "") for description in coded.dictionary.to_pylist()]
-    each: np.ndarray = np.array(steps, dtype=np.int64)[np.asarray(coded.indices)]
-    return each
+    return np.array(steps, dtype=np.int64)[np.asarray(coded.indices)]
 
 
 def _rows_per_step(description: str) -> int:

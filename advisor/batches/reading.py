@@ -200,8 +200,7 @@ def _keys(table: pa.Table) -> list[np.ndarray]:
 def _places(table: pa.Table) -> np.ndarray:
     """Return a number for the place of each row, below every batch id: it identifies records that name no batch."""
     file = _codes(table["file"]).astype(np.int64)
-    place: np.ndarray = np.iinfo(np.int64).min + file * _LONGEST_FILE + _numbers(table["offset"])
-    return place
+    return np.iinfo(np.int64).min + file * _LONGEST_FILE + _numbers(table["offset"])
 
 
 def _codes(column: pa.ChunkedArray) -> np.ndarray:

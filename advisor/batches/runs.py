@@ -79,8 +79,7 @@ def _places(batch_ids: np.ndarray, rows: Columns) -> np.ndarray:
 def _taken(values: np.ndarray, at: np.ndarray) -> np.ndarray:
     """The values at these positions; none where a position is below 0."""
     nothing = np.array([None], dtype=object) if values.dtype == object else np.array([np.nan])
-    taken: np.ndarray = np.concatenate([values, nothing])[at]
-    return taken
+    return np.concatenate([values, nothing])[at]
 
 
 @dataclass(frozen=True)

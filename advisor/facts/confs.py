@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from advisor.facts.fact import Known
+from advisor.facts.names import Known
 from advisor.redaction import redact_setting
 from advisor.vocabulary import CONF
 

@@ -6,8 +6,7 @@ import re
 from typing import Any, Final
 
 from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, local_slots
-from advisor.facts.fact import ORIGINS
-from advisor.facts.names import EXECUTOR
+from advisor.facts.names import EXECUTOR, ORIGINS
 from advisor.facts.version_bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.versions import is_older, platform_of, version_at_least, version_numbers
 from advisor.vocabulary import CONF, ENDING

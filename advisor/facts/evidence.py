@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches import instant, rows_of
-from advisor.facts.fact import LATE_BATCH, Known, Sighting
-from advisor.facts.names import EXECUTOR, FACTS
+from advisor.facts.names import EXECUTOR, FACTS, LATE_BATCH, Known, Sighting
 
 _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 _AT_ONCE = 16384

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from advisor.batches import Batches, Columns, all_lack, kafka_offsets, lacks
-from advisor.facts.fact import Known
+from advisor.facts.names import Known
 from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
 from advisor.facts.version_bounds import version_bounds
 from advisor.progress import FURTHEST

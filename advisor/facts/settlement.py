@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from advisor.facts.derived import derive
-from advisor.facts.fact import ORIGINS, Known, Merge, Sighting
-from advisor.facts.names import EXECUTOR, FACTS
+from advisor.facts.names import EXECUTOR, FACTS, ORIGINS, Known, Merge, Sighting
 from advisor.facts.values import check_value, same_value
 from advisor.vocabulary import CONF
 

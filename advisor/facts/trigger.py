@@ -9,13 +9,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from advisor.batches import Columns, whole_seconds
-from advisor.facts.fact import Known
+from advisor.facts.names import Known
 from advisor.statistics import middle, sorted_quantile
-
-Millis = npt.NDArray[np.int64]
 
 _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "real_time")
 """All but continuous processing, which reports no progress at all."""
@@ -132,7 +129,7 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     return by_rates(executed)
 
 
-def interval_of(starts: Millis, pauses: Millis) -> int | None:
+def interval_of(starts: np.ndarray, pauses: np.ndarray) -> int | None:
     """The longest interval at whose multiples nearly all starts after a wait lie."""
     waited = pauses > LATE_MS
     if waited.sum() < _WAITS:
@@ -144,24 +141,24 @@ def interval_of(starts: Millis, pauses: Millis) -> int | None:
     return next((each for each in candidates if _aligned(after, each) and _reached(pauses, starts, each)), None)
 
 
-def _candidates(steps: Millis) -> set[int]:
+def _candidates(steps: np.ndarray) -> set[int]:
     """Usual intervals, and the usual step between starts rounded to what a person writes."""
     usual = int(middle(steps))
     rounded = {round(usual / unit) * unit for unit in (10, 50, 100, 500, 1000)}
     return {each for each in rounded | set(USUAL_MS) if each >= 5 * LATE_MS}
 
 
-def _aligned(starts: Millis, interval: int) -> bool:
+def _aligned(starts: np.ndarray, interval: int) -> bool:
     return bool((starts % interval < LATE_MS).mean() >= _ALIGNED_SHARE)
 
 
-def _reached(pauses: Millis, starts: Millis, interval: int) -> bool:
+def _reached(pauses: np.ndarray, starts: np.ndarray, interval: int) -> bool:
     """Whether batches wait for the next multiple only: a batch that is done waits less than one interval, mostly."""
     waits = pauses[pauses > LATE_MS]
     return bool((waits <= interval).mean() >= 0.5) and len(starts) > _WAITS
 
 
-def each_at_once(durations: Millis, pauses: Millis) -> bool:
+def each_at_once(durations: np.ndarray, pauses: np.ndarray) -> bool:
     """Whether every batch started as soon as the one before was done, and not before: that clock stands."""
     if len(pauses) < 2 * _WAITS:
         return False
@@ -231,7 +228,7 @@ def _ruled_out(step: float) -> int:
     return max(2 * _GRID_MS, int(_SOONER * step))
 
 
-def _interval_by_steps(steps: npt.NDArray[np.float64], paced: _Paced) -> int | None:
+def _interval_by_steps(steps: np.ndarray, paced: _Paced) -> int | None:
     """Return the usual interval that all batches' rates give as the time since the last trigger, although each waited.
 
     Without an interval a batch begins as soon as the one before ends, or as its rows come.
@@ -246,7 +243,7 @@ def _interval_by_steps(steps: npt.NDArray[np.float64], paced: _Paced) -> int | N
     return next(iter(usual), None)
 
 
-def _at_once_by_rate(executed: Columns, steps: npt.NDArray[np.float64]) -> bool:
+def _at_once_by_rate(executed: Columns, steps: np.ndarray) -> bool:
     """Return whether the rates of long consecutive batches show that each began as the last one ended."""
     durations = executed["trigger_execution_ms"]
     if any(_near(steps[np.isfinite(steps)], each) for each in USUAL_MS):
@@ -259,7 +256,7 @@ def _at_once_by_rate(executed: Columns, steps: npt.NDArray[np.float64]) -> bool:
     return bool(known.sum() >= _FEWEST_AT_ONCE and near.all() and before[known].min() >= _LONG_MS)
 
 
-def _steps(executed: Columns, paced: _Paced) -> npt.NDArray[np.float64]:
+def _steps(executed: Columns, paced: _Paced) -> np.ndarray:
     """Return ms since the last trigger by each batch's rate, NaN without a rate.
 
     Where a rate of one decimal fits a usual interval, the step is that interval.
@@ -278,10 +275,10 @@ class _Paced(NamedTuple):
     the batch before took; NaN where that is not known.
     """
 
-    took: npt.NDArray[np.float64]
-    starts: npt.NDArray[np.float64]
-    steps: npt.NDArray[np.float64]
-    before: npt.NDArray[np.float64]
+    took: np.ndarray
+    starts: np.ndarray
+    steps: np.ndarray
+    before: np.ndarray
 
 
 def _paced(executed: Columns) -> _Paced:
@@ -289,7 +286,7 @@ def _paced(executed: Columns) -> _Paced:
     return _Paced(took, starts, _by_rate(executed), _before(executed))
 
 
-def _by_rate(executed: Columns) -> npt.NDArray[np.float64]:
+def _by_rate(executed: Columns) -> np.ndarray:
     """Return ms since the last trigger for each batch: its rows over its rate. NaN without a rate."""
     rate = executed["input_rows_per_second"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -297,7 +294,7 @@ def _by_rate(executed: Columns) -> npt.NDArray[np.float64]:
     return np.where((rate > 0) & np.isfinite(steps), steps, np.nan)
 
 
-def _before(executed: Columns) -> npt.NDArray[np.float64]:
+def _before(executed: Columns) -> np.ndarray:
     """Of each batch how long the one before took; NaN where that is not there."""
     length = executed["trigger_execution_ms"]
     before = np.full(len(length), np.nan)
@@ -339,7 +336,7 @@ def _interval_by_wait(paced: _Paced) -> int | None:
     return least if clear else None
 
 
-def _waits(since: _Since, interval: int) -> npt.NDArray[np.float64]:
+def _waits(since: _Since, interval: int) -> np.ndarray:
     """How long the batches waited for a multiple of that interval, if it explains them all; else none.
 
     A batch that came right after the one before did not wait: a multiple passed while the one before it ran, as a first
@@ -362,11 +359,11 @@ class _Since(NamedTuple):
     right after the batch before, and whether that one is not there.
     """
 
-    steps: npt.NDArray[np.float64]
-    starts: Millis
-    took: npt.NDArray[np.float64]
-    followed: npt.NDArray[np.bool_]
-    unseen: npt.NDArray[np.bool_]
+    steps: np.ndarray
+    starts: np.ndarray
+    took: np.ndarray
+    followed: np.ndarray
+    unseen: np.ndarray
 
 
 def _since_the_trigger_before(paced: _Paced) -> _Since:
@@ -384,6 +381,6 @@ def _each_followed_at_once(paced: _Paced) -> bool:
     return bool(present.any() and near[present].all())
 
 
-def _near(steps: npt.NDArray[np.float64], interval: int, share: float = _STEP_SHARE) -> bool:
+def _near(steps: np.ndarray, interval: int, share: float = _STEP_SHARE) -> bool:
     """Return whether each step is that interval within a share of it: the precision of a rate with one decimal."""
     return bool((np.abs(steps - interval) <= share * interval).all())

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from advisor.errors import UsageError, did_you_mean
-from advisor.facts.fact import Fact
-from advisor.facts.names import FACTS
+from advisor.facts.names import FACTS, Fact
 from advisor.facts.versions import may_be_spark, same_version, version_numbers
 from advisor.redaction import redact
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from advisor.batches import Batches
 from advisor.catalogue import Catalogue
 from advisor.engine import Judgement
-from advisor.facts import Run
+from advisor.facts.evidence import Run
 from advisor.vocabulary import Since, State
 from advisor.window import Window
 

@@ -6,7 +6,8 @@ import msgspec
 
 from advisor.batches import lacks
 from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Terminated, WindowEntry
-from advisor.facts import CONF, FACTS, Facts, Run
+from advisor.facts import CONF, FACTS, Facts
+from advisor.facts.evidence import Run
 from advisor.metrics import METRICS, Estimate, measure, statistics
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget

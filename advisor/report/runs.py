@@ -17,7 +17,9 @@ from advisor.catalogue import Catalogue
 from advisor.contract import QueryEntry, Series, Silenced
 from advisor.engine import judge
 from advisor.errors import fault
-from advisor.facts import Evidence, Facts, Known, Run, computed, settle
+from advisor.facts import Facts, Known, settle
+from advisor.facts.evidence import Evidence, Run
+from advisor.facts.inspection import computed
 from advisor.metrics import remember_typical
 from advisor.metrics.quality import data_problem
 from advisor.regime import latest_regime

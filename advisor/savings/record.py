@@ -131,5 +131,4 @@ def _seen(ms: np.ndarray, saves: Saves, window: Window, before: Mixture) -> np.n
         return ms
     after, whole = (summed(window, columns)[before.known] for columns in ((AFTER_SINK,), phases))
     earlier = np.clip(whole - after, 0.0, None)
-    seen: np.ndarray = np.minimum(ms * earlier / np.maximum(whole, 1e-9), earlier)
-    return seen
+    return np.minimum(ms * earlier / np.maximum(whole, 1e-9), earlier)

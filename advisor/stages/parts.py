@@ -1,16 +1,18 @@
-"""Divides the wall clock of addBatch among what ran in it: each moment once, all batches of a log together."""
+"""Divides the wall clock of addBatch among what ran in it: each moment once, and parts that a log cannot measure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from advisor.stages.batchjobs import KINDS, Gathered, Inside
+from advisor.stages.batchjobs import KINDS, Gathered, Inside, Times
 from advisor.stages.columns import PARTS
-from advisor.stages.jobs import Note
+from advisor.stages.jobs import Attempt, Note
+from advisor.stages.work import Work
 
 NAMES = [part.name for part in PARTS]
 PLACE: Mapping[str, int] = {name: at for at, name in enumerate(NAMES)}
@@ -42,15 +44,12 @@ _OF_JOBS = ("scheduling_ms", "other_ms", "table_log_ms", "not_visible_ms")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms")
 """The driver's time around jobs."""
 
+_LINES = {"planning_ms": "driver_before", "sink_commit_ms": "driver_after"}
+"""The parts of the driver that only lines show, and the part that otherwise holds them."""
+_NOTHING: frozenset[str] = frozenset()
+
 Gap = tuple[float, float]
 _NOBODY = np.iinfo(np.int64).max
-
-
-class Times(NamedTuple):
-    """Things that take time: of each the place of its batch, its first and its last ms."""
-
-    of: np.ndarray
-    times: np.ndarray
 
 
 NO_TIMES = Times(np.empty(0, np.int64), np.empty((0, 2)))
@@ -94,8 +93,7 @@ class _There(NamedTuple):
         It is the difference of two running sums: thousands that are there at once have millions of moments.
         """
         until = np.concatenate([[0.0], np.cumsum(values)])
-        sums: np.ndarray = until[np.maximum(self.enters, self.leaves)] - until[self.enters]
-        return sums
+        return until[np.maximum(self.enters, self.leaves)] - until[self.enters]
 
 
 def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) -> tuple[np.ndarray, Idle]:
@@ -260,3 +258,73 @@ def homes_of(inside: Inside, note: Note) -> Sequence[str]:
     if note.time <= min(job.start for job in inside.jobs):
         return DRIVER[:1]
     return DRIVER[:0:-1] if note.name == "sink_commit_ms" else DRIVER[1:]
+
+
+def knows_wait(work: Work, attempt: Attempt) -> bool:
+    """Whether it is known how long a stage waited for other queries: by the slots' number, or by the order of lines."""
+    if work.spans.alone:
+        return work.knows_waits
+    if work.origin == "driver_log":
+        return work.clock or not attempt.paused
+    return work.knows_waits and attempt.slots is not None
+
+
+def measured(gathered: Gathered, parts: np.ndarray, knows_waits: np.ndarray) -> np.ndarray:
+    """Return the parts; NaN for parts that the source cannot measure. `knows_waits`: by batch."""
+    silent = np.zeros(parts.shape, bool)
+    for part, of_batches in _silent(gathered, knows_waits).items():
+        silent[:, PLACE[part]] = of_batches
+    return np.where(silent & (parts == 0), np.nan, np.maximum(parts, 0.0))
+
+
+def _silent(gathered: Gathered, knows_waits: np.ndarray) -> dict[str, np.ndarray | bool]:
+    """Return the parts that the source cannot measure if they hold nothing, and for which batches."""
+    loads = gathered.count(~np.isnan(gathered.number("state_load_ms"))) > 0
+    return {
+        **dict.fromkeys(DRIVER, ~gathered.clock),
+        "driver_ms": gathered.clock,
+        "sink_commit_ms": True,
+        "planning_ms": np.array([inside.work.origin != "driver_log" for inside in gathered.insides], bool),
+        "slots_wait_ms": ~knows_waits,
+        "python_ms": gathered.count(~np.isnan(gathered.number("python_ms"))) == 0,
+        "state_load_ms": (gathered.count(gathered.kinds == KINDS.index("state")) > 0) & ~loads,
+    }
+
+
+def together(gathered: Gathered, knows_waits: np.ndarray) -> list[tuple[str, ...]]:
+    """Of each batch which parts hold another's time: both are one stage's, or the source does not name them apart."""
+    last = np.array([bool(attempt.last) for attempt in gathered.attempts], bool)
+    loads = ~np.isnan(gathered.number("state_load_ms"))
+    stages = (gathered.kinds * 8 + last * 4 + loads * 2 + gathered.seen).tolist()
+    found, begin = [], 0
+    for inside, clock, waits in zip(gathered.insides, gathered.clock.tolist(), knows_waits.tolist(), strict=True):
+        end = begin + len(inside.attempts)
+        noted = frozenset(note.name for note in inside.notes if note.name in _LINES) if inside.notes else _NOTHING
+        found.append(_joined(clock, waits, noted, tuple(stages[begin:end])))
+        begin = end
+    return found
+
+
+@lru_cache(maxsize=256)
+def _joined(clock: bool, knows_waits: bool, noted: Set[str], stages: Sequence[int]) -> tuple[str, ...]:
+    """`noted`: the ones of _LINES that a line gave.
+
+    `stages`: for each the place of its kind; then, a bit each, whether it is the last, has loads, was seen.
+    """
+    lacking = [(home if clock else "driver", part) for part, home in _LINES.items() if part not in noted]
+    found = dict.fromkeys(f"{home}+{part.removesuffix('_ms')}" for home, part in lacking)
+    if not knows_waits:
+        found["scheduling+slots_wait"] = None
+    for stage in stages:
+        kind, last, tells_load, seen = KINDS[stage >> 3], stage & 4, stage & 2, stage & 1
+        if not seen:
+            found[f"{HOME[kind].removesuffix('_ms')}+scheduling"] = None
+        if kind is None:
+            found["source_read+other"] = None
+        if last and kind in ("source_read", None):
+            found["source_read+sink_write"] = None
+        if last and kind == "state":
+            found["state_update+sink_write"] = None
+        if kind == "state" and not tells_load:
+            found["state_update+state_load"] = None
+    return tuple(found)

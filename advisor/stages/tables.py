@@ -1,9 +1,10 @@
-"""The two tables of what was read of some logs."""
+"""The two tables of what was read of some logs: of a batch from several, its fullest origin with what others add."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -12,15 +13,44 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.stages.batchjobs import KINDS, Gathered, Inside, Kinds, batches_of, too_long_of
+from advisor.stages.batchjobs import (
+    KEYS,
+    KINDS,
+    Gathered,
+    Inside,
+    Kinds,
+    Triggers,
+    batches_of,
+    bounds_of,
+    strangers_of,
+    too_long_of,
+)
 from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, STAGES
 from advisor.stages.jobs import NUMBERS, Batch, column, matrix
-from advisor.stages.measurable import knows_wait, measured, together
-from advisor.stages.origins import ORIGINS, best_parts, best_stages
-from advisor.stages.parts import NAMES, PLACE, divide, gather, homes_of, move
-from advisor.stages.triggers import KEYS, Triggers, bounds_of, strangers_of
+from advisor.stages.parts import (
+    DRIVER,
+    HOME,
+    NAMES,
+    PLACE,
+    divide,
+    gather,
+    homes_of,
+    knows_wait,
+    measured,
+    move,
+    together,
+)
 from advisor.stages.waits import Slots, SlotsOf, put_waits
 from advisor.stages.work import Work, fold_all
+
+ORIGINS = ("event_log", "session", "driver_log")
+"""Of two origins of the same batch the earlier one in this order counts."""
+_DRIVER_HOMES = {"planning_ms": DRIVER, "sink_commit_ms": DRIVER[::-1]}
+"""Parts that only lines have, and where their time stands in a row of another origin."""
+_TASK_HOMES = tuple(dict.fromkeys(HOME.values()))
+
+_Row = dict[str, Any]
+_Complete = Callable[[_Row, Sequence[_Row]], _Row]
 
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
@@ -218,3 +248,72 @@ def _lists(values: Iterable[Sequence[str]], kind: pa.DataType) -> pa.Array:
     known: dict[tuple[str, ...], int] = {}
     places = [known.setdefault(tuple(each), len(known)) for each in values]
     return pa.array(list(known), kind).take(pa.array(places, pa.int64()))
+
+
+def best_parts(table: pa.Table) -> pa.Table:
+    """Return a row of batch parts for each batch, in order: from its fullest origin, of several logs the first."""
+    return _best(table, _with_lines)
+
+
+def best_stages(table: pa.Table) -> pa.Table:
+    """The rows of stages of each batch, from the origin that `best_parts` takes."""
+    return _best(table, _with_python)
+
+
+def _best(table: pa.Table, complete: _Complete) -> pa.Table:
+    """Return the rows that stay; `complete` adds what the other rows of the batch hold."""
+    origins = table["origin"].to_pylist()
+    ranks = list(zip(map(ORIGINS.index, origins), table["log"].to_pylist(), strict=True))
+    if len(set(ranks)) < 2:
+        return table
+    batches = list(zip(*(table[name].to_pylist() for name in ("id", "run_id", "batch_id")), strict=True))
+    best: dict[tuple[Any, ...], tuple[int, str]] = {}
+    for batch, rank in zip(batches, ranks, strict=True):
+        best[batch] = min(best.get(batch, rank), rank)
+    others: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for at, (batch, rank) in enumerate(zip(batches, ranks, strict=True)):
+        if rank != best[batch]:
+            others[batch].append(at)
+    if not others:
+        return table
+    kept = [at for at, (batch, rank) in enumerate(zip(batches, ranks, strict=True)) if rank == best[batch]]
+    read = {batch: sorted(_take(table, some).to_pylist(), key=_rank) for batch, some in others.items()}
+    twice = [at for at in kept if batches[at] in read]
+    rows = [complete(row, read[batches[at]]) for at, row in zip(twice, _take(table, twice).to_pylist(), strict=True)]
+    once = [at for at in kept if batches[at] not in read]
+    found = pa.concat_tables([_take(table, once), pa.Table.from_pylist(rows, table.schema)])
+    return found.take(np.argsort([*once, *twice]))
+
+
+def _take(table: pa.Table, places: Sequence[int]) -> pa.Table:
+    return table.take(pa.array(places, pa.int64()))  # without its type an empty list is none of numbers
+
+
+def _rank(row: Mapping[str, Any]) -> tuple[int, str]:
+    return ORIGINS.index(row["origin"]), row["log"]
+
+
+def _with_lines(row: _Row, others: Sequence[_Row]) -> _Row:
+    """Return a row of batch parts with what only the others hold; the time from lines was in other parts of it."""
+    parts = np.array([row[name] or 0.0 for name in NAMES])
+    for other in others:
+        row |= {name: other[name] for name in BY_LINES if row[name] is None}
+        for name, homes in {**_DRIVER_HOMES, "python_ms": _longest(row)}.items():
+            if row[name] is None and other[name] is not None and not row["too_long"]:
+                move(parts, name, other[name], homes)
+                found = {each: float(ms) for each, ms in zip(NAMES, parts, strict=True)}
+                row |= {each: found[each] for each in (name, *homes) if each == name or row[each] is not None}
+                row["together"] = [pair for pair in row["together"] if f"{pair}_ms".partition("+")[2] != name]
+    return row
+
+
+def _longest(row: _Row) -> Sequence[str]:
+    """The part with most of the tasks' time: of Python workers lines do not say in which they were."""
+    return (max(_TASK_HOMES, key=lambda name: row[name] or 0.0),)
+
+
+def _with_python(row: _Row, others: Sequence[_Row]) -> _Row:
+    """A row of stages with the Python workers of the same stage."""
+    same = [other for other in others if (other["stage"], other["attempt"]) == (row["stage"], row["attempt"])]
+    found = [row["python_ms"], *(other["python_ms"] for other in same)]
+    return row | {"python_ms": next((ms for ms in found if ms is not None), None)}

@@ -12,8 +12,7 @@ import numpy as np
 
 from advisor.stages.batchjobs import Gathered, Inside
 from advisor.stages.jobs import Attempt
-from advisor.stages.measurable import knows_wait
-from advisor.stages.parts import NAMES, Gap, Idle, move
+from advisor.stages.parts import NAMES, Gap, Idle, knows_wait, move
 from advisor.stages.tasks import Spans
 
 _OFTEN = 0.2
