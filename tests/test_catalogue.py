@@ -14,9 +14,9 @@ import yaml
 
 from advisor.catalogue import Catalogue, Step, load, reference, rules_directory, rules_to_judge_by, schema
 from advisor.catalogue.check import check
-from advisor.catalogue.ids import RETIRED
 from advisor.catalogue.read import Written, read
 from advisor.catalogue.reference import drifted, write
+from advisor.catalogue.rule import RETIRED
 from advisor.errors import CatalogueError
 
 _TABLES: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))

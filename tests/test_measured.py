@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from advisor.catalogue import Catalogue, load
-from advisor.contract import Promise
+from advisor.contract import Advice, Promise
 from advisor.engine import judge
-from advisor.engine.findings import Advice
 from tests.made import window
 
 OUTSIDE_ADD_BATCH = 88  # logs, planning, discovery

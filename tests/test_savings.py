@@ -13,7 +13,7 @@ from advisor.metrics import Estimate, Missing
 from advisor.metrics.latency import Mixture
 from advisor.savings import estimated_per_record, per_batch, per_record
 from advisor.savings import promise as promised
-from advisor.savings.calibration import Calibrated, Calibration, shipped
+from advisor.savings.promise import Calibrated, Calibration, shipped
 from advisor.savings.record import OF_RECORDS, felt
 from advisor.window import Window
 from tests.made import window

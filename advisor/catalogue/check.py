@@ -9,9 +9,8 @@ from msgspec.structs import fields
 
 from advisor.catalogue.condition import Condition, Model
 from advisor.catalogue.example import Example
-from advisor.catalogue.ids import FAMILIES, RETIRED
 from advisor.catalogue.read import Problem, Written, suggestion
-from advisor.catalogue.rule import RuleBody, WrittenRule
+from advisor.catalogue.rule import FAMILIES, RETIRED, RuleBody, WrittenRule
 from advisor.catalogue.step import Saves, SharedStep, Use, WrittenStep
 from advisor.errors import short
 from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers

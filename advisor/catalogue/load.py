@@ -1,20 +1,26 @@
-"""The catalogue: the rules and steps of all directories, checked as a whole."""
+"""The catalogue: the rules and steps of all directories, checked as a whole, or the project's own, judged by unchecked.
+
+To check every file at each start would take longer than to judge a log: `rules check` does.
+"""
 
 from __future__ import annotations
 
 import atexit
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, get_args, get_origin
 from zipfile import ZipFile
 
+from pydantic import BaseModel
+from yaml import YAMLError
+
 from advisor.catalogue.check import check
-from advisor.catalogue.plain import read_plain
+from advisor.catalogue.plain import read_plain, read_trusted
 from advisor.catalogue.read import Problem, Written, read
 from advisor.catalogue.rule import Phases, Rule, WrittenRule
 from advisor.catalogue.step import SharedStep, Step, StepBody, Use, WrittenStep
@@ -25,6 +31,9 @@ PHASES = "phases.yaml"
 ERRORS = "errors.yaml"
 """The file beside it that holds the well-known errors of Spark."""
 
+_EXAMPLES: Final = "\nexamples:"
+"""The examples stand last in each file, and are half of its text."""
+Make = Callable[[Any], Any]
 CLUES = "clues.yaml"
 """The file of what the text around a line about falling behind suggests."""
 
@@ -162,3 +171,56 @@ def _step(step: WrittenStep, home: str, homes: dict[str, tuple[WrittenStep, str]
         undo = _step(*homes[step.undo.use], homes, depth + 1)
     own = {name: getattr(step, name) for name in StepBody.model_fields}
     return Step.model_construct(**own, undo=undo, home=home)
+
+
+def rules_to_judge_by(dirs: Sequence[Path | str] | None = None) -> Catalogue:
+    """Return the project's rules and those of further directories, which are checked, and all others with them."""
+    if dirs:
+        return load(dirs)
+    try:
+        home = rules_directory().resolve()
+        phases = _model(Phases)(read_trusted((home / PHASES).read_text(encoding="utf-8")))
+        return resolve(_shipped(home), phases)
+    except (AttributeError, LookupError, TypeError, ValueError, YAMLError):
+        return load()  # reports what is wrong with a file of a working copy
+
+
+def _shipped(home: Path) -> Iterator[Written]:
+    for path in sorted(home.glob("*/*.y*ml")):  # what lies beside the folders are lists that the rules use
+        content = read_trusted(path.read_text(encoding="utf-8").partition(_EXAMPLES)[0])
+        kind = SharedStep if "step" in content else WrittenRule
+        file = path.relative_to(home.parent).as_posix()
+        yield Written(file, path, _model(kind)(content))
+
+
+@cache
+def _model(kind: type[BaseModel]) -> Make:
+    """Return what makes a model of plain data, unchecked."""
+    makes = {field.alias or name: _maker(field.rebuild_annotation()) for name, field in kind.model_fields.items()}
+    return lambda data: kind.model_construct(**{name: makes[name](value) for name, value in data.items()})
+
+
+@cache
+def _maker(annotation: Any) -> Make:
+    """Return what makes a value of a type of plain data: models of mappings, tuples of lists, all else as it is."""
+    types = list(_types(annotation))
+    models = [each for each in types if issubclass(each, BaseModel)]
+    listed = tuple in types
+
+    def make(value: Any) -> Any:
+        if isinstance(value, dict) and models:
+            return _model(Use if "use" in value else models[0])(value)
+        if isinstance(value, list):
+            return tuple([make(each) if isinstance(each, dict) else each for each in value])
+        return (value,) if listed and isinstance(value, str) else value
+
+    return make
+
+
+def _types(annotation: Any) -> Iterator[type]:
+    """Return the types that an annotation names."""
+    for each in (get_origin(annotation), annotation):
+        if isinstance(each, type):
+            yield each
+    for inner in get_args(annotation):
+        yield from _types(inner)

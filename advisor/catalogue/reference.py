@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from advisor.catalogue.condition import Condition
-from advisor.catalogue.ids import FAMILIES
 from advisor.catalogue.load import Catalogue
-from advisor.catalogue.rule import Rule, WrittenRule
+from advisor.catalogue.rule import FAMILIES, Rule, WrittenRule
 from advisor.catalogue.step import SharedStep, Step
 from advisor.metrics import METRICS
 from advisor.writing import write_whole

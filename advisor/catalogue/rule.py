@@ -1,8 +1,8 @@
-"""What a rule is: evidence, levels, conditions, sentences, steps, examples."""
+"""What a rule is: evidence, levels, conditions, sentences, steps, examples; the families of rules and retired ids."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -11,6 +11,37 @@ from advisor.catalogue.example import Example
 from advisor.catalogue.step import Step, WrittenSteps
 from advisor.metrics import METRICS
 from advisor.vocabulary import LEVELS, Grave, Level, PhaseKind, Status
+
+FAMILIES: Final = {
+    "LG": "log",
+    "ST": "state",
+    "TR": "trigger",
+    "SR": "source",
+    "SK": "sink",
+    "DR": "drift",
+    "PL": "planning",
+    "CL": "cluster",
+    "CG": "code",
+    "PY": "code",
+    "SH": "shuffle",
+    "BC": "join",
+    "DV": "driver",
+    "CF": "config",
+    "ER": "error",
+    "OB": "observer",
+    "DQ": "quality",
+}
+"""First two letters of an id and the folder of its rules. Other letters are free for a team's own rules."""
+
+RETIRED: Final = {
+    "CF007": "limit-that-no-source-reads",
+    "SK011": "state-computed-again",
+    "SR006": "batch-computed-several-times",
+    "SR007": "files-wait",
+    "SR012": "batches-full-of-files",
+    "TR012": "batches-as-full-as-the-limit",
+}
+"""Ids that were used once, and the slugs of their rules."""
 
 
 class Measure(Model):

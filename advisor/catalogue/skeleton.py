@@ -6,8 +6,8 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from advisor.catalogue.ids import FAMILIES, RETIRED
 from advisor.catalogue.load import Catalogue
+from advisor.catalogue.rule import FAMILIES, RETIRED
 from advisor.errors import UsageError
 from advisor.writing import write_whole
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,7 +12,6 @@ from advisor.catalogue import Catalogue, Rule
 from advisor.contract import Advice, Evidence, Finding, Measured, Passed, Silenced, Skipped
 from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_decide
-from advisor.engine.findings import Judgement
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
 from advisor.engine.quiet import NotApplicable, shared, why_quiet
 from advisor.engine.sentences import finding_says
@@ -22,6 +22,17 @@ from advisor.metrics import METRICS, Estimate, Missing, label, measure
 from advisor.metrics.units import in_words
 from advisor.vocabulary import LEVELS, Level
 from advisor.window import Window
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdicts of the catalogue on one window; findings with the most important first."""
+
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    suppressed: tuple[Silenced, ...] = ()
+    passed: tuple[Passed, ...] = ()
+    not_applicable: tuple[Skipped, ...] = ()
 
 
 def judge(

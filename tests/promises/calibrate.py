@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from advisor.catalogue import Saves, Step, load
-from advisor.savings.calibration import FILE, Calibrated, Calibration
+from advisor.savings.promise import FILE, Calibrated, Calibration
 from advisor.savings.record import OF_RECORDS
 
 MEASURED = Path(__file__).with_name("measured.json")

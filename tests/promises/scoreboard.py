@@ -19,7 +19,7 @@ from advisor.comparison.promises import verdict
 from advisor.contract import Outcome, Promise
 from advisor.metrics import Estimate, named
 from advisor.savings import promise
-from advisor.savings.calibration import Calibration
+from advisor.savings.promise import Calibration
 from advisor.views.text import plural
 from tests.promises.calibrate import MEASURED, Known, calibration, of
 from tests.promises.table import MEASUREMENTS, written
