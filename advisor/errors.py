@@ -24,6 +24,13 @@ PROGRESS_NEEDS_INFO = (
     + "; ".join(f"{where}: {way}" for where, way in WAYS.items())
 )
 """What to do where there is no progress."""
+WHOLE_RECORDS = (
+    "No record here is whole enough to be judged. A running query prints whole ones:\n"
+    "PySpark: import json; [print(json.dumps(p, default=str)) for p in query.recentProgress]\n"
+    "Scala: query.recentProgress.foreach(p => println(p.json))\n"
+    "Give what that prints"
+)
+"""How to get records that can be judged where only pieces of some are there."""
 _LONGEST_NAME = 100
 _FILE = re.compile(r"/|\.(?:gz|html|jsonl?|log|md|txt|ya?ml|zip|zst)$")
 """What shows that a place is a file."""

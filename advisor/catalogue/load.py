@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import atexit
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -50,6 +50,14 @@ def clues() -> tuple[Clue, ...]:
     """Return the clues of the project, the likeliest first."""
     content, _ = read_plain(rules_directory() / CLUES)
     return tuple(Clue(re.compile(each["seen"].encode()), each["says"]) for each in content["clues"])
+
+
+@cache
+def late_batches() -> Mapping[str, Any]:
+    """Return what lines about falling behind show by themselves: the numbers that decide, and the sentences."""
+    content, _ = read_plain(rules_directory() / CLUES)
+    late: Mapping[str, Any] = content["late"]
+    return late
 
 
 @cache

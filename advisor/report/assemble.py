@@ -8,9 +8,9 @@ import advisor
 from advisor.batches import Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
 from advisor.contract import BrokenRecord, Input, PartialRecord, QueryEntry, Report
-from advisor.errors import PROGRESS_NEEDS_INFO
+from advisor.errors import PROGRESS_NEEDS_INFO, WHOLE_RECORDS
 from advisor.redaction import hide
-from advisor.report.falling import WHOLE_RECORDS, falling_behind
+from advisor.report.falling_behind import falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
 from advisor.vocabulary import GRAVE, LEVELS
