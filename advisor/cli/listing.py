@@ -215,16 +215,8 @@ def _as_markdown(rows: Sequence[Row]) -> str:
 
 def _as_text(rows: Sequence[Row], options: Mapping[str, Any]) -> str:
     """The rows in columns; the first one, by which a row is named, is never broken."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from advisor.views.console import console, written
+    from advisor.views.console import console, table, written
 
     page = console(**terminal(options))
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for number, column in enumerate(rows[0]):
-        made.add_column(column, no_wrap=number == 0, overflow="fold")
-    for row in rows:
-        made.add_row(*map(Text, row.values()))
-    page.print(made)
+    page.print(table(list(rows[0]), [list(row.values()) for row in rows], no_wrap=True))
     return written(page)

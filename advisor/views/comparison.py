@@ -10,7 +10,7 @@ from rich.text import Text
 from advisor.contract import Comparison, Comparisons, Effect, Interval, KeptPromise, Promise, Report, Trial
 from advisor.views import text, wording
 from advisor.views.clean import clean_all
-from advisor.views.console import WIDTH, console, grid, table, written
+from advisor.views.console import WIDTH, console, grid, heading, indented, table, written
 from advisor.views.markdown import from_template
 from advisor.views.paste import pastes
 from advisor.vocabulary import CONF
@@ -56,7 +56,9 @@ def _print(page: Console, entry: Comparison | Trial) -> None:
         page.print(Text(name, style="bold"))
     page.print(Text(entry.says, style=_STYLES.get(entry.verdict, "bold")))
     grid(page, "Compared", sides(entry), _STYLES)
-    table(page, "By how much (negative is faster)", headings(entry), effect_rows(entry))
+    if rows := effect_rows(entry):
+        heading(page, "By how much (negative is faster)")
+        indented(page, table(headings(entry), rows))
     grid(page, "On trial", changes(entry), _STYLES)
     for name, rows in sections(entry):
         grid(page, name, ((label or "-", words) for label, words in rows), _STYLES)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,7 +15,6 @@ from advisor.views.clean import no_commands
 
 WIDTH = 100
 _NARROWEST, _WIDEST = 40, 120
-_INDENT = (0, 0, 0, 2)
 
 
 def console(width: int, *, color: bool, narrowest: int = _NARROWEST) -> Console:
@@ -46,29 +46,35 @@ def heading(page: Console, words: str) -> None:
     page.print(Text(words, style="bold"))
 
 
+def indented(page: Console, what: RenderableType, indent: int = 2) -> None:
+    """Print it with so many spaces before each line."""
+    page.print(Padding(what, (0, 0, 0, indent)))
+
+
+def columns(rows: Iterable[Sequence[str | Text]], *first: Mapping[str, Any], gap: int = 2) -> Table:
+    """Rows in columns without lines; `first`: how all but the last column look, which is wrapped."""
+    made = Table.grid(padding=(0, gap, 0, 0))
+    for column in first:
+        made.add_column(**column)
+    made.add_column(overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[str]], **first: Any) -> Table:
+    """A table; a column with a name stands to the right unless `first` says how the first one looks."""
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for nth, name in enumerate(names):
+        look = {"justify": "right" if name else "left"} if not first else {} if nth else first
+        made.add_column(name, overflow="fold", **look)
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
+
+
 def grid(page: Console, title: str, rows: Iterable[tuple[str, str]], styles: Mapping[str, str]) -> None:
     """Labels with their words under a title, a label in its style; nothing where there are no rows."""
-    found = list(rows)
-    if not found:
-        return
-    heading(page, title)
-    made = Table.grid(padding=(0, 2, 0, 0))
-    made.add_column(overflow="fold")
-    made.add_column(overflow="fold")
-    for label, words in found:
-        made.add_row(Text(label, styles.get(label, "dim")), Text(words))
-    page.print(Padding(made, _INDENT))
-
-
-def table(page: Console, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table under a title; nothing where there are no rows. A column without a name stands to the left."""
-    found = list(rows)
-    if not found:
-        return
-    heading(page, title)
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for name in columns:
-        made.add_column(name, justify="right" if name else "left", overflow="fold")
-    for row in found:
-        made.add_row(*map(Text, row))
-    page.print(Padding(made, _INDENT))
+    if found := [(Text(label, styles.get(label, "dim")), words) for label, words in rows]:
+        heading(page, title)
+        indented(page, columns(found, {"overflow": "fold"}))

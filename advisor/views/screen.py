@@ -19,7 +19,7 @@ LINES = 23
 """That a query takes; two more say how to see the rest."""
 _HARMLESS = "Nothing"
 """What a step costs that only looks: there is nothing to undo."""
-_STATE_STYLES = {"dead": "bold red", "restarting": "bold yellow", "running": "green"}
+STATE_STYLES = {"dead": "bold red", "restarting": "bold yellow", "running": "green"}
 _BAR = 20
 _NUMBERS = 11
 """Columns before the words of a number."""
@@ -59,7 +59,7 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     query = chosen.query
     yield _MUST, Text.assemble((wording.name(query), "bold"), "   ", (in_short.kind_of_query(query), "dim"))
     if words := in_short.state_if_news(query):
-        yield _MUST, Text(words, style=_STATE_STYLES.get(query.state, ""))
+        yield _MUST, Text(words, style=STATE_STYLES.get(query.state, ""))
     headline = _headline(query)
     yield _MUST, headline
     troubles = [words for words in query.screen.troubles if words not in headline.plain]
