@@ -12,7 +12,7 @@ import pytest
 import advisor
 from advisor.contract import BatchPart, InsideBatch
 from advisor.sources.codecs import Source, blocks
-from advisor.views import inside, wording
+from advisor.views import addbatch, wording
 from advisor.views.markdown import report_as_markdown
 from advisor.views.terminal import report_as_text
 
@@ -39,8 +39,8 @@ def test_logs_are_opened_without_asking() -> None:
 def test_without_stages_nothing_is_opened() -> None:
     query = advisor.analyze(DELTA, stages=False).typed.queries[0]
     assert query.inside is None
-    assert inside.sentence(query) == ""
-    assert inside.rows(query) == []
+    assert addbatch.sentence(query) == ""
+    assert addbatch.rows(query) == []
     assert all(not batch.inside for batch in query.worst)
 
 
@@ -55,7 +55,7 @@ def test_the_parts_of_a_typical_batch(delta: advisor.Report) -> None:
     read = next(part for part in found.parts if part.name == "source_read")
     assert read.holds == ("sink_write",)
     assert found.timeline is None
-    assert inside.sentence(query).startswith("addBatch 1.7 s: Delta: Compute snapshot 1.2 s in 54 tasks, ")
+    assert addbatch.sentence(query).startswith("addBatch 1.7 s: Delta: Compute snapshot 1.2 s in 54 tasks, ")
 
 
 def test_the_slowest_batches_say_what_was_slow_in_them(delta: advisor.Report) -> None:
@@ -68,13 +68,13 @@ def test_the_slowest_batches_say_what_was_slow_in_them(delta: advisor.Report) ->
 
 
 def test_every_view_opens_it(delta: advisor.Report) -> None:
-    rows = inside.rows(delta.typed.queries[0])
+    rows = addbatch.rows(delta.typed.queries[0])
     assert [row[0] for row in rows][:2] == ["table log", "driver + planning"]
     text = report_as_text(delta.typed, everything=True)
     assert "    table log " in text
     assert "| - table log | 1.2 s |" in report_as_markdown(delta.typed)
     assert delta.data["queries"][0]["inside"]["parts"]
-    assert inside.sentence(delta.typed.queries[0]).split(",")[0] in " ".join(report_as_text(delta.typed).split())
+    assert addbatch.sentence(delta.typed.queries[0]).split(",")[0] in " ".join(report_as_text(delta.typed).split())
 
 
 def test_the_stages_of_a_usual_batch() -> None:
@@ -84,20 +84,20 @@ def test_the_stages_of_a_usual_batch() -> None:
     timeline = query.inside.timeline
     assert timeline is not None
     assert [span.kind for span in timeline.stages] == ["source_read", "state"]
-    first, second = inside.stages(timeline)
+    first, second = addbatch.stages(timeline)
     assert first.start == 0
     assert second.start >= first.width
     assert second.start + second.width <= 100
     assert second.meaning == "2 tasks on 2 slots, StateStoreSave, StateStoreRestore, Exchange"
-    bars = inside.bars(query.inside)
+    bars = addbatch.bars(query.inside)
     assert bars[-1].start + bars[-1].width == pytest.approx(100, abs=0.5)
-    assert inside.counted(query.inside) == "1 job, 2 stages and 4 tasks each"
+    assert addbatch.counted(query.inside) == "1 job, 2 stages and 4 tasks each"
 
 
 def test_who_held_the_slots_is_named() -> None:
     part = BatchPart(name="slots_wait", ms=200.0)
     told = InsideBatch(ms=300.0, batches=9, parts=(part,), jobs=1, stages=1, tasks=2, waited_for=("heavy",))
-    assert inside.meaning(part, told) == "tasks of heavy held them"
+    assert addbatch.meaning(part, told) == "tasks of heavy held them"
 
 
 def test_names_of_jobs_hide_credentials(tmp_path: Path) -> None:

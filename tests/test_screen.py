@@ -24,7 +24,7 @@ from advisor.report.loss import largest_loss
 from advisor.report.phases import goes_to
 from advisor.report.screen import first_sentence, is_unopened
 from advisor.report.verdict import calm
-from advisor.views.in_short import LOSSES, gain, in_a_line
+from advisor.views.first_screen import LOSSES, gain, in_a_line
 from advisor.views.terminal import report_as_text
 from advisor.window import Window
 from tests.made import START, events, window

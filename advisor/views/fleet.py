@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from advisor.contract import BrokenRecord, Counted, Fleet, FleetChange, FleetQuery, Input, NotJudged, SkippedRule, Wins
+from advisor.contract import Counted, Fleet, FleetQuery, Input, Wins
 from advisor.views import text, wording
 from advisor.views.clean import clean_all, no_commands
-from advisor.views.markdown import escape
+from advisor.views.markdown import escape, table
 
-Table = tuple[Sequence[str], Sequence[Sequence[str]]]
-
-_QUERIES, _CHANGES, _REASONS, _BROKEN = 20, 10, 10, 5
+_QUERIES, _MOST, _BROKEN = 20, 10, 5
 _WIDEST = 60
+
+
+class _Part(NamedTuple):
+    """A heading, a sentence and a table with its columns; each may be missing."""
+
+    heading: str
+    words: str
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
 
 
 def fleet_as_text(report: Fleet, *, everything: bool = False) -> str:
     """The report as plain text; lists are cut after some entries unless `everything` is wanted."""
-    parts = list(_parts(clean_all(report), everything))
-    return no_commands("\n\n".join(_plain(part) for part in parts) + "\n")
+    return no_commands("\n\n".join(map(_plain, _parts(clean_all(report), everything))) + "\n")
 
 
 def fleet_as_markdown(report: Fleet, *, everything: bool = False) -> str:
     """The report as Markdown; what comes from logs can add no markup."""
-    parts = [_marked(part) for part in _parts(clean_all(report), everything)]
-    return "# Fleet latency report\n\n" + "\n\n".join(parts) + "\n"
-
-
-class _Part(tuple[str, str, Table | None]):
-    """A heading, a sentence and a table; each may be missing."""
-
-
-def _parts(report: Fleet, everything: bool) -> Iterator[_Part]:
-    yield _Part(("", _opening(report), None))
-    yield from _table("Changes, by what they win over all queries", _changes(report.changes), _CHANGES, everything)
-    yield from _table("Queries, by what their best step wins", _queries(report.queries), _QUERIES, everything)
-    yield _Part(("Seen", _seen(report), None))
-    yield from _table("Queries not judged", _not_judged(report.not_judged), _REASONS, everything)
-    yield from _table("Rules not judged", _skipped(report.skipped), _REASONS, everything)
-    yield from _table("Not readable", _broken(report.input.broken), _BROKEN, everything)
+    return "# Fleet latency report\n\n" + "\n\n".join(map(_marked, _parts(clean_all(report), everything))) + "\n"
 
 
 def per_hour(wins: Wins | None) -> str:
@@ -57,31 +49,24 @@ def wins(query: FleetQuery) -> str:
     return "not known" if query.trigger_execution_ms is None else "no step"
 
 
-def _opening(report: Fleet) -> str:
-    read = report.input
-    seen = f"{_count(len(report.queries))} in {text.plural(report.runs, 'run')}"
-    held = text.plural(read.events, "event")  # with --incremental also of files that an earlier run read
-    said = f"{seen}, {held}; read: {text.plural(read.files, 'file')} ({text.size(read.bytes)}).{by_jvm(read)}"
-    if not report.changes:
-        return said + " No change is known that would help."
-    best = report.changes[0]
-    wins = report.recoverable
-    total = f" The best step of each query together: {per_hour(wins)} of waiting." if wins.at_most else ""
-    return f"{said}{total} {best.do}: helps {_count(best.queries)}, {per_hour(best.recoverable)}."
-
-
 def by_jvm(read: Input) -> str:
     """A sentence about files that only the JVM could reach; nothing without any."""
     files = read.read_by_jvm
     return f" {text.plural(files, 'file')} only the JVM could reach, which reads slower." if files else ""
 
 
-def _count(queries: int) -> str:
-    return text.plural(queries, "query", "queries")
+def _parts(report: Fleet, everything: bool) -> Iterator[_Part]:
+    yield _Part("", _opening(report))
+    for most, part in _tables(report):
+        shown = part.rows if everything else part.rows[:most]
+        more = f"{len(part.rows) - len(shown)} more: --all" if len(shown) < len(part.rows) else ""
+        if shown or not part.columns:
+            yield part._replace(rows=shown, words=part.words or more)
 
 
-def _changes(changes: Iterable[FleetChange]) -> Table:
-    rows = [
+def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
+    """Yield each list of the report, and how many of its rows are shown at first."""
+    changes = [
         (
             change.do,
             str(change.queries),
@@ -90,13 +75,11 @@ def _changes(changes: Iterable[FleetChange]) -> Table:
             change.takes.replace("_", " "),
             ", ".join(change.most_for),
         )
-        for change in changes
+        for change in report.changes
     ]
-    return ("change", "queries", "wins", "legal", "takes", "most for"), rows
-
-
-def _queries(queries: Iterable[FleetQuery]) -> Table:
-    rows = [
+    columns = ("change", "queries", "wins", "legal", "takes", "most for")
+    yield _MOST, _Part("Changes, by what they win over all queries", "", columns, changes)
+    queries = [
         (
             query.label,
             query.state.replace("_", " "),
@@ -105,9 +88,33 @@ def _queries(queries: Iterable[FleetQuery]) -> Table:
             wins(query),
             _what_to_do(query),
         )
-        for query in queries
+        for query in report.queries
     ]
-    return ("query", "state", "batch", "batches/h", "wins", "what to do"), rows
+    columns = ("query", "state", "batch", "batches/h", "wins", "what to do")
+    yield _QUERIES, _Part("Queries, by what their best step wins", "", columns, queries)
+    yield 0, _Part("Seen", _seen(report))
+    not_judged = [(each.reason, str(each.queries), ", ".join(each.examples)) for each in report.not_judged]
+    yield _MOST, _Part("Queries not judged", "", ("reason", "queries", "for example"), not_judged)
+    skipped = [(each.rule, each.reason, str(each.queries)) for each in report.skipped]
+    yield _MOST, _Part("Rules not judged", "", ("rule", "reason", "queries"), skipped)
+    broken = [(each.file, str(each.line or ""), wording.unread(each)) for each in report.input.broken]
+    yield _BROKEN, _Part("Not readable", "", ("file", "line", "reason"), broken)
+
+
+def _opening(report: Fleet) -> str:
+    read = report.input
+    seen = f"{_count(len(report.queries))} in {text.plural(report.runs, 'run')}"
+    held = text.plural(read.events, "event")  # with --incremental also of files that an earlier run read
+    said = f"{seen}, {held}; read: {text.plural(read.files, 'file')} ({text.size(read.bytes)}).{by_jvm(read)}"
+    if not report.changes:
+        return said + " No change is known that would help."
+    best, wins = report.changes[0], report.recoverable
+    total = f" The best step of each query together: {per_hour(wins)} of waiting." if wins.at_most else ""
+    return f"{said}{total} {best.do}: helps {_count(best.queries)}, {per_hour(best.recoverable)}."
+
+
+def _count(queries: int) -> str:
+    return text.plural(queries, "query", "queries")
 
 
 def _what_to_do(query: FleetQuery) -> str:
@@ -126,43 +133,13 @@ def _counts(values: Iterable[Counted]) -> str:
     return ", ".join(f"{each.value} ({each.queries})" for each in values) or text.UNKNOWN
 
 
-def _not_judged(reasons: Iterable[NotJudged]) -> Table:
-    rows = [(each.reason, str(each.queries), ", ".join(each.examples)) for each in reasons]
-    return ("reason", "queries", "for example"), rows
-
-
-def _skipped(reasons: Iterable[SkippedRule]) -> Table:
-    return ("rule", "reason", "queries"), [(each.rule, each.reason, str(each.queries)) for each in reasons]
-
-
-def _broken(broken: Iterable[BrokenRecord]) -> Table:
-    return ("file", "line", "reason"), [(each.file, str(each.line or ""), wording.unread(each)) for each in broken]
-
-
-def _table(heading: str, table: Table, most: int, everything: bool) -> Iterator[_Part]:
-    columns, rows = table
-    if not rows:
-        return
-    shown = rows if everything else rows[:most]
-    more = f"{len(rows) - len(shown)} more: --all" if len(shown) < len(rows) else ""
-    yield _Part((heading, more, (columns, shown)))
-
-
 def _plain(part: _Part) -> str:
-    heading, words, table = part
-    lines = [heading] if heading else []
-    if table is not None:
-        lines += _aligned(table)
-    return "\n".join([*lines, *([f"  {words}" if table or heading else words] if words else [])])
-
-
-def _aligned(table: Table) -> list[str]:
-    columns, rows = table
-    cells = [[_short(cell) for cell in row] for row in (columns, *rows)]
-    widths = [max(len(row[nth]) for row in cells) for nth in range(len(columns))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
-    ]
+    lines = [part.heading] if part.heading else []
+    cells = [[_short(cell) for cell in row] for row in (part.columns, *part.rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    if widths:
+        lines += ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+    return "\n".join([*lines, *([f"  {part.words}" if part.heading else part.words] if part.words else [])])
 
 
 def _short(cell: str) -> str:
@@ -171,12 +148,8 @@ def _short(cell: str) -> str:
 
 
 def _marked(part: _Part) -> str:
-    heading, words, table = part
-    lines = [f"## {heading}\n"] if heading else []
-    if table is not None:
-        columns, rows = table
-        lines += [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-        lines += [f"| {' | '.join(map(escape, row))} |" for row in rows]
-    if words:
-        lines.append(("\n" if table else "") + escape(words))
+    lines = [f"## {part.heading}\n"] if part.heading else []
+    lines += table(part.columns, ["---"] * len(part.columns), part.rows)
+    if part.words:
+        lines.append(("\n" if part.rows else "") + escape(part.words))
     return "\n".join(lines)

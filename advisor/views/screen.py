@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.contract import Advice, QueryEntry
-from advisor.views import in_short, wording
+from advisor.views import first_screen, wording
 from advisor.views.paste import fitted, parts
 from advisor.views.selection import Selection, unknown_facts
 
@@ -57,8 +57,8 @@ def _written(console: Console, what: RenderableType) -> str:
 def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[int, RenderableType]]:
     """Yield the parts of the screen from top to bottom, each with its rank."""
     query = chosen.query
-    yield _MUST, Text.assemble((wording.name(query), "bold"), "   ", (in_short.kind_of_query(query), "dim"))
-    if words := in_short.state_if_news(query):
+    yield _MUST, Text.assemble((wording.name(query), "bold"), "   ", (first_screen.kind_of_query(query), "dim"))
+    if words := first_screen.state_if_news(query):
         yield _MUST, Text(words, style=STATE_STYLES.get(query.state, ""))
     headline = _headline(query)
     yield _MUST, headline
@@ -80,7 +80,7 @@ def _ranked(rank: int, nth: int) -> int:
 
 
 def _headline(query: QueryEntry) -> Text:
-    loss, calm, name = query.screen.loss, query.screen.calm, in_short.headline_name(query)
+    loss, calm, name = query.screen.loss, query.screen.calm, first_screen.headline_name(query)
     if calm is not None:
         return Text.assemble((f"{name.upper()}: ", "bold green"), (calm.says, "bold"))
     if loss is None:
@@ -94,28 +94,28 @@ def _headline(query: QueryEntry) -> Text:
 def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[int, str, Text]]:
     query = chosen.query
     if query.window.batches:
-        yield _MUST, "Latency", Text(in_short.latency_now_and_then(query))
-        yield _MUST, "Batch", Text(in_short.batch_headroom_lag(query))
+        yield _MUST, "Latency", Text(first_screen.latency_now_and_then(query))
+        yield _MUST, "Batch", Text(first_screen.batch_headroom_lag(query))
         if query.screen.goes_to:
             yield _MUST, "Goes to", _bars(query, width)
-        if words := in_short.within_add_batch(query, 2 * (width - _NUMBERS)):
+        if words := first_screen.within_add_batch(query, 2 * (width - _NUMBERS)):
             yield _INSIDE, "", Text(words, style="dim")
-        if words := in_short.slowest(query):
+        if words := first_screen.slowest(query):
             yield _ALSO, "Slowest", Text(words)
         if query.changed:
             yield _PROOF, "Changed", Text(query.changed.says.partition(";")[0].rstrip("."))
-        if words := "; ".join(in_short.closest(query)):
+        if words := "; ".join(first_screen.closest(query)):
             yield _TOGETHER, "Closest", Text(f"to firing: {words}")
         for nth, words in enumerate(proof[:3]):
             yield _ranked(_PROOF, nth), "" if nth else "Proof", Text(words)
-    yield _MUST, "Based on", Text(in_short.based_on(chosen))
+    yield _MUST, "Based on", Text(first_screen.based_on(chosen))
 
 
 def _bars(query: QueryEntry, width: int) -> Text:
     """Return the parts of all batch time with their bars, as many as stand in a line."""
     line = Text()
     for part in query.screen.goes_to:
-        words = f"{in_short.loss_name(part)} {100 * part.share:.0f} % "
+        words = f"{first_screen.loss_name(part)} {100 * part.share:.0f} % "
         bar = "█" * max(1, round(_BAR * part.share))
         if line and len(line) + len(words) + len(bar) > width - _NUMBERS - 3:
             break
@@ -128,14 +128,14 @@ def _do(chosen: Selection, width: int) -> Iterator[RenderableType]:
     """Yield what to do first: the step, its code, what it gains and risks."""
     query = chosen.query
     if chosen.best is None:
-        yield _row("DO", Text(in_short.no_step(query), style="bold"), indent=0, label_width=4, gap=1)
+        yield _row("DO", Text(first_screen.no_step(query), style="bold"), indent=0, label_width=4, gap=1)
         return
     step = chosen.best.advice
-    takes = f"   ({in_short.takes_in_short(step)} · {chosen.best.rule})"
+    takes = f"   ({first_screen.takes_in_short(step)} · {chosen.best.rule})"
     words = Text.assemble((step.do, "bold green"), (takes, "dim"))
     yield _row("DO", words, indent=0, label_width=4, gap=1)
     if step.stages:
-        yield Padding(Text(in_short.stages(step), "dim"), (0, 0, 0, _CODE))
+        yield Padding(Text(first_screen.stages(step), "dim"), (0, 0, 0, _CODE))
     yield from _code(step, width - _CODE)
     yield from (_row(label, Text(words), indent=_CODE, label_width=5) for label, words in _brief(query, step))
 
@@ -150,13 +150,13 @@ def _code(step: Advice, width: int) -> Iterator[Text]:
 
 def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
     brief, asked = query.screen.do, query.screen.unsure.fact if query.screen.unsure else None
-    if words := in_short.why(query):
+    if words := first_screen.why(query):
         yield "why", words
-    yield "gain", in_short.gain(query, step)
-    if words := in_short.beside_the_loss(query):
+    yield "gain", first_screen.gain(query, step)
+    if words := first_screen.beside_the_loss(query):
         yield "but", words
     if waits_for := [name for name in unknown_facts(step) if name != asked]:
-        yield "if", in_short.once_known(waits_for)
+        yield "if", first_screen.once_known(waits_for)
     if brief is not None and brief.risk != _HARMLESS:
         yield "risk", brief.risk or wording.semantics(step) or "none that is known"
         yield "undo", brief.undo
@@ -167,12 +167,12 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
 def _others(chosen: Selection) -> Iterator[tuple[int, str, str]]:
     """Yield other steps, those that are not for this query, and what to ask: rank, label, words."""
     screen = chosen.query.screen
-    yield from _listed(_ALSO, "ALSO", (in_short.also(chosen.query, step) for step in chosen.also[:3]))
-    if words := in_short.together(chosen.query):
+    yield from _listed(_ALSO, "ALSO", (first_screen.also(chosen.query, step) for step in chosen.also[:3]))
+    if words := first_screen.together(chosen.query):
         yield _TOGETHER, "TOGETHER", words
     yield from _listed(_REFUSED, "NOT HERE", (f"{one.do}: {one.because}" for one in screen.refused[:2]))
     if screen.unsure:
-        yield _UNSURE, "UNSURE", in_short.question(screen.unsure)
+        yield _UNSURE, "UNSURE", first_screen.question(screen.unsure)
 
 
 def _listed(rank: int, label: str, words: Iterable[str]) -> Iterator[tuple[int, str, str]]:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from advisor.comparison import Comparison
-    from advisor.views.frames import Findings
-    from advisor.views.pictures import Charts
+    from advisor.views.notebook import Charts, Findings
 
 
 class Shown:
@@ -143,14 +142,14 @@ class Report(Shown):
     @property
     def findings(self) -> Findings:
         """One row per finding: query, step and gain first, then level, what it stands on, rule; ids last."""
-        from advisor.views.frames import findings  # noqa: PLC0415
+        from advisor.views.notebook import findings  # noqa: PLC0415
 
         return findings(self.typed)
 
     @property
     def charts(self) -> Charts:
         """Charts by name, such as `report.charts.phases()`; `dir(report.charts)` lists them."""
-        from advisor.views.pictures import Charts  # noqa: PLC0415
+        from advisor.views.notebook import Charts  # noqa: PLC0415
 
         return Charts(lambda: self._drawn)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from advisor.views import in_short, inside, text, wording
+from advisor.views import addbatch, first_screen, text, wording
 from advisor.views.paste import parts
 from advisor.views.selection import by_reason, setting, unknown_facts
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _WORDS: Final[Mapping[str, object]] = {
-    "in_short": in_short,
+    "first_screen": first_screen,
     "wording": wording,
-    "inside": inside,
+    "addbatch": addbatch,
     "parts": parts,
     "by_reason": by_reason,
     "setting": setting,

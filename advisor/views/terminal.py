@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.contract import Advice, BrokenRecord, Finding, Input, PartialRecord, QueryEntry, Report, Session
-from advisor.views import in_short, inside, text, wording
+from advisor.views import addbatch, first_screen, text, wording
 from advisor.views.clean import clean_all
 from advisor.views.comparison import proof_by_run
 from advisor.views.console import WIDTH, columns, console, heading, indented, written
@@ -53,7 +53,7 @@ def _first_screens(page: Console, shown: list[Selection], proof: dict[str, list[
     if len(shown) > FIRST_QUERIES:
         heading(page, text.plural(len(shown) - FIRST_QUERIES, "more query", "more queries"))
         name, do = {"no_wrap": True, "overflow": "ellipsis"}, {"max_width": max(24, page.width - 62)}
-        _ranking(page, shown[FIRST_QUERIES:], in_short.in_a_line, name, name | do)
+        _ranking(page, shown[FIRST_QUERIES:], first_screen.in_a_line, name, name | do)
     if shown:
         page.print(Text("\nMore: --all", style="dim"))
 
@@ -147,7 +147,7 @@ def _budget(page: Console, query: QueryEntry) -> None:
     for key, ms, share in budget:
         bar = "█" * round(longest * share / budget[0][2]) or "▏"
         rows.append((Text(text.phase(key)), text.ms(ms), text.share(share), Text(bar, "blue"), text.phase_meaning(key)))
-        for part, part_ms, of_batch, meaning in inside.rows(query) if key == "addBatch" else ():
+        for part, part_ms, of_batch, meaning in addbatch.rows(query) if key == "addBatch" else ():
             bar = "▒" * round(longest * min(1.0, of_batch / budget[0][2])) or "▏"
             cells = (Text(f"  {part}", "dim"), text.ms(part_ms), text.share(of_batch), Text(bar, "blue"))
             rows.append((*cells, meaning))

@@ -26,7 +26,7 @@ from advisor.contract import (
 from advisor.facts.versions import version_in_words
 from advisor.progress import PARTS
 from advisor.views import text
-from advisor.views.inside import slow
+from advisor.views.addbatch import slow
 
 _NONE = Metric()
 _STATS = ("typical", "p50", "p99")

@@ -23,8 +23,8 @@ from advisor.session.notices import Notice
 from advisor.views.cards import comparison_as_html, report_as_html
 from advisor.views.comparison import comparison_as_markdown, comparison_as_text
 from advisor.views.fleet import fleet_as_markdown, fleet_as_text
-from advisor.views.frames import findings
 from advisor.views.markdown import report_as_markdown
+from advisor.views.notebook import findings
 from advisor.views.page import comparison_as_page, report_as_page
 from advisor.views.terminal import report_as_text
 from tests.made import event

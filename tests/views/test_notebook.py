@@ -16,7 +16,7 @@ from advisor.api import analyze
 from advisor.errors import UsageError
 from advisor.views.cards import comparison_as_html, report_as_html
 from advisor.views.charts.chart import plain_colours
-from advisor.views.frames import COLUMNS
+from advisor.views.notebook import COLUMNS
 from advisor.views.page import comparison_as_page
 from advisor.views.shown import Report
 from tests.views.reports import finding, report, slow

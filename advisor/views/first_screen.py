@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from advisor.contract import Advice, After, Loss, LossKind, Metric, Part, Promise, QueryEntry, Question, Trend
 from advisor.facts.names import FACTS
 from advisor.views import text
-from advisor.views.inside import sentence, slow
+from advisor.views.addbatch import sentence, slow
 from advisor.views.wording import at_least, not_known, state, trend, version
 
 if TYPE_CHECKING:
