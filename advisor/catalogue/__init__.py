@@ -10,5 +10,6 @@ from advisor.vocabulary import LEVELS, Level
 
 __all__ = [
     "LEVELS", "Catalogue", "Change", "Condition", "Example", "Level", "Measure", "Operator", "Rule", "Saves", "Seen",
-    "Stage", "Step", "Trigger", "clues", "late_batches", "load", "reference", "rules_directory", "rules_to_judge_by", "schema",
+    "Stage", "Step", "Trigger", "clues", "late_batches", "load", "reference", "rules_directory", "rules_to_judge_by",
+    "schema",
 ]  # fmt: skip
