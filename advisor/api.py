@@ -17,7 +17,7 @@ from advisor.report import Asked, assemble
 from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
 from advisor.report.assemble import entries_of, input_of, report_on
 from advisor.sources import files
-from advisor.sources.following import Following
+from advisor.sources.following import followed
 from advisor.views.shown import Compared, Report
 from advisor.wishes import UserWishes, user_wishes
 
@@ -43,7 +43,7 @@ def analyze(
     series: bool = False,
     stages: bool = True,
 ) -> Report:
-    """The report on everything that `paths` hold: files, directories, globs, `-` for stdin, object-store URLs.
+    """The report on what `paths` hold: files, directories, globs, `-` for stdin, object-store URLs, a driver's address.
 
     `set`: facts as `fact=value` or `QUERY:fact=value`. `config`: an advisor.yaml; without it, the one beside the logs.
     `rules`: directories with a team's own rules. `last` ("30m") counts back from each run's newest batch; `since` and
@@ -90,14 +90,15 @@ def follow(
 ) -> Iterator[Report | None]:
     """A look at logs that grow with each step: the report where there is something new, None where there is nothing.
 
-    `paths`: files, directories or globs of this machine, through rotation and truncation; the rest as for `analyze`.
+    `paths`: files, directories or globs of this machine, through rotation and truncation, or the address of a driver,
+    through its restarts; the rest as for `analyze`.
     What ran inside addBatch (`stages`) is read from the beginning, where that takes long not at each step.
     It never ends by itself. Raises InputError where there is no such file, UsageError and CatalogueError for what was
     asked wrongly: a query that facts are given for must be among the first that the logs show.
     """
     given = _Given.of(paths, set=set, config=config, rules=rules)
     given = replace(given, asked=replace(given.asked, live=True))
-    following = Following(given.paths)
+    following = followed(given.paths, stages=stages)
     known: list[tuple[str | None, ...]] = []
     try:
         while True:

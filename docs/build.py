@@ -33,6 +33,7 @@ PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "rules/README.md", "sample_progress/
 NAV: dict[str, list[tuple[str, str]]] = {
     "Tutorials": [("Your first log", "docs/first-log.md"), ("Your first rule", "CONTRIBUTING.md")],
     "How to": [
+        ("Ask a running driver", "docs/address.md"),
         ("Get a log", "docs/get-a-log.md"),
         ("Attach to a running query", "docs/attach.md"),
         ("Watch a log", "docs/watch.md"),

@@ -115,7 +115,7 @@ def runnable() -> list[str]:
     """Every whole command of the pages that reads files by itself, without its redirection, in the pages' order."""
     found = [line for _, line, whole in commands() if whole and "latency-advisor " in line]
     ends = [shlex.join(shlex.split(line.rpartition(" | ")[2], comments=True)).partition(" '>'")[0] for line in found]
-    own = [line for line in ends if line.startswith("latency-advisor ") and "/tmp/" not in line]
+    own = [line for line in ends if line.startswith("latency-advisor ") and not re.search("/tmp/|http", line)]
     return [line for line in dict.fromkeys(own) if not any(word in shlex.split(line) for word in _NEED_SPARK)]
 
 

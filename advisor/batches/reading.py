@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,8 @@ class Reading:
     idle: int = 0
     duplicates: int = 0
     overruns: tuple[Overrun, ...] = ()
+    gone_since: datetime | None = None
+    """Since when a driver that is watched does not answer."""
     inside: Mapping[str, pa.Table] = field(default_factory=dict)
     """The tables that open addBatch, where they were asked for."""
 

@@ -19,7 +19,8 @@ _HELP = """Reads what Spark logs about each micro-batch of a streaming query, an
 whether Spark accepts it, what it saves, what it costs and how to undo it.
 
 \b
-Start with a driver log, an event log or a file of progress events:
+Start with the address of a running driver, or a driver log, an event log or a file of progress events:
+  latency-advisor analyze http://driver:4040
   latency-advisor analyze driver.log
   latency-advisor analyze logs/ --last 30m --set task_slots=32
   kubectl logs my-driver | latency-advisor analyze -

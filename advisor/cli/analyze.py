@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 _HELP = """Read progress from PATHS, and say which change helps.
 
 PATHS are files, directories, globs, object-store URLs or - for standard input: driver logs, event logs, structured
-logs, JSON lines, notebooks, plain or compressed.
+logs, JSON lines, notebooks, plain or compressed. Or the address of a running driver's UI, or of a History Server.
 
 \b
 Examples:
+  latency-advisor analyze http://driver:4040
   latency-advisor analyze driver.log
   latency-advisor analyze 'logs/*.gz' --last 30m
   latency-advisor analyze driver.log --set stateful=false --set sink=kafka
@@ -67,6 +68,7 @@ _FLEET = group(
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @output_options("text", "json", "markdown", "html")
 @wish_options
+@click.option("--app", metavar="ID", help="The application of a History Server, which is the only one of PATHS.")
 @click.option("--last", metavar="TIME", help="Judge only the end of each run, such as 30m, 2h or 1d.")
 @click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
 @click.option("--until", metavar="TIME", help="Judge batches up to this time.")
@@ -79,6 +81,7 @@ _FLEET = group(
 def analyze(paths: tuple[str, ...], **options: Any) -> int:
     """Judge what the paths hold and print the report."""
     _choose_engine(options)
+    paths = _of_application(paths, options["app"])
     of_fleet = options["fleet"] or options["save_table"]
     if options["form"] == "html" and of_fleet:
         raise click.UsageError("--format html shows every query in full; leave out --fleet and --save-table")
@@ -86,6 +89,15 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
     start(paths, local=options["engine"] != "spark")
     found = _fleet(paths, options) if of_fleet else _queries(paths, options)
     return FAILED_ON if fails(found, options["fail_on"]) else 0
+
+
+def _of_application(paths: tuple[str, ...], application: str | None) -> tuple[str, ...]:
+    """Return the paths, of a History Server the address of one application."""
+    if application is None:
+        return paths
+    if len(paths) > 1 or not paths[0].startswith("http"):
+        raise click.UsageError("--app needs the address of a History Server, and nothing else")
+    return (f"{paths[0].rstrip('/')}/history/{application}",)
 
 
 def _choose_engine(options: dict[str, Any]) -> None:

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from advisor.views.shown import Report
 
 POLL_SECONDS = 1.0
+ASK_SECONDS = 10.0
+"""Between two looks at a driver's pages: each costs it some milliseconds."""
 CPU_SHARE = 0.1
 """Of one core: after a report that took long, the next one waits until that holds."""
 _HELP = """Follow logs while they grow and show the first screen again as batches come.
 
 PATHS are files, directories or patterns of this machine: driver logs, event logs, a history= directory. Rotated,
-truncated and new files are followed. It ends with Ctrl-C, or when every query has stopped.
+truncated and new files are followed. It ends with Ctrl-C, or when every query has stopped. Or the address of a running
+driver: it is asked every 10 s, new batches are added, and a driver that is gone is waited for.
 
 \b
 Examples:
   latency-advisor watch driver.log
+  latency-advisor watch http://driver:4040
   latency-advisor watch progress/ --set task_slots=32
   latency-advisor watch driver.log --once-per 10s >> advice.log
   latency-advisor watch driver.log --format html --output page.html
@@ -49,13 +53,15 @@ def watch(paths: tuple[str, ...], **options: Any) -> int:
     """Follow the paths until Ctrl-C, or until nothing runs any more."""
     from advisor.api import duration, follow
     from advisor.cli.spark import end_in_order
+    from advisor.sources.paths import is_address
 
     if options["form"] == "html" and not to_file(options):
         raise click.UsageError("--format html needs --output FILE, which is written again with each report")
     check_output(options, paths)
     drawn = sys.stdout.isatty() and options["form"] == "text" and not to_file(options)
     every = options["once_per"] or (None if drawn else "10s")
-    seconds = POLL_SECONDS if every is None else duration(every, "--once-per").total_seconds()
+    look = ASK_SECONDS if any(map(is_address, paths)) else POLL_SECONDS
+    seconds = look if every is None else duration(every, "--once-per").total_seconds()
     end_in_order()
     asked = {name: options[name] for name in ("config", "rules", "stages")}
     steps = follow(paths, set=options["given"], **asked)

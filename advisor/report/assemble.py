@@ -95,6 +95,7 @@ def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
         progress_needs=_needs(reading, batches),
         read_by_jvm=by_jvm,
         from_ui=reading.from_ui,
+        gone_since=reading.gone_since.isoformat() if reading.gone_since else None,
     )
 
 

@@ -60,12 +60,17 @@ def blocks(source: Source) -> Iterator[bytes]:
         for block in _unpacker(source.head)(source):
             yield block
             given += len(block)
-            if given > max(_GENEROUS, _HIGHEST_RATIO * source.taken):
-                raise Torn(f"unpacks to more than {_HIGHEST_RATIO} times its size: not read further")
+            refuse_ratio(given, source.taken)
     except (zlib.error, OSError, EOFError, ValueError, pa.ArrowException) as error:
         raise Torn(
             f"damaged or cut off: {str(error).splitlines()[0][:100] if str(error) else 'no more data'}"
         ) from None
+
+
+def refuse_ratio(given: int, taken: int) -> None:
+    """Raise Torn where so many bytes were packed in so few."""
+    if given > max(_GENEROUS, _HIGHEST_RATIO * taken):
+        raise Torn(f"unpacks to more than {_HIGHEST_RATIO} times its size: not read further")
 
 
 def is_packed(head: bytes) -> bool:

@@ -68,7 +68,7 @@ def _with_addresses(addresses: Sequence[str], paths: Sequence[str | os.PathLike[
     from advisor.sources.ui.driver import read as read_pages  # noqa: PLC0415 - files need no web client
 
     others = [path for path in paths if os.fspath(path) not in addresses]
-    found = [read_pages(address, stages=how["stages"]) for address in addresses]
+    found = [read_pages(one, lambda archive: read(archive, **how), stages=how["stages"]) for one in addresses]
     return Reading.merge([*found, *([read(others, **how)] if others else [])])
 
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -20,9 +20,12 @@ from advisor.sources.files import read
 from advisor.sources.formats import HEAD
 from advisor.sources.harvest import Stretch
 from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
-from advisor.sources.paths import STDIN, Input, expand, is_url, shown
+from advisor.sources.paths import STDIN, Input, expand, in_zip, is_address, is_url, shown
 from advisor.sources.scan import Scan
 from advisor.sources.secondlook import Memory
+
+if TYPE_CHECKING:
+    from advisor.sources.ui.watched import Watched
 
 KEPT: Final = 20_000
 """Events of a file that are kept, the newest: twice what is judged of a run."""
@@ -44,14 +47,19 @@ class Following:
         """Raises UsageError for what cannot be followed, InputError for a path where there is nothing."""
         for path in paths:
             if path == STDIN or is_url(path) or Path(path).is_fifo():
-                raise UsageError(f"watch {path}", "only local files can be watched", "give local files or directories")
+                raise UsageError(
+                    f"watch {path}",
+                    "only local files can be watched",
+                    "give local files or directories, or the address of a driver",
+                )
         self._paths = paths
         self._growing: dict[tuple[int, int], _Plain | _Packed] = {}
         self._done: list[_Plain | _Packed] = []
         self._inside: Mapping[str, pa.Table] = {}
         self._read_at = 0.0, 0.0
         """When stages were read, and for how many seconds."""
-        expand(paths)
+        if any(in_zip(one.path) for one in expand(paths)):
+            raise UsageError("watch", "a zip archive does not grow", "give the log that grows")
 
     def poll(self) -> bool:
         """Read what is new; whether there was anything."""
@@ -105,6 +113,17 @@ class Following:
                     continue
                 if not one.unfit:
                     yield (found.st_dev, found.st_ino), one
+
+
+def followed(paths: Sequence[str], *, stages: bool) -> Following | Watched:
+    """Return what follows these paths, or the driver at an address; UsageError where an address is not alone."""
+    if not any(map(is_address, paths)):
+        return Following(paths)
+    if len(paths) > 1:
+        raise UsageError(f"watch {' '.join(paths)}", "one address at a time can be watched", "give it alone")
+    from advisor.sources.ui.watched import Watched  # noqa: PLC0415 - files need no web client
+
+    return Watched(paths[0], stages=stages)
 
 
 def _followed(one: Input) -> _Plain | _Packed:

@@ -7,15 +7,17 @@ import io
 import os
 import select
 import sys
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from advisor.sources import places
-from advisor.sources.codecs import Source, Torn, blocks, is_packed
+from advisor.sources.codecs import Source, Torn, blocks, is_packed, refuse_ratio
 from advisor.sources.harvest import Stretch
-from advisor.sources.paths import STDIN, file_system, is_url
+from advisor.sources.paths import STDIN, file_system, in_zip, is_url
 from advisor.sources.places import Place, on_disk
 
 HISTORY = 4 << 20
@@ -50,6 +52,9 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         system, place = file_system(path)
         with system.open_input_stream(place, compression=None, buffer_size=LATER) as stream:
             return _feed_blocks(Source(stream), feed, history)
+    if packed := in_zip(path):
+        with _member(*packed) as stream:
+            return _feed_blocks(Source(stream), feed, history)
     if Path(path).is_fifo():
         with _pipe(path) as (stream, begun):
             return _feed_blocks(Source(stream, begun), feed, history)
@@ -60,6 +65,18 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         if place.size:
             file.seek(0)
         return _feed_blocks(Source(file), feed, history)
+
+
+@contextmanager
+def _member(archive: str, name: str) -> Iterator[IO[bytes]]:
+    """A file in a zip archive; Torn where the archive is damaged, locked, or unpacks to more than any log does."""
+    try:
+        with zipfile.ZipFile(archive) as opened, opened.open(name) as stream:
+            info = opened.getinfo(name)
+            refuse_ratio(info.file_size, info.compress_size)
+            yield stream
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, zlib.error) as error:
+        raise Torn(f"damaged or locked: {error}") from None
 
 
 @contextmanager

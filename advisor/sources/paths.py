@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import stat
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from advisor.errors import InputError
 from advisor.redaction import redact
 
 STDIN = "-"
+ZIP = ".zip"
 MOST_FILES = 200_000
 """In one directory and below it; a whole machine has more."""
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
@@ -94,11 +96,25 @@ def _expand(path: str) -> list[Input]:
     place = Path(path)
     if place.is_dir():
         return [Input(file, log_of(shown(file)), False, _unfit(file)) for file in in_order(_files_below(place))]
+    if path.endswith(ZIP) and zipfile.is_zipfile(path):
+        return [Input(f"{path}/{name}", log_of(shown(f"{path}/{name}")), False) for name in _members(path)]
     if _kind(path) in _ENDLESS:
         raise InputError(
             path, f"{_SPECIAL[_kind(path)]}, which may never end", "give a log file, or - for standard input"
         )
     return [Input(path, log_of(shown(path)), True)]
+
+
+def _members(path: str) -> list[str]:
+    """The files in a zip archive, such as a History Server gives of an application's event log."""
+    with zipfile.ZipFile(path) as archive:
+        return in_order(one.filename for one in archive.infolist() if not one.is_dir() and not _hidden(one.filename))
+
+
+def in_zip(path: str) -> tuple[str, str] | None:
+    """(archive, name in it) of a file in a zip archive; None for any other file."""
+    archive, mark, name = path.partition(f"{ZIP}/")
+    return (archive + ZIP, name) if mark and Path(archive + ZIP).is_file() else None
 
 
 def shown(path: str) -> str:

@@ -160,7 +160,10 @@ def window(query: QueryEntry) -> str:
 def read(report: Report) -> str:
     """What was read, in one line."""
     found = report.input
-    pages = f"the last {text.plural(found.from_ui, 'batch', 'batches')}, read from the UI" if found.from_ui else ""
+    gone = f", gone since {text.moment(found.gone_since)} UTC" if found.gone_since else ""
+    pages = (
+        f"the last {text.plural(found.from_ui, 'batch', 'batches')}, read from the UI{gone}" if found.from_ui else ""
+    )
     if pages and not found.files:
         return pages
     extras = [

@@ -17,8 +17,9 @@ from click.testing import CliRunner
 import advisor
 from advisor.cli import main
 from advisor.errors import InputError
-from advisor.sources import files
+from advisor.sources import codecs, files
 from advisor.sources.following import Following
+from tests.sources.formats_made import event_log
 from tests.sources.variants import log
 
 NOISE = random.Random(7).randbytes(3000)
@@ -95,7 +96,7 @@ def test_a_log_may_begin_with_any_letters(begins: bytes, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("command", ["analyze", "compare", "watch"])
 def test_each_command_says_it_in_a_line(command: str, tmp_path: Path) -> None:
-    path = tmp_path / "logs.zip"
+    path = tmp_path / "logs.7z"
     path.write_bytes(KINDS["zip"][0])
     result = CliRunner().invoke(main, [command, str(path)])
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
@@ -110,3 +111,45 @@ def test_an_archive_among_logs_that_are_watched_disturbs_nobody(tmp_path: Path) 
     assert following.reading().events == 3
     following.close()
     assert advisor.analyze(tmp_path).typed.input.events == 3
+
+
+class TestZip:
+    """A zip archive is read as the logs in it."""
+
+    @pytest.fixture
+    def archive(self, tmp_path: Path) -> Path:
+        """The pieces of a rolled event log, each packed for itself, as a History Server gives them."""
+        whole = event_log().splitlines(keepends=True)
+        place = tmp_path / "app-1.zip"
+        with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("eventlog_v2_app-1/appstatus_app-1", "")
+            packed.writestr("eventlog_v2_app-1/events_2_app-1.gz", gzip.compress(b"".join(whole[-5:])))
+            packed.writestr("eventlog_v2_app-1/events_1_app-1.gz", gzip.compress(b"".join(whole[:-5])))
+        return place
+
+    def test_its_files_are_read_in_order_as_one_log(self, archive: Path) -> None:
+        found = files.read([archive])
+        assert (found.events, found.files, found.broken) == (12, 2, ())
+        assert len(set(found.batches["log"].to_pylist())) == 1
+
+    def test_a_bomb_is_not_unpacked(self, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(codecs, "_GENEROUS", 0)
+        monkeypatch.setattr(codecs, "_HIGHEST_RATIO", 0.1)
+        assert {one.reason for one in files.read([archive]).broken} == {
+            "unpacks to more than 0.1 times its size: not read further"
+        }
+
+    def test_a_damaged_file_in_it_is_named(self, archive: Path) -> None:
+        raw = bytearray(archive.read_bytes())
+        at = raw.find(b"events_1_app-1.gz") + 60
+        raw[at : at + 40] = bytes(40)
+        archive.write_bytes(raw)
+        found = files.read([archive])
+        assert found.events == 3
+        assert [(Path(one.file).name, one.reason.split(":")[0]) for one in found.broken] == [
+            ("events_1_app-1.gz", "damaged or locked")
+        ]
+
+    def test_it_is_not_watched(self, archive: Path) -> None:
+        result = CliRunner().invoke(main, ["watch", str(archive)])
+        assert (result.exit_code, "does not grow" in result.stderr) == (2, True)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import io
+import re
+import tempfile
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import advisor
-from advisor.errors import InputError
+import advisor.api
+from advisor.cli import main
+from advisor.errors import InputError, UsageError
 from advisor.sources import files
 from advisor.sources.ui import pages, web
 from advisor.sources.ui.driver import Driver
+from advisor.sources.ui.watched import Watched
+from tests.sources.formats_made import event_log
 from tests.sources.web_served import Served, body, recorded, redirect, serving
 
 
@@ -294,3 +304,112 @@ class TestCredentials:
         front = {f"proxy/app_1/{path}": answer for path, answer in made["answers"].items()}
         with serving(front) as served:
             assert files.read([f"{served.address}/proxy/app_1/"]).from_ui
+
+
+def zipped(log: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("eventlog_v2_app-1/events_1_app-1", log)
+    return made.getvalue()
+
+
+class TestHistoryServer:
+    """A History Server names its applications, and gives the event log of one."""
+
+    LISTED = '[{"id":"app-1","name":"orders","attempts":[{"lastUpdatedEpoch":2}]},{"id":"app-2","name":"old"}]'
+
+    @pytest.fixture
+    def server(self) -> Iterator[Served]:
+        answers = {
+            "api/v1/applications": self.LISTED,
+            "api/v1/applications/app-1/logs": zipped(event_log()),
+            "": "<title>History Server</title>",
+        }
+        with serving(answers) as served:
+            yield served
+
+    def test_an_application_is_to_be_named(self, server: Served) -> None:
+        assert "a History Server with 2 applications, the newest: app-1 (orders), app-2 (old)" in says(server.address)
+
+    @pytest.mark.parametrize("path", ["/history/app-1", "/history/app-1/StreamingQuery/", "/history/app-1/1/jobs/"])
+    def test_the_event_log_of_one_is_read_and_removed(self, path: str, server: Served) -> None:
+        found = files.read([server.address + path], stages=True)
+        assert (found.events, found.from_ui) == (12, 0)
+        assert all(name.startswith(server.address) for name in found.batches["file"].to_pylist())
+        assert not [*Path(tempfile.gettempdir()).glob("latency-advisor-*/app-1.zip")]
+
+    def test_an_option_names_it(self, server: Served) -> None:
+        result = CliRunner().invoke(main, ["analyze", server.address, "--app", "app-1"])
+        assert (result.exit_code, "12 progress events" in result.output) == (0, True)
+
+    def test_an_application_that_is_not_there(self, server: Served) -> None:
+        assert "has no application app-9" in says(f"{server.address}/history/app-9")
+
+    def test_the_only_application_of_a_server_is_no_driver(self, made: dict[str, Any]) -> None:
+        answers = {path: text for path, text in made["answers"].items() if not path.startswith("StreamingQuery")}
+        with serving(answers | {"": "<title>History Server</title>"}) as served:
+            assert "a History Server with 1 applications" in says(served.address)
+
+
+@pytest.mark.parametrize(
+    "page", ["", "/", "/StreamingQuery/", "/StreamingQuery/statistics/?id=1", "/jobs", "/SQL/execution/?id=1"]
+)
+@pytest.mark.parametrize("front", ["http://driver:4040", "https://host/proxy/application_1_1"])
+def test_the_address_of_any_page_of_a_driver_will_do(front: str, page: str) -> None:
+    assert web.Server(web.parted(front + page)[0]).address == front
+
+
+class TestWatching:
+    """A driver that is asked again: what was read stays, through its end and its return."""
+
+    @pytest.fixture
+    def answers(self, made: dict[str, Any]) -> dict[str, Any]:
+        return dict(made["answers"])
+
+    def test_new_batches_are_added(self, answers: dict[str, Any]) -> None:
+        run = pages.listed(answers[pages.LIST])[0]
+        page = f"{pages.STATISTICS}{run.run_id}"
+        whole = answers[page]
+        answers[page] = without_the_last(whole)
+        with serving(answers) as served:
+            watched = Watched(served.address, stages=True)
+            assert watched.poll()
+            before = watched.reading().from_ui
+            assert not watched.poll()
+            answers[page] = whole
+            assert watched.poll()
+            assert watched.reading().from_ui == before + 1
+
+    def test_a_driver_that_is_gone_and_comes_back(self, answers: dict[str, Any]) -> None:
+        with serving(answers) as served:
+            watched = Watched(served.address, stages=False)
+            watched.poll()
+            before = watched.reading()
+            kept = dict(answers)
+            answers.clear()
+            assert watched.poll()
+            assert not watched.poll()
+            gone = watched.reading()
+            assert gone.gone_since is not None
+            assert gone.batches.equals(before.batches)
+            answers.update(kept)
+            assert watched.poll()
+            assert watched.reading().gone_since is None
+
+    def test_the_screen_says_since_when_it_is_gone(self, answers: dict[str, Any]) -> None:
+        with serving(answers) as served:
+            steps = advisor.api.follow(served.address)
+            assert next(steps).typed.input.gone_since is None
+            answers.clear()
+            report = next(steps)
+            assert "gone since" in str(report)
+            assert report.data["input"]["gone_since"]
+
+    def test_an_address_is_watched_alone(self) -> None:
+        with pytest.raises(UsageError, match="one address at a time"):
+            next(advisor.api.follow(["http://a:1", "http://b:1"]))
+
+
+def without_the_last(page: str) -> str:
+    """A page without the last batch in each of its arrays."""
+    return re.sub(r"(var v\d+ = \[\{.*\}),\{[^{}]*\}\];", r"\1];", page)

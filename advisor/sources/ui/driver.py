@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -17,11 +19,11 @@ from advisor.redaction import redact
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.query import error
 from advisor.sources.stages.statusstore import work_of
-from advisor.sources.ui import pages
+from advisor.sources.ui import history, pages
 from advisor.sources.ui.executions import Batch, Execution, operators_of, told
 from advisor.sources.ui.pages import Event, Listed
 from advisor.sources.ui.rest import Application, Environment, Executor, slots
-from advisor.sources.ui.web import Absent, Server
+from advisor.sources.ui.web import Absent, Server, parted
 from advisor.stages import BATCH_PARTS, STAGES, tables
 
 ORIGIN: Final = "ui"
@@ -31,6 +33,8 @@ _AT_A_TIME: Final = 100
 """SQL executions of one answer."""
 _KEPT: Final = 20_000
 """Batches that are kept while a driver is watched, the newest."""
+_OPENED_EVERY: Final = 60.0
+"""Seconds between two readings of jobs and stages: the driver writes all that it holds each time."""
 _LACKS: Final = (FROM_UI, "eventTime", "sources", "sink")
 """Parts of a progress event that no page shows, or not all of."""
 _STATE: Final = "stateOperators"
@@ -47,6 +51,9 @@ class Driver:
         self._application = Application("")
         self._slots: int | None = None
         self._rows: list[pa.Table] = []
+        self._unopened: list[pa.Table] = []
+        """Those of batches whose jobs were not read yet."""
+        self._open_from = 0.0
         self._seen: set[tuple[str, str]] = set()
         self._facts: dict[tuple[str, str | None, str], Sighting] = {}
         self._learned: set[str] = set()
@@ -56,15 +63,17 @@ class Driver:
         """Ask once, and return whether there was a new batch. Raises InputError where no query can be read."""
         self._meet()
         runs = self._runs()
-        executions = self._executions()
         new = [event for run in runs for event in self._new(run)]
+        unknown = [run for run in runs if run.run_id not in self._learned]
+        executions = self._executions() if unknown or any(event[_STATE] for event in new) else []
         self._complete(new, executions)
         self._keep(new)
-        for run in runs:
+        told = [self._list(run) for run in runs]
+        for run in unknown:
             self._learn(run, executions)
-        if new and self._opens:
+        if self._opens and self._unopened and time.monotonic() >= self._open_from:
             self._open()
-        return bool(new)
+        return bool(new) or any(told)
 
     def reading(self) -> Reading:
         """Return all that was read so far."""
@@ -79,7 +88,7 @@ class Driver:
         """Ask which application runs there, and its slots; of a new application also its settings."""
         found = self._server.json("applications", list[Application])
         if len(found) != 1:
-            raise InputError(self._server.address, "is not the UI of one driver", "give the driver's own address")
+            raise history.several(self._server, found)
         if found[0].id != self._application.id:
             self._application = found[0]
             self._tell(None, [*found[0].told(), *self._answer("environment", Environment).told()])
@@ -91,15 +100,21 @@ class Driver:
 
     def _runs(self) -> list[Listed]:
         """Return the runs to read: those that run, and the newest one of each other query."""
-        try:
-            found = pages.listed(self._server.page(pages.LIST))
-        except Absent:
-            found = []
+        found = pages.listed(self._page(pages.LIST))
+        if not found and history.TITLE in self._page(""):
+            raise history.several(self._server, [self._application])
         if not found:
             raise InputError(self._server.address, *self._nothing_streams())
         active = [run for run in found if run.active]
         ended = {run.id: run for run in reversed(found) if run.id not in {one.id for one in active}}
         return [*active, *[*ended.values()][-_ENDED_RUNS:]]
+
+    def _page(self, path: str) -> str:
+        """Return a page, empty where the server has none."""
+        try:
+            return self._server.page(path)
+        except Absent:
+            return ""
 
     def _nothing_streams(self) -> tuple[str, str]:
         """Return what runs here instead of a streaming query, and what would do."""
@@ -145,19 +160,25 @@ class Driver:
         places = range(first, first + len(new))
         chunks.add(events, times, places, self._server.address, self._application.id, lacks)
         self._rows.append(chunks.so_far())
+        self._unopened.append(self._rows[-1])
         while sum(map(len, self._rows)) - len(self._rows[0]) >= _KEPT:
             self._rows.pop(0)
 
-    def _learn(self, run: Listed, executions: Sequence[Execution]) -> None:
-        """Take what the list says of a run, and once what the plan of one of its batches shows."""
+    def _list(self, run: Listed) -> bool:
+        """Take what the list says of a run, and return whether it ended since the last look."""
+        before = len(self._facts)
         if run.status == "FAILED":
             self._tell(run, error(run.error))
         elif run.status == "FINISHED":
             self._tell(run, [Told("stopped", value=True)])
-        if run.name:
-            self._tell(run, [Told("query_name", run.name)])
+        ended = len(self._facts) > before
+        self._tell(run, [Told("query_name", run.name)] if run.name else [])
+        return ended
+
+    def _learn(self, run: Listed, executions: Sequence[Execution]) -> None:
+        """Take what the plan of one of its batches shows."""
         done = [one for one in executions if one.batch and one.batch[0] == run.run_id and one.status == "COMPLETED"]
-        if not done or run.run_id in self._learned:
+        if not done:
             return
         self._learned.add(run.run_id)
         last = [one.id for one in done if one.batch == done[-1].batch]
@@ -173,17 +194,19 @@ class Driver:
             self._facts[self._application.id, run_id, fact] = Sighting(id, run_id, place[0], fact, text, *place[1:])
 
     def _open(self) -> None:
-        """Read the jobs and stages that Spark holds; what it no longer holds of batches stays as it was read."""
+        """Read the jobs and stages that Spark holds, a few megabytes; what was read of earlier batches stays."""
+        batches = pa.concat_tables(self._unopened)
         raw = [self._server.raw(f"applications/{self._application.id}/{what}") for what in ("jobs", "stages")]
         work = work_of(
             *raw,
             log=self._application.id,
             file=self._server.address,
             slots=self._slots,
-            batches=pa.concat_tables(self._rows),
+            batches=batches,
         )
-        found = dict(zip(self._inside, tables([work], pa.concat_tables(self._rows)), strict=True))
+        found = dict(zip(self._inside, tables([work], batches), strict=True))
         self._inside = {name: _joined(old, found[name]) for name, old in self._inside.items()}
+        self._unopened, self._open_from = [], time.monotonic() + _OPENED_EVERY
 
 
 class _Running(msgspec.Struct):
@@ -220,8 +243,13 @@ def _batch(event: Mapping[str, Any]) -> Batch:
     return event["runId"], event["batchId"]
 
 
-def read(address: str, *, stages: bool) -> Reading:
-    """Return what a driver's pages show now."""
-    driver = Driver(Server(address), stages=stages)
-    driver.look()
-    return driver.reading()
+def read(address: str, read_files: Callable[[Sequence[Path]], Reading], *, stages: bool) -> Reading:
+    """Return what a driver's pages show now; of an application of a History Server what its event log holds."""
+    base, application = parted(address)
+    server = Server(base)
+    if application is None:
+        driver = Driver(server, stages=stages)
+        driver.look()
+        return driver.reading()
+    with history.event_log(server, application) as archive:
+        return history.named(read_files([archive]), str(archive), address)

@@ -30,6 +30,9 @@ _CONNECT_SECONDS: Final = 10.0
 _PIECE: Final = 256 << 10
 _REDIRECTS: Final = 5
 _REDIRECTED: Final = (301, 302, 303, 307, 308)
+_OF_HISTORY: Final = re.compile(r"(https?://.*?)/history/([\w.-]+)", re.IGNORECASE)
+_PAGE: Final = re.compile(r"/(?:StreamingQuery|jobs|stages|SQL|environment|executors|storage)(?:[/?#].*)?$")
+"""A page of Spark's UI, as a browser's address names it."""
 _TITLE: Final = re.compile(r"<title>\s*(.{1,80}?)\s*</title>", re.IGNORECASE | re.DOTALL)
 TOKEN, USER, PASSWORD = "LATENCY_ADVISOR_TOKEN", "LATENCY_ADVISOR_USER", "LATENCY_ADVISOR_PASSWORD"
 """Variables of the environment that hold a bearer token, or a name and its password."""
@@ -44,6 +47,12 @@ class Absent(InputError):  # noqa: N818 - what the server says of the page
 
 class Unreachable(InputError):  # noqa: N818 - what it is
     """Nobody answers at the address."""
+
+
+def parted(address: str) -> tuple[str, str | None]:
+    """Return (the address below which all pages lie, the application of a History Server that it names)."""
+    history = _OF_HISTORY.match(address)
+    return (history[1], history[2]) if history else (_PAGE.sub("", address), None)
 
 
 class Server:
