@@ -23,7 +23,10 @@ __all__ = [
 
 _LONGEST: Final = 4000
 """Longer text is cut: nothing that is kept needs more."""
-_OPEN_END: Final = r"(?:[:=→：＝]|[-=]>)[ \t]*(?:[|>][-+]?[ \t]*|\\{0,7}[\"'({\[][ \t]*)?\r?"
+_OPEN_END: Final = (
+    r"(?:(?:[:=→：＝]|[-=]>)[ \t]{0,9}(?:[|>][-+]?[ \t]{0,9}|\\{0,7}[\"'({\[][ \t]{0,9})?"
+    r"|\(|[\"'],|(?:AKIA|ASIA)[A-Z0-9]{16}|(?<![\w-])eyJ[\w.-]{8,200})\r?"
+)
 """The end of a line whose value stands on the next one."""
 _KEY_OF_LINES: Final = r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?:[^-]|-(?!-{3,4} ?END))*(?:-{4,5} ?END [^\n]*)?"
 _LINES: Final = re.compile(rf"(?:[^\n]*{_OPEN_END}\n)*(?:[^\n]*{_KEY_OF_LINES}|[^\n]+)")
@@ -93,7 +96,7 @@ def _over(outer: str, key: str, thing: dict[str, Any]) -> str:
     """Return the name that counts for the value under `key`: the whole key, or a `name` beside the `value`."""
     if is_secret_name(outer):
         return outer
-    if "kty" in thing and key in _OF_WEB_KEY:
+    if ("kty" in thing and key in _OF_WEB_KEY) or (key == "code" and "grant_type" in thing):
         return "private key"
     if key.lower() != "value":
         return key

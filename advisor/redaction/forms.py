@@ -33,8 +33,10 @@ def applied(rules: tuple[Rule, ...], text: str) -> str:
     """Return `text` without the credentials that the rules know."""
     lowered = text.lower()
     for needs, pattern, becomes in rules:
-        if any(word in lowered for word in needs):
-            text = pattern.sub(becomes, text)
+        for word in needs:  # any() takes three times as long, for each rule and line
+            if word in lowered:
+                text = pattern.sub(becomes, text)
+                break
     return text
 
 
@@ -45,7 +47,8 @@ _DRAWN: Final = (
     rf"(?=(?:(?![A-Z]){_CHARACTER}){{0,100}}[A-Z])(?!/){_CHARACTER}{{8,}}"
 )
 _SECRET: Final = (
-    r"pass(?:w(?:or)?[dt]|\s?phrase)|\bpwd?|secret(?:[ ._-]?key)?|token|(?:a(?:pi|ccess|ccount)|encryption)[ ._-]?key"
+    r"pass(?:w(?:or)?[dt]|\s?phrase)|\bpwd?|requirepass|masterauth|secret(?:[ ._-]?key)?|token"
+    r"|(?:a(?:pi|ccess|ccount)|encryption)[ ._-]?key"
 )
 # What may stand between such a word and its credential: " for me is ", " ~ ", "', '".
 _BETWEEN: Final = (
@@ -64,9 +67,15 @@ _OF_OUTCOMES: Final = r"(?i:(?:fail|log|regist|sign|succe)\w*|auth|callback|deni
 _OF_HOST: Final = r"(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}(?![\w.-])"
 """What stands behind a slash beside "login" and is no password: the host of a Kerberos principal, an outcome."""
 _OF_PGPASS: Final = r":(?:\d{2,5}|\*):[\w*-]{1,63}:[\w.*-]{1,63}:"
-_USER: Final = rf"{NOT_YET}[\w.@-]{{1,100}}:"
+_USER: Final = rf"{NOT_YET}(?!jdbc:)[\w.@-]{{1,100}}:"
 _OF_USER: Final = rf"(?:(?<=\"){_USER}[^\"]{{1,200}}(?=\")|(?<='){_USER}[^']{{1,200}}(?=')|{_USER}[^\s\"']+)"
 """A user and a password of a command line; between quotes it may be several words."""
+_WORD: Final = rf"{NOT_YET}(?:\"[^\"]*\"|'[^']*'|\S+)"
+_CLIENTS: Final = (
+    r"(?:docker|podman|az|oc|helm registry) login|sqlcmd|bcp|mongo\w*|redis-cli|sqlplus|beeline|cqlsh|ldap\w{3,9}"
+    r"|(?:un)?zip"
+)
+"""Clients that take a password behind -p, -P, -a or -w."""
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
 INTRODUCED: Final = (
     rule("private key", r"-{4,5}\s?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}"
@@ -88,9 +97,22 @@ INTRODUCED: Final = (
     rule("curl", r"((?i:\bcurl)\s[^\n|&]{0,300}?(?<=\s)-[a-zA-Z]{0,6}[uU][\s=]{0,3}[\"']?)"
                  + _OF_USER),
     # clients of databases and registries
-    rule("-p", rf"((?<![\w-])(?:mysql|mariadb)\w*[^\n|&]{{0,300}}?\s-p)(?=\S){NOT_YET}(?:\"[^\"]*\"|'[^']*'|\S+)"),
-    rule(" -", r"((?<![\w-])(?:(?:docker|podman|az|oc|helm registry) login|sqlcmd|bcp|mongo\w*|redis-cli|sqlplus)"
-               rf"\s[^\n|&]{{0,300}}?(?<=\s)-(?:[pP]|a)\s{{1,3}}){NOT_YET}(?:\"[^\"]*\"|'[^']*'|\S+)"),
+    rule("-p", rf"((?<![\w-])(?:mysql|mariadb)\w*[^\n|&]{{0,300}}?\s-p)(?=\S){_WORD}"),
+    rule(" -", rf"((?<![\w-])(?:{_CLIENTS})\s[^\n|&]{{0,300}}?(?<=\s)-[pPaw]\s{{1,3}}){_WORD}"),
+    rule("htpasswd", rf"(\bhtpasswd\s{{1,3}}-[a-zA-Z]{{0,9}}\s{{1,3}}\S{{1,200}}\s{{1,3}}\S{{1,100}}\s{{1,3}}){_WORD}"),
+    rule("%", rf"(\s-U\s{{0,3}}[\"']?[\w.\\/-]{{1,64}}%){NOT_YET}[^\s\"']+"),
+    rule("-value", r"((?i:secret|passw|token|credential|put-parameter|keyvault)[^\n|&]{0,300}?"
+                   rf"\s--?(?:string-)?value\s{{1,3}}){_WORD}"),
+    rule("curl", r"((?i:\bcurl)\s[^\n|&]{0,300}?(?<=\s)(?:-b|--cookie)[\s=]{1,3}[\"']?)"
+                 rf"(?=[^\s\"']{{1,60}}=){NOT_YET}[^\"'\n]+"),
+    rule("vault", r"(\bvault\s{1,3}(?:login|unwrap|operator\s{1,3}unseal)\s{1,3}(?:-\S{1,60}\s{1,3}){0,3})" + _DRAWN),
+    rule("securestring", rf"(SecureString\s{{1,3}}(?:-String\s{{1,3}})?[\"']){NOT_YET}[^\"']{{1,200}}"),
+    # protocols: what stands behind the scheme, of SASL, of Redis, of OAuth
+    rule("sharedkey", rf"(\bSharedKey(?:Lite)?\s{{1,3}}[\w.-]{{1,64}}:){NOT_YET}[\w+/=]{{8,}}"),
+    rule(("negotiate", "ntlm", "kerberos"), rf"(\b(?:Negotiate|NTLM|Kerberos)\s{{1,3}}){NOT_YET}[\w+/=]{{24,}}"),
+    rule("scram-sha", rf"(SCRAM-SHA-\d{{1,3}}\$\d{{1,9}}:[\w+/=]{{1,100}}\$){NOT_YET}[\w+/=:]{{16,}}"),
+    rule("auth", rf"(\bAUTH[\"']?\s{{1,3}}(?:[\"']?[\w-]{{1,64}}[\"']?\s{{1,3}})?[\"']?){_DRAWN}"),
+    rule("authorization_code", rf"(\bcode\W{{1,6}}){NOT_YET}[\w/.~+-]{{16,}}"),
     rule("identified", r"((?:IDENTIFIED|(?i:(?:(?:create|alter)\s{1,3}user|\bto)\s{1,3}\S{1,100}\s{1,3}identified))"
                        r"(?:\s{1,3}(?i:with)\s{1,3}\w{1,60})?\s{1,3}(?i:by)(?:\s{1,3}(?i:password|values))?\s{1,3})"
                        rf"{NOT_YET}(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s;,]+)"),
@@ -98,7 +120,7 @@ INTRODUCED: Final = (
          rf"((?i:{_CALL})\w{{0,30}}(?:\.\w{{1,30}})?\(\s?(?:{_ARGUMENT},\s?){{1,4}}?)"
          rf"(?:{_TEXT}(?:,\s?{_ARGUMENT})*|{_DRAWN})"),
     # netrc, spark-defaults.conf, a sentence, a list
-    rule(("passw", "phrase", "secret", "token", "key", "pw"),
+    rule(("passw", "phrase", "secret", "token", "key", "pw", "requirepass", "masterauth"),
          rf"((?i:{_SECRET}){_BETWEEN}\\{{0,7}}[\"'\[(]?){_DRAWN}"),
     # a path in which the credential is the last part, an account and its password, a key of a database
     rule(("secret/", "password/", "token/"), rf"((?<![\w.-])(?i:secret|password|token)/){_DRAWN}"),
@@ -110,7 +132,7 @@ INTRODUCED: Final = (
     rule(":", rf"((?<![\w.:-])[\w.*-]{{1,100}}{_OF_PGPASS}){_DRAWN}"),
     rule("with key", rf"((?i:\bwith\skey)\s{{1,3}}[\"']?){_DRAWN}"),
     rule("echo", rf"((?i:\becho)\s{{1,3}}[\"']?){NOT_YET}[^\s|\"']{{1,200}}"
-                 r"(?=[\"']?\s?\|\s?(?:kinit|sudo -S|docker login))"),
+                 r"(?=[\"']?\s?\|\s?(?:kinit|sudo -S|docker login|chpasswd|passwd --stdin))"),
     # a session's key, and no object of Java's or id by which its events are found
     rule("session", r"((?<![a-zA-Z0-9.])(?i:session(?:_?id)?)[\"']?\s?[=:]\s?[\"']?)"
          rf"(?=[\w+/~-]{{8,200}}={{0,2}}(?![\w.@$+/=~-])){_DRAWN}"),
@@ -154,17 +176,26 @@ _IN_ADDRESSES: Final = (
 )  # fmt: skip
 """user:password@host, token@host, scott/tiger@db, ?key=..."""
 _PREFIXED: Final = (
-    r"(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}\b(?:[:/,;| ]\s?[\w+/]{40,200})?",  # AWS, its key behind it
+    # AWS and its like at Google, its key behind it; STS
+    r"(?:(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}|GOOG1?[A-Z0-9]{20,60})\b(?:[\"'):/,;|=>\s-]{1,6}[\w+/]{40,200})?",
+    r"(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[\w+/]{40,}={0,2}",
+    # a private key in base64, and the body of one of OpenSSH
+    r"LS0tLS1CRUdJTiB(?!DRVJU|QVUJM)[\w+/]{20,}={0,2}", r"b3BlbnNzaC1rZXktdj[\w+/]{20,}={0,2}",
     r"gh[pousr]_\w{20,}", r"github_pat_\w{22,}", r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w-]{20,}",
     r"npm_[A-Za-z0-9]{30,}", r"pypi-AgE[\w-]{20,}", r"dckr_(?:pat|oat)_[\w-]{20,}", r"hf_[A-Za-z0-9]{30,}",
     r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,}", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",  # Stripe, Shopify
     r"sk-(?:(?:proj|svcacct|admin|ant|or)-[\w-]{20,}|[A-Za-z0-9]{20,})",  # OpenAI, Anthropic, OpenRouter
     r"(?:xox[abeoprs]|xapp)-[\w-]{10,}", r"\d{8,10}:AA[\w-]{33}",  # Slack, Telegram
     r"AIza[\w-]{35}", r"ya29\.[\w-]{20,}", r"GOCSPX-[\w-]{20,}", r"1//0[\w-]{30,}",  # Google
-    r"[\w~.-]{3}8Q~[\w~.-]{31,34}", r"(?:dapi|dose)[0-9a-f]{32}(?:-\d)?",  # a client's secret on Azure, Databricks
-    r"eyJ[\w-]{8,2000}\.[\w-]*\.[\w-]*(?:\.[\w-]+\.[\w-]+)?",  # JWT, JWE
+    r"[\w~.-]{3}8Q~[\w~.-]{31,34}", r"d(?:api|ose|kea)[0-9a-f]{32}(?:-\d)?",  # a client's secret on Azure, Databricks
+    # JWT over lines; JWT, JWE
+    r"eyJ[\w-]{8,100}(?:\s{1,3}[\w-]{1,100}){0,4}\s{0,3}\.\s{0,3}eyJ[\w-]{2,100}(?:\s{1,3}[\w-]{1,100}){0,8}\s{0,3}\.\s{0,3}"
+    r"[\w-]{6,100}(?:\s{1,3}(?=[\w-]{0,60}\d)[\w-]{20,100}){0,8}",
+    r"eyJ[\w-]{8,2000}\.[\w-]*\.[\w-]*(?:\.[\w-]+\.[\w-]+)?",
     r"do[opr]_v1_[0-9a-f]{40,}", r"SG\.[\w-]{16,40}\.[\w-]{16,80}", r"key-[0-9a-f]{32}\b",  # SendGrid, Mailgun
     r"hv[sbr]\.[\w-]{20,}", r"gl(?:sa|c)_[\w=+/]{20,}", r"NRAK-[A-Z0-9]{20,}",  # Vault, Grafana, New Relic
+    r"(?:AVNS_|CfDJ8|sntry[su]_|pscale_(?:tkn|pw|oauth)_|figd_|tskey-|xkeysib-|PMAK-|gsk_|r8_|sbp_|ntn_|nfp_)[\w=+/-]{16,}",
+    r"SK[0-9a-f]{32}\b",  # Twilio
     r"ATATT3[\w=-]{20,}", r"lin_api_[A-Za-z0-9]{30,}", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
     r"MII[\w+/]{60,}={0,2}",  # the inside of a private key, whose first line is missing
 )  # fmt: skip

@@ -19,13 +19,13 @@ _WORDS: Final = re.compile(
     rf"secret|passw|passphrase|passcode|token(?!i[sz])|credential|(?:{_KEYS})\.?key|keystore\.key|client\.key\.data"
     r"|(?:store|key|user|db|ssh)pass\b|(?:admin|bind|db|root|user)pw\b|dockerconfigjson|client\.assertion|code\.verifier"
     r"|samlresponse|connect\.sid|sasl\.?jaas|connection\.?string|signature|authorization|identified\.by"
-    r"|auth\.user\.?info|webhook|jsessionid|phpsessid|requirepass|masterauth|userpwd"
+    r"|auth\.user\.?info|set\.cookie|webhook|jsessionid|phpsessid|requirepass|masterauth|userpwd"
     r"|kennwort|mot\.de\.passe|motdepasse|contrase[ñn]a|wachtwoord|lösenord|jelszó|пароль|密码|パスワード|비밀번호"
     r"|adgangskode|lozinka|passord|salasana|κωδικός|סיסמה|密钥|口令"
 )
 _SEGMENTS: Final = re.compile(
     r"(?:^|\.)(?:pass|pwd|psw|pw|otp|sas|sig|creds?|jwt|mdp|clave|senha|parola|hasło|heslo|şifre)\d?(?:\.|$)"
-    r"|(?:^|\.)(?:auth|cookie|bearer|psk|[cx]srf|cv[cv]2?)$|(?:^|\.)(?:pin(?:code)?|puk)(?:\.?value)?$"
+    r"|(?:^|\.)(?:auth|cookie|bearer|hmac|(?:stored|server)\.key|(?:auth\w*|device)\.code|psk|[cx]srf|cv[cv]2?)$|(?:^|\.)(?:pin(?:code)?|puk)(?:\.?value)?$"
 )
 """Words that are too short to count inside a longer one or in a path."""
 _STEMS: Final = (
@@ -33,7 +33,7 @@ _STEMS: Final = (
     "jaas", "connect", "identified", "webhook", "sessid", "sessionid", "dockerconfig", "pin", "puk", "psk", "cvv",
     "cvc", "csrf", "xsrf", "assertion", "verifier", "saml", "kennwort", "mdp", "contrase", "senha", "parola",
     "wachtwoord", "lösenord", "jelszó", "hasło", "heslo", "şifre", "пароль", "密码", "パスワード", "비밀번호",
-    "adgangskode", "clave", "lozinka", "salasana", "κωδικός", "סיסמה", "密钥", "口令",
+    "hmac", "device_code", "adgangskode", "clave", "lozinka", "salasana", "κωδικός", "סיסמה", "密钥", "口令",
 )  # fmt: skip
 """In every name of a credential stands one of these."""
 _SPEAKS_OF_ONE: Final = re.compile(

@@ -55,7 +55,7 @@ _NUMBERS: Final = re.compile(r"[\[{](?:[\s,:]|\\{0,7}\"\d{1,10}\\{0,7}\":|-?\d{1
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
     r"(?:true|false|null|none|nil|yes|no|not|on|off|missing|unset|expired|required|\d{1,2}|string|binary|kerberos|simple|basic|bearer|USER_INFO"
-    r"|(?-i:(?:String|Binary|Struct|Array|Map)Type)(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
+    r"|arn:aws[\w-]*:[\w-]+:[\w-]*:\d*:[\w/:.-]+|(?-i:(?:String|Binary|Struct|Array|Map)Type)(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
     re.IGNORECASE,
 )
 _OF_FUNCTION: Final = re.compile(r"(?:[A-Za-z_][\w.]{0,100})?\((?:[\w\s,.:=*\[\]]{0,300})\)")  # f(x: int)
@@ -87,7 +87,8 @@ _FORMS: Final = tuple((needs.split("|"), re.compile(opening), value) for needs, 
     # password { value: "..." }
     ("value", rf"{_NAME}\s?\{{\s{{0,3}}value\s?:\s{{0,3}}(?=[\"'])", (_QUOTED.match,)),
     # .option("password", "..."), OPTIONS ('password' '...'), setPassword("...")
-    ("(", rf"\(\s?{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE}(?:,\s{{0,3}}|\s{{1,3}})(?=[\"'])", (_QUOTED.match,)),
+    ("(", rf"\(\s{{0,99}}{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE}(?:,\s{{0,99}}|\s{{1,3}})(?=[\"'])",
+     (_QUOTED.match,)),
     ("(", r"\b(?!get|is|has)(?P<name>\w{1,100})\(\s?(?=[\"'])", (_QUOTED.match,)),
     ("", rf"{_NAME}(?P<quote>{_QUOTE})?{_SIGN}", _ANY),
     # os.environ["DB_PASSWORD"] = "..."
