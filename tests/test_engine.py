@@ -12,7 +12,7 @@ from advisor.catalogue import Catalogue, Condition, load
 from advisor.engine import Finding, Silenced, Skipped, judge, judge_rule
 from advisor.engine.conditions import ask, ask_all
 from advisor.engine.levels import confidence, felt_level, level_of
-from advisor.engine.sentences import setting
+from advisor.engine.sentences import sentence, setting
 from tests.made import window
 
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
@@ -213,6 +213,13 @@ def test_an_interval_that_holds_the_limit_is_no_answer() -> None:
     assert ask(condition(metric="state_commit_wall_ms", at_least=50), made).holds is None
     assert ask(condition(metric="state_commit_wall_ms", at_least=5), made).holds is True
     assert ask(condition(metric="state_commit_wall_ms", at_least=500), made).holds is False
+
+
+def test_a_part_of_a_batch_is_at_most_the_whole_in_a_sentence() -> None:
+    state = [{"operatorName": "s", "commitTimeMs": 150, "numShufflePartitions": 2}]
+    one, two = (window([BATCH | {"operators": state}] * 12, task_slots=slots) for slots in (1, 2))
+    assert sentence("{state_commit_wall_ms} of {trigger_execution_ms}", one) == "100 ms of 100 ms"
+    assert sentence("{state_commit_wall_ms} of {trigger_execution_ms}", two) == "75 ms of 100 ms"
 
 
 def test_a_limit_is_reached_by_a_number_that_equals_it() -> None:

@@ -378,3 +378,13 @@ def test_a_step_that_waits_for_a_fact_is_not_said_to_need_a_new_checkpoint() -> 
     (query,) = advisor.analyze(SAMPLES / "ST004/rows-counted-4.3.0").data["queries"]
     assert query["best_step"] is None
     assert query["verdict"].endswith("Which step helps depends on platform, not known for sure.")
+
+
+def test_steps_without_room_are_counted() -> None:
+    screen = report_as_text(advisor.analyze(SAMPLES / "ST001" / "rocksdb-8-partitions-4.3.0").typed)
+    assert screen.endswith("More: --all, with 1 more step\n")
+
+
+def test_a_batch_that_was_late_is_said_beside_the_headroom() -> None:
+    screen = report_as_text(advisor.analyze(SAMPLES / "healthy" / "stream-stream-join-4.3.0").typed)
+    assert "Headroom 54 % (a batch was late)" in screen

@@ -7,7 +7,7 @@ import msgspec
 from advisor import contract
 from advisor.catalogue import Change, Rule, Step
 from advisor.catalogue.step import PLACEHOLDER
-from advisor.metrics import METRICS, Estimate, Missing, measure
+from advisor.metrics import METRICS, AnyMetric, Estimate, Missing, measure
 from advisor.metrics.units import in_words, interval, number
 from advisor.window import Window
 
@@ -79,7 +79,8 @@ def _settings_in_words(change: Change | None, window: Window) -> str:
 
 def _words(name: str, window: Window, rule: Rule | None) -> str:
     if name in METRICS:
-        value = measure(window, name, _stat(name, rule))
+        stat = _stat(name, rule)
+        value = _within_the_batch(measure(window, name, stat), METRICS[name], window, stat)
         return in_words(value, METRICS[name].unit) if isinstance(value, Estimate) else "an unknown time"
     known = window.facts.get(name)
     if known is None or known.value is None:
@@ -87,6 +88,18 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
     if name.endswith("_ms") and isinstance(known.value, int | float):
         return number(float(known.value), "ms")
     return str(known.value).lower() if isinstance(known.value, bool) else str(known.value)
+
+
+def _within_the_batch(
+    value: Estimate | Missing, metric: AnyMetric, window: Window, stat: str | None
+) -> Estimate | Missing:
+    """Return a part of a batch as at most the whole: one that is worked out from its tasks may be more."""
+    whole = measure(window, "trigger_execution_ms", stat)
+    of_batch = metric.basis == "wall" and metric.unit == "ms" and metric.per == "batch" and metric.phases
+    if not of_batch or not isinstance(value, Estimate) or not isinstance(whole, Estimate):
+        return value
+    low, high = min(value.low, whole.safe), min(value.high, whole.safe)
+    return Estimate(low, None if value.value is None else min(value.value, whole.safe), high, value.fact)
 
 
 def _stat(name: str, rule: Rule | None) -> str | None:

@@ -56,9 +56,9 @@ def _print(page: Console, entry: Comparison | Trial) -> None:
         page.print(Text(name, style="bold"))
     page.print(Text(entry.says, style=_STYLES.get(entry.verdict, "bold")))
     grid(page, "Compared", sides(entry), _STYLES)
-    if rows := effect_rows(entry):
+    if effects := effect_rows(entry):
         heading(page, "By how much (negative is faster)")
-        indented(page, table(headings(entry), rows))
+        indented(page, table(headings(entry), effects))
     grid(page, "On trial", changes(entry), _STYLES)
     for name, rows in sections(entry):
         grid(page, name, ((label or "-", words) for label, words in rows), _STYLES)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from advisor.contract import Advice, QueryEntry
 from advisor.views import first_screen, wording
+from advisor.views.console import columns
 from advisor.views.paste import fitted, parts
 from advisor.views.selection import Selection, unknown_facts
 
@@ -31,20 +31,29 @@ _FURTHER = 6
 _UNSURE, _TOGETHER, _GAP = 2 * _FURTHER, 90, 99
 
 
-class _Block(NamedTuple):
-    """Some lines of the screen; `rank`: of those left out first the highest."""
+class _Part(NamedTuple):
+    """A part of the screen; `rank`: of those left out first the highest. `steps`: other steps that it names."""
 
     rank: int
-    written: str
+    what: RenderableType
+    steps: frozenset[str] = frozenset()
 
 
-def print_screen(console: Console, chosen: Selection, proof: Sequence[str]) -> None:
-    """Print the first screen of this query; `proof`: what was measured of a change, in lines."""
-    blocks = [_Block(rank, _written(console, what)) for rank, what in _everything(chosen, proof, console.width)]
-    while sum(block.written.count("\n") for block in blocks) > LINES and any(block.rank for block in blocks):
-        last = max(range(len(blocks)), key=lambda at: (blocks[at].rank, at))
-        del blocks[last]
-    console.file.write("".join(block.written for block in blocks))
+def print_screen(console: Console, chosen: Selection, proof: Sequence[str]) -> int:
+    """Print the first screen of this query, and return how many steps it has no room for.
+
+    `proof`: what was measured of a change, in lines.
+    """
+    shown = [(part, _written(console, part.what)) for part in _everything(chosen, proof, console.width)]
+    others = _steps(shown)
+    while sum(words.count("\n") for _, words in shown) > LINES and any(part.rank for part, _ in shown):
+        del shown[max(range(len(shown)), key=lambda at: (shown[at][0].rank, at))]
+    console.file.write("".join(words for _, words in shown))
+    return len(others - _steps(shown))
+
+
+def _steps(shown: Sequence[tuple[_Part, str]]) -> set[str]:
+    return {step for part, _ in shown for step in part.steps}
 
 
 def _written(console: Console, what: RenderableType) -> str:
@@ -54,25 +63,27 @@ def _written(console: Console, what: RenderableType) -> str:
     return captured.get()
 
 
-def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[int, RenderableType]]:
-    """Yield the parts of the screen from top to bottom, each with its rank."""
+def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[_Part]:
+    """Yield the parts of the screen from top to bottom."""
     query = chosen.query
-    yield _MUST, Text.assemble((wording.name(query), "bold"), "   ", (first_screen.kind_of_query(query), "dim"))
+    named = Text.assemble((wording.name(query), "bold"), "   ", (first_screen.kind_of_query(query), "dim"))
+    yield _Part(_MUST, named)
     if words := first_screen.state_if_news(query):
-        yield _MUST, Text(words, style=STATE_STYLES.get(query.state, ""))
+        yield _Part(_MUST, Text(words, style=STATE_STYLES.get(query.state, "")))
     headline = _headline(query)
-    yield _MUST, headline
+    yield _Part(_MUST, headline)
     troubles = [words for words in query.screen.troubles if words not in headline.plain]
-    yield from ((_ranked(_TROUBLE, nth), Text(words, style="yellow")) for nth, words in enumerate(troubles[:3]))
-    yield _GAP, Text()
+    yield from (_Part(_ranked(_TROUBLE, nth), Text(words, style="yellow")) for nth, words in enumerate(troubles[:3]))
+    yield _Part(_GAP, Text())
     for rank, label, number in _numbers(chosen, proof, width):
-        yield rank, _row(label, number, indent=1, label_width=8)
-    yield _GAP, Text()
-    yield from ((_MUST, what) for what in _do(chosen, width))
+        yield _Part(rank, _row(label, number, indent=1, label_width=8))
+    yield _Part(_GAP, Text())
+    yield from (_Part(_MUST, what) for what in _do(chosen, width))
     others = list(_others(chosen))
     if others:
-        yield _GAP, Text()
-    yield from ((rank, _row(label, Text(words), indent=0, label_width=8)) for rank, label, words in others)
+        yield _Part(_GAP, Text())
+    for rank, label, words, steps in others:
+        yield _Part(rank, _row(label, Text(words), indent=0, label_width=8), frozenset(steps))
 
 
 def _ranked(rank: int, nth: int) -> int:
@@ -164,25 +175,21 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
         yield "check", brief.check
 
 
-def _others(chosen: Selection) -> Iterator[tuple[int, str, str]]:
-    """Yield other steps, those that are not for this query, and what to ask: rank, label, words."""
-    screen = chosen.query.screen
-    yield from _listed(_ALSO, "ALSO", (first_screen.also(chosen.query, step) for step in chosen.also[:3]))
-    if words := first_screen.together(chosen.query):
-        yield _TOGETHER, "TOGETHER", words
-    yield from _listed(_REFUSED, "NOT HERE", (f"{one.do}: {one.because}" for one in screen.refused[:2]))
+def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
+    """Yield other steps, those that are not for this query, and what to ask: rank, label, words, steps."""
+    query, screen = chosen.query, chosen.query.screen
+    for nth, step in enumerate(chosen.also[:3]):
+        yield _ranked(_ALSO, nth), "" if nth else "ALSO", first_screen.also(query, step), [step.id]
+    if query.together:
+        best = {chosen.best.step} if chosen.best else set()
+        steps = [named.step for named in query.together.steps if named.step not in best]
+        yield _TOGETHER, "TOGETHER", first_screen.together(query), steps
+    for nth, one in enumerate(screen.refused[:2]):
+        yield _ranked(_REFUSED, nth), "" if nth else "NOT HERE", f"{one.do}: {one.because}", []
     if screen.unsure:
-        yield _UNSURE, "UNSURE", first_screen.question(screen.unsure)
-
-
-def _listed(rank: int, label: str, words: Iterable[str]) -> Iterator[tuple[int, str, str]]:
-    """Yield the entries of a list; its label stands before the first only."""
-    yield from ((_ranked(rank, nth), "" if nth else label, one) for nth, one in enumerate(words))
+        yield _UNSURE, "UNSURE", first_screen.question(screen.unsure), []
 
 
 def _row(label: str, words: Text, *, indent: int, label_width: int, gap: int = 2) -> Padding:
-    grid = Table.grid(padding=(0, gap, 0, 0))
-    grid.add_column(style="bold" if label == "DO" else "dim", no_wrap=True, width=label_width)
-    grid.add_column(overflow="fold")
-    grid.add_row(label, words)
-    return Padding(grid, (0, 0, 0, indent))
+    look = {"style": "bold" if label == "DO" else "dim", "no_wrap": True, "width": label_width}
+    return Padding(columns([(label, words)], look, gap=gap), (0, 0, 0, indent))

@@ -47,15 +47,17 @@ def report_as_text(report: Report, *, everything: bool = False, width: int = WID
 
 def _first_screens(page: Console, shown: list[Selection], proof: dict[str, list[str]]) -> None:
     """Print the first screens of the few most pressing queries, and a line for each of the others."""
+    hidden = 0
     for chosen in shown[:FIRST_QUERIES]:
         page.print()
-        print_screen(page, chosen, proof.get(chosen.query.run_id, []))
+        hidden += print_screen(page, chosen, proof.get(chosen.query.run_id, []))
     if len(shown) > FIRST_QUERIES:
         heading(page, text.plural(len(shown) - FIRST_QUERIES, "more query", "more queries"))
         name, do = {"no_wrap": True, "overflow": "ellipsis"}, {"max_width": max(24, page.width - 62)}
         _ranking(page, shown[FIRST_QUERIES:], first_screen.in_a_line, name, name | do)
     if shown:
-        page.print(Text("\nMore: --all", style="dim"))
+        steps = f", with {text.plural(hidden, 'more step')}" if hidden else ""
+        page.print(Text(f"\nMore: --all{steps}", style="dim"))
 
 
 def _all_of_each(page: Console, shown: list[Selection], proof: dict[str, list[str]]) -> None:
