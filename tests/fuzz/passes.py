@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +18,13 @@ from advisor.api import analyze_fleet
 from advisor.catalogue import load as load_rules
 from advisor.errors import AdvisorError
 from advisor.sources import files
+from advisor.views.cards import comparison_as_html
+from advisor.views.clean import ascii_json
+from advisor.views.comparison import comparison_as_markdown, comparison_as_text
+from advisor.views.fleet import fleet_as_markdown, fleet_as_text
 from advisor.views.markdown import report_as_markdown
+from advisor.views.page import report_as_page
+from advisor.views.terminal import report_as_text
 from tests.fuzz.inputs import Input, broken_files, odd_events, odd_numbers, odd_runs, odd_yaml
 
 
@@ -45,18 +53,35 @@ def every_view(given: Input) -> None:
             assert len(exploded) == sum(map(len, frame[column].dropna()))
 
 
+_OBEYED = re.compile(r"(?m)^[^\S\n]*::|##\w*\[")
+"""What a build server obeys."""
+_CALLS = re.compile(r"@octocat|#1\b|:smile:|https://evil")
+"""What a forge makes a call, a picture or a link."""
+
+
 def _shown(path: Path) -> None:
     report = advisor.analyze(path)
     said = report.to_json()
     json.loads(said, parse_constant=_refused)
     assert "a fault in the advisor" not in said
-    html, markdown = report._repr_html_(), report_as_markdown(report.typed, everything=True)
-    for page in (repr(report), html, markdown):
+    fleet = analyze_fleet(path)
+    texts = [repr(report), report_as_text(report.typed, everything=True), fleet_as_text(fleet), ascii_json(said)]
+    markdown = [report_as_markdown(report.typed, everything=True), fleet_as_markdown(fleet)]
+    html = [report._repr_html_(), report_as_page(report.typed)]
+    with suppress(AdvisorError):  # nothing to compare
+        compared = advisor.compare(path, path).typed
+        texts.append(comparison_as_text(compared))
+        markdown.append(comparison_as_markdown(compared))
+        html.append(comparison_as_html(compared))
+    for page in texts + markdown + html:
         assert page
-        assert not {"\x1b", "\u202e", "\0"} & set(page)
-    assert "<script>alert" not in html + markdown
+        assert not {"\x1b", "\u202e", "\0", "\u2028"} & set(page)
+    for page in texts + markdown:
+        assert not _OBEYED.search(page)
+    for page in markdown + html:
+        assert "<script>alert" not in page and "1333" not in page
+    assert not _CALLS.search("".join(markdown))
     report.to_frame()
-    analyze_fleet(path)
 
 
 def _refused(word: str) -> None:

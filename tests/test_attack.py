@@ -1,0 +1,81 @@
+"""Inputs of an attack: none takes more than linear time, ends in a crash, or is obeyed."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from advisor.cli import main
+from tests.fuzz.inputs import Input
+from tests.fuzz.passes import every_view
+from tests.made import event
+
+BATCH = {"triggerExecution": 608, "addBatch": 327, "walCommit": 93, "commitOffsets": 81, "numInputRows": 1000}
+AT = "26/11/22 11:00:00"
+GROWS = 9.0
+"""More than linear time grows over four times the text; quadratic time grows by 16."""
+SHORTEST_S = 0.1
+"""A shorter time shows no growth."""
+PUMPED = {
+    "a phase and blanks": f"{AT} INFO X: processingTime|{{}}x",
+    "falling behind and blanks": f"{AT} WARN X: falling behind. Trigger interval is 0{{}}x",
+    "a phase and blanks without a head": "triggerExecution{}x",
+    "two phases and blanks": "durationMs addBatch triggerExecution{}x",
+}
+
+
+def run_of(name: str, **changed: Any) -> bytes:
+    """A run of three batches as JSON lines."""
+    made = [event(number, number * 1000, 1000, BATCH | {"name": name}) | changed for number in range(3)]
+    return "".join(json.dumps(one) + "\n" for one in made).encode()
+
+
+ODD = {
+    "a time of 400 digits": run_of("q", timestamp=10**400),
+    "tokens in a name": run_of("tokens=[" + "0" * 40 + "x"),
+    "tokens in offsets": run_of(
+        "q",
+        sources=[
+            {"description": "R", "endOffset": '{"auth-tokens":{"0":12345678901,"1":12345678902...', "numInputRows": 1}
+        ],
+    ),
+    "a command in a name": run_of("::error::owned"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_record_is_judged_and_shown(kind: str) -> None:
+    every_view(Input(ODD[kind]))
+
+
+def test_a_name_is_no_command(tmp_path: Path) -> None:
+    path = tmp_path / "progress.jsonl"
+    path.write_bytes(ODD["a command in a name"])
+    said = CliRunner().invoke(main, ["analyze", str(path)])
+    assert said.exit_code == 0
+    assert any(line.startswith("\\x3a:error::owned") for line in said.stdout.splitlines())
+    assert not any(line.lstrip().startswith("::") for line in said.stdout.splitlines())
+
+
+@pytest.mark.parametrize("kind", PUMPED)
+@pytest.mark.parametrize("unit", [" ", "\t", " ["])
+def test_a_long_line_takes_linear_time(tmp_path: Path, kind: str, unit: str) -> None:
+    path = tmp_path / "driver.log"
+
+    def seconds(size: int) -> float:
+        path.write_text(PUMPED[kind].format(unit * (size // len(unit))) + "\n", encoding="utf-8")
+        started = time.thread_time()
+        assert CliRunner().invoke(main, ["analyze", str(path)]).exit_code == 2
+        return time.thread_time() - started
+
+    seconds(100)  # what is loaded once
+    for _ in range(3):  # a busy machine may delay one of the two
+        long = seconds(16_000)
+        if long < SHORTEST_S or long < GROWS * seconds(4_000):
+            return
+    raise AssertionError(f"{long} s for 16,000 letters")
