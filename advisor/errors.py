@@ -11,6 +11,8 @@ from collections.abc import Iterable
 TRACEBACK = "LATENCY_ADVISOR_TRACEBACK"
 """Set to anything in the environment, it shows where an error came from."""
 WAYS = {
+    "a query that runs": "latency-advisor analyze http://driver:4040",
+    "driver log by one setting": "spark.driver.log.localDir=DIR",
     "attach": 'advisor.attach(spark, history="progress/")',
     "event log": "spark.eventLog.enabled=true and spark.eventLog.dir=DIR",
     "driver log in a file": "the settings that `latency-advisor log4j` prints",

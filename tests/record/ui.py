@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from advisor.errors import InputError
 from advisor.sources.ui.driver import Driver
 from advisor.sources.ui.web import Server
 
@@ -61,12 +62,12 @@ def batches_of(driver: Driver, queries: int, wanted: int, seconds: float = 300) 
     """Look until each of so many queries has shown so many batches."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(InputError):
             driver.look()
         counts = driver.reading().batches["run_id"].value_counts().to_pylist()
         if len(counts) >= queries and all(one["counts"] >= wanted for one in counts):
             return
-        time.sleep(1)
+        time.sleep(3)
     raise TimeoutError(f"{counts}")
 
 
