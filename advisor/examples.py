@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from advisor.batches import Inside, Place, RunBatches, build
+from advisor.batches import Inside, RunBatches, build
 from advisor.catalogue import Example, Rule
 from advisor.catalogue.example import Every
 from advisor.contract import Passed
@@ -57,8 +57,8 @@ def window(example: Example) -> Window:
 
 def _window(example: Example) -> Window:
     events = progress(example)
-    places = [Place("example", number, "example") for number in range(len(events))]
-    table = build([decode(json.dumps(event).encode()) for event in events], places)
+    decoded = [decode(json.dumps(event).encode()) for event in events]
+    table = build(decoded, range(len(events)), "example", "example")
     batches = RunBatches(table, inside(example, table["batch_id"].to_pylist()))[_RUN] if events else table
     return run_window(batches, _without(settle([], {}, computed(batches), user=example.facts), example.unknown))
 

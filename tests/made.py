@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from advisor.batches import Place, build
+from advisor.batches import build
 from advisor.facts import Facts, Known
 from advisor.progress import decode
 from advisor.window import Window, run_window
@@ -57,7 +57,7 @@ def events(
 def table(made: Iterable[Mapping[str, Any]]) -> pa.Table:
     """The table of batches of these events."""
     decoded = [decode(json.dumps(one).encode()) for one in made]
-    return build(decoded, [Place("made.log", number * 1000, "made.log") for number in range(len(decoded))])
+    return build(decoded, range(0, 1000 * len(decoded), 1000), "made.log", "made.log")
 
 
 def facts(**known: Any) -> Facts:

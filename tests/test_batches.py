@@ -23,11 +23,12 @@ from advisor.batches import (
     SIGHTINGS,
     Batches,
     Broken,
+    Chunks,
     Columns,
-    Place,
     Reading,
     build,
     deduplicate,
+    instants,
     operators,
     sources,
     to_pandas,
@@ -82,7 +83,7 @@ def test_a_row() -> None:
 
 
 def test_no_events_make_an_empty_table() -> None:
-    empty = build([], [])
+    empty = build([], [], "a.log", "a")
     assert empty.schema == SCHEMA
     assert not len(empty)
     assert list(to_pandas(empty)) == SCHEMA.names
@@ -333,8 +334,10 @@ def test_pandas_waits_until_it_is_needed() -> None:
 
 def test_places() -> None:
     events = [decode(json.dumps(event).encode()) for event in made()]
-    places = [Place("a.log", 5, "a"), Place("b.log", 7, "b"), Place("b.log", 9, "b")]
-    found = build(events, places)
+    chunks = Chunks()
+    for some, starts, log in ((events[:1], [5], "a"), (events[1:], [7, 9], "b")):
+        chunks.add(some, instants([event.timestamp for event in some]), starts, f"{log}.log", log)
+    found = chunks.so_far()
     assert found["file"].to_pylist() == ["a.log", "b.log", "b.log"]
     assert found["offset"].to_pylist() == [5, 7, 9]
     assert found["log"].to_pylist() == ["a", "b", "b"]

@@ -2,10 +2,10 @@
 
 from advisor.batches.arrays import ALWAYS, Columns, all_lack, instant, lacks, rows_of, whole_seconds
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
-from advisor.batches.frames import operators, sources, spread, to_pandas
+from advisor.batches.frames import operators, sources, to_pandas
 from advisor.batches.offsets import kafka_offsets
 from advisor.batches.reading import TABLES, Broken, Overrun, Reading, deduplicate, table_of_sightings
-from advisor.batches.rows import FRESH_EVENTS, Chunks, Place, build, instants
+from advisor.batches.rows import FRESH_EVENTS, Chunks, build, instants
 from advisor.batches.runs import NO_STAGES, Batches, Inside, RunBatches, members_of
 from advisor.column import TIME, Column
 
@@ -29,7 +29,6 @@ __all__ = [
     "Columns",
     "Inside",
     "Overrun",
-    "Place",
     "Reading",
     "RunBatches",
     "all_lack",
@@ -43,7 +42,6 @@ __all__ = [
     "operators",
     "rows_of",
     "sources",
-    "spread",
     "table_of_sightings",
     "to_pandas",
     "whole_seconds",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -24,25 +24,6 @@ _INT, _FLOAT, _TEXT = pa.int64(), pa.float64(), pa.string()
 _NO_TIMES, _NO_SINK = EventTime(), Sink()
 _ADD_BATCH = Durations.__struct_fields__.index("add_batch")
 assert [f"{name}_ms" for name in Durations.__struct_fields__[:-1]] == [column.name for column in PHASES]
-
-
-class Place(NamedTuple):
-    """Where an event was read: file, byte offset in the decompressed file, and the log that the file belongs to."""
-
-    file: str
-    offset: int
-    log: str
-
-
-def build(events: Sequence[Progress], places: Sequence[Place]) -> pa.Table:
-    """The table of batches, in the order of the events; a timestamp that is none is null."""
-    if not events:
-        return SCHEMA.empty_table()
-    rows = Rows()
-    rows.add(events, instants([event.timestamp for event in events]))
-    files, starts, logs = zip(*places, strict=True)
-    where = [pa.nulls(len(places), _TEXT), pa.array(files, _TEXT), pa.array(starts, _INT), pa.array(logs, _TEXT)]
-    return pa.Table.from_arrays([*rows.arrays(), *where], schema=SCHEMA)
 
 
 class Rows:
@@ -171,6 +152,14 @@ def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:
     runs = np.asarray(coded.indices)
     together = np.count_nonzero(np.diff(runs)) < len(coded.dictionary)
     return chunk if together else chunk.take(pa.array(np.argsort(runs, kind="stable")))
+
+
+def build(events: Sequence[Progress], offsets: Sequence[int], file: str, log: str) -> pa.Table:
+    """Return the table of batches of events that begin at these bytes of a file; a timestamp that is none is null."""
+    chunks = Chunks()
+    if events:
+        chunks.add(events, instants([event.timestamp for event in events]), offsets, file, log)
+    return chunks.so_far()
 
 
 class _Operators:

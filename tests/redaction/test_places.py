@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import advisor
-from advisor.batches import Place, build
+from advisor.batches import build
 from advisor.cli import main
 from advisor.errors import InputError, UsageError
 from advisor.facts import from_confs, parse_user_fact
@@ -91,7 +91,7 @@ def an_event_log(text: str) -> Iterator[bytes]:
 
 @pytest.mark.parametrize(("text", "secret"), CREDENTIALS, ids=IDS)
 def test_the_table_of_batches(text: str, secret: str) -> None:
-    table = build([decode(json.dumps(an_event(text)).encode())], [Place("made.log", 0, "made.log")])
+    table = build([decode(json.dumps(an_event(text)).encode())], [0], "made.log", "made.log")
     assert secret not in str(table.to_pylist())
 
 
@@ -218,7 +218,7 @@ def test_the_path_of_a_file_in_messages(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_only_looks_so_comes_through_unchanged(text: str) -> None:
     """Everywhere: names, descriptions, offsets, settings."""
-    row = build([decode(json.dumps(an_event(text)).encode())], [Place("made.log", 0, "made.log")]).to_pylist()[0]
+    row = build([decode(json.dumps(an_event(text)).encode())], [0], "made.log", "made.log").to_pylist()[0]
     source, operator = row["sources"][0], row["operators"][0]
     assert row["name"] == row["sink"] == source["description"] == operator["name"] == text
     assert row["other_phases"] == [(text, 3)]

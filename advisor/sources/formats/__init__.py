@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
-
-import pyarrow as pa
+from typing import NamedTuple
 
 from advisor.sources.formats import driverlog, eventlog, lines, text
 from advisor.sources.harvest import Buffer, Harvest, Stretch
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.eventlog import EventLog
-from advisor.stages import Work
 
 HEAD = 64 << 10
 """How many bytes at the beginning of a file show its format."""
@@ -21,23 +18,6 @@ Reads = Callable[[Buffer, int, bool, Harvest], int]
 
 Tells = Callable[[Buffer, int, int], Iterator[tuple[int, bytes, bytes]]]
 """(buffer, begin, end) to (where it begins, the line, the run whose plan it is or nothing) of each revealing line."""
-
-
-class OfStages(Protocol):
-    """Reads the jobs, stages and tasks of one log, file by file."""
-
-    @property
-    def held(self) -> int:
-        """Jobs and stages that are held."""
-
-    def read(self, window: Stretch, resume: int, file: str) -> None:
-        """Take what has been read of a window of a file, from its `begin` to `resume`."""
-
-    def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
-        """Return (what is complete by these events; the events that the rest needs), and forget the former."""
-
-    def finish(self, batches: pa.Table) -> list[Work]:
-        """Return what is left of the log; `batches` are the events."""
 
 
 class Format(NamedTuple):
@@ -54,7 +34,7 @@ class Format(NamedTuple):
     matches: Callable[[bytes], bool]
     reads: Reads
     begins: Callable[[Buffer, int], int]
-    stages: Callable[[str], OfStages]
+    stages: Callable[[str], DriverLog | EventLog]
     by_line: bool = True
     whole: Callable[[], Callable[[Stretch, Harvest], int]] | None = None
     tells: Tells | None = None

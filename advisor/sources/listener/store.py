@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Broken, Place, Reading, build, table_of_sightings
+from advisor.batches import SCHEMA, Broken, Reading, build, table_of_sightings
 from advisor.facts import Sighting
 from advisor.progress import Progress
 from advisor.redaction import redact
@@ -51,7 +51,7 @@ class _Query:
         return repeats
 
     def build(self, log: str, keep: int) -> None:
-        self.chunks.append(_chunk(self.events, self.offsets, log))
+        self.chunks.append(build(self.events, self.offsets, FILE, log))
         self.rows += len(self.events)
         self.events, self.offsets = [], []
         while self.rows - len(self.chunks[0]) >= keep:
@@ -167,16 +167,12 @@ class Store:
 
     def _whole(self, chunks: list[pa.Table], events: list[Progress], offsets: list[int]) -> list[pa.Table]:
         """The chunks with one of the events that still wait for theirs."""
-        return [*chunks, _chunk(events, offsets, self.log)] if events else chunks
+        return [*chunks, build(events, offsets, FILE, self.log)] if events else chunks
 
     def _next(self) -> int:
         """The number of what was heard, in place of an offset in a file."""
         self._heard += 1
         return self._heard
-
-
-def _chunk(events: list[Progress], offsets: list[int], log: str) -> pa.Table:
-    return build(events, [Place(FILE, offset, log) for offset in offsets])
 
 
 def _newest(chunks: list[pa.Table], limit: int) -> list[pa.Table]:

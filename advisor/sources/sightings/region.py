@@ -106,19 +106,26 @@ class Repeats:
 
 
 def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
-    """Every sighting in `region`, which begins at byte `base` of `file`, in order of place; credentials are removed.
+    """Return the sightings in `region`, which begins at byte `base` of `file`, in order of place; no repeats.
 
-    A sighting names the query and run that its line names, else none. Values are JSON text.
+    A sighting names the query and run that its line names, else none. Values are JSON text without credentials.
     """
     found = [
-        sighting(given, line, log=log, file=file, base=base)
+        (line, told)
         for marker, read, most in _READERS
         for line in lines_with(region, marker, most)
-        for given in read(line)
+        for told in read(line)
     ]
     start = Line("", "", 0)
-    found += [sighting(given, start, log=log, file=file, base=base) for given in _of_the_whole(region)]
-    return Repeats().fresh(sorted(found, key=lambda each: each.offset))
+    found += [(start, told) for told in _of_the_whole(region)]
+    rows: list[Sighting] = []
+    last: dict[tuple[str | None, ...], Any] = {}
+    for line, told in sorted(found, key=lambda each: each[0].offset):
+        key = told.fact, told.origin, told.id or line.id, told.run_id or line.run_id
+        if key not in last or last[key] != told.value:
+            last[key] = told.value
+            rows.append(sighting(told, line, log=log, file=file, base=base))
+    return rows
 
 
 def _of_the_whole(region: bytes) -> Iterable[Told]:

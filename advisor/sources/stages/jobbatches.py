@@ -27,12 +27,7 @@ _CLOCKS_MS = 1_000
 
 
 def settle(
-    work: Work,
-    jobs: Sequence[LoggedJob],
-    notes: Iterable[tuple[Place, Note]],
-    events: Events,
-    *,
-    shift: bool,
+    work: Work, jobs: Sequence[LoggedJob], notes: Iterable[tuple[Place, Note]], events: Events, *, shift: bool
 ) -> None:
     """Give each job its batch, each stage its kind and its share of the state's times; notes go to `work`.
 

@@ -26,9 +26,7 @@ _FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
 _PARENTS = re.compile(rb"Pare.*")
 _SUBMITS = re.compile(rb"Submitting (\d{1,15}) missing tasks from \w+ (\d{1,15})")
 _LENGTH = rb"(\d{1,12}(?:[.,]\d{1,12})?) (m?s)"
-_STAGE_ENDS = re.compile(
-    rb"(?:(Result)|ShuffleMap)Stage (\d{1,15}) \(.{0,1000}?\) (?:finished|(failed)) in " + _LENGTH,
-)
+_STAGE_ENDS = re.compile(rb"(?:(Result)|ShuffleMap)Stage (\d{1,15}) \(.{0,1000}?\) (?:finished|(failed)) in " + _LENGTH)
 _JOB_ENDS = re.compile(rb"Job (\d{1,15}) (?:finished|failed): .{0,1000}?, took " + _LENGTH)
 _CONTEXT = re.compile(rb'"(?i:batch_id)":"(\d{1,15})","(?i:query_id)":"([^"]+)"')
 _TASK = re.compile(

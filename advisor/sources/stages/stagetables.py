@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 from advisor.batches import Broken, deduplicate
 from advisor.errors import fault
 from advisor.redaction import redact
-from advisor.sources.formats import Format, OfStages
+from advisor.sources.formats import Format
 from advisor.sources.harvest import Harvest, Stretch
+from advisor.sources.stages.driverlog import DriverLog
+from advisor.sources.stages.eventlog import EventLog
 from advisor.stages import Rows, Work
 
 _PIECE = 2048
@@ -23,7 +25,7 @@ class _Log:
     """One log, and those of its events that are still needed."""
 
     name: str
-    reader: OfStages
+    reader: DriverLog | EventLog
     enough: int
     """So many jobs and stages are held when the next ones become rows."""
     left: pa.Table | None = None

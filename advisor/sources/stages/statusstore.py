@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from operator import attrgetter
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
-import msgspec.structs
 import pyarrow as pa
 from msgspec import field
 
@@ -20,12 +19,13 @@ from advisor.redaction import redact
 from advisor.sources.stages.descriptions import described
 from advisor.sources.stages.jobbatches import Events, settle
 from advisor.sources.stages.loggedjobs import LoggedJob
-from advisor.stages import Attempt, Job, Work
+from advisor.stages import SUMS, Attempt, Job, Work
 
 _BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d{1,18})\b")
 _DONE = frozenset({"COMPLETE", "FAILED"})
 Whole = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 Sum = Annotated[float, msgspec.Meta(ge=-(2**63), le=2**63)]
+_T = TypeVar("_T")
 
 
 class _Job(msgspec.Struct, rename="camel"):
@@ -38,6 +38,8 @@ class _Job(msgspec.Struct, rename="camel"):
 
 
 class _Stage(msgspec.Struct, rename="camel"):
+    """A stage with sums over its tasks, by the names of their columns."""
+
     status: str
     stage_id: Whole
     attempt_id: Whole
@@ -46,11 +48,6 @@ class _Stage(msgspec.Struct, rename="camel"):
     first_task_launched_time: str | None = None
     completion_time: str | None = None
     name: str = ""
-
-
-class _Numbers(msgspec.Struct):
-    """Sums over a stage's tasks, by the names of its columns."""
-
     run_ms: Sum = field(name="executorRunTime", default=0)
     cpu_ms: Sum = field(name="executorCpuTime", default=0)
     deserialize_ms: Sum = field(name="executorDeserializeTime", default=0)
@@ -72,9 +69,9 @@ class _Numbers(msgspec.Struct):
     killed: Whole = field(name="numKilledTasks", default=0)
 
 
+_SUMS = (*SUMS, "failed", "killed")
 _NS = ("cpu_ms", "shuffle_write_ms")
 """Sums that the store has in nanoseconds."""
-_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class _Trigger(NamedTuple):
@@ -85,34 +82,25 @@ class _Trigger(NamedTuple):
     batch: tuple[str, int]
 
 
-def _jobs_in(raw: bytes) -> list[_Job]:
-    """Return the jobs of a list, in order; one that Spark cannot have written is left out."""
+def _list(raw: bytes, kind: type[_T]) -> list[_T]:
+    """Return the jobs or stages of a list; one that Spark cannot have written is left out."""
     found = []
-    for entry in _entries(raw):
+    for entry in msgspec.json.decode(raw, type=list[msgspec.Raw]):
         with suppress(msgspec.DecodeError):
-            found.append(msgspec.json.decode(entry, type=_Job))
-    return sorted(found, key=lambda job: job.job_id)
-
-
-def _stages_in(raw: bytes) -> list[tuple[_Stage, _Numbers]]:
-    """Return the stages of a list, in order; one that Spark cannot have written is left out."""
-    found = []
-    for entry in _entries(raw):
-        with suppress(msgspec.DecodeError):
-            found.append((msgspec.json.decode(entry, type=_Stage), msgspec.json.decode(entry, type=_Numbers)))
-    return sorted(found, key=lambda each: (each[0].stage_id, each[0].attempt_id))
+            found.append(msgspec.json.decode(entry, type=kind))
+    return found
 
 
 def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | None, batches: pa.Table) -> Work:
     """Return the status store's jobs and stages, each job with its batch; `file`: the one that `batches` name."""
     work = Work(log, "session")
-    all, triggers = _jobs_in(jobs), _triggers(batches)
+    all, triggers = sorted(_list(jobs, _Job), key=attrgetter("job_id")), _triggers(batches)
     known = [one for job in all if (one := _logged(job, triggers)) is not None]
     of_stage = {stage: one for one, ids in known for stage in ids}
-    for stage, numbers in _stages_in(stages):
+    for stage in sorted(_list(stages, _Stage), key=attrgetter("stage_id", "attempt_id")):
         owner = of_stage.get(stage.stage_id)
         if stage.status in _DONE and owner is not None:
-            _add(work, stage, numbers, owner, slots)
+            _add(work, stage, owner, slots)
     numbers_known = {one.job.job for one, _ in known}
     work.jobs += [one.job for one, _ in known]
     work.strangers += [job for each in all if each.job_id not in numbers_known for job in _stranger(each)]
@@ -167,7 +155,7 @@ def _stranger(job: _Job) -> Iterator[Job]:
         yield Job(job.job_id, None, start, _ms(job.completion_time))
 
 
-def _add(work: Work, stage: _Stage, numbers: _Numbers, one: LoggedJob, slots: int | None) -> None:
+def _add(work: Work, stage: _Stage, one: LoggedJob, slots: int | None) -> None:
     submitted, completed = _ms(stage.submission_time), _ms(stage.completion_time)
     if submitted is None or completed is None:
         return
@@ -175,7 +163,7 @@ def _add(work: Work, stage: _Stage, numbers: _Numbers, one: LoggedJob, slots: in
     what = one.what or redact(stage.name)
     attempt = Attempt(one.job, stage.stage_id, stage.attempt_id, submitted, completed, what=what, last=last)
     attempt.tasks, attempt.slots = stage.num_tasks, slots
-    sums = msgspec.structs.asdict(numbers)
+    sums = {name: getattr(stage, name) for name in _SUMS}
     attempt.numbers.update({name: value * 1e-6 if name in _NS else value for name, value in sums.items()})
     launched = _ms(stage.first_task_launched_time)
     if launched is not None:
@@ -183,7 +171,7 @@ def _add(work: Work, stage: _Stage, numbers: _Numbers, one: LoggedJob, slots: in
         attempt.busy = array("d", (launched, max(launched, completed)))
     work.attempts.append(attempt)
     one.attempts.append(attempt)
-    if not numbers.shuffle_read_rows and not (one.leaves and last):
+    if not stage.shuffle_read_rows and not (one.leaves and last):
         one.leaves.append(attempt)
 
 
