@@ -66,14 +66,14 @@ class _ByRun:
 
 
 def _places(batch_ids: np.ndarray, rows: Columns) -> np.ndarray:
-    """For each batch id its position among the batches that ran; -1 where there is none."""
+    """Return for each batch id its position among the batches that ran; -1 where there is none."""
     ran = np.flatnonzero(~rows["idle"])
+    if not len(ran):
+        return np.full(len(batch_ids), -1)
     numbers = rows["batch_id"][ran]
     order = np.argsort(numbers, kind="stable")
-    place = np.searchsorted(numbers[order], batch_ids)
-    near = order[np.minimum(place, len(order) - 1)] if len(order) else np.zeros(len(batch_ids), dtype=int)
-    same = (place < len(order)) & (numbers[near] == batch_ids) if len(order) else np.zeros(len(batch_ids), dtype=bool)
-    return np.where(same, ran[near] if len(ran) else -1, -1)
+    near = order[np.minimum(np.searchsorted(numbers[order], batch_ids), len(order) - 1)]
+    return np.where(numbers[near] == batch_ids, ran[near], -1)
 
 
 def _taken(values: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ from advisor.sources.paths import (
     refuse_missing,
     shown,
 )
-from advisor.sources.places import sizes
+from advisor.sources.random_access import sizes
 
 Paths = Sequence[str | os.PathLike[str]]
 

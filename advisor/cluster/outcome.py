@@ -13,7 +13,7 @@ from advisor.redaction import redact
 from advisor.sources.formats.records import LONGEST_PIECE, early_piece
 from advisor.sources.harvest import MOST_BROKEN
 from advisor.sources.paths import Input, shown
-from advisor.sources.places import opened
+from advisor.sources.random_access import opened
 from advisor.sources.scan import A_PIECE
 
 _STEP = 4 << 20

@@ -25,15 +25,15 @@ from advisor.cluster.second_look import Marks, Mentions, Seen
 from advisor.cluster.units import File, Unit
 from advisor.errors import InputError
 from advisor.progress import Partial, Progress
-from advisor.sources import formats, places
+from advisor.sources import formats, random_access
 from advisor.sources.codecs import Torn
 from advisor.sources.formats import driverlog, records
 from advisor.sources.formats.text import overruns
 from advisor.sources.harvest import Buffer, Harvest, Lines, Runs, Stretch
 from advisor.sources.opening import read_windows
-from advisor.sources.places import Place, opened
+from advisor.sources.random_access import Place, opened
 from advisor.sources.scan import Scan
-from advisor.sources.secondlook import Memory
+from advisor.sources.sightings.stretches import Memory
 from advisor.sources.stages.stagetables import StageTables
 
 LOOK_BACK = 1 << 20
@@ -209,7 +209,7 @@ class _Part:
         """Windows of a size that memory is used again for; only behind the range are they as long as its last event."""
         start, end = self._unit.start, self._unit.end
         base, slack = max(0, start - LOOK_BACK), SLACK
-        high = min(size, start + places.STEP, end + slack)
+        high = min(size, start + random_access.STEP, end + slack)
         buffer = place.read(base, high)
         begin = self._format.begins(buffer, start - base)
         self.piece = -1 if start else records.piece(buffer)
@@ -219,7 +219,7 @@ class _Part:
             if window.final or (base + resume >= end and high >= end + SLACK):
                 return
             slack *= 2 if high >= end else 1
-            high = min(size, high + places.STEP, end + slack)
+            high = min(size, high + random_access.STEP, end + slack)
             kept = min(kept, _line_of(buffer, resume))
             base, begin = base + kept, resume - kept
             buffer = place.read(base, high)

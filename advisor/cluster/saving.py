@@ -11,7 +11,7 @@ from advisor.cluster.frames import KEY, KEYS, batches_frame, best, for_spark, op
 from advisor.cluster.units import File, Log
 from advisor.contract import FleetQuery, QueryEntry
 from advisor.errors import InputError
-from advisor.sources.places import opened
+from advisor.sources.random_access import opened
 
 _HEAD = 256
 _FINDINGS = (

@@ -11,8 +11,17 @@ from advisor.cluster.rows import Row, sightings_row, unpacked_bytes
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources.harvest import Buffer, Runs, Stretch
-from advisor.sources.places import Place, opened
-from advisor.sources.secondlook import AFTER_A_NAME, BEFORE_A_NAME, MENTIONS, NAMED, Memory, SecondLook, around, mention
+from advisor.sources.random_access import Place, opened
+from advisor.sources.sightings.stretches import (
+    AFTER_A_NAME,
+    BEFORE_A_NAME,
+    MENTIONS,
+    NAMED,
+    Memory,
+    SecondLook,
+    around,
+    mention,
+)
 
 _NEAR = around(0)[1] - around(0)[0]
 

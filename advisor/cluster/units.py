@@ -11,7 +11,7 @@ from advisor.sources import containers
 from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
 from advisor.sources.formats import HEAD, driverlog, format_of, named, records
 from advisor.sources.paths import Input
-from advisor.sources.places import Place, opened
+from advisor.sources.random_access import Place, opened
 
 UNKNOWN_SIZE = -1
 WHOLE = 16 << 20

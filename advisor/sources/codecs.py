@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import gzip
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -16,7 +17,6 @@ _HIGHEST_RATIO = 500
 _LONGEST_LZ4_BLOCK = 64 << 20
 _LZ4_BLOCK = b"LZ4Block"
 _LZ4_HEADER = 21
-_GZIP = b"\x1f\x8b"
 
 
 class Readable(Protocol):
@@ -94,34 +94,13 @@ def _plain(source: Source) -> Iterator[bytes]:
         yield block
 
 
-def _gzip(source: Source) -> Iterator[bytes]:
-    packed = source.read(BLOCK)
-    while packed.strip(b"\0"):  # zeros fill the last block of a tape
-        if len(packed) < len(_GZIP):
-            packed += source.read(BLOCK)
-        if not packed.startswith(_GZIP):
-            raise Torn("what follows its gzip data is not packed so: not read further")
-        member = zlib.decompressobj(wbits=31)
-        while not member.eof:
-            if block := member.decompress(packed, BLOCK):
+def _of_python(kind: Callable[[Any], gzip.GzipFile | bz2.BZ2File]) -> Callable[[Source], Iterator[bytes]]:
+    def unpack(source: Source) -> Iterator[bytes]:
+        with kind(source) as stream:
+            while block := stream.read1(BLOCK):
                 yield block
-            packed = member.unconsumed_tail or (b"" if member.eof else source.read(BLOCK))
-            if not packed and not member.eof:
-                raise Torn("cut off: the end of its gzip data is missing")
-        packed = member.unused_data or source.read(BLOCK)
 
-
-def _bzip2(source: Source) -> Iterator[bytes]:
-    packed = source.read(BLOCK)
-    while packed:
-        member = bz2.BZ2Decompressor()
-        while not member.eof:
-            if block := member.decompress(packed, BLOCK):
-                yield block
-            packed = source.read(BLOCK) if member.needs_input else b""
-            if not packed and member.needs_input and not member.eof:
-                raise Torn("cut off: the end of its bzip2 data is missing")
-        packed = member.unused_data or source.read(BLOCK)
+    return unpack
 
 
 def _arrow(codec: str) -> Callable[[Source], Iterator[bytes]]:
@@ -170,11 +149,11 @@ def _wide(encoding: str) -> Callable[[Source], Iterator[bytes]]:
 
 
 _MAGIC: tuple[tuple[bytes, Callable[[Source], Iterator[bytes]]], ...] = (
-    (_GZIP, _gzip),
+    (b"\x1f\x8b", _of_python(lambda source: gzip.GzipFile(fileobj=source))),
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
-    (b"BZh", _bzip2),
+    (b"BZh", _of_python(bz2.BZ2File)),
     (codecs.BOM_UTF32_LE, _wide("utf-32")),  # before UTF-16, whose mark it begins with
     (codecs.BOM_UTF32_BE, _wide("utf-32")),
     (codecs.BOM_UTF16_LE, _wide("utf-16")),

@@ -21,7 +21,7 @@ from advisor.sources.harvest import Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.paths import Input, expand, is_address, shown
 from advisor.sources.scan import Scan
-from advisor.sources.secondlook import Memory
+from advisor.sources.sightings.stretches import Memory
 from advisor.sources.stages.stagetables import StageTables
 
 __all__ = ["Input", "expand", "read"]

@@ -22,7 +22,7 @@ from advisor.sources.harvest import Stretch
 from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
 from advisor.sources.paths import STDIN, Input, expand, in_zip, is_address, is_url, shown
 from advisor.sources.scan import Scan
-from advisor.sources.secondlook import Memory
+from advisor.sources.sightings.stretches import Memory
 
 if TYPE_CHECKING:
     from advisor.sources.ui.watched import Watched

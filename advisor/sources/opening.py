@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from advisor.sources import places
+from advisor.sources import random_access
 from advisor.sources.codecs import Source, Torn, blocks, is_packed, refuse_ratio
 from advisor.sources.harvest import Stretch
 from advisor.sources.paths import STDIN, file_system, in_zip, is_url
-from advisor.sources.places import Place, on_disk
+from advisor.sources.random_access import Place, on_disk
 
 HISTORY = 4 << 20
 WINDOW = 16 << 20
@@ -96,7 +96,7 @@ def _pipe(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
 
 def _feed_place(place: Place, feed: Feed) -> int:
     """Feed a plain file. It is not mapped: who cuts a mapped file off ends the process that reads it."""
-    base, begin, high, step = 0, 0, 0, places.STEP
+    base, begin, high, step = 0, 0, 0, random_access.STEP
     while high < place.size:
         high = min(place.size, high + step)
         buffer = place.read(base, high)
@@ -106,7 +106,7 @@ def _feed_place(place: Place, feed: Feed) -> int:
         resume = feed(Stretch(buffer, base, begin, final=high == place.size, whole=place))
         if len(buffer) - resume > LONGEST_RECORD:
             resume = len(buffer)
-        step = max(min(places.STEP, IN_CACHE), len(buffer) - resume)  # an open record is not looked through too often
+        step = max(min(random_access.STEP, IN_CACHE), len(buffer) - resume)  # an open record is read few times
         kept = max(0, resume - BEFORE)
         base, begin = base + kept, resume - kept
     return place.size

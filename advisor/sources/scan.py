@@ -5,12 +5,12 @@ from __future__ import annotations
 from advisor.batches import Chunks
 from advisor.facts import Sighting
 from advisor.sources import containers
+from advisor.sources.envelopes import exported
 from advisor.sources.formats import HEAD, Format, format_of, records
-from advisor.sources.harvest import Buffer, Harvest, Stretch
-from advisor.sources.secondlook import Memory, SecondLook
+from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.sightings.stack_trace import LONGEST, sight_stack_trace
+from advisor.sources.sightings.stretches import Memory, SecondLook
 from advisor.sources.stages.stagetables import StageTables
-from advisor.sources.wrapped import exported
 
 A_PIECE = "a piece of an event: it holds no durations"
 
@@ -71,16 +71,12 @@ class Scan:
             self._look.at_log(window._replace(final=True), ())
 
     def _finish(self, window: Stretch) -> None:
-        if self._format and not self._format.tells:  # an event log, which tells by its lines, is no pasted text
-            self._look_for_what_is_no_event(window.buffer)
+        if self._format and not self._format.tells and not self.harvest.anything:  # an event log is no pasted text
+            if (piece := records.piece(window.buffer)) >= 0:
+                found = records.early_piece(window.buffer, 0, len(window.buffer), A_PIECE)
+                records.keep(found._replace(start=piece), self.harvest)
             self._look_for_a_stack_trace(window)
         self.harvest.flush()
-
-    def _look_for_what_is_no_event(self, buffer: Buffer) -> None:
-        """Of a text without an event: figures of batches, else a piece of one."""
-        if not self.harvest.anything and (piece := records.piece(buffer)) >= 0:
-            found = records.early_piece(buffer, 0, len(buffer), A_PIECE)
-            records.keep(found._replace(start=piece), self.harvest)
 
     def _look_for_a_stack_trace(self, window: Stretch) -> None:
         if self._look and not window.base and len(window.buffer) <= LONGEST and not self.harvest.anything:

@@ -274,7 +274,7 @@ def task_list(spark: Any, place: Path) -> Any:
     """The tasks that reading these logs takes."""
     from advisor.cluster.units import logs, planned, tasks
     from advisor.sources.paths import expand
-    from advisor.sources.places import sizes
+    from advisor.sources.random_access import sizes
 
     inputs = expand([place])
     found = logs(inputs, sizes(one.path for one in inputs))

@@ -22,7 +22,7 @@ from advisor.contract import QueryEntry, plain
 from advisor.report import Asked
 from advisor.report.assemble import report_on
 from advisor.sources.paths import Input, expand
-from advisor.sources.places import sizes
+from advisor.sources.random_access import sizes
 
 
 def read_apart(paths: list[str], split: int) -> Reading:

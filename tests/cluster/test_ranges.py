@@ -17,7 +17,7 @@ from advisor import api
 from advisor.batches import SCHEMA, Reading
 from advisor.cluster import outcome, reading, units
 from advisor.errors import InputError
-from advisor.sources import files, harvest, places
+from advisor.sources import files, harvest, random_access
 from advisor.sources.formats import text
 from tests.cluster.apart import judge_apart, read_apart
 from tests.sources.formats_made import FORMATS, driver_log, write_all
@@ -31,7 +31,7 @@ def divided() -> Iterator[None]:
     """Short texts are divided too, and then only their marked events are found; ranges are read in small windows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(units, "WHOLE", 0)
-        patch.setattr(places, "STEP", 1_500)
+        patch.setattr(random_access, "STEP", 1_500)
         patch.setattr(reading, "SLACK", 500)
         patch.setattr(text, "MIXED", 0)
         yield

@@ -19,7 +19,7 @@ import pytest
 import advisor
 from advisor.batches import SCHEMA, SIGHTINGS, Reading, rows
 from advisor.errors import InputError
-from advisor.sources import codecs, files, harvest, opening, paths, places, search
+from advisor.sources import codecs, files, harvest, opening, paths, random_access, search
 from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.formats import driverlog
 from advisor.sources.harvest import Harvest, Stretch
@@ -169,7 +169,7 @@ def test_a_cut_compressed_file_gives_what_it_can(tmp_path: Path, pack: object) -
 def test_plain_text_behind_gzip_data_is_told(tmp_path: Path) -> None:
     found = reading(tmp_path, gzip.compress(log()) + VARIANTS["17 Python print"], "driver.log.gz")
     assert found.events == 3
-    assert [one.reason for one in found.broken] == ["what follows its gzip data is not packed so: not read further"]
+    assert [one.reason for one in found.broken] == ["damaged or cut off: Not a gzipped file (b'>>')"]
 
 
 def test_a_member_of_gzip_may_begin_at_the_last_byte_of_a_block(
@@ -487,7 +487,7 @@ def test_the_table_has_its_schema(tmp_path: Path) -> None:
 
 def test_a_log_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As logrotate's copytruncate does; who reads a mapped file is ended by it."""
-    monkeypatch.setattr(places, "STEP", 4_000)
+    monkeypatch.setattr(random_access, "STEP", 4_000)
     path = written(tmp_path, START.encode() + log() + b"INFO nothing\n" * 5_000)
     size, beside = path.stat().st_size, written(tmp_path, log(pretty), "other.log")
 
@@ -510,7 +510,7 @@ def test_a_plain_file_in_windows_gives_what_it_gives_in_one(
 ) -> None:
     path = written(tmp_path, START.encode() + VARIANTS[name])
     whole = files.read([path])
-    monkeypatch.setattr(places, "STEP", step)
+    monkeypatch.setattr(random_access, "STEP", step)
     found = files.read([path])
     assert (found.events, found.duplicates, found.broken) == (whole.events, whole.duplicates, whole.broken)
     assert found.sightings.equals(whole.sightings)
@@ -607,17 +607,17 @@ def test_tables_of_small_files_are_put_together(tmp_path: Path, monkeypatch: pyt
 def test_a_record_that_does_not_end_is_read_few_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
 
-    def counted(file: Any) -> places.Place:
-        place = places.on_disk(file)
+    def counted(file: Any) -> random_access.Place:
+        place = random_access.on_disk(file)
 
         def read(start: int, end: int) -> bytes:
             taken.append(len(found := place.read(start, end)))
             return found
 
-        return places.Place(read, place.size)
+        return random_access.Place(read, place.size)
 
     monkeypatch.setattr(opening, "on_disk", counted)
-    monkeypatch.setattr(places, "STEP", 4_000)
+    monkeypatch.setattr(random_access, "STEP", 4_000)
     path = written(tmp_path, b'INFO made progress: {\n  "id" : "x",\n' + b"INFO goes on and on\n" * 20_000)
     found = files.read([path], sightings=False)
     assert (found.events, len(found.broken)) == (0, 1)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from advisor.sources import files, opening, places
+from advisor.sources import files, opening, random_access
 from advisor.sources.formats import driverlog, eventlog, lines, records, text
 
 MARK = "26/03/01 00:00:00 INFO MicroBatchExecution: Streaming query made progress: "
 SMALLER = {
-    (places, "ON_DISK"): 16_000,
+    (random_access, "STEP"): 16_000,
     (opening, "WINDOW"): 16_000,
     (opening, "LATER"): 4_000,
     (opening, "IN_CACHE"): 1_000,

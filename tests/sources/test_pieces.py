@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import advisor
-from advisor.sources import opening, places
+from advisor.sources import opening, random_access
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages import stagetables
 from advisor.sources.stages.eventlog import EventLog
@@ -52,7 +52,7 @@ def whole(log: Path) -> list[pd.DataFrame]:
 
 def in_pieces(log: Path, window: int, piece: int) -> list[pd.DataFrame]:
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((opening, "WINDOW"), (opening, "IN_CACHE"), (places, "STEP")):
+        for module, name in ((opening, "WINDOW"), (opening, "IN_CACHE"), (random_access, "STEP")):
             patch.setattr(module, name, window)
         patch.setattr(stagetables, "_PIECE", piece)
         return tables(log)

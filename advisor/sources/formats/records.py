@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
-from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -104,45 +103,21 @@ def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
 
 def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterator[Found]:
     """Find every event that stands in [begin, end) of `buffer`, and every one that is broken, in order."""
-    anchors = _Anchors(buffer, begin, end)
+    anchors = sorted(anchor for word in _WORDS for anchor in _anchors(buffer, word, begin, end))
     position = begin
-    while (anchor := anchors.after(position)) is not None:
+    while (at := bisect_left(anchors, position)) < len(anchors):
+        anchor, following, *_ = (*anchors[at : at + 2], end)
+        reach = min(anchor + LONGEST_EVENT, *anchors[at + _ANCHORS_INSIDE : at + _ANCHORS_INSIDE + 1], end)
         position = max(position, anchor - LONGEST_PIECE)
         last = anchor + 1
-        for found in _around(buffer, position, anchor, anchors, end, depth):
+        for found in _around(buffer, position, anchor, reach, following, depth):
             yield found
             last = max(last, found.end if found.partial is None else _behind(buffer, anchor))
         position = last
 
 
-class _Anchors:
-    """Where keys stand that only events have, in order; each byte is looked at once."""
-
-    def __init__(self, buffer: Buffer, begin: int, end: int) -> None:
-        self._coming = merge(*(_anchors(buffer, word, begin, end) for word in _WORDS))
-        self._ahead: deque[int] = deque()
-
-    def after(self, position: int) -> int | None:
-        """Return the first anchor at or after a position; None when there is none."""
-        while self._ahead and self._ahead[0] < position:
-            self._ahead.popleft()
-        while not self._ahead and (anchor := next(self._coming, None)) is not None:
-            if anchor >= position:
-                self._ahead.append(anchor)
-        return self._ahead[0] if self._ahead else None
-
-    def next(self, end: int) -> int:
-        """Return where the next anchor stands, of another event; `end` without one. To be asked after `limit`."""
-        return self._ahead[1] if len(self._ahead) > 1 else end
-
-    def limit(self, end: int) -> int:
-        """Return how far the object around the current anchor may reach: a few anchors on, since an event has one."""
-        self._ahead.extend(islice(self._coming, max(0, 1 + _ANCHORS_INSIDE - len(self._ahead))))
-        reach = min(end, self._ahead[0] + LONGEST_EVENT)
-        return min(reach, self._ahead[_ANCHORS_INSIDE]) if len(self._ahead) > _ANCHORS_INSIDE else reach
-
-
 def _anchors(buffer: Buffer, word: bytes, begin: int, end: int) -> Iterator[int]:
+    """Yield where keys stand that begin with a word and that only events have, each once."""
     at = buffer.find(word, begin, end)
     while at >= 0:
         if _ANCHOR.match(buffer[at : at + 40]):
@@ -152,7 +127,7 @@ def _anchors(buffer: Buffer, word: bytes, begin: int, end: int) -> Iterator[int]
 
 def has_anchor(buffer: Buffer, begin: int, end: int) -> bool:
     """Return whether a key that only events have stands in [begin, end)."""
-    return _Anchors(buffer, begin, end).after(begin) is not None
+    return any(True for word in _WORDS for _ in _anchors(buffer, word, begin, end))
 
 
 def piece(buffer: Buffer) -> int:
@@ -170,9 +145,12 @@ def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
     return Found(begin, end, None, reason, found and found.partial)
 
 
-def _around(buffer: Buffer, begin: int, anchor: int, anchors: _Anchors, end: int, depth: int) -> Iterator[Found]:
-    """Yield what stands around an anchor: an event as it is, events in its strings, one in cleared text, a part."""
-    start, stop, found = _plain(buffer, begin, anchor, anchors.limit(end))
+def _around(buffer: Buffer, begin: int, anchor: int, reach: int, following: int, depth: int) -> Iterator[Found]:
+    """Yield what stands around an anchor: an event as it is, events in its strings, one in cleared text, a part.
+
+    An object around it ends before `reach`, a few anchors on, since an event has one; `following` is the next anchor.
+    """
+    start, stop, found = _plain(buffer, begin, anchor, reach)
     if found.event is not None and tells_of_state(buffer[start:stop]):
         yield found
         return
@@ -180,7 +158,7 @@ def _around(buffer: Buffer, begin: int, anchor: int, anchors: _Anchors, end: int
     if any(each.event is not None for each in inside):
         yield from (each._replace(start=start, end=stop) for each in inside)
         return
-    region = _Cleared(buffer, begin, anchor, anchors.next(end))
+    region = _Cleared(buffer, begin, anchor, following)
     if found.event is None and (event := region.event()) is not None:
         found = event
         if tells_of_state(buffer[found.start : found.end]):

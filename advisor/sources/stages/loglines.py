@@ -9,9 +9,9 @@ from typing import cast
 
 import numpy as np
 
+from advisor.sources.envelopes import in_json, unwrapped
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.stages.loggedjobs import Place
-from advisor.sources.wrapped import in_json, unwrapped
 
 _KNOWN = b"DAGScheduler"
 """The logger whose first line shows the layout of all lines: each batch has lines of it."""
@@ -63,7 +63,9 @@ class LogLines:
     def read(self, window: Stretch, resume: int, file: int) -> Iterator[Line]:
         """Yield the wanted lines between the window's `begin` and `resume`; `file`: the file's number in its log."""
         wrapped = unwrapped(window.buffer, window.begin, resume) if in_json(window.buffer, window.begin) else None
-        text, begin, end = (window.buffer, window.begin, resume) if wrapped is None else _all_of(wrapped.text)
+        text, begin, end = (window.buffer, window.begin, resume)
+        if wrapped is not None:
+            text, begin, end = wrapped.text, 0, len(wrapped.text)
         if not self._learn(text, begin, end):
             return
         for number, start, stop, place in self._lines(text, begin, end):
@@ -115,10 +117,6 @@ class LogLines:
             columns = (first + column[wanted] for column in (starts, stops, places))
             yield from zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True)
             self._before += len(stops)
-
-
-def _all_of(text: bytes) -> tuple[Buffer, int, int]:
-    return text, 0, len(text)
 
 
 def _pieces(text: Buffer, begin: int, end: int) -> Iterator[tuple[int, int]]:

@@ -24,6 +24,7 @@ _HUDI_COMMITS = re.compile(rb"Committing \d{1,20} action")
 _HUDI_DONE = re.compile(rb"Micro batch id=\d{1,15} (?:succeeded|failed)")
 _POLLED = re.compile(rb"From Kafka .{0,1000}? through (\d{1,15}) polls .{0,300}?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
+_PAIMON = re.compile(rb"Atomic commit failed for snapshot|Retry commit for exception")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 
 BY_CLOCK = frozenset({"CheckpointFileManager"})
@@ -40,7 +41,7 @@ class Notes:
         """`scheduler` knows the jobs, `moment` where the log is read."""
         self.readers: Mapping[str, Reader] = {
             "CodeGenerator": self._code,
-            "WholeStageCodegenExec": self._code_refused,
+            "WholeStageCodegenExec": self._noting(_REFUSED, "code_refused"),
             "Snapshot": delta.snapshot,
             "OptimisticTransaction": self._transaction,
             "DeltaSink": self._sink,
@@ -48,9 +49,9 @@ class Notes:
             "LoggingMetricsReporter": self._iceberg,
             "BaseHoodieWriteClient": self._hudi,
             "HoodieStreamingSink": self._hudi,
-            "FileStoreCommitImpl": self._paimon,
-            "KafkaDataConsumer": self._consumer,
-            "FileStreamSource": self._source,
+            "FileStoreCommitImpl": self._noting(_PAIMON, "commit_retries"),
+            "KafkaDataConsumer": self._noting(_POLLED, "kafka_polls", "kafka_poll_ms"),
+            "FileStreamSource": self._noting(_READS, "files_read"),
             "CheckpointFileManager": self._compaction,
         }
         """What reads a line, by the short name of the class that wrote it."""
@@ -73,10 +74,6 @@ class Notes:
                 self._note("planning_ms", ms)
         elif b"too long to be JIT compiled" in line and b"object_doConsume" not in line:  # of Delta's own snapshot
             self._note("code_too_long", 1)
-
-    def _code_refused(self, line: bytes, message: int) -> None:
-        if _REFUSED.match(line, message):
-            self._note("code_refused", 1)
 
     def _transaction(self, line: bytes, message: int) -> None:
         if b"Committed delta #" in line:
@@ -120,19 +117,6 @@ class Notes:
             for name, number in zip(("commit_retries", "files_written", "bytes_written"), report.groups(), strict=True):
                 self._note(name, int(number or 0) - (name == "commit_retries"))
 
-    def _paimon(self, line: bytes, message: int) -> None:
-        if line.startswith((b"Atomic commit failed for snapshot", b"Retry commit for exception"), message):
-            self._note("commit_retries", 1)
-
-    def _consumer(self, line: bytes, message: int) -> None:
-        if polled := _POLLED.match(line, message):
-            self._note("kafka_polls", int(polled[1]))
-            self._note("kafka_poll_ms", float(polled[2]))
-
-    def _source(self, line: bytes, message: int) -> None:
-        if reads := _READS.match(line, message):
-            self._note("files_read", int(reads[1]))
-
     def _compaction(self, line: bytes, message: int) -> None:
         """Note how long a file sink wrote the list of all its files again, from its first line to its second."""
         moment = self._moment
@@ -143,6 +127,16 @@ class Notes:
         elif self._compacting is not None:
             self._note("log_compaction_ms", moment.now - self._compacting)
             self._compacting = None
+
+    def _noting(self, pattern: re.Pattern[bytes], *names: str) -> Reader:
+        """Return a reader that notes the groups of a pattern by these names; 1 where it has none."""
+
+        def read(line: bytes, message: int) -> None:
+            if found := pattern.match(line, message):
+                for name, value in zip(names, found.groups() or (1,), strict=True):
+                    self._note(name, float(value))
+
+        return read
 
     def _note(self, name: str, value: float) -> None:
         self.notes.append((self._moment.place, Note(None, name, value, self._moment.now)))

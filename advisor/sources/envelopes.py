@@ -1,4 +1,4 @@
-"""Unwrap lines that a collector wrapped one by one: docker's and others' JSON, and the Kubernetes CRI format."""
+"""Take lines out of the envelopes of collectors: JSON of docker and others, and the Kubernetes CRI format."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advisor
-from advisor.sources.wrapped import exported, unwrapped
+from advisor.sources.envelopes import exported, unwrapped
 
 PLAIN = Path(__file__).parents[2] / "sample_progress" / "TR007" / "nearly-full-4.3.0" / "driver.log"
 TEXT = PLAIN.read_text()[: PLAIN.read_text().index("2026-11-22T18:17:28")].rpartition("\n26/")[0] + "\n"

@@ -1,4 +1,4 @@
-"""Look again at some stretches of a file for what they reveal besides progress."""
+"""Pick the stretches of a file that are read for sightings, and read them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from stringzilla import find
 
 from advisor.facts import Sighting
+from advisor.sources.envelopes import unwrapped
 from advisor.sources.formats import Tells
 from advisor.sources.harvest import BEFORE_A_RUN, Buffer, Runs, Stretch, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log
-from advisor.sources.wrapped import unwrapped
 
 AFTER_THE_LAST = 1 << 20
 _AROUND_A_NAME = 8 << 10
@@ -60,7 +60,10 @@ class SecondLook:
     def at(self, window: Stretch, resume: int, tells: Tells | None) -> None:
         """Look at what has been read of a window; where any part of the file can be read again, at its end."""
         if tells:
-            self._at_lines(window, resume, tells)
+            self._memory.runs.take()
+            for start, line, run in tells(window.buffer, window.begin, resume):
+                if not run or self._memory.is_new_plan(run):  # plans are long and repeat
+                    self._keep(sight_event_log(line, log=self._log, file=self._file, base=window.base + start))
         elif window.whole is None:
             self.at_log(window, self._mentions(window, window.begin, resume))
         else:
@@ -95,17 +98,6 @@ class SecondLook:
             return sight(region, log=self._log, file=self._file, base=base)
         found = sight(lines.text, log=self._log, file=self._file, base=0)
         return [each._replace(offset=base + lines.origin(each.offset)) for each in found]
-
-    def _at_lines(self, window: Stretch, resume: int, tells: Tells) -> None:
-        self._memory.runs.take()
-        for start, line, _ in self.telling(window, resume, tells):
-            self._keep(sight_event_log(line, log=self._log, file=self._file, base=window.base + start))
-
-    def telling(self, window: Stretch, resume: int, tells: Tells) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yield the lines that `tells` finds; of plans, which are long and repeat, the first few of a run."""
-        for start, line, run in tells(window.buffer, window.begin, resume):
-            if not run or self._memory.is_new_plan(run):
-                yield start, line, run
 
     def _keep(self, sightings: Iterable[Sighting]) -> None:
         self.sightings += self._memory.repeats.fresh(sightings)
