@@ -17,7 +17,7 @@ from advisor.catalogue.example import Every
 from advisor.contract import Passed
 from advisor.engine import Finding, Skipped, judge_rule
 from advisor.engine.conditions import ask, ask_all
-from advisor.engine.quiet import why_quiet
+from advisor.engine.judge import Outcome
 from advisor.facts import Facts, settle
 from advisor.facts.inspection import computed
 from advisor.metrics import METRICS, Missing, measure
@@ -208,9 +208,9 @@ def _split(total: int, partitions: int) -> dict[str, int]:
     return {str(number): (total + partitions - 1 - number) // partitions for number in range(partitions)}
 
 
-def _differences(rule: Rule, example: Example, judged: Window, answer: Finding | Skipped | None) -> Iterator[str]:
+def _differences(rule: Rule, example: Example, judged: Window, answer: Outcome) -> Iterator[str]:
     expected = example.expect
-    verdict = "fires" if isinstance(answer, Finding) else "quiet" if answer is None else "skipped"
+    verdict = "fires" if isinstance(answer, Finding) else "skipped" if isinstance(answer, Skipped) else "quiet"
     if verdict != expected.verdict:
         yield f"expected {expected.verdict}, got {verdict}, because {_decided(rule, judged, answer)}"
     elif isinstance(answer, Skipped) and (expected.because or "") not in answer.reason:
@@ -219,13 +219,12 @@ def _differences(rule: Rule, example: Example, judged: Window, answer: Finding |
         yield from _in_finding(rule, example, judged, answer)
 
 
-def _decided(rule: Rule, judged: Window, answer: Finding | Skipped | None) -> str:
+def _decided(rule: Rule, judged: Window, answer: Outcome) -> str:
     """What the answer hangs on: the reason, the condition that keeps the rule quiet, or the number it fires by."""
     if isinstance(answer, Skipped):
         return answer.reason + _too_long(judged)
-    if answer is None:
-        quiet = why_quiet(rule, judged, rule.levels)
-        return quiet.margin if isinstance(quiet, Passed) else quiet.because.reason
+    if not isinstance(answer, Finding):
+        return answer.margin if isinstance(answer, Passed) else answer.because.reason
     return f"{_number(rule, judged)}, and nothing that it requires is unknown or fails"
 
 

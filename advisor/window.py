@@ -150,7 +150,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
 
 def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
     """Return which of the batches that ran are judged: those of whole events where there are enough, else all."""
-    whole: np.ndarray = ran & events["whole"]
+    whole = ran & events["whole"]
     return whole if whole.sum() >= FEWEST_WHOLE else ran
 
 
@@ -185,19 +185,20 @@ def _moved(whole: Batches) -> np.ndarray:
 
 def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Columns:
     """Return the executed batches with the columns that follow from their order in time."""
-    since, consecutive = _since_last(executed), _consecutive(executed)
-    by_clock = np.where(consecutive & (since > 0), since, np.nan)
+    since, steps = (np.diff(executed[name], prepend=np.nan) for name in ("timestamp", "batch_id"))
+    by_clock = np.where((steps == 1) & (since > 0), since, np.nan)
     interval = np.where(held_back, by_clock, _intervals(executed, by_clock))
-    gap = since - _before(executed["trigger_execution_ms"])
-    known = consecutive & (interval >= since - 1)
+    gap = since - np.concatenate([[np.nan], executed["trigger_execution_ms"]])[:-1]
+    known = (steps == 1) & (interval >= since - 1)
+    lasts_on, belied = _lasts_into_the_next(executed), _belied(executed)
     return executed.having(
         interval_ms=np.where(_follows_the_start(executed, gap), np.nan, interval),
         between_batches_ms=np.maximum(np.where(known, gap, np.nan), 0),
         held_back=held_back,
         moved=moved,
         cold=cold(executed),
-        lasts_on=(lasts_on := _lasts_into_the_next(executed)),
-        belied=(belied := _belied(executed)),
+        lasts_on=lasts_on,
+        belied=belied,
         impossible=lasts_on | belied | _outlasted(executed),
     )
 
@@ -210,7 +211,7 @@ def _outlasted(executed: Columns) -> np.ndarray:
 
 def _belied(executed: Columns) -> np.ndarray:
     """Return which batches without phases contradict their rows and rate: Spark divides rows by the batch time."""
-    alone: np.ndarray = np.isnan(executed["add_batch_ms"])  # of a whole record the phases bear the length out
+    alone = np.isnan(executed["add_batch_ms"])  # of a whole record the phases bear the length out
     if not alone.any():
         return alone
     rate, took = executed["processed_rows_per_second"], executed["trigger_execution_ms"]
@@ -229,7 +230,7 @@ def _lasts_into_the_next(executed: Columns) -> np.ndarray:
     starts, numbers = executed["timestamp"], executed["batch_id"]
     falls = (numbers[1:] < numbers[:-1]) & (starts[1:] >= starts[:-1])
     allowed = OVERLAP_MS + (1000 if whole_seconds(starts) else 0)
-    found: np.ndarray = (starts[:-1] + executed["trigger_execution_ms"][:-1] - starts[1:] > allowed) | falls
+    found = (starts[:-1] + executed["trigger_execution_ms"][:-1] - starts[1:] > allowed) | falls
     return np.concatenate([found, np.full(min(1, len(executed)), found.any())])
 
 
@@ -253,20 +254,6 @@ def _intervals(batches: Columns, by_clock: np.ndarray) -> np.ndarray:
     # Spark 4.1 rounds the rate to one decimal: below ten rows a second it is too coarse for milliseconds.
     precise = np.isfinite(by_rate) & (by_rate > 0) & ((rate >= 10) | np.isnan(by_clock))
     return np.fmin(by_clock, np.where(precise, by_rate, np.nan))
-
-
-def _before(values: np.ndarray) -> np.ndarray:
-    """Of each batch the value of the one before it; NaN for the first."""
-    return np.concatenate([[np.nan], values[:-1]]) if len(values) else values
-
-
-def _since_last(batches: Columns) -> np.ndarray:
-    return batches["timestamp"] - _before(batches["timestamp"])
-
-
-def _consecutive(batches: Columns) -> np.ndarray:
-    """Which batches have the next number after the batch before them."""
-    return batches["batch_id"] - _before(batches["batch_id"]) == 1
 
 
 def cold(executed: Columns) -> np.ndarray:

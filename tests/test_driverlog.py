@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from advisor.cli import main
-from advisor.driverlog import log4j_settings
+from advisor.log4j import log4j_settings
 
 
 def test_every_line_is_a_setting_or_a_comment() -> None:

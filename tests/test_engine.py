@@ -12,6 +12,7 @@ from advisor.catalogue import Catalogue, Condition, load
 from advisor.engine import Finding, Silenced, Skipped, judge, judge_rule
 from advisor.engine.conditions import ask, ask_all
 from advisor.engine.levels import confidence, felt_level, level_of
+from advisor.engine.quiet import NotApplicable
 from advisor.engine.sentences import sentence, setting
 from tests.made import window
 
@@ -131,7 +132,7 @@ def test_a_long_trigger_makes_it_low_whatever_the_share(catalogue: Catalogue) ->
 
 
 def test_quiet_when_async_is_on(catalogue: Catalogue) -> None:
-    assert judged(catalogue, [BATCH] * 60, **(KNOWN | {"async_progress": True})) is None
+    assert isinstance(judged(catalogue, [BATCH] * 60, **(KNOWN | {"async_progress": True})), NotApplicable)
 
 
 def test_skipped_with_the_fact_that_is_missing(catalogue: Catalogue) -> None:

@@ -68,7 +68,7 @@ def main() -> None:
 def log4j(log: str, output: str | None) -> None:
     """Print the file."""
     from advisor.cli.output import put
-    from advisor.driverlog import log4j_settings
+    from advisor.log4j import log4j_settings
 
     put(log4j_settings(Path(log).absolute()), {"output": output})
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from subprocess import STDOUT, Popen, TimeoutExpired
 from typing import Any, Final
 
-from advisor.driverlog import log4j_settings
 from advisor.errors import UsageError
+from advisor.log4j import log4j_settings
 
 LOG: Final = "driver.log"
 _SAID: Final = "java.txt"

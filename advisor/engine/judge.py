@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from advisor.contract import Advice, Evidence, Finding, Measured, Passed, Silenc
 from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_decide
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
-from advisor.engine.quiet import NotApplicable, shared, why_quiet
+from advisor.engine.quiet import NotApplicable, excluded, passed, shared, unmet
 from advisor.engine.sentences import finding_says
 from advisor.engine.steps import advice
 from advisor.errors import fault
@@ -22,6 +22,8 @@ from advisor.metrics import METRICS, Estimate, Missing, label, measure
 from advisor.metrics.units import in_words
 from advisor.vocabulary import LEVELS, Level
 from advisor.window import Window
+
+Outcome: TypeAlias = Finding | Skipped | Passed | NotApplicable
 
 
 @dataclass(frozen=True)
@@ -66,36 +68,35 @@ def _decided(window: Window, catalogue: Catalogue) -> Mapping[str, Said]:
         return {}
 
 
-def _guarded(
-    rule: Rule, window: Window, levels: Mapping[Level, float] | None
-) -> Finding | Skipped | Passed | NotApplicable:
+def _guarded(rule: Rule, window: Window, levels: Mapping[Level, float] | None) -> Outcome:
     """Return the rule's answer; a fault in the rule costs this rule, never the report."""
     try:
-        verdict = judge_rule(rule, window, levels) or why_quiet(rule, window, levels or rule.levels)
+        verdict = judge_rule(rule, window, levels)
         return shared(verdict) if isinstance(verdict, Skipped | Passed) else verdict
     except Exception as error:
         return Skipped(rule.id, f"a fault in the advisor: {fault(error)}")
 
 
-def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None = None) -> Finding | Skipped | None:
-    """Return a finding, or why the rule could not be judged, or why it is quiet.
+def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None = None) -> Outcome:
+    """Return a finding, why the rule could not be judged, or why it is quiet: it passed, or it does not apply.
 
     A structural rule is judged by cold batches if there are no others; its steps then promise no milliseconds.
     """
-    judged, window = window, judged_window(rule, window)
-    already = [ask(line, window) for line in rule.unless]
-    if any(answer.holds for answer in already):
-        return None
+    judged, window, levels = window, judged_window(rule, window), levels or rule.levels
+    already = [ask(line, window).holds for line in rule.unless]
+    if True in already:
+        return excluded(rule, rule.unless[already.index(True)], window)
     asked = ask_all(rule.requires, window)
     if asked.holds is False:
-        return None
-    evidence = _evidence(rule, window, levels or rule.levels)
-    if evidence is None or isinstance(evidence, Skipped):
+        return unmet(rule, window, levels)
+    evidence = _evidence(rule, window, levels)
+    if evidence is None:
+        return passed(rule, window, levels)
+    if isinstance(evidence, Skipped):
         return evidence
     if asked.holds is None:
         return Skipped(rule.id, "; ".join(asked.because), tuple(asked.unknown))
-    doubt = any(answer.holds is None for answer in already)
-    return _finding(rule, window, evidence, asked, doubt, advice(rule, judged))
+    return _finding(rule, window, evidence, asked, None in already, advice(rule, judged))
 
 
 def _evidence(

@@ -34,20 +34,34 @@ def _not_applicable(rule: Rule, reason: str) -> NotApplicable:
     return NotApplicable(shared(Skipped(rule.id, reason)))
 
 
-def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed | NotApplicable:
-    """Return why a rule is quiet: Passed with its margin, or NotApplicable with the fact that excludes it."""
-    if rule.structural and window.cold is not None and len(window.cold):
-        window = window.cold
-    excluded = [line for line in rule.unless if ask(line, window).holds]
-    if excluded:
-        return _excluded(rule, excluded[0], window)
+def excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplicable:
+    """Return that a line of `unless` holds: a fact excludes the rule, or a number shows another cause."""
+    if line.metric is not None:
+        found = measure(window, line.subject, line.stat)
+        if not isinstance(found, Estimate):
+            return Passed(rule.id, f"{label(line.subject)} excludes it")
+        return Passed(rule.id, f"excluded by {label(line.subject)}: {in_words(found, METRICS[line.subject].unit)}")
+    value = window.facts.value(line.subject)
+    if value is None and line.subject in VERSIONS:
+        value = known_bounds(window, line.subject)
+    said = str(value).lower() if isinstance(value, bool) else value
+    return _not_applicable(rule, f"{line.subject} is {said}")
+
+
+def unmet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed | NotApplicable:
+    """Return that what the rule requires is not so: by a fact, else by a number."""
     failing = [line for line in rule.requires if _fails(line, window)]
     facts = [line for line in failing if line.fact is not None]
     if facts:
         return _not_applicable(rule, "; ".join(ask_all(facts, window).because))
-    if failing:
-        line = failing[0]
-        return _passed(rule, window, line.subject, line.stat, line.operand, line.operator == "below")
+    if not failing:
+        return passed(rule, window, levels)
+    line = failing[0]
+    return _passed(rule, window, line.subject, line.stat, line.operand, line.operator == "below")
+
+
+def passed(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed:
+    """Return that the rule looked and found less than its lowest level."""
     if rule.measure is None:
         return Passed(rule.id, "nothing was seen")
     return _passed(rule, window, rule.measure.metric, rule.measure.stat, next(iter(levels.values())), rule.falling)
@@ -56,24 +70,6 @@ def why_quiet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Pass
 def _fails(line: Condition, window: Window) -> bool:
     """Return whether the line is surely not met, including its limits on versions."""
     return (ask_all([line], window) if line.limited else ask(line, window)).holds is False
-
-
-def _excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplicable:
-    if line.metric is not None:
-        return _gives_way(rule, line, window)
-    value = window.facts.value(line.subject)
-    if value is None and line.subject in VERSIONS:
-        value = known_bounds(window, line.subject)
-    said = str(value).lower() if isinstance(value, bool) else value
-    return _not_applicable(rule, f"{line.subject} is {said}")
-
-
-def _gives_way(rule: Rule, line: Condition, window: Window) -> Passed:
-    """Return that a rule is quiet because a number shows another cause."""
-    value = measure(window, line.subject, line.stat)
-    if not isinstance(value, Estimate):
-        return Passed(rule.id, f"{label(line.subject)} excludes it")
-    return Passed(rule.id, f"excluded by {label(line.subject)}: {in_words(value, METRICS[line.subject].unit)}")
 
 
 def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: object, below: bool = False) -> Passed:

@@ -30,15 +30,10 @@ DATABRICKS_ONLY: Final = (
 _KEPT_PREFIXES = ("spark.sql.streaming.", "spark.databricks.", "spark.dynamicallocation.")
 _DSTREAMS: Final = "spark.streaming."
 """Prefix of settings that only DStreams read; Structured Streaming ignores them."""
-_KEPT = frozenset(
-    {
-        "spark.sql.shuffle.partitions",
-        "spark.executor.cores",
-        "spark.executor.instances",
-        "spark.task.cpus",
-        "spark.master",
-    }
-)
+_KEPT = (
+    "spark.sql.shuffle.partitions", "spark.executor.cores", "spark.executor.instances", "spark.task.cpus",
+    "spark.master",
+)  # fmt: skip
 _ROCKSDB_CLASS = "RocksDBStateStoreProvider"
 _STATE_PARTITIONS: Final = "spark.sql.streaming.internal.statestore.partitions"
 _TRUE = {"true": True, "false": False}

@@ -12,11 +12,10 @@ from advisor.facts.versions import is_older, platform_of, version_at_least, vers
 from advisor.vocabulary import CONF, ENDING
 
 Candidates = dict[str, dict[str, Any]]
+"""Fact to origin to value."""
 
 _FIRST_SPARK: Final = {"available_now": "3.2", "real_time": "3.5"}
 """The oldest Spark with a trigger, Databricks' own included (open source: 3.3 and 4.1)."""
-
-
 _PINNED_BY_CHECKPOINT: Final = {
     "shuffle_partitions": "spark.sql.shuffle.partitions",
     "state_store": "The state store",
@@ -30,10 +29,8 @@ def derive(candidates: Candidates) -> None:
     """Add to `candidates` what follows from them; what was seen directly stays as it is."""
     _version_bounds(candidates)
     _platform(candidates)
-    _databricks(candidates)
     _slots(candidates)
-    _delta(candidates)
-    _output_mode(candidates)
+    _sink(candidates)
     _log_purge(candidates)
     _trigger(candidates)
     _async_progress(candidates)
@@ -71,38 +68,33 @@ def _version_bounds(candidates: Candidates) -> None:
 
 
 def _platform(candidates: Candidates) -> None:
-    """Databricks adds properties of its own to every application: where all were seen without them it is not there."""
-    runtime = _best(candidates, "databricks_runtime")
-    if runtime:
-        _put(candidates, "platform", "databricks", _origin(candidates, "databricks_runtime"))
-        return
+    """Databricks adds properties of its own to every application: where all were seen without them it is not there.
+
+    On Databricks its settings are not ignored; elsewhere asynchronous state checkpoints do not exist.
+    """
     properties = _properties(candidates)
-    if properties and "databricks" not in candidates.get("platform", {}).values():
+    if _best(candidates, "databricks_runtime"):
+        _put(candidates, "platform", "databricks", _origin(candidates, "databricks_runtime"))
+    elif properties and "databricks" not in candidates.get("platform", {}).values():
         version = _best(candidates, "spark_version")
         _put(candidates, "platform", platform_of(str(version)) if version else "open_source", properties)
-
-
-def _databricks(candidates: Candidates) -> None:
-    """On Databricks its settings are not ignored; elsewhere asynchronous state checkpoints do not exist."""
     platform = _best(candidates, "platform")
     if platform == "databricks":
-        ignored = candidates.get("ignored_databricks_setting", {})
-        for origin in [origin for origin, key in ignored.items() if key not in (None, IGNORED_EVERYWHERE)]:
-            del ignored[origin]
-        if not ignored:
-            candidates.pop("ignored_databricks_setting", None)
-        _at_least_on_databricks(candidates)
-        for origin, value in candidates.get(CONF + ASYNC_STATE, {}).items():
-            _put(candidates, "async_state_checkpoint", str(value).lower() == "true", origin)
+        _databricks(candidates)
     elif platform in ("open_source", "other"):
         _put(candidates, "async_state_checkpoint", False, "default")
 
 
-def _at_least_on_databricks(candidates: Candidates) -> None:
-    """Databricks brings features to older versions; of commitOffsets it is known to which."""
+def _databricks(candidates: Candidates) -> None:
+    """It does not ignore its settings, and brings features to older versions: of commitOffsets it is known to which."""
+    seen = candidates.pop("ignored_databricks_setting", {})
+    if ignored := {origin: key for origin, key in seen.items() if key in (None, IGNORED_EVERYWHERE)}:
+        candidates["ignored_databricks_setting"] = ignored
     least = candidates.pop("spark_version_at_least", None) or {}
     if any(version_at_least(str(version), "3.4") for version in least.values()):
         _put(candidates, "spark_version_at_least", COMMIT_OFFSETS_ON_DATABRICKS[0], "progress")
+    for origin, value in candidates.get(CONF + ASYNC_STATE, {}).items():
+        _put(candidates, "async_state_checkpoint", str(value).lower() == "true", origin)
 
 
 def _trigger(candidates: Candidates) -> None:
@@ -173,16 +165,12 @@ def _before(candidates: Candidates, floor: str) -> bool:
     return is_older(_best(candidates, "spark_version"), _best(candidates, "spark_version_below"), floor)
 
 
-def _delta(candidates: Candidates) -> None:
-    """Return whether the query writes Delta by Delta's own sink; only a log shows what a function does with a batch."""
+def _sink(candidates: Candidates) -> None:
+    """What a sink shows: only a log tells whether a function writes Delta; Spark's file sink takes append mode only."""
     sink = _best(candidates, "sink")
     if sink is not None and sink not in ("foreach", "foreach_batch", "other"):
         _put(candidates, "writes_delta", sink == "delta", "computed")
-
-
-def _output_mode(candidates: Candidates) -> None:
-    """Spark's file sink takes append mode only."""
-    if _best(candidates, "sink") == "file":
+    if sink == "file":
         _put(candidates, "output_mode", "append", "computed")
 
 

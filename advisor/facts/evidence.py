@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -84,10 +84,7 @@ class Evidence:
     def around(self, run_id: str) -> dict[str, Known]:
         """slots_shared and async_progress_before, as other runs tell."""
         run = self.runs[run_id]
-        told = {
-            "slots_shared": self._shares_slots(run),
-            "async_progress_before": self._async_before(run),
-        }
+        told = {"slots_shared": self._shares_slots(run), "async_progress_before": self._async_before(run)}
         return {name: Known(value, "computed") for name, value in told.items() if value is not None}
 
     def _shares_slots(self, run: Run) -> bool | None:
@@ -269,12 +266,6 @@ def _before(one: Run, other: Run) -> bool:
     return any(offset < other.begins[file] for file, offset in one.begins.items() if file in other.begins)
 
 
-class _Finished(NamedTuple):
-    offset: int
-    run_id: str
-    took: float
-
-
 def late_batches(rows: Iterable[Sighting], batches: pa.Table) -> list[Sighting]:
     """Trigger, interval and `falling_behind` of the runs whose batches those were; of a line that fits two, of none.
 
@@ -294,18 +285,17 @@ def late_batches(rows: Iterable[Sighting], batches: pa.Table) -> list[Sighting]:
     return found
 
 
-def _finished(batches: pa.Table, file: str) -> list[_Finished]:
-    """The events of a file in order of place."""
+def _finished(batches: pa.Table, file: str) -> list[tuple[int, str, float]]:
+    """(offset, run, how long it took) of the events of a file, in order of place."""
     own = batches.filter(pc.equal(batches["file"], file))
     took = np.asarray(own["trigger_execution_ms"].cast(pa.float64()))
-    offsets, runs = own["offset"].to_pylist(), own["run_id"].to_pylist()
-    return sorted(_Finished(*one) for one in zip(offsets, runs, took.tolist(), strict=True))
+    return sorted(zip(own["offset"].to_pylist(), own["run_id"].to_pylist(), took.tolist(), strict=True))
 
 
-def _whose(events: list[_Finished], offset: int, spent: int) -> str | None:
+def _whose(events: list[tuple[int, str, float]], offset: int, spent: int) -> str | None:
     """The run whose last batch before this place took so long; None where none did, or several."""
-    end = bisect_left(events, offset, key=lambda event: event.offset)
-    last = {event.run_id: event.took for event in events[max(0, end - _BACK) : end]}
+    end = bisect_left(events, offset, key=lambda event: event[0])
+    last = {run_id: took for _, run_id, took in events[max(0, end - _BACK) : end]}
     allowed = max(_AFTER_MS, _AFTER_SHARE * spent)
     fitting = [run_id for run_id, took in last.items() if 0 <= spent - took <= allowed]
     return fitting[0] if len(fitting) == 1 else None

@@ -8,13 +8,10 @@ from typing import Any
 
 import msgspec
 
-from advisor.facts.derived import derive
+from advisor.facts.derived import Candidates, derive
 from advisor.facts.names import EXECUTOR, FACTS, ORIGINS, Known, Merge, Sighting
 from advisor.facts.values import check_value, same_value
 from advisor.vocabulary import CONF
-
-Candidates = dict[str, dict[str, Any]]
-"""Fact to origin to value."""
 
 
 class Facts(Mapping[str, Known]):

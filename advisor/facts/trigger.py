@@ -6,13 +6,14 @@ since the trigger before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from advisor.batches import Columns, whole_seconds
 from advisor.facts.names import Known
-from advisor.statistics import middle, sorted_quantile
+from advisor.statistics import middle, quantile
 
 _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "real_time")
 """All but continuous processing, which reports no progress at all."""
@@ -118,114 +119,159 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     no batch keeps looks like none, and so does a run that only works off what is there: a log's word counts for more.
     """
     known = ~np.isnan(executed["trigger_execution_ms"]) & ~np.isnan(executed["timestamp"])
-    durations = executed["trigger_execution_ms"][known].astype(np.int64)
-    starts = executed["timestamp"][known].astype(np.int64)
+    durations, starts = (executed[name][known] for name in ("trigger_execution_ms", "timestamp"))
     pauses = np.diff(starts) - durations[:-1]
-    interval = interval_of(starts, pauses)
+    interval = _interval_of(starts, pauses)
     if interval is not None:
-        return every(interval)
-    if each_at_once(durations, pauses):
-        return {"trigger": Known("unspecified", "inferred")}
-    return by_rates(executed)
+        return _every(interval, "progress")
+    return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed)
 
 
-def interval_of(starts: np.ndarray, pauses: np.ndarray) -> int | None:
-    """The longest interval at whose multiples nearly all starts after a wait lie."""
+_AT_ONCE: Final = {"trigger": Known("unspecified", "inferred")}
+
+
+def _every(interval: int, origin: str) -> dict[str, Known]:
+    return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
+
+
+def _interval_of(starts: np.ndarray, pauses: np.ndarray) -> int | None:
+    """The longest interval at whose multiples nearly all starts after a wait lie, and that most waits do not exceed.
+
+    It is a usual one, or the usual step between starts rounded to what a person writes.
+    """
     waited = pauses > LATE_MS
     if waited.sum() < _WAITS:
         return None
-    after = starts[1:][waited]
-    steps = np.diff(starts)[waited]
-    shortest = middle(steps) if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
-    candidates = sorted((each for each in _candidates(steps) if each >= shortest), reverse=True)
-    return next((each for each in candidates if _aligned(after, each) and _reached(pauses, starts, each)), None)
+    after, waits, usual = starts[1:][waited], pauses[waited], middle(np.diff(starts)[waited])
+    shortest = usual if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
+    possible = {*USUAL_MS, *(round(int(usual) / unit) * unit for unit in (10, 50, 100, 500, 1000))}
+    for each in sorted(possible, reverse=True):
+        if each < max(shortest, 5 * LATE_MS):
+            return None
+        if (after % each < LATE_MS).mean() >= _ALIGNED_SHARE and (waits <= each).mean() >= 0.5:
+            return each
+    return None
 
 
-def _candidates(steps: np.ndarray) -> set[int]:
-    """Usual intervals, and the usual step between starts rounded to what a person writes."""
-    usual = int(middle(steps))
-    rounded = {round(usual / unit) * unit for unit in (10, 50, 100, 500, 1000)}
-    return {each for each in rounded | set(USUAL_MS) if each >= 5 * LATE_MS}
-
-
-def _aligned(starts: np.ndarray, interval: int) -> bool:
-    return bool((starts % interval < LATE_MS).mean() >= _ALIGNED_SHARE)
-
-
-def _reached(pauses: np.ndarray, starts: np.ndarray, interval: int) -> bool:
-    """Whether batches wait for the next multiple only: a batch that is done waits less than one interval, mostly."""
-    waits = pauses[pauses > LATE_MS]
-    return bool((waits <= interval).mean() >= 0.5) and len(starts) > _WAITS
-
-
-def each_at_once(durations: np.ndarray, pauses: np.ndarray) -> bool:
+def _each_at_once(durations: np.ndarray, pauses: np.ndarray) -> bool:
     """Whether every batch started as soon as the one before was done, and not before: that clock stands."""
     if len(pauses) < 2 * _WAITS:
         return False
     allowed = max(AT_ONCE_MS, 0.15 * middle(durations))
-    ordered = np.sort(pauses)
-    soonest, latest = sorted_quantile(ordered, 0.1), sorted_quantile(ordered, 0.9)
-    return bool(-allowed <= soonest and latest <= allowed)
+    return bool(-allowed <= quantile(pauses, 0.1) and quantile(pauses, 0.9) <= allowed)
 
 
-def every(interval: int, origin: str = "progress") -> dict[str, Known]:
-    """An interval that the starts show: by chance, they would not lie at its multiples."""
-    return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
+class _Paced(NamedTuple):
+    """For each batch how long it took, when it started, ms since the last trigger by its rate, and how long the batch
+    before took; NaN where that is not known.
+    """
+
+    took: np.ndarray
+    starts: np.ndarray
+    steps: np.ndarray
+    before: np.ndarray
+
+    def where(self, keep: np.ndarray) -> _Paced:
+        """These of the batches."""
+        return _Paced(*(column[keep] for column in self))
 
 
-def by_rates(executed: Columns) -> dict[str, Known]:
+def _paced(executed: Columns) -> _Paced:
+    took, rate = executed["trigger_execution_ms"], executed["input_rows_per_second"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        steps = executed["input_rows"] / rate * 1000
+    before = np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(took, 1), np.nan)
+    return _Paced(took, executed["timestamp"], np.where((rate > 0) & np.isfinite(steps), steps, np.nan), before)
+
+
+def _by_rates(executed: Columns) -> dict[str, Known]:
     """What the rates of a few batches show, where their starts alone say nothing."""
     paced = _paced(executed)
     if not np.isfinite(paced.steps).any():
         return {}
-    by_rate = _interval_by_rate(paced)
-    if by_rate is not None:
-        return every(by_rate)
-    steps = _steps(executed, paced)
-    likely = _interval_by_wait(paced) or _interval_by_steps(steps, paced)
-    if likely is not None and likely < (interval_below(executed) or likely + 1):
-        return every(likely, "inferred")
-    return {"trigger": Known("unspecified", "inferred")} if _at_once_by_rate(executed, steps) else {}
+    placed = paced.where(np.isfinite(paced.steps) & ~np.isnan(paced.starts))
+    sure = _interval_by_rate(paced, placed)
+    if sure is not None:
+        return _every(sure, "progress")
+    steps = _rounded_steps(executed, paced)
+    likely = _interval_by_wait(placed) or _interval_by_steps(steps, paced)
+    if likely is not None and likely < min(_intervals_ruled_out(executed, paced, placed), default=np.inf):
+        return _every(likely, "inferred")
+    return _AT_ONCE if _at_once_by_rate(executed, steps) else {}
 
 
-def interval_below(executed: Columns) -> int | None:
-    """The interval in ms that the trigger of these batches of one run is shorter than; None where none is ruled out.
+def _intervals_ruled_out(executed: Columns, paced: _Paced, placed: _Paced) -> Iterator[float]:
+    """Intervals in ms than which that of the trigger is shorter.
 
-    With an interval each batch but the first starts a whole one after the other, or later. One batch alone that began
-    off the grid soon after the trigger before is next to impossible with one many times as long.
+    With an interval each batch but the first starts a whole one after the other, or later: so many batches in that time
+    leave little more. One batch alone that began off the grid soon after the trigger before is next to impossible with
+    one many times as long; of batches without a time, the one that began latest, as the second of a run may begin at
+    once on the grid.
     """
-    paced = _paced(executed)
-    found = [*_by_batches(executed), *_by_one_start(paced), *_by_rates_alone(executed, paced)]
-    return min(found) if found else None
-
-
-def _by_batches(executed: Columns) -> list[int]:
-    """The most that the interval can be for so many batches in that time, and a little more."""
     numbers, starts = executed["batch_id"], executed["timestamp"]
     known = ~np.isnan(numbers) & ~np.isnan(starts)
-    if known.sum() < 2:
-        return []
-    waits, took, cut = np.ptp(numbers[known]) - 1, np.ptp(starts[known]), 1000 * (starts[known] % 1000 == 0).all()
-    return [int((took + cut) / waits) + LATE_MS] if waits >= 1 and took > 0 else []
+    if known.sum() >= 2:
+        waits, took, cut = np.ptp(numbers[known]) - 1, np.ptp(starts[known]), 1000 * (starts[known] % 1000 == 0).all()
+        if waits >= 1 and took > 0:
+            yield int((took + cut) / waits) + LATE_MS
+    off = placed.starts % _GRID_MS >= LATE_MS
+    if off.any() and not whole_seconds(placed.starts):
+        yield max(2 * _GRID_MS, int(_SOONER * placed.steps[off].min()))
+    timeless = paced.steps[np.isnan(paced.starts) & (numbers > 1) & np.isfinite(paced.steps)]
+    if len(timeless):
+        yield max(2 * _GRID_MS, int(_SOONER * timeless.max()))
 
 
-def _by_one_start(paced: _Paced) -> list[int]:
-    steps, starts, *_ = _since_the_trigger_before(paced)
-    off = starts % _GRID_MS >= LATE_MS
-    if not off.any() or whole_seconds(starts):
-        return []
-    return [_ruled_out(steps[off].min())]
+def _interval_by_rate(paced: _Paced, placed: _Paced) -> int | None:
+    """The interval that a few batches show, one even, by their rates and starts together.
+
+    inputRowsPerSecond is rows over the time since the trigger before. Where that time is a usual interval and every
+    batch starts at a multiple of it, an interval of that length is all but certain; intervals below a second are left
+    out, as a start lies near one of their multiples by chance. Where each batch began as the one before ended, that
+    time is but the length of a batch.
+    """
+    known = np.isfinite(paced.steps) & np.isfinite(paced.before)
+    at_once = np.abs(paced.steps - paced.before) <= AT_ONCE_MS + _STEP_SHARE * paced.steps
+    if not len(placed.starts) or (known.any() and at_once[known].all()):
+        return None
+    usual = (each for each in USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(placed.steps, each))
+    return next((each for each in usual if (placed.starts % each < LATE_MS).all()), None)
 
 
-def _by_rates_alone(executed: Columns, paced: _Paced) -> list[int]:
-    """The same of batches without a time, by the longest: the second of a run may begin at once on the grid."""
-    steps = paced.steps[np.isnan(paced.starts) & (executed["batch_id"] > 1)]
-    present = steps[np.isfinite(steps)]
-    return [_ruled_out(present.max())] if len(present) else []
+def _interval_by_wait(placed: _Paced) -> int | None:
+    """The least interval that explains why a few batches, one even, waited and then began at its multiple.
+
+    The trigger before may have been late, a run's first one say, so that the time since then is shorter than the
+    interval. By default trigger a batch or a poll begins at once after the other; one that lasted so long and ended
+    within 20 ms of a multiple of five seconds or more is one in 250. Beside batches that did not wait, two others must
+    have waited, or one most of the interval. So it must where several intervals fit, as at a full minute: most of the
+    least. Starts cut to seconds say nothing.
+    """
+    fitting = {each: waits for each in USUAL_MS if len(waits := _waits(placed, each))}
+    if not fitting or whole_seconds(placed.starts):
+        return None
+    least, waits = next(iter(fitting.items()))
+    single = len(waits) == 1 < len(placed.steps)
+    clear = waits.max() >= _MOST_OF_IT * least or (len(fitting) == 1 and not single)
+    return least if clear else None
 
 
-def _ruled_out(step: float) -> int:
-    return max(2 * _GRID_MS, int(_SOONER * step))
+def _waits(placed: _Paced, interval: int) -> np.ndarray:
+    """How long the batches waited for a multiple of that interval, if it explains them all; else none.
+
+    A batch that came right after the one before did not wait: a multiple passed while the one before it ran, as a first
+    batch that outlasts its interval. So it may be with one whose forerunner nobody saw.
+    """
+    on_time = placed.starts % interval < LATE_MS
+    waited = ~(placed.steps - placed.before < PAUSE_MS) & (on_time | ~np.isnan(placed.before))
+    steps, at_once = placed.steps[waited], placed.where(~waited)
+    explained = (
+        interval >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max(initial=0))
+        and on_time[waited].all()
+        and (steps >= _WAITED * placed.took[waited]).all()
+        and ((at_once.starts - at_once.steps) // interval < at_once.starts // interval).all()
+    )
+    return steps if explained else steps[:0]
 
 
 def _interval_by_steps(steps: np.ndarray, paced: _Paced) -> int | None:
@@ -234,13 +280,12 @@ def _interval_by_steps(steps: np.ndarray, paced: _Paced) -> int | None:
     Without an interval a batch begins as soon as the one before ends, or as its rows come.
     """
     present = np.isfinite(steps)
-    longer = np.fmax(paced.took, paced.before)
-    waited = present & ~(longer > _BUSY * steps)
-    if not present.any() or not waited[present].all():
+    filled = np.fmax(paced.took, paced.before) > _BUSY * steps
+    if not present.any() or filled[present].any():
         return None
     share = _STEP_SHARE if present.sum() > 1 else _ONE_STEP_SHARE
-    usual = [each for each in USUAL_MS if each >= _SHORTEST_BY_STEPS_MS and _near(steps[present], each, share)]
-    return next(iter(usual), None)
+    usual = (each for each in USUAL_MS if each >= _SHORTEST_BY_STEPS_MS)
+    return next((each for each in usual if _near(steps[present], each, share)), None)
 
 
 def _at_once_by_rate(executed: Columns, steps: np.ndarray) -> bool:
@@ -248,15 +293,14 @@ def _at_once_by_rate(executed: Columns, steps: np.ndarray) -> bool:
     durations = executed["trigger_execution_ms"]
     if any(_near(steps[np.isfinite(steps)], each) for each in USUAL_MS):
         return False  # an interval that the batches fill, it may be
-    follows = np.diff(executed["batch_id"]) == 1
-    pauses = (steps[1:] - durations[:-1])[follows]
-    before = durations[:-1][follows]
-    known = np.isfinite(pauses)
-    near = np.abs(pauses[known]) <= _AT_ONCE_SHARE * before[known]
-    return bool(known.sum() >= _FEWEST_AT_ONCE and near.all() and before[known].min() >= _LONG_MS)
+    pauses = steps[1:] - durations[:-1]
+    known = (np.diff(executed["batch_id"]) == 1) & np.isfinite(pauses)
+    pauses, before = np.abs(pauses[known]), durations[:-1][known]
+    long = len(before) >= _FEWEST_AT_ONCE and before.min() >= _LONG_MS
+    return bool(long and (pauses <= _AT_ONCE_SHARE * before).all())
 
 
-def _steps(executed: Columns, paced: _Paced) -> np.ndarray:
+def _rounded_steps(executed: Columns, paced: _Paced) -> np.ndarray:
     """Return ms since the last trigger by each batch's rate, NaN without a rate.
 
     Where a rate of one decimal fits a usual interval, the step is that interval.
@@ -268,117 +312,6 @@ def _steps(executed: Columns, paced: _Paced) -> np.ndarray:
         fits = rounded & (np.abs(rows / longest_first[:, np.newaxis] * 1000 - rate) <= _HALF_DIGIT)
     usual = longest_first[fits.argmax(axis=0)]
     return np.where(fits.any(axis=0), usual, np.where(rows > 0, paced.steps, np.nan))
-
-
-class _Paced(NamedTuple):
-    """For each batch: how long it took, when it started, ms since the last trigger by its rate, and how long
-    the batch before took; NaN where that is not known.
-    """
-
-    took: np.ndarray
-    starts: np.ndarray
-    steps: np.ndarray
-    before: np.ndarray
-
-
-def _paced(executed: Columns) -> _Paced:
-    took, starts = executed["trigger_execution_ms"], executed["timestamp"]
-    return _Paced(took, starts, _by_rate(executed), _before(executed))
-
-
-def _by_rate(executed: Columns) -> np.ndarray:
-    """Return ms since the last trigger for each batch: its rows over its rate. NaN without a rate."""
-    rate = executed["input_rows_per_second"]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        steps = executed["input_rows"] / rate * 1000
-    return np.where((rate > 0) & np.isfinite(steps), steps, np.nan)
-
-
-def _before(executed: Columns) -> np.ndarray:
-    """Of each batch how long the one before took; NaN where that is not there."""
-    length = executed["trigger_execution_ms"]
-    before = np.full(len(length), np.nan)
-    before[1:] = np.where(np.diff(executed["batch_id"]) == 1, length[:-1], np.nan)
-    return before
-
-
-def _interval_by_rate(paced: _Paced) -> int | None:
-    """The interval that a few batches show, one even, by their rates and starts together.
-
-    inputRowsPerSecond is rows over the time since the trigger before. Where that time is a usual interval and every
-    batch starts at a multiple of it, an interval of that length is all but certain; intervals below a second are left
-    out, as a start lies near one of their multiples by chance. Where each batch began as the one before ended, that
-    time is but the length of a batch.
-    """
-    steps, starts, *_ = _since_the_trigger_before(paced)
-    if _each_followed_at_once(paced):
-        return None
-    usual = [each for each in USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(steps, each)]
-    return next((each for each in usual if len(starts) and (starts % each < LATE_MS).all()), None)
-
-
-def _interval_by_wait(paced: _Paced) -> int | None:
-    """The least interval that explains why a few batches, one even, waited and then began at its multiple.
-
-    The trigger before may have been late, a run's first one say, so that the time since then is shorter than the
-    interval. By default trigger a batch or a poll begins at once after the other; one that lasted so long and ended
-    within 20 ms of a multiple of five seconds or more is one in 250. Beside batches that did not wait, two others must
-    have waited, or one most of the interval. So it must where several intervals fit, as at a full minute: most of the
-    least. Starts cut to seconds say nothing.
-    """
-    since = _since_the_trigger_before(paced)
-    fitting = {each: waits for each in USUAL_MS if len(waits := _waits(since, each))}
-    if not fitting or whole_seconds(since.starts):
-        return None
-    least, waits = next(iter(fitting.items()))
-    single = len(waits) == 1 < len(since.steps)
-    clear = waits.max() >= _MOST_OF_IT * least or (len(fitting) == 1 and not single)
-    return least if clear else None
-
-
-def _waits(since: _Since, interval: int) -> np.ndarray:
-    """How long the batches waited for a multiple of that interval, if it explains them all; else none.
-
-    A batch that came right after the one before did not wait: a multiple passed while the one before it ran, as a first
-    batch that outlasts its interval. So it may be with one whose forerunner nobody saw.
-    """
-    on_time = since.starts % interval < LATE_MS
-    waited = ~since.followed & (on_time | ~since.unseen)
-    steps, began = since.steps[waited], (since.starts - since.steps)[~waited]
-    explained = (
-        interval >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max(initial=0))
-        and on_time[waited].all()
-        and (steps >= _WAITED * since.took[waited]).all()
-        and (began // interval < since.starts[~waited] // interval).all()
-    )
-    return steps if explained else steps[:0]
-
-
-class _Since(NamedTuple):
-    """For each batch with a rate: ms since the last trigger, its start, how long it took, whether it came
-    right after the batch before, and whether that one is not there.
-    """
-
-    steps: np.ndarray
-    starts: np.ndarray
-    took: np.ndarray
-    followed: np.ndarray
-    unseen: np.ndarray
-
-
-def _since_the_trigger_before(paced: _Paced) -> _Since:
-    present = np.isfinite(paced.steps) & ~np.isnan(paced.starts)
-    steps, before = paced.steps[present], paced.before[present]
-    followed = steps - before < PAUSE_MS
-    return _Since(steps, paced.starts[present].astype(np.int64), paced.took[present], followed, np.isnan(before))
-
-
-def _each_followed_at_once(paced: _Paced) -> bool:
-    """Return whether each batch with a rate and a known predecessor began as that one ended."""
-    steps, before = paced.steps, paced.before
-    present = np.isfinite(steps) & np.isfinite(before)
-    near = np.abs(steps - before) <= AT_ONCE_MS + _STEP_SHARE * steps
-    return bool(present.any() and near[present].all())
 
 
 def _near(steps: np.ndarray, interval: int, share: float = _STEP_SHARE) -> bool:

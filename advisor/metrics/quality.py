@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from advisor.metrics.metric import remembered
@@ -19,11 +21,6 @@ def missing_batches(window: Window) -> int:
         return 0  # a few pasted events are no log with a gap
     steps, possible = _steps(window)
     return int((steps[possible] - 1).sum())
-
-
-def jumps(window: Window) -> int:
-    """Steps from one batch id to the next that are larger than the milliseconds between: no batch takes less."""
-    return int((~_steps(window)[1]).sum())
 
 
 @remembered
@@ -48,49 +45,33 @@ def inflated_partitions(window: Window) -> int:
     return len(set(window.operators["batch"][shown > least_shown(window, shown)]))
 
 
-def clock_steps(window: Window) -> int:
-    """Batches that end after the next one began, or have a higher number: a clock that stands or goes back."""
-    return int(window.executed["lasts_on"].sum())
-
-
-def impossible_times(window: Window) -> int:
-    """Batches whose phases together outlast their trigger, by more than 50 ms and 5 %: mixed units."""
-    other = window.executed["lasts_on"] | window.executed["belied"]
-    return int((window.executed["impossible"] & ~other).sum())
-
-
-def belied_times(window: Window) -> int:
-    """Batches whose rows and rate contradict the trigger's length, by a second and by more than twice."""
-    return int(window.executed["belied"].sum())
-
-
-def impossible_inside(window: Window) -> int:
-    """Batches with a job, a stage or a task that is longer than their trigger, by more than 50 ms and 5 %."""
-    found = window.executed["too_long"] if "too_long" in window.executed else np.zeros(1)
-    return int((found > 0).sum())
-
-
-def implausible_batches(window: Window) -> int:
-    """Batches with an instant, a phase or a number of rows that cannot be right."""
-    return int(window.executed["implausible"].sum())
-
-
-_PROBLEMS = (
-    (missing_batches, "the log lacks {n} between the first and the last"),
-    (jumps, "batch ids rise in {n} by more than can have run: these ids are damaged"),
-    (inflated_partitions, "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"),
-    (clock_steps, "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out"),
-    (impossible_times, "phases outlast the whole trigger in {n}: units are mixed, these were left out"),
-    (belied_times, "rows and processedRowsPerSecond contradict triggerExecution in {n}: left out"),
-    (impossible_inside, "jobs, stages or tasks outlast the trigger in {n}: addBatch is not opened there"),
-    (implausible_batches, "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out"),
-)
+def _problems(window: Window) -> Iterator[tuple[int, str]]:
+    """In how many batches something is wrong, and what."""
+    ran = window.executed
+    too_long = ran["too_long"] if "too_long" in ran else np.zeros(1)
+    yield missing_batches(window), "the log lacks {n} between the first and the last"
+    # no batch takes less than a millisecond
+    yield (~_steps(window)[1]).sum(), "batch ids rise in {n} by more than can have run: these ids are damaged"
+    yield inflated_partitions(window), "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"
+    yield (
+        ran["lasts_on"].sum(),
+        "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out",
+    )
+    yield (
+        (ran["impossible"] & ~ran["lasts_on"] & ~ran["belied"]).sum(),
+        "phases outlast the whole trigger in {n}: units are mixed, these were left out",
+    )
+    yield ran["belied"].sum(), "rows and processedRowsPerSecond contradict triggerExecution in {n}: left out"
+    yield (too_long > 0).sum(), "jobs, stages or tasks outlast the trigger in {n}: addBatch is not opened there"
+    yield (
+        ran["implausible"].sum(),
+        "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out",
+    )
 
 
 def data_problem(window: Window) -> str | None:
     """What is wrong with the numbers of a run that has executed batches, in words; None where nothing is."""
-    counts = [(count(window), words) for count, words in _PROBLEMS]
-    together = "; ".join(words.format(n=_batches(n)) for n, words in counts if n > 0)
+    together = "; ".join(words.format(n=_batches(int(count))) for count, words in _problems(window) if count > 0)
     return together[:1].upper() + together[1:] or None
 
 

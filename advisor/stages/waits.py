@@ -6,12 +6,10 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from advisor.stages.batchjobs import Gathered, Inside
-from advisor.stages.jobs import Attempt
 from advisor.stages.parts import NAMES, Gap, Idle, knows_wait, move
 from advisor.stages.tasks import Spans
 
@@ -19,16 +17,6 @@ _OFTEN = 0.2
 """Of the time in which one task less ran: so many ran at once for longer than Spark takes to start the next one."""
 _SHORT_MS = 2.0
 """Between a stage's submission and its tasks there are always some; no other need have held a slot."""
-
-
-class Waits(NamedTuple):
-    """How long, in a stretch of time, others' tasks held the slots, and whose."""
-
-    ms: float
-    names: frozenset[str]
-
-
-_NO_WAIT = Waits(0.0, frozenset())
 
 
 class Slots:
@@ -52,15 +40,17 @@ class Slots:
         seldom = at_least[2:] < _OFTEN * at_least[1:-1]
         return int(np.argmax(seldom)) + 1 if seldom.any() else len(at_least) - 1
 
-    def held(self, gap: Gap, slots: int | None, query: str | None, *, known: bool = True) -> Waits:
-        """How long in this stretch tasks of others held all slots; nothing if their number is not known.
+    def held(
+        self, gap: Gap, slots: int | None, query: str | None, *, known: bool = True
+    ) -> tuple[float, frozenset[str]]:
+        """How long in this stretch tasks of others held all slots, and whose; nothing if their number is not known.
 
         `known`: tasks of no query are known to be others'.
         """
         start, end = gap
         there_at_all = bisect_left(self._launches, end) - bisect_right(self._finishes, start)
         if slots is None or there_at_all < max(slots, 1):
-            return _NO_WAIT
+            return 0.0, frozenset()
         first = int(np.searchsorted(self._launch, start - self._longest))
         last = int(np.searchsorted(self._launch, end))
         launch, finish = self._launch[first:last], self._finish[first:last]
@@ -70,7 +60,7 @@ class Slots:
         held, lengths = _held(np.maximum(launch[there], start), np.minimum(finish[there], end))
         ms = float(lengths[held >= max(slots, 1)].sum())
         names = {self._names[whose] for whose in self._whose[first:last][there].tolist()} if ms > 0 else ()
-        return Waits(ms, frozenset(names))
+        return ms, frozenset(names)
 
 
 def _held(launch: np.ndarray, finish: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,26 +84,21 @@ def put_waits(
     for nth in np.flatnonzero(shared[idle.batch] & (idle.ms >= _SHORT_MS)).tolist():
         batch, attempt = int(idle.batch[nth]), gathered.attempts[idle.attempt[nth]]
         gap = float(idle.start[nth]), float(idle.start[nth] + idle.ms[nth])
-        if _over(attempt, gap):
+        if attempt.busy and gap[0] >= attempt.busy[-1]:  # it had no task left to start
             continue
         work = insides[batch].work
         of_log = slots_of(work.spans)
         slots = of_log.seen if work.origin == "driver_log" else attempt.slots
-        waits = of_log.held(gap, slots, insides[batch].batch.id, known=work.origin != "driver_log")
-        if waits.ms > 0:
-            move(parts[batch], "slots_wait_ms", waits.ms, [NAMES[idle.part[nth]]])
-            found[batch] |= waits.names
-            attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + waits.ms
-            attempt.waited_for = sorted({*attempt.waited_for, *waits.names})
+        ms, others = of_log.held(gap, slots, insides[batch].batch.id, known=work.origin != "driver_log")
+        if ms > 0:
+            move(parts[batch], "slots_wait_ms", ms, [NAMES[idle.part[nth]]])
+            found[batch] |= others
+            attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + ms
+            attempt.waited_for = sorted({*attempt.waited_for, *others})
     for at, inside in enumerate(insides):
         if not inside.work.clock:
             found[at] = _lined_waits(inside, parts[at], names)
     return found
-
-
-def _over(attempt: Attempt, gap: Gap) -> bool:
-    """Whether the stage had no task left to start."""
-    return bool(attempt.busy) and gap[0] >= attempt.busy[-1]
 
 
 def _lined_waits(inside: Inside, parts: np.ndarray, names: Mapping[str, str]) -> set[str]:

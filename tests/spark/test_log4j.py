@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import advisor
-from advisor.driverlog import log4j_settings
+from advisor.log4j import log4j_settings
 from tests.spark.conftest import settings
 from tests.spark.versions import PY4J, installed
 
