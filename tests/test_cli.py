@@ -278,6 +278,12 @@ def test_where_all_is_broken_the_report_says_where_and_the_exit_code_is_2(
     assert result.stderr == before + said
 
 
+def test_more_runs_than_one_report_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["advisor.report.assemble"], "MOST_RUNS", 0)  # the function has this name, too
+    said = one_line(run("analyze", LOG))
+    assert said.startswith("latency-advisor: 1 runs of queries, and one report judges at most 0; give fewer logs")
+
+
 def test_an_error_that_nobody_expected_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("a\x1b[31m\nb")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
@@ -11,19 +12,20 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, TABLES, Reading
 from advisor.catalogue import Catalogue
-from advisor.cluster.frames import KINDS, batch_rows, batches_frame, best, for_spark, sighting_rows, table_frame
+from advisor.cluster.frames import KINDS, batches_frame, best, for_spark, rows_again, table_frame
 from advisor.cluster.inputs import Given, Paths, given, read_by_jvm
 from advisor.cluster.jobs import SETTINGS, Jobs, Progressed
 from advisor.cluster.judging import Shape, T, families
 from advisor.cluster.outcome import outcome
 from advisor.cluster.rows import Row
 from advisor.cluster.runs import Summary
-from advisor.cluster.saving import Saved, Table, changed, seen
+from advisor.cluster.saving import Saved, Table, changed, saved_tables
 from advisor.cluster.session import explained, settings, ship
 from advisor.cluster.units import Log, Unit, grown, kinds, planned, tasks
 from advisor.errors import InputError
 from advisor.report import Asked
 from advisor.report.absent import Span, whole
+from advisor.report.assemble import refuse_many
 from advisor.sources.containers import all_of
 from advisor.sources.files import nothing_found
 from advisor.sources.paths import Input
@@ -70,8 +72,8 @@ def judge(
     jobs = Jobs(spark, progress)
     ship(spark)
     try:
-        with explained(), settings(spark, SETTINGS):
-            return _Hearing(jobs, spark, paths, asked, table, stages).judged(catalogue, shape, brief, split)
+        with explained(), settings(spark, SETTINGS), saved_tables(spark, table) as saved:
+            return _Hearing(jobs, spark, paths, asked, saved, stages).judged(catalogue, shape, brief, split)
     finally:
         jobs.forget()
 
@@ -108,15 +110,15 @@ def _rows(jobs: Jobs, spark: Any, found: Given, split: int | None, *, stages: bo
 class _Hearing:
     """One judgement of everything in some paths."""
 
-    def __init__(self, jobs: Jobs, spark: Any, paths: Paths, asked: Asked, table: Table | None, stages: bool) -> None:
+    def __init__(self, jobs: Jobs, spark: Any, paths: Paths, asked: Asked, saved: Saved | None, stages: bool) -> None:
         self._jobs = jobs
         self._stages = stages
         self._spark = spark
         self._paths = paths
         self._asked = asked
         self._given = given(spark, paths)
-        self._saved = Saved(spark, table) if table else None
-        self._known = self._saved.files() if self._saved else {}
+        self._saved = saved
+        self._known = saved.files(self._given.logs) if saved else {}
 
     def judged(self, catalogue: Catalogue, shape: Shape[T], brief: bool, split: int | None) -> Judged[T]:
         """Read, put together, judge."""
@@ -131,12 +133,11 @@ class _Hearing:
         batches = rows
         if self._saved:
             self._saved.add(rows, sightings, self._jobs.spread)
-            batches, sightings = batch_rows(self._saved.batches()), sighting_rows(self._saved.sightings())
+            batches, sightings = (rows_again(self._saved.table(name), name) for name in ("batches", "sightings"))
         opened = self._opened(rows) if self._stages else None
         found = self._entries(rows, batches, sightings, opened, catalogue, shape, brief)
         if self._saved:
-            self._saved.add_findings(found.entries)
-            self._saved.add_files((seen(file) for log in self._given.logs for file in log.files), self._known)
+            self._saved.commit(found.entries, self._given.logs, self._known)
         return found
 
     def _opened(self, rows: Any) -> Any:
@@ -194,6 +195,7 @@ class _Hearing:
         if not summaries and not found:
             return Judged(reading, [], by_jvm)
         kin = families(summaries, found)
+        refuse_many(max(Counter(group for family, _, group in kin if family == "run").values(), default=0))
         told_of = runs.union(sightings) if opened is None else runs.union(sightings).union(opened)
         entries = self._jobs.judged(told_of, kin, catalogue, self._asked, shape, brief)
         in_order = _in_order(entries.select("start", "note", "payload").collect(), shape.type)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from advisor.batches import SIGHTINGS, TABLES, Inside, deduplicate
+from advisor.batches import TABLES, Inside, deduplicate
 from advisor.cluster.rows import DDL, Row, as_plain, batches_of, by_key, plain_schema, rows_of, sparing, unpacked
 from advisor.stages import best_parts, best_stages
 
@@ -24,7 +24,6 @@ def for_spark(schema: pa.Schema) -> pa.Schema:
 
 
 BATCHES = for_spark(plain_schema())
-TOLD = for_spark(SIGHTINGS)
 
 
 def batches_frame(rows: Any, partitions: int) -> Any:
@@ -54,11 +53,6 @@ def _in_portions(rows: Iterable[Row]) -> Iterator[pa.Table]:
         yield pa.concat_tables(held)
 
 
-def sightings_frame(rows: Any) -> Any:
-    """The table of sightings of rows of sightings."""
-    return table_frame(rows, TOLD)
-
-
 def table_frame(rows: Any, schema: pa.Schema) -> Any:
     """The table of this schema that these rows hold."""
 
@@ -69,22 +63,11 @@ def table_frame(rows: Any, schema: pa.Schema) -> Any:
     return rows.mapInArrow(sparing(run), struct(schema))
 
 
-def batch_rows(frame: Any) -> Any:
-    """Rows of batches again, by run."""
-    return _packed(frame, "batches", "run_id", plain_schema())
+def rows_again(frame: Any, kind: str) -> Any:
+    """Rows of a saved table again: of sightings by log, of the others by run."""
+    key = "log" if kind == "sightings" else "run_id"
+    schema = plain_schema() if kind == "batches" else TABLES[kind]
 
-
-def sighting_rows(frame: Any) -> Any:
-    """Rows of sightings again, by log."""
-    return _packed(frame, "sightings", "log", SIGHTINGS)
-
-
-def opened_rows(frame: Any, name: str) -> Any:
-    """Rows of one of the tables that open addBatch again, by run."""
-    return _packed(frame, name, "run_id", TABLES[name])
-
-
-def _packed(frame: Any, kind: str, key: str, schema: pa.Schema) -> Any:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches_of(row for table in _gathered(batches, schema) for row in by_key(table, kind, key))
 

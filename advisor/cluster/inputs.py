@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from advisor.batches import Broken
 from advisor.cluster.reading import read_unit
-from advisor.cluster.rows import DDL, Done, Row, batches_of, broken_row, done_row, sparing
+from advisor.cluster.rows import DDL, Done, Row, batches_of, done_row, noted, sparing
 from advisor.cluster.session import is_local, settings
 from advisor.cluster.units import File, Log, Unit, cost, logs
 from advisor.errors import InputError
@@ -147,8 +147,7 @@ def read_by_jvm(
 
 def _refused(files: Iterable[File]) -> Iterator[Row]:
     for file in files:
-        if row := broken_row([Broken(file.path, 0, 0, _TOO_LARGE)], file.number, 0):
-            yield row
+        yield from noted("broken", [Broken(file.path, 0, 0, _TOO_LARGE)], file.number, 0)
         yield done_row(Done(files=1))
 
 

@@ -95,60 +95,46 @@ def families(summaries: Iterable[Summary], notes: Iterable[tuple[str, str]]) -> 
     kin = Kinship()
     runs, logs = [], []
     for one in summaries:
-        kin.join([of_run(one.run_id), of_query(one.id), *map(of_log, one.logs)])
+        kin.join([("run", one.run_id), ("query", one.id or ""), *(("log", log) for log in one.logs)])
         runs.append(one.run_id)
     for log, note in notes:
         logs.append(log)
-        kin.join([of_log(log), *_named(note)])
-    found = [("run", run, kin.group(of_run(run))) for run in runs]
-    return found + [("log", log, kin.group(of_log(log))) for log in dict.fromkeys(logs)]
+        kin.join([("log", log), *_named(note)])
+    members = [*(("run", run) for run in runs), *(("log", log) for log in dict.fromkeys(logs))]
+    return [(kind, name, " ".join(kin.group((kind, name)))) for kind, name in members]
 
 
-def _named(note: str) -> Iterator[str]:
+_Name = tuple[str, str]
+"""Whether it is of a run, a query or a log, and its text; runs of which no query is known count as runs of one."""
+
+
+def _named(note: str) -> Iterator[_Name]:
     for query, run in msgspec.json.decode(note, type=list[tuple[str, str]]):
-        if query:
-            yield of_query(query)
+        yield "query", query
         if run:
-            yield of_run(run)
-            if not query:
-                yield of_query(None)
+            yield "run", run
 
 
 class Kinship:
     """Groups of names that were said to belong together."""
 
     def __init__(self) -> None:
-        self._parent: dict[str, str] = {}
+        self._parent: dict[_Name, _Name] = {}
 
-    def join(self, names: Iterable[str]) -> None:
+    def join(self, names: Iterable[_Name]) -> None:
         """Say that these belong together."""
         first, *others = map(self._root, names)
         for other in others:
             self._parent[other] = first
 
-    def group(self, name: str) -> str:
+    def group(self, name: _Name) -> _Name:
         """The name that stands for the group of this one."""
         return self._root(name)
 
-    def _root(self, name: str) -> str:
+    def _root(self, name: _Name) -> _Name:
         root = name
         while (parent := self._parent.setdefault(root, root)) != root:
             root = parent
         while self._parent[name] != root:
             self._parent[name], name = root, self._parent[name]
         return root
-
-
-def of_run(run_id: str) -> str:
-    """A run's name among all names."""
-    return f"run {run_id}"
-
-
-def of_query(query_id: str | None) -> str:
-    """A query's name among all names; runs of which no query is known count as runs of one."""
-    return f"query {query_id or ''}"
-
-
-def of_log(log: str) -> str:
-    """A log's name among all names."""
-    return f"log {log}"

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from advisor.batches import Broken, Overrun
-from advisor.cluster.reading import LINE_UNKNOWN
 from advisor.cluster.rows import Row, broken_of, done_of, overruns_of
 from advisor.redaction import redact
 from advisor.sources.formats.records import LONGEST_PIECE, early_piece
-from advisor.sources.harvest import MOST_BROKEN
+from advisor.sources.harvest import LINE_UNKNOWN, MOST_BROKEN
 from advisor.sources.paths import Input, shown
 from advisor.sources.random_access import opened
 from advisor.sources.scan import A_PIECE

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,10 +12,9 @@ from advisor.batches import SCHEMA, Broken, Chunks, deduplicate
 from advisor.cluster.rows import (
     Done,
     Row,
-    broken_row,
     by_key,
     done_row,
-    overruns_row,
+    noted,
     packed,
     packed_object,
     sightings_row,
@@ -24,12 +22,11 @@ from advisor.cluster.rows import (
 from advisor.cluster.second_look import Marks, Mentions, Seen
 from advisor.cluster.units import File, Unit
 from advisor.errors import InputError
-from advisor.progress import Partial, Progress
 from advisor.sources import formats, random_access
 from advisor.sources.codecs import Torn
 from advisor.sources.formats import driverlog, records
 from advisor.sources.formats.text import overruns
-from advisor.sources.harvest import Buffer, Harvest, Lines, Runs, Stretch
+from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.random_access import Place, opened
 from advisor.sources.scan import Scan
@@ -40,7 +37,6 @@ LOOK_BACK = 1 << 20
 """Bytes before a range in which the event that reaches into it is looked for, and the beginning of a line."""
 SLACK = 256 << 10
 """Bytes behind a range that are read with it, so that its last event is whole; doubled while it is not."""
-LINE_UNKNOWN = -1
 _STRETCH = 12
 """Batches whose ids are equal but for that many bits make a stretch of a run, which can be put together apart."""
 
@@ -72,10 +68,8 @@ def _whole(unit: Unit, sightings: bool, stages: bool) -> Iterator[Row]:
             yield from chunks(scan.harvest, file, 0)
         if scan.sightings:
             yield sightings_row(unit.log, file.number, scan.sightings)
-        if row := broken_row([*failed, *scan.harvest.broken], file.number, 0):
-            yield row
-        if row := overruns_row(scan.harvest.overruns, file.number, 0):
-            yield row
+        yield from noted("broken", [*failed, *scan.harvest.broken], file.number, 0)
+        yield from noted("overruns", scan.harvest.overruns, file.number, 0)
         done.files += 1
         done.events += scan.harvest.found
     if opened is not None:
@@ -90,8 +84,7 @@ def _with_stages(unit: Unit, events: Chunks, opened: StageTables) -> Iterator[Ro
         yield from _by_run(table.filter(pc.equal(table["file"], file.path)), file, 0)
     for name, rows in opened.tables(deduplicate(table)[0], table).items():
         yield from by_key(rows.filter(pc.is_valid(rows["run_id"])), name, "run_id")
-    if row := broken_row(opened.broken, unit.files[0].number, 0):
-        yield row
+    yield from noted("broken", opened.broken, unit.files[0].number, 0)
 
 
 def _fed(file: File, scan: Scan, done: Done, history: bool) -> list[Broken]:
@@ -124,60 +117,9 @@ def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
     done.marked = part.marked
     yield from chunks(part.harvest, file, unit.start)
     yield from part.looked()
-    if row := broken_row([*failed, *part.harvest.broken], file.number, unit.start):
-        yield row
-    if row := overruns_row(part.harvest.overruns, file.number, unit.start):
-        yield row
+    yield from noted("broken", [*failed, *part.harvest.broken], file.number, unit.start)
+    yield from noted("overruns", part.harvest.overruns, file.number, unit.start)
     yield done_row(done)
-
-
-class _Kept(NamedTuple):
-    start: int
-    end: int
-
-    def holds(self, position: int) -> bool:
-        return self.start <= position < self.end
-
-
-class _NoLines(Lines):
-    """Counts nothing."""
-
-    def leave(self, buffer: Buffer, base: int, until: int) -> None:
-        """Let it go."""
-
-    def number(self, window: Stretch, start: int) -> int:  # noqa: ARG002
-        """Nobody knows."""
-        return LINE_UNKNOWN
-
-
-class _RangeHarvest(Harvest):
-    """Keeps what begins in its range; the lines of broken records are counted later, by who reads the file's head."""
-
-    def __init__(self, file: str, log: str, runs: Runs | None, kept: _Kept) -> None:
-        super().__init__(file, log, runs)
-        self._lines = _NoLines()
-        self._kept = kept
-        self._at = 0
-
-    def move(self, window: Stretch) -> None:
-        super().move(window)  # hands over what was found in the window before
-        self._at = window.base
-
-    def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
-        if starts and self._kept.holds(starts[0] + self._at) and self._kept.holds(starts[-1] + self._at):
-            super().add_many(events, starts, ends)
-            return
-        kept = [row for row in zip(events, starts, ends, strict=True) if self._kept.holds(row[1] + self._at)]
-        if kept:
-            super().add_many(*map(list, zip(*kept, strict=True)))
-
-    def add_partial(self, partial: Partial, start: int, end: int) -> None:
-        if self._kept.holds(start + self._at):
-            super().add_partial(partial, start, end)
-
-    def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
-        if self._kept.holds(start + self._at):
-            super().add_broken(start, reason, lacks)
 
 
 class _Part:
@@ -190,7 +132,7 @@ class _Part:
         file = unit.files[0]
         self._marks = Marks(file.path, file.size)
         runs = Seen(self._marks) if sightings else None
-        self.harvest: Harvest = _RangeHarvest(file.path, unit.log, runs, _Kept(unit.start, unit.end))
+        self.harvest = Harvest(file.path, unit.log, runs, kept=range(unit.start, unit.end))
         self._mentions = Mentions(self._marks, unit.start, unit.end)
         self.piece = -1
         self.marked = False

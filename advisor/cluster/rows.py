@@ -48,7 +48,6 @@ ROWS = pa.schema(
 DDL = "kind string, key string, number long, start long, rows long, note string, payload binary"
 """ROWS, as Spark writes it."""
 _BATCH_BYTES = 16 << 20
-_Entry = tuple[str, int, int, str, tuple[str, ...] | None, int]
 
 
 class Done(msgspec.Struct):
@@ -141,24 +140,19 @@ def sightings_row(log: str, number: int, sightings: list[Sighting]) -> Row:
     return Row("sightings", log, number, 0, len(sightings), note, packed(table_of_sightings(sightings)))
 
 
-def broken_row(broken: Iterable[Broken], number: int, start: int) -> Row | None:
-    """Broken records of one file as one row; None when there are none."""
-    entries = [(one.file, one.offset, one.line, one.reason, one.lacks, one.times) for one in broken]
-    return Row("broken", "", number, start, len(entries), _text(entries)) if entries else None
+def noted(kind: str, things: Sequence[Broken] | Sequence[Overrun], number: int, start: int) -> Iterator[Row]:
+    """Broken records of one file, or what its lines say of batches that took too long, as one row; none without any."""
+    if things:
+        yield Row(kind, "", number, start, len(things), _text(things))
 
 
 def broken_of(row: Row) -> list[Broken]:
-    """The records in a row of `broken_row`."""
-    return [Broken(*entry) for entry in msgspec.json.decode(row.note, type=list[_Entry])]
-
-
-def overruns_row(overruns: Sequence[Overrun], number: int, start: int) -> Row | None:
-    """What the lines of one file say of batches that took too long, as one row; None when there are none."""
-    return Row("overruns", "", number, start, len(overruns), _text(overruns)) if overruns else None
+    """The broken records that a row notes."""
+    return msgspec.json.decode(row.note, type=list[Broken])
 
 
 def overruns_of(row: Row) -> list[Overrun]:
-    """What the lines in a row of `overruns_row` say."""
+    """What the lines that a row notes say."""
     return msgspec.json.decode(row.note, type=list[Overrun])
 
 

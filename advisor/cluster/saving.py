@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
 from typing import Any, NamedTuple
 
 from advisor.batches import TABLES
-from advisor.cluster.frames import KEY, KEYS, batches_frame, best, for_spark, opened_rows, sightings_frame, table_frame
+from advisor.cluster.frames import KEY, KEYS, batches_frame, best, for_spark, rows_again, struct, table_frame
+from advisor.cluster.tablefolder import TableFolder, table_folder
 from advisor.cluster.units import File, Log
 from advisor.contract import FleetQuery, QueryEntry
 from advisor.errors import InputError
@@ -31,12 +34,23 @@ class Table(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A file as it was when it was read: its size, and the digest of so many of its first bytes."""
+    """A file as it was when it was read: its size, and the digest of so many of its first bytes.
+
+    `rows`: how many rows of its log the tables have.
+    """
 
     path: str
     size: int
     head_size: int
     head: str
+    log: str = ""
+    rows: int = 0
+
+    def is_still(self, file: File | None) -> bool:
+        """Whether the file begins as it did, and is not shorter."""
+        if file is None or file.size < self.size:
+            return False
+        return seen(file, self.head_size).head == self.head
 
 
 def seen(file: File, head_size: int | None = None) -> Seen:
@@ -56,7 +70,7 @@ def changed(log: Log, known: Mapping[str, Seen]) -> tuple[list[File], list[File]
     grown: list[File] = []
     for file in log.files:
         before = known.get(file.path)
-        if before is None or file.size < before.size or seen(file, before.head_size) != before._replace(size=file.size):
+        if before is None or not before.is_still(file):
             new.append(file)
         elif file.size > before.size:
             grown.append(file)
@@ -64,21 +78,38 @@ def changed(log: Log, known: Mapping[str, Seen]) -> tuple[list[File], list[File]
 
 
 class Saved:
-    """The tables in a directory."""
+    """The tables in a directory, with what this run adds."""
 
-    def __init__(self, spark: Any, table: Table) -> None:
+    def __init__(self, spark: Any, folder: TableFolder, incremental: bool) -> None:
         self._spark = spark
-        self._table = table
+        self._folder = folder
+        self._incremental = incremental
 
-    def files(self) -> dict[str, Seen]:
-        """The files that were read before, none where all is to be read."""
-        frame = self._existing("files")
-        rows = [] if frame is None else frame.select(*Seen._fields).collect()
-        return {row.path: Seen(*row) for row in rows}
+    def files(self, logs: Iterable[Log]) -> dict[str, Seen]:
+        """The files that were read before and whose rows are all there; none where all is to be read.
+
+        InputError where rows are gone that the files of these logs do not hold any more.
+        """
+        if not self._incremental:
+            return {}
+        for name, rows in self._folder.manifest.get("rows", {}).items():
+            if (there := self._count(name)) != rows:
+                raise InputError(self._folder.saved(name), _found(there, rows), _RESTORE)
+        frame = self._read("files")
+        known = [] if frame is None else [Seen(*row) for row in frame.select(*Seen._fields).collect()]
+        rows_of = self._rows() if known else {}
+        gone = {one for one in known if rows_of.get(one.log, 0) != one.rows}
+        now = {file.path: file for log in logs for file in log.files} if gone else {}
+        for one in gone:
+            there = rows_of.get(one.log, 0)
+            if there > one.rows or not one.is_still(now.get(one.path)):
+                found = f"{_found(there, one.rows)}, and {one.path} cannot be read again as it was"
+                raise InputError(self._folder.place, found, _RESTORE)
+        return {one.path: one for one in known if one not in gone}
 
     def last_events(self, paths: Sequence[str]) -> dict[str, int]:
         """Where the last saved event of each of these files begins."""
-        frame = self._existing("batches")
+        frame = self._read("batches")
         if frame is None or not paths:
             return {}
         wanted = self._spark.createDataFrame([(path,) for path in paths], "file string")
@@ -86,68 +117,89 @@ class Saved:
         return {row[0]: row[1] for row in rows}
 
     def add(self, batches: Any, sightings: Any, partitions: int) -> None:
-        """Save what rows of batches and of sightings hold that is not there yet."""
+        """Add what rows of batches and of sightings hold that is not there yet."""
         frame = batches_frame(batches, partitions).selectExpr("*", f"{_DAY.format(time='timestamp')} as day")
-        self._append("batches", frame, KEY)
-        self._append("sightings", sightings_frame(sightings), _TOLD)
+        self._add("batches", frame, KEY)
+        self._add("sightings", table_frame(sightings, for_spark(TABLES["sightings"])), _TOLD)
 
     def add_opened(self, rows: Any) -> None:
-        """Save what rows of the tables that open addBatch hold that is not there yet."""
+        """Add what rows of the tables that open addBatch hold that is not there yet."""
         for name, key in KEYS.items():
             table = table_frame(rows.filter(f"kind = '{name}'"), for_spark(TABLES[name]))
-            self._append(name, best(table, name), key)
+            self._add(name, best(table, name), key)
 
     def opened(self) -> Any:
         """Rows of both saved tables."""
-        stages, parts = (opened_rows(self._read(name), name) for name in KEYS)
+        stages, parts = (rows_again(self.table(name), name) for name in KEYS)
         return stages.union(parts)
 
-    def batches(self) -> Any:
-        """The saved table of batches."""
-        return self._read("batches")
+    def table(self, name: str) -> Any:
+        """A saved table with what was added to it."""
+        schema = for_spark(TABLES[name])
+        parts = [part.select(*schema.names) for part in self._parts(name)]
+        return reduce(_union, parts) if parts else self._spark.createDataFrame([], struct(schema))
 
-    def sightings(self) -> Any:
-        """The saved table of sightings."""
-        return self._read("sightings")
+    def commit(
+        self, entries: Iterable[QueryEntry | FleetQuery], logs: Iterable[Log], known: Mapping[str, Seen]
+    ) -> None:
+        """Add the findings of these entries, those of a run once for each last batch, and which files were read.
 
-    def add_findings(self, entries: Iterable[QueryEntry | FleetQuery]) -> None:
-        """Save the findings of these entries of the report, those of a run once for each last batch."""
+        With that all that was added becomes part of the tables.
+        """
         rows = [row for entry in entries for row in _findings(entry)]
         frame = self._spark.createDataFrame(rows, _FINDINGS)
-        self._append("findings", frame.withColumn("day", frame["day"].cast("date")), _FINDING)
+        self._add("findings", frame.withColumn("day", frame["day"].cast("date")), _FINDING)
+        read = [seen(file)._replace(log=log.log) for log in logs for file in log.files]
+        now, rows_of = {**known, **{one.path: one for one in read if one.head}}, self._rows()
+        files = [tuple(one._replace(rows=rows_of.get(one.log, 0))) for one in now.values()]
+        self._spark.createDataFrame(files, _FILES).coalesce(1).write.parquet(self._folder.new("files"))
+        counts = {"findings": sum(part.count() for part in self._parts("findings")), "files": len(files)}
+        self._folder.commit(counts, ["files"] if self._incremental else [*_COLUMNS])
 
-    def add_files(self, files: Iterable[Seen], known: Mapping[str, Seen]) -> None:
-        """Remember which files were read, so far as they were read."""
-        now = {**known, **{one.path: one for one in files if one.head}}
-        frame = self._spark.createDataFrame(list(map(tuple, now.values())), _FILES)
-        frame.coalesce(1).write.mode("overwrite").parquet(self._path("files"))
-
-    def _append(self, name: str, frame: Any, key: Sequence[str]) -> None:
-        old = self._existing(name)
+    def _add(self, name: str, frame: Any, key: Sequence[str]) -> None:
+        old = self._read(name)
         if old is not None:
             frame = _new(frame, old, key)
-        writer = frame.write.mode("append" if self._table.incremental else "overwrite")
-        (writer.partitionBy("day") if "day" in frame.columns else writer).parquet(self._path(name))
+        writer = frame.write.partitionBy("day") if "day" in frame.columns else frame.write
+        writer.parquet(self._folder.new(name))
 
-    def _existing(self, name: str) -> Any:
-        if not self._table.incremental:
-            return None
+    def _rows(self) -> dict[str, int]:
+        """How many rows of each log there are in all tables, with what was added."""
+        logs = [part.select("log") for name in TABLES for part in self._parts(name)]
+        return {row[0]: row[1] for row in reduce(_union, logs).groupBy("log").count().collect()} if logs else {}
+
+    def _count(self, name: str) -> int:
+        frame = self._read(name)
+        return 0 if frame is None else int(frame.count())
+
+    def _parts(self, name: str) -> list[Any]:
+        """What stands in a table, and what was added to it, as far as there are rows."""
+        return [part for part in (self._read(name), self._read(name, self._folder.new(name))) if part is not None]
+
+    def _read(self, name: str, place: str | None = None) -> Any:
+        """A table, or what was added to it at `place`; None where there is none, and of a table that is replaced."""
         from pyspark.errors import AnalysisException  # noqa: PLC0415
 
+        if place is None and not self._incremental:
+            return None
         try:
-            return self._read(name)
+            frame = self._spark.read.parquet(place or self._folder.saved(name))
         except AnalysisException:
             return None
-
-    def _read(self, name: str) -> Any:
-        frame = self._spark.read.parquet(self._path(name))
         if lacking := [column for column in _COLUMNS[name] if column not in frame.columns]:
             found = f"a table of another version, without the column {lacking[0]}"
-            raise InputError(self._path(name), found, "save into a new directory")
+            raise InputError(self._folder.saved(name), found, "save into a new directory")
         return frame
 
-    def _path(self, name: str) -> str:
-        return f"{self._table.place.rstrip('/')}/{name}"
+
+@contextmanager
+def saved_tables(spark: Any, table: Table | None) -> Iterator[Saved | None]:
+    """Yield the tables in a directory that nobody else writes meanwhile; None where none are saved."""
+    if table is None:
+        yield None
+        return
+    with table_folder(spark, table.place, [*_COLUMNS]) as folder:
+        yield Saved(spark, folder, table.incremental)
 
 
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -155,8 +207,17 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "files": Seen._fields,
     "findings": _FINDING,
 }
-"""The columns without which a saved table cannot be read, or extended."""
-_FILES = "path string, size long, head_size int, head string"
+"""The tables, and the columns without which one cannot be read or extended."""
+_FILES = "path string, size long, head_size int, head string, log string, rows long"
+_RESTORE = "put back the data files that are gone, or save into a new directory"
+
+
+def _found(there: int, rows: int) -> str:
+    return f"{there:,} rows where {rows:,} were saved"
+
+
+def _union(one: Any, other: Any) -> Any:
+    return one.union(other)
 
 
 def _new(frame: Any, old: Any, key: Sequence[str]) -> Any:

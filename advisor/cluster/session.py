@@ -196,7 +196,7 @@ _DAMAGED = re.compile(
     r"|RuntimeException: (?P<other>\S+) is not a Parquet file"
 )
 _REFUSED = re.compile(
-    r"(?:AccessControlException|ParentNotDirectoryException|FileAlreadyExistsException): (?P<why>[^\n]{1,200})"
+    r"(?:AccessControl|ParentNotDirectory|FileAlreadyExists|UnsupportedFileSystem)Exception: (?P<why>[^\n]{1,200})"
     r"|IOException: (?P<io>(?:Mkdirs failed|No space left|Read-only)[^\n(]{1,200})"
 )
 _OTHER_TYPE = re.compile(

@@ -8,7 +8,7 @@ import advisor
 from advisor.batches import Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
 from advisor.contract import BrokenRecord, Input, PartialRecord, QueryEntry, Report
-from advisor.errors import PROGRESS_NEEDS_INFO, WHOLE_RECORDS
+from advisor.errors import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, InputError
 from advisor.redaction import hide
 from advisor.report.falling_behind import falling_behind
 from advisor.report.judged import Judged
@@ -16,6 +16,8 @@ from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
 from advisor.vocabulary import GRAVE, LEVELS
 
 SCHEMA_VERSION = 1
+MOST_RUNS = 50_000
+"""Runs of one report; each takes about 10 ms and 15 kB."""
 
 
 def assemble(
@@ -35,9 +37,17 @@ def entries_of(
     judged: Callable[[int, int], None] | None = None,
     brief: bool = False,
 ) -> Iterator[QueryEntry]:
-    """One entry per run of a reading, as `judge_runs` gives them."""
+    """One entry per run of a reading, as `judge_runs` gives them; InputError for more runs than one report can hold."""
+    refuse_many(len(reading.batches["run_id"].unique()))
     batches, narrow = _by_run(reading), reading.batches.select(NARROW)
     return judge_runs(batches, narrow, reading.sightings, catalogue, asked, judged, brief)
+
+
+def refuse_many(runs: int) -> None:
+    """InputError for more runs than are judged together."""
+    if runs > MOST_RUNS:
+        found = f"{runs:,} runs of queries, and one report judges at most {MOST_RUNS:,}"
+        raise InputError("", found, "give fewer logs at a time; divide a log of so many queries by query")
 
 
 def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) -> Report:

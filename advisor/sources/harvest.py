@@ -15,6 +15,7 @@ from advisor.batches import FRESH_EVENTS, Broken, Chunks, Overrun, instants
 from advisor.progress import Partial, Progress
 from advisor.redaction import redact
 
+LINE_UNKNOWN = -1
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file, the first; the others are counted."""
 _COUNTED = 256 << 10
@@ -103,8 +104,14 @@ def merged(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 class Harvest:
     """What one file gave so far. Positions are handed in relative to the window that `move` announced."""
 
-    def __init__(self, file: str, log: str, runs: Runs | None = None, chunks: Chunks | None = None) -> None:
-        """Events go to `chunks`, which may hold those of other files, too."""
+    def __init__(
+        self, file: str, log: str, runs: Runs | None = None, chunks: Chunks | None = None, kept: range | None = None
+    ) -> None:
+        """Events go to `chunks`, which may hold those of other files, too.
+
+        `kept`: where in the file a record must begin; then the lines of broken ones are not counted.
+        """
+        self._kept = kept
         self.file = file
         self.log = log
         self.runs = runs
@@ -145,7 +152,7 @@ class Harvest:
     def move(self, window: Stretch) -> None:
         """From now on positions are those in `window`."""
         self.flush()
-        if window.whole is None:
+        if window.whole is None and self._kept is None:
             self._lines.leave(self._window.buffer, self._window.base, window.base)
         self._window = window
 
@@ -155,7 +162,10 @@ class Harvest:
 
     def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
         """Keep events that stand at [start, end) of the window, in order; some hundreds at a time are best."""
-        base = self._window.base
+        base, kept = self._window.base, self._kept
+        if kept is not None and not all(inside := [base + start in kept for start in starts]):
+            events = list(compress(events, inside))
+            starts, ends = list(compress(starts, inside)), list(compress(ends, inside))
         if self.spans is not None:
             self.spans += zip(starts, ends, strict=True)
         if self.runs is not None:
@@ -168,6 +178,8 @@ class Harvest:
 
     def add_partial(self, partial: Partial, start: int, end: int) -> None:
         """Note a record that was read as far as it goes; its event, if it has one, is kept apart from whole ones."""
+        if not self._keeps(start):
+            return
         self.add_broken(start, redact(partial.says), partial.lacks)
         if self.spans is not None:
             self.spans.append((start, end))
@@ -183,18 +195,23 @@ class Harvest:
 
     def add_broken(self, start: int, reason: str, lacks: tuple[str, ...] | None = None) -> None:
         """Note a record at `start` of the window that is not whole, with what it lacks if a part of it was read."""
+        if not self._keeps(start):
+            return
         partial, listed = lacks is not None, len(self._listed) < MOST_BROKEN
         if self.torn is not None:
             self.torn.append((start, reason, lacks))
         elif not listed and partial in self._unlisted:
             self._others[partial] += 1
         else:
-            line = self._lines.number(self._window, start)
+            line = self._lines.number(self._window, start) if self._kept is None else LINE_UNKNOWN
             found = Broken(self.file, start + self._window.base, line, reason, lacks)
             if listed:
                 self._listed.append(found)
             else:
                 self._unlisted[partial] = found
+
+    def _keeps(self, start: int) -> bool:
+        return self._kept is None or self._window.base + start in self._kept
 
     def add_overruns(self, overruns: Iterable[Overrun]) -> None:
         """Keep what lines without progress say about batches that took too long."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
 import stat
+import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from advisor.errors import InputError
@@ -18,6 +21,8 @@ from advisor.redaction import redact
 
 STDIN = "-"
 ZIP = ".zip"
+SILENT_S, LONGEST_WAIT_S = 5.0, 20.0
+"""Seconds after which a line says that an object store does not answer; after which nobody waits for it any more."""
 MOST_FILES = 200_000
 """In one directory and below it; a whole machine has more."""
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
@@ -28,8 +33,11 @@ _PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4|bz2)$")
 _ROTATED = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)(\.(?:log|txt|out|err))?$"
 )
-_SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-_ENDLESS = (stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK)
+_PIPE = "a named pipe"
+_SPECIAL = {stat.S_IFIFO: _PIPE, stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+_OF_KERNEL = ("/proc/", "/sys/")
+"""Its files are plain ones by their kind, and to read one may wait for ever."""
+_LOG = logging.getLogger(__name__)
 _SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
 
 
@@ -98,10 +106,9 @@ def _expand(path: str) -> list[Input]:
         return [Input(file, log_of(shown(file)), False, _unfit(file)) for file in in_order(_files_below(place))]
     if path.endswith(ZIP) and zipfile.is_zipfile(path):
         return [Input(f"{path}/{name}", log_of(shown(f"{path}/{name}")), False) for name in _members(path)]
-    if _kind(path) in _ENDLESS:
-        raise InputError(
-            path, f"{_SPECIAL[_kind(path)]}, which may never end", "give a log file, or - for standard input"
-        )
+    what = _special(path)
+    if what not in ("", _PIPE):
+        raise InputError(path, f"{what}, which may never end", "give a log file, or - for standard input")
     return [Input(path, log_of(shown(path)), True)]
 
 
@@ -124,18 +131,20 @@ def shown(path: str) -> str:
 
 def _unfit(path: str) -> str:
     """Why a file of a directory is not opened; who names one that is no plain file wants it read as a stream."""
-    kind = _kind(path)
-    if kind in (0, stat.S_IFREG):
-        return ""
-    return f"{_SPECIAL.get(kind, 'no plain file')}, which is not read as one of a directory's logs"
+    what = _special(path)
+    return f"{what}, which is not read as one of a directory's logs" if what else ""
 
 
-def _kind(path: str) -> int:
-    """Return the kind of file, by the constants of `stat`; 0 if unknown: opening it shows why."""
+def _special(path: str) -> str:
+    """Return what a path is that is no file on a disk; nothing if it cannot be told: opening it shows why."""
     try:
-        return stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - of tens of thousands of files
+        found = os.stat(path)  # noqa: PTH116 - of tens of thousands of files
     except OSError:
-        return 0
+        return ""
+    if not stat.S_ISREG(found.st_mode):
+        return _SPECIAL.get(stat.S_IFMT(found.st_mode), "no plain file")
+    of_kernel = not found.st_size and os.path.realpath(path).startswith(_OF_KERNEL)
+    return "a file that the kernel makes" if of_kernel else ""
 
 
 def _mounted(path: str) -> str:
@@ -181,9 +190,8 @@ def _expand_url(url: str) -> list[Input]:
         raise InputError(
             redact(url), "the address contains a credential", "remove it: credentials come from the environment"
         )
-    system, path = file_system(url)
     try:
-        info = system.get_file_info(path)
+        system, path, info = _first_answer(url)
         if info.type == fs.FileType.Directory:
             below = system.get_file_info(fs.FileSelector(path, recursive=True))
             files = in_order(one.path for one in below if one.type == fs.FileType.File)
@@ -193,6 +201,31 @@ def _expand_url(url: str) -> list[Input]:
     if info.type == fs.FileType.NotFound:
         raise InputError(url, "no such file or directory", "check the address")
     return [Input(url, log_of(url.partition("?")[0]), True)]
+
+
+def _first_answer(url: str):  # type: ignore[no-untyped-def]
+    """Return (pyarrow file system, path in it, what is there); InputError where the store does not answer.
+
+    Stores try again by themselves, some of them for a quarter of an hour, and without a word.
+    """
+    answer: Future[Any] = Future()
+
+    def ask() -> None:
+        try:
+            system, path = file_system(url)
+            answer.set_result((system, path, system.get_file_info(path)))
+        except Exception as error:
+            answer.set_exception(error)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(SILENT_S)
+    if asking.is_alive():
+        _LOG.warning("latency-advisor: %s has not answered for %g s", url, SILENT_S)
+        asking.join(LONGEST_WAIT_S - SILENT_S)
+    if not answer.done():
+        raise InputError(url, f"no answer in {LONGEST_WAIT_S:g} s", "check the address, the network and its proxy")
+    return answer.result()
 
 
 def _below(url: str, path: str, file: str) -> Input:

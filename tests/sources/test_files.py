@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -566,6 +567,28 @@ def test_a_named_pipe_without_a_writer_is_told(tmp_path: Path, monkeypatch: pyte
 def test_a_device_is_no_log() -> None:
     with pytest.raises(InputError, match="a device, which may never end"):
         files.read([os.devnull])
+
+
+@pytest.mark.skipif(not Path("/proc/kmsg").exists(), reason="a kernel without this file")
+def test_a_file_of_the_kernel_is_no_log(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="/proc/kmsg: a file that the kernel makes, which may never end; give a log"):
+        files.read(["/proc/kmsg"])
+    (tmp_path / "link.log").symlink_to("/proc/kmsg")
+    written(tmp_path, log())
+    (broken,) = files.read([tmp_path]).broken
+    assert broken.reason == "a file that the kernel makes, which is not read as one of a directory's logs"
+
+
+def test_a_store_that_is_silent_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(paths, "SILENT_S", 0.01)
+    monkeypatch.setattr(paths, "LONGEST_WAIT_S", 0.02)
+    ended = threading.Event()
+    monkeypatch.setattr(paths, "file_system", lambda url: ended.wait())
+    with pytest.raises(InputError) as error:
+        files.read(["gs://bucket/logs"])
+    assert str(error.value) == "gs://bucket/logs: no answer in 0.02 s; check the address, the network and its proxy"
+    assert caplog.messages == ["latency-advisor: gs://bucket/logs has not answered for 0.01 s"]
+    ended.set()
 
 
 class _Counted(bytes):

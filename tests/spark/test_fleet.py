@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from advisor import api, catalogue
-from advisor.cluster import WHOLE, inputs, judge, units
+from advisor.cluster import WHOLE, inputs, judge, tablefolder, units
+from advisor.cluster.tablefolder import TableFolder
 from advisor.contract import Fleet
 from advisor.errors import InputError, UsageError
 from advisor.report import Asked
@@ -226,7 +227,72 @@ class TestSavedTable:
 
     def test_rows_stand_in_a_folder_for_each_day(self, save: Any, tmp_path: Path) -> None:
         save()
-        assert [path.name for path in (tmp_path / "table" / "batches").glob("day=*")] == ["day=2026-03-01"]
+        assert [path.name for path in (tmp_path / "table" / "batches").glob("added=*/day=*")] == ["day=2026-03-01"]
+
+    def test_rows_whose_data_files_are_gone_or_empty_are_read_again(self, save: Any, tmp_path: Path) -> None:
+        first, counts = save()
+        for path in (tmp_path / "table" / "batches").rglob("*.parquet*"):  # with Hadoop's hidden checksums
+            path.unlink() if path.suffix == ".crc" else path.write_bytes(b"")
+        shutil.rmtree(tmp_path / "table" / "stages")
+        second, counts_again = save()
+        assert (second.queries, counts_again) == (first.queries, counts)
+
+    def test_rows_that_cannot_be_read_again_are_told(self, save: Any, logs: Path, tmp_path: Path) -> None:
+        (logs / "other.jsonl").write_bytes(json_lines().replace(b"33333333", b"44444444"))
+        save()
+        (logs / "driver.log").unlink()
+        shutil.rmtree(tmp_path / "table" / "batches")
+        with pytest.raises(InputError, match=r"driver\.log cannot be read again as it was; put back the data files"):
+            save()
+        for path in (tmp_path / "table" / "findings").rglob("*.parquet"):
+            path.unlink()
+        with pytest.raises(InputError, match="/findings: 0 rows where"):
+            save()
+
+    @pytest.mark.parametrize("committed", [True, False])
+    def test_what_a_killed_run_left_counts_once_or_never(
+        self, save: Any, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, committed: bool
+    ) -> None:
+        save()
+        (logs / "driver.log").write_bytes(driver_log())
+        with monkeypatch.context() as patch:
+            patch.setattr(TableFolder, "drop", lambda self: None)
+            patch.setattr(TableFolder, "_finish" if committed else "commit", killed)
+            with pytest.raises(KeyboardInterrupt):
+                save()
+        assert [*(tmp_path / "table").glob("_new-*")]
+        report, counts = save()
+        assert (counts["batches"], report.input.bytes == 0) == (api.analyze_fleet(logs).input.events, committed)
+        assert not [*(tmp_path / "table").glob("_new-*")]
+
+    def test_two_runs_at_once_are_one_too_many(self, save: Any, tmp_path: Path) -> None:
+        with tablefolder._held(str(tmp_path / "table")), pytest.raises(UsageError, match="another run is writing"):
+            save()
+
+    def test_a_table_that_is_replaced_holds_nothing_of_before(self, save: Any, spark: Any, tmp_path: Path) -> None:
+        save()
+        api.analyze_fleet(SAMPLES / "LG003", spark=spark, save_table=tmp_path / "table", stages=False)
+        names = {path.name for path in (tmp_path / "table").iterdir() if path.is_dir()}
+        assert names == {"batches", "files", "findings", "sightings"}
+        runs = {row.run_id for row in spark.read.parquet(f"{tmp_path}/table/batches").select("run_id").collect()}
+        assert runs == set(api.read_progress(SAMPLES / "LG003")["run_id"])
+
+    def test_tables_of_somebody_else_stay(self, save: Any, tmp_path: Path) -> None:
+        (tmp_path / "table" / "files").mkdir(parents=True)
+        with pytest.raises(InputError, match="/files: a table without a manifest"):
+            save()
+
+
+def killed(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_log_without_an_event_is_saved_too(spark: Any, tmp_path: Path) -> None:
+    line = "26/03/01 02:00:00 ERROR MicroBatchExecution: Query [id = {0}, runId = {0}] terminated with error\n"
+    (tmp_path / "a.log").write_text(line.format("33333333-3333-3333-3333-333333333333"))
+    for _ in range(2):
+        report = api.analyze_fleet(tmp_path, spark=spark, save_table=tmp_path / "table", incremental=True, stages=False)
+        assert [query.state for query in report.queries] == ["dead"]
 
 
 def test_saved_stages_open_batches_as_those_of_the_logs_do(spark: Any, tmp_path: Path) -> None:
