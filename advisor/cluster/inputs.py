@@ -23,6 +23,7 @@ from advisor.sources.paths import (
     expand,
     holds_credential,
     in_order,
+    is_address,
     is_url,
     log_of,
     refuse_missing,
@@ -52,7 +53,10 @@ def refuse(paths: Paths) -> None:
 
     Nothing is listed, opened or fetched.
     """
-    refuse_missing(_named(paths))
+    named = _named(paths)
+    if addresses := [path for path in named if is_address(path)]:
+        raise InputError(addresses[0], "a driver's address is read on this machine", "leave out the cluster")
+    refuse_missing(named)
 
 
 def given(spark: Any, paths: Paths) -> Given:

@@ -102,6 +102,33 @@ def reading(driver: Served) -> Any:
     return files.read([driver.address], stages=True)
 
 
+def failed(page: str) -> str:
+    """The list of queries once one of them has died, as Spark 4.3.0 writes its row."""
+    rows = re.findall(r"<tr>\s*<td>.*?</tr>", page, re.DOTALL)
+    error = """<td>py4j.Py4JException: Return Message: Traceback (most recent call last):<span class="expand-details">
+        +details
+      </span><div class="stacktrace-details collapsed">
+          <pre>py4j.Py4JException: Return Message: Traceback (most recent call last):
+  File &quot;job.py&quot;, line 9, in write
+ValueError: no such customer, password=hunter2
+</pre></div></td>"""
+    return page.replace(rows[0], rows[0].replace("RUNNING", "FAILED").replace("</tr>", error + "</tr>"))
+
+
+def test_a_query_that_died_is_dead_with_its_error(made: dict[str, Any]) -> None:
+    with serving(made["answers"] | {pages.LIST: failed(made["answers"][pages.LIST])}) as served:
+        report = advisor.analyze(served.address)
+    first = report.data["queries"][0]
+    assert (first["state"], first["terminated"]["error"].startswith("ValueError: no such customer")) == ("dead", True)
+    assert "hunter2" not in report.to_json()
+
+
+@pytest.mark.parametrize("options", [["--engine", "spark"], ["--master", "local[2]"], ["--save-table", "tables"]])
+def test_an_address_is_not_read_on_a_cluster(options: list[str]) -> None:
+    result = CliRunner().invoke(main, ["analyze", "http://127.0.0.1:9", *options, "--engine", "spark"])
+    assert (result.exit_code, "is read on this machine" in result.stderr) == (2, True)
+
+
 class TestTables:
     def test_the_operators_are_those_of_progress(self, reading: Any, by_batch: Any) -> None:
         rows = [row for row in reading.batches.to_pylist() if row["operators"]]

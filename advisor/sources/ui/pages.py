@@ -17,6 +17,7 @@ _CELL: Final = re.compile(r"<td[^>]*>(.*?)</td>", re.DOTALL)
 _TAG: Final = re.compile(r"<[^>]*>")
 _RUN: Final = re.compile(r"statistics/?\?id=([0-9a-f-]{36})")
 _ID: Final = re.compile(r"[0-9a-f-]{36}")
+_UNFOLDED: Final = re.compile(r"<pre[^>]*>(.*?)</pre>", re.DOTALL)
 _NAMELESS: Final = "<no name>"
 _ARRAY: Final = re.compile(r"\bvar (\w+) = (\[.*?\]);?\s*$", re.MULTILINE)
 _TIMELINE: Final = re.compile(r"drawTimeline\(\s*['\"]#([\w-]+)-timeline['\"],\s*(\w+)")
@@ -69,12 +70,19 @@ def listed(page: str) -> list[Listed]:
     """Return the runs in the list of queries, those that run first, the newest first."""
     found = []
     for row in _ROW.findall(page):
-        run, cells = _RUN.search(row), [_text(cell) for cell in _CELL.findall(row)]
+        raw = _CELL.findall(row)
+        run, cells = _RUN.search(row), [*map(_text, raw)]
         if run is None or len(cells) < 4 or not _ID.fullmatch(cells[2]):
             continue
         name = None if cells[0] in ("", "null", _NAMELESS) else cells[0]
-        found.append(Listed(name, cells[2], run[1], cells[1], cells[9] if len(cells) > 9 else ""))
+        found.append(Listed(name, cells[2], run[1], cells[1], _error(raw[9]) if len(raw) > 9 else ""))
     return found
+
+
+def _error(cell: str) -> str:
+    """Return the whole error, which the page unfolds behind its first line."""
+    whole = _UNFOLDED.search(cell)
+    return _text(whole[1] if whole else cell)
 
 
 def _text(cell: str) -> str:
