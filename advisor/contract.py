@@ -421,7 +421,9 @@ class Screen(Entry, frozen=True):
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait for an unknown time:
     the record latency is longer than shown. `unopened`: most of a long batch is addBatch, and nothing that was read
     shows what it does.
-    `loss_stays`: the best step shortens nothing of the loss, or leaves batches longer than their interval.
+    `closest`: beside a loss for which no rule fired, the rules that came closest to firing. `not_judged_yet`: how many
+    batches the rules need that might find its cause. `loss_stays`: the best step shortens nothing of the loss, or
+    leaves batches longer than their interval.
     """
 
     loss: Loss | None = None
@@ -435,6 +437,8 @@ class Screen(Entry, frozen=True):
     unopened: bool = False
     troubles: tuple[str, ...] = ()
     loss_stays: bool = False
+    closest: tuple[Passed, ...] = ()
+    not_judged_yet: str | None = None
     do: Brief | None = None
     also: tuple[StepName, ...] = ()
     refused: tuple[Refused, ...] = ()

@@ -14,6 +14,7 @@ from advisor.engine.conditions import ask, ask_all
 from advisor.engine.levels import confidence, felt_level, level_of
 from advisor.engine.quiet import NotApplicable
 from advisor.engine.sentences import sentence, setting
+from advisor.facts import Known
 from tests.made import window
 
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
@@ -331,3 +332,12 @@ def test_partitions_that_meet_as_many_slots_need_no_fewer(catalogue: Catalogue) 
     known = {"stateful": True, "state_store": "hdfs", "spark_version": "4.0.0"}
     steps = judged(catalogue, [batch] * 60, "ST001", **known, task_slots_at_least=2).steps
     assert "fewer-state-partitions" not in [step.id for step in steps]
+
+
+def test_a_trigger_that_is_only_inferred_excludes_no_rule(catalogue: Catalogue) -> None:
+    overrun = [{"triggerExecution": 3000 + 7 * n, "addBatch": 2900} for n in range(30)]
+    shown = window(overrun)
+    inferred = shown.with_facts(shown.facts.having(trigger=Known("unspecified", "inferred")))
+    verdict = judge_rule(catalogue.rules["TR007"], inferred)
+    assert isinstance(verdict, Skipped) and "only inferred" in verdict.reason
+    assert not isinstance(judge_rule(catalogue.rules["TR007"], window(overrun, trigger="unspecified")), Skipped)

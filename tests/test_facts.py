@@ -331,6 +331,15 @@ class TestTrigger:
         assert all(known.origin == certain for known in told.values())
         return values(told)
 
+    @pytest.mark.parametrize(("polled_ms", "trigger"), [(12.0, "unspecified"), (1000.0, None)])
+    def test_a_batch_12_ms_after_an_empty_trigger_in_a_long_pause_shows_that_there_is_no_interval(
+        self, polled_ms: float, trigger: str | None
+    ) -> None:
+        made = events([BATCH | {"triggerExecution": 700, "interval": 17_003 + 41 * n} for n in range(6)])
+        for event in made:
+            event["inputRowsPerSecond"] = event["numInputRows"] / polled_ms * 1000
+        assert values(computed(table(made))).get("trigger") == trigger
+
     @pytest.mark.parametrize("interval", [500, 700, 1000, 5000, 60000])
     def test_starts_at_multiples_of_an_interval(self, interval: int) -> None:
         aligned = {"trigger": "processing_time", "trigger_interval_ms": interval}
@@ -486,6 +495,14 @@ class TestSettle:
         assert settle([burst], user={"task_slots": 32}).conflicts == []
         assert settle([burst], user={"task_slots": 4}).conflicts != []
         assert settle([burst, seen("task_slots", 6, origin="inferred")])["task_slots"] == Known(8, "inferred")
+
+    def test_slots_that_one_stage_shows_are_a_bound_where_others_hold_some(self) -> None:
+        one, two = seen("task_slots", 1, origin="inferred"), seen("task_slots_at_least", 2, origin="inferred")
+        assert values(settle([one, two])) == {"task_slots_at_least": 2}
+        shared = {"slots_shared": Known(True, "computed")}
+        assert "task_slots" not in settle([one._replace(value="4"), two], shared)
+        assert settle([one._replace(value="4"), two], shared)["task_slots_at_least"].value == 4
+        assert settle([one._replace(value="4"), two])["task_slots"].value == 4
 
     def test_an_interval_that_no_batch_keeps_looks_like_none(self) -> None:
         inferred = {"trigger": Known("unspecified", "inferred")}

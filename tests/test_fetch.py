@@ -10,7 +10,8 @@ import pytest
 from advisor.metrics.fetch import kafka_fetch_wait_ms, partitions_read, rows_at_once
 from advisor.metrics.metric import Bounds
 from advisor.metrics.missing import Missing
-from tests.made import window
+from advisor.window import run_window
+from tests.made import events, facts, table, window
 
 
 def batches(read: dict[str, int], *, partitions: int = 4, backlog: int = 0, count: int = 8) -> list[dict[str, Any]]:
@@ -101,3 +102,41 @@ def test_a_consumer_with_a_backlog_has_more_to_read_at_once() -> None:
 
 def test_other_sources_do_not_tell() -> None:
     assert isinstance(kafka_fetch_wait_ms(window(batches(EACH), source="file")), Missing)
+
+
+def in_bursts(sizes: list[tuple[int, int]], count: int = 8) -> Any:
+    """Batches in bursts 20 s apart: each size is (ms of addBatch, rows of each of 4 partitions) of a batch in a burst.
+
+    The first of a burst comes 12 ms after a trigger that found nothing.
+    """
+    rows, place = [], 0
+    for number in range(count * len(sizes)):
+        ms, each = sizes[number % len(sizes)]
+        start, place = place, place + each
+        source = {
+            "description": "KafkaV2[Subscribe[events]]",
+            "startOffset": {"events": dict.fromkeys("0123", start)},
+            "endOffset": {"events": dict.fromkeys("0123", place)},
+            "latestOffset": {"events": dict.fromkeys("0123", place)},
+        }
+        interval = {"interval": 20_000.0} if number % len(sizes) == 0 else {}
+        rows.append(
+            {"triggerExecution": ms + 80, "addBatch": ms, "numInputRows": 4 * each, "sources": [source]} | interval
+        )
+    made = events(rows)
+    for event in made[:: len(sizes)]:
+        event["inputRowsPerSecond"] = event["numInputRows"] / 0.012
+    return table(made)
+
+
+def test_a_record_that_comes_alone_waits_for_the_whole_fetch_whatever_the_last_poll_found() -> None:
+    found = kafka_fetch_wait_ms(run_window(in_bursts([(640, 1)]), facts(source="kafka", task_slots=4)))
+    assert isinstance(found, Bounds)
+    assert (found.low[1:-1] == 500).all() and (found.high[1:-1] == 500).all()
+
+
+def test_the_first_batch_of_a_burst_waits_for_what_it_takes_longer_than_the_second() -> None:
+    found = kafka_fetch_wait_ms(run_window(in_bursts([(620, 5), (130, 80)]), facts(source="kafka", task_slots=4)))
+    assert isinstance(found, Bounds)
+    assert (found.low[2::2] == 490).all() and (found.high[2::2] == 500).all()
+    assert (found.high[3::2] <= 10).all()

@@ -92,7 +92,7 @@ def test_a_step_of_two_findings_counts_once() -> None:
 def test_a_bound_is_no_promise() -> None:
     (query,) = report(entry("a", finding("SK003", step("delta", None, 100.0))))["queries"]
     assert query["recoverable"] == {"expected": 0.0, "at_most": 360_000.0}
-    assert view.per_hour(Wins(**query["recoverable"])) == "at most 6.0 min an hour"
+    assert view.per_hour(Wins(**query["recoverable"])) == "up to about 6.0 min an hour"
 
 
 def test_without_an_interval_nothing_is_known_per_hour() -> None:

@@ -209,3 +209,16 @@ def test_two_steps_on_one_phase_are_not_added(catalogue: Catalogue) -> None:
     steps = [step for finding in query["findings"] for step in finding["steps"] if step["saves_ms"]]
     assert steps
     assert all(step["saves_ms"]["high"] <= 100 for step in steps)
+
+
+def test_a_rule_that_waits_for_batches_is_not_judged_yet(catalogue: Catalogue) -> None:
+    few = reported(catalogue, events([{"triggerExecution": 1000, "addBatch": 800}] * 2)).typed.queries[0]
+    assert few.screen.not_judged_yet is not None
+    assert few.screen.not_judged_yet.startswith("3 steady batches are needed, there are 2")
+
+
+def test_beside_a_loss_without_a_rule_the_near_miss_is_told(catalogue: Catalogue) -> None:
+    near = {"triggerExecution": 900, "addBatch": 600, "latestOffset": 195, "walCommit": 20, "commitOffsets": 20}
+    query = reported(catalogue, events([near] * 40)).typed.queries[0]
+    assert query.findings == ()
+    assert "SR001" in {entry.rule for entry in query.screen.closest}

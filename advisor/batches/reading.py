@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches.columns import SCHEMA, SIGHTINGS
+from advisor.batches.columns import PHASES, SCHEMA, SIGHTINGS
 from advisor.progress import FROM_UI
 from advisor.stages import BATCH_PARTS, STAGES
 
@@ -19,6 +19,7 @@ _OF_ONE_BATCH = 4
 """Keys of `_keys` that two records of one batch have in common."""
 _BATCH = 2
 """Which of them is the batch id."""
+_LISTS = ("sources", "operators")
 _LONGEST_FILE = 1 << 40
 """Bytes."""
 _SHORTEST_PIECE = 32
@@ -158,7 +159,8 @@ def table_of_sightings(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
 def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:
     """(rows with distinct (id, run_id, batch_id, timestamp), sorted by run and time; how many rows were dropped).
 
-    Runs stand in the order of their first trigger, then of their ids. Of equal rows a whole one stays, else the first.
+    Runs stand in the order of their first trigger, then of their ids. Of equal rows a whole one stays, of these the one
+    that knows most, else the first.
     A table that is in order already comes back as it is, one that consists of long pieces in order is put together from
     them without a copy.
     """
@@ -168,6 +170,8 @@ def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:
     order = np.lexsort(keys[::-1])
     ordered = [key[order] for key in keys]
     same = np.logical_and.reduce([key[1:] == key[:-1] for key in ordered[:_OF_ONE_BATCH]])
+    if same.any() and (lacking := _lacking(table)).any():
+        order = np.lexsort([lacking, *keys[::-1]])
     kept = order[np.concatenate([[True], ~same])]
     return _rows(table, kept), len(table) - len(kept)
 
@@ -198,6 +202,14 @@ def _keys(table: pa.Table) -> list[np.ndarray]:
     nameless = partial & np.asarray(pc.and_(pc.is_null(table["batch_id"]), pc.is_null(table["timestamp"])))
     keys[_BATCH] = np.where(nameless, _places(table), keys[_BATCH])
     return [*keys, partial]
+
+
+def _lacking(table: pa.Table) -> np.ndarray:
+    """How many phases and lists each row lacks."""
+    missing = [pc.is_null(table[column.name]) for column in PHASES if column.name in table.column_names]
+    empty = [pc.less(pc.list_value_length(table[name]), 1) for name in _LISTS if name in table.column_names]
+    lacking: np.ndarray = sum((_numbers(each.cast(pa.int8())) for each in (*missing, *empty)), np.zeros(len(table)))
+    return lacking
 
 
 def _places(table: pa.Table) -> np.ndarray:

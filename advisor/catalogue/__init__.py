@@ -2,7 +2,15 @@
 
 from advisor.catalogue.condition import Condition, Operator
 from advisor.catalogue.example import Example
-from advisor.catalogue.load import Catalogue, clues, late_batches, load, rules_directory, rules_to_judge_by
+from advisor.catalogue.load import (
+    Catalogue,
+    clue_alone,
+    clues,
+    late_batches,
+    load,
+    rules_directory,
+    rules_to_judge_by,
+)
 from advisor.catalogue.reference import reference, schema
 from advisor.catalogue.rule import Measure, Rule, Seen
 from advisor.catalogue.step import Change, Saves, Stage, Step, Trigger
@@ -10,6 +18,7 @@ from advisor.vocabulary import LEVELS, Level
 
 __all__ = [
     "LEVELS", "Catalogue", "Change", "Condition", "Example", "Level", "Measure", "Operator", "Rule", "Saves", "Seen",
-    "Stage", "Step", "Trigger", "clues", "late_batches", "load", "reference", "rules_directory", "rules_to_judge_by",
+    "Stage", "Step", "Trigger", "clue_alone", "clues", "late_batches", "load", "reference", "rules_directory",
+    "rules_to_judge_by",
     "schema",
 ]  # fmt: skip

@@ -35,21 +35,31 @@ _EXAMPLES: Final = "\nexamples:"
 """The examples stand last in each file, and are half of its text."""
 Make = Callable[[Any], Any]
 CLUES = "clues.yaml"
-"""The file of what the text around a line about falling behind suggests."""
+"""The file of what a text without progress shows."""
 
 
 class Clue(NamedTuple):
-    """What is said of a text in which a pattern is seen."""
+    """What is said of a text in which a pattern is seen, and what to give instead of it."""
 
     seen: re.Pattern[bytes]
     says: str
+    give: str | None = None
 
 
 @cache
-def clues() -> tuple[Clue, ...]:
-    """Return the clues of the project, the likeliest first."""
+def clues(kind: str = "clues") -> tuple[Clue, ...]:
+    """Return the clues of the project, the likeliest first; `alone`: of a text that holds nothing else."""
     content, _ = read_plain(rules_directory() / CLUES)
-    return tuple(Clue(re.compile(each["seen"].encode()), each["says"]) for each in content["clues"])
+    return tuple(Clue(re.compile(each["seen"].encode()), each["says"], each.get("give")) for each in content[kind])
+
+
+def clue_alone(text: bytes) -> tuple[str | None, str | None]:
+    """Return (what a text without progress seems to be, what to give instead); None where nothing tells."""
+    for clue in clues("alone"):
+        if found := clue.seen.search(text):
+            name = found.groupdict().get("name")
+            return clue.says.format(name=f" ({name.decode('utf-8', 'replace')})" if name else ""), clue.give
+    return None, None
 
 
 @cache

@@ -15,7 +15,7 @@ from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, wo
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
 from advisor.engine.quiet import NotApplicable, excluded, passed, shared, unmet
 from advisor.engine.sentences import finding_says
-from advisor.engine.steps import advice
+from advisor.engine.steps import advice, inferred
 from advisor.errors import fault
 from advisor.facts import FACTS
 from advisor.metrics import METRICS, Estimate, Missing, label, measure
@@ -88,7 +88,7 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
         return excluded(rule, rule.unless[already.index(True)], window)
     asked = ask_all(rule.requires, window)
     if asked.holds is False:
-        return unmet(rule, window, levels)
+        return _only_inferred(rule, asked, window) or unmet(rule, window, levels)
     evidence = _evidence(rule, window, levels)
     if evidence is None:
         return passed(rule, window, levels)
@@ -97,6 +97,15 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
     if asked.holds is None:
         return Skipped(rule.id, "; ".join(asked.because), tuple(asked.unknown))
     return _finding(rule, window, evidence, asked, None in already, advice(rule, judged))
+
+
+def _only_inferred(rule: Rule, asked: Verdict, window: Window) -> Skipped | None:
+    """Return that only inferred facts exclude a rule; else None. An interval that is overrun looks like none."""
+    against = [answer for answer in asked.answers if answer.holds is False]
+    if not all(answer.inferred for answer in against):
+        return None
+    names = list(dict.fromkeys(name for answer in against for name in answer.facts))
+    return Skipped(rule.id, "; ".join(inferred(name, window) for name in names))
 
 
 def _evidence(

@@ -76,7 +76,7 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, l
     if legal.holds is False:
         return "no", "; ".join(legal.because), [], legal.against
     doubts = (legal.because if legal.holds is None else []) + (meant.because if meant.holds is None else [])
-    doubts += [_inferred(name, window) for name in legal.inferred]
+    doubts += [inferred(name, window) for name in legal.inferred]
     unknown = legal.unknown + meant.unknown + legal.inferred
     missing = [value for value in _unfilled(step, window) if value.fact is None or value.fact not in unknown]
     doubts += [value.reason for value in missing]
@@ -86,7 +86,8 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, l
     return ("if" if doubts else "yes"), "; ".join(dict.fromkeys(doubts)), list(dict.fromkeys(unknown)), []
 
 
-def _inferred(name: str, window: Window) -> str:
+def inferred(name: str, window: Window) -> str:
+    """Return that a fact was only inferred, and what it may be."""
     value = window.facts.value(name)
     may_be = at_once(window.facts.value("trigger_one_of")) if (name, value) == ("trigger", "unspecified") else value
     return f"{name} was only inferred ({may_be})"

@@ -189,6 +189,21 @@ def _slots(candidates: Candidates) -> None:
     if total:
         origin = next(iter(next(iter(executors.values()))))
         _put(candidates, "task_slots", total, origin)
+    _bound_by_what_ran(candidates)
+
+
+def _bound_by_what_ran(candidates: Candidates) -> None:
+    """Slots that a stage with more tasks showed are only a bound where other tasks ran in some of them.
+
+    So it is where several queries share them, and where more tasks were seen to run at once.
+    """
+    one_stage, seen = (candidates.get(name, {}) for name in ("task_slots", "task_slots_at_least"))
+    number, most = one_stage.get("inferred"), seen.get("inferred") or 0
+    if number is not None and (most > number or _best(candidates, "slots_shared")):
+        candidates["task_slots"] = {origin: value for origin, value in one_stage.items() if origin != "inferred"}
+        if not candidates["task_slots"]:
+            del candidates["task_slots"]
+        candidates["task_slots_at_least"] = {**seen, "inferred": max(most, number)}
 
 
 def _total_cores(executors: Candidates, default: int | None, cpus: int) -> int | None:

@@ -223,6 +223,8 @@ _OBSERVED = (
     Fact("known_error_cure", "str", "what to do about a well-known error", "as known_error", _ASKED, outcome=True,
          settable=False),
     Fact("known_error_change", "str", "the line that does it", "as known_error", _ASKED, outcome=True, settable=False),
+    Fact("shut_down_in_batch", "bool", "the application was shut down while a batch ran", "as known_error", _ASKED,
+         outcome=True, settable=False),
     Fact("stopped", "bool", "the run ended without an error",
          "'was stopped' lines, session, or the end of query or application in an event log", _ASKED, outcome=True,
          settable=False),

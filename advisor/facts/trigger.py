@@ -124,6 +124,8 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     interval = _interval_of(starts, pauses)
     if interval is not None:
         return _every(interval, "progress")
+    if _polls_at_once(executed):
+        return {"trigger": Known("unspecified", "progress")}
     return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed)
 
 
@@ -174,6 +176,17 @@ class _Paced(NamedTuple):
     def where(self, keep: np.ndarray) -> _Paced:
         """These of the batches."""
         return _Paced(*(column[keep] for column in self))
+
+
+def _polls_at_once(executed: Columns) -> bool:
+    """Whether batches began within 20 ms of a trigger that found nothing, long after the batch before had ended.
+
+    With an interval, only the trigger right behind a batch that outlasts it may be so near to the one before.
+    """
+    paced = _paced(executed)
+    shortest = paced.before + np.fmax(paced.before, PAUSE_MS)
+    found = (paced.steps < LATE_MS) & (np.diff(paced.starts, prepend=np.nan) > shortest)
+    return bool(found.sum() >= _FEWEST_AT_ONCE)
 
 
 def _paced(executed: Columns) -> _Paced:

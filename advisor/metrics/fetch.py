@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from advisor.batches import kafka_offsets
+from advisor.facts.trigger import AT_ONCE_MS
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.backlog import backlog_rows
 from advisor.metrics.flow import rows_taken
@@ -23,6 +24,7 @@ from advisor.window import Window
 DEFAULT_WAIT_MS = 500.0
 """Kafka's own default of fetch.max.wait.ms."""
 FEWEST_BATCHES = 10  # needed to see how many records come at once
+_SURE_SHARE = 0.1  # of the time since the batch before, in which no record must have come to be seen in its rate
 BY_CHANCE = 2.0  # up to so many records at once, each may still come by itself
 
 Place: TypeAlias = tuple[str, str]
@@ -103,16 +105,21 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise | Missing:
     times the reads of the source, at most addBatch; 0 for a batch that left rows behind, since its consumers had more
     to read. Slots unknown: from one wave to as many as the slots that were seen leave, else one by one. A batch of one
     partition follows its records: at least what is left of the time to the next one after all but addBatch. Where
-    records come to a partition in groups, the time to the next group at most.
-    Where the consumers' own lines are there, no more than they polled.
+    records come to a partition in groups, the time to the next group at most. Where triggers found nothing before the
+    next batch, no record came until then: a batch between two such pauses waits for that long. Of several batches in a
+    row the first may have read the rows of the next ones, too: it waits at least for what it took longer than the
+    second, though that has as many rows. Where the consumers' own lines are there, no more than they polled.
     """
     if window.facts.value("source") != "kafka":
         return Missing("the query does not read Kafka")
     tasks = partitions_read(window)
     if np.isnan(tasks).all():
         return Missing("the offsets do not show which partitions were read")
+    outside = window.batches["trigger_execution_ms"] - window.batches["add_batch_ms"]
+    after_idle, empty = _pauses(window)
     with np.errstate(divide="ignore", invalid="ignore"):
         until_next = window.batches["interval_ms"] * tasks / rows_taken(window)
+    until_next = np.where(after_idle, np.fmax(until_next, empty - outside), until_next)
     limit, reads, at_once = _limit(window), _reads(window) * _at_end(window), rows_at_once(window)
     each, longest = (np.minimum(time, limit) * reads for time in (until_next, until_next * at_once))
     free, polled = slots(window), kafka_polled_ms(window)
@@ -120,10 +127,31 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise | Missing:
     most = np.fmin(window.batches["add_batch_ms"], np.nan if isinstance(polled, Missing) else polled)
     at_most = np.minimum((longest if at_once >= BY_CHANCE else each) * waves, most)
     at_least = np.minimum(each * waves if free is not None else each, most)
-    outside = window.batches["trigger_execution_ms"] - window.batches["add_batch_ms"]
     left = np.clip(until_next - outside, 0.0, None)
     at_least = np.where(tasks == 1, np.fmin(at_least, left), at_least)
+    unsure, longer = after_idle == np.isnan(empty), np.fmin(_longer_than_next(window), limit * reads)
+    at_least = np.where(unsure & after_idle, np.minimum(longer, most), at_least)
+    left = limit * reads - np.append(0.0, longer)[:-1]  # of a row of batches one waits for the end of the burst
+    at_most = np.where(unsure, np.fmax(at_least, np.minimum(left * waves, most)), at_most)
     return at_most if np.array_equal(at_least, at_most, equal_nan=True) else Bounds(at_least, at_most)
+
+
+def _pauses(window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """Which batches follow a trigger that found nothing, and for how long after each batch's start no record came.
+
+    NaN where the next batch follows no such trigger, or is not there.
+    """
+    follows, since = (np.diff(window.batches[name], prepend=np.nan) for name in ("batch_id", "timestamp"))
+    empty = since - window.batches["interval_ms"]
+    after_idle = (follows == 1) & (empty > np.maximum(AT_ONCE_MS, _SURE_SHARE * since))
+    return after_idle, np.append(np.where(after_idle, empty, np.nan)[1:], np.nan)[: len(empty)]
+
+
+def _longer_than_next(window: Window) -> np.ndarray:
+    """How much longer each batch's addBatch is than the next one's, which has at least as many rows; else 0."""
+    rows, add_batch = rows_taken(window), window.batches["add_batch_ms"]
+    longer = np.append(np.where(rows[1:] >= rows[:-1], add_batch[:-1] - add_batch[1:], 0.0), 0.0)
+    return zero_filled(np.clip(longer[: len(rows)], 0.0, None))
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="polls of Kafka's consumers")

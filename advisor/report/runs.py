@@ -241,11 +241,15 @@ def _window(
     return window, earlier, "restart"
 
 
+_NONE_SEEN = ("missing_batch", "known_error", "shut_down_in_batch", "scheduled_runs")
+"""Facts of which a run that ran batches has none, where nothing shows one."""
+
+
 def _with_computed(window: Window) -> Window:
     """The window, knowing also what its batches tell of themselves: whether their numbers can be trusted."""
     if not len(window.executed):
         return window
-    told = {"data_problem": data_problem(window), "missing_batch": None, "known_error": None, "scheduled_runs": None}
+    told = {"data_problem": data_problem(window)} | dict.fromkeys(_NONE_SEEN)
     untold = {name: Known(value, "computed") for name, value in told.items() if window.facts.get(name) is None}
     return window.with_facts(window.facts.having(**untold))
 

@@ -31,6 +31,7 @@ from advisor.report.judged import Judged
 from advisor.report.loss import troubles, within_add_batch
 from advisor.report.phases import goes_to
 from advisor.report.steps import felt, leaves_the_loss
+from advisor.report.verdict import closest, not_judged_yet
 from advisor.savings import sets
 from advisor.statistics import median
 from advisor.window import Window
@@ -60,6 +61,8 @@ def screen(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm 
         backlog_untold=_backlog_untold(window, loss, findings),
         unopened=is_unopened(window),
         troubles=tuple(troubles(judged, loss, best)),
+        closest=() if calm or findings else closest(judged.judgement.passed),
+        not_judged_yet=None if calm or findings else not_judged_yet(judged),
         loss_stays=leaves_the_loss(judged, loss, best),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best)),

@@ -58,6 +58,9 @@ def _no_batch(judged: Judged) -> str:
     if judged.since == "asked" and judged.run.batches:
         return "no batch in the time asked for."
     if not judged.run.batches or empty is None or not len(empty):
+        facts = judged.window.facts
+        if facts.value("falling_behind") and (interval := facts.value("trigger_interval_ms")):
+            return f"batches take longer than their interval of {milliseconds(interval)}, and no progress shows why."
         return f"no progress event. {_FIRST_BATCH_RUNS}"
     quiet = "" if ran_batch(empty.rows).any() else "idle, "
     return f"{quiet}no whole record of a batch. {empty_triggers(empty)}"

@@ -40,7 +40,7 @@ def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
         return None
     if (latency := told_by_events(window)) is not None:
         said = f"Records take {milliseconds(latency.p50)} (p50) and {milliseconds(latency.p99)} (p99) from end to end"
-        return Calm(says=f"{said}, as their events say (rtmMetrics).", closest=_closest(judgement.passed))
+        return Calm(says=f"{said}, as their events say (rtmMetrics).", closest=closest(judgement.passed))
     late, slowest = measure(window, "falling_behind_share"), measure(window, "trigger_execution_ms", "p99")
     if not isinstance(late, Estimate) or late.high > 0 or window.facts.value("falling_behind"):
         return None
@@ -56,10 +56,23 @@ def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     p99 = f", p99 {milliseconds(slowest.safe)}" if isinstance(slowest, Estimate) else ""
     typical = milliseconds(sure(window, "trigger_execution_ms"))
     says = f"The query keeps up: a typical batch takes {typical}{p99}, and none of {len(window):,} leaves rows behind."
-    return Calm(says=says + waits, closest=_closest(judgement.passed))
+    return Calm(says=says + waits, closest=closest(judgement.passed))
 
 
-def _closest(passed: Sequence[Passed]) -> tuple[Passed, ...]:
+def not_judged_yet(judged: Judged) -> str | None:
+    """Return how many batches the rules need that wait for some more; None where none does, or there is no batch."""
+    rules, present = judged.catalogue.rules, len(judged.window)
+    needed = [rules[entry.rule].batches for entry in judged.judgement.skipped if entry.rule in rules]
+    waiting = sorted(count for count in needed if count > present)
+    if not waiting or not 0 < present < FEWEST_BATCHES:
+        return None
+    there = "there is 1" if present == 1 else f"there are {present}"
+    wait = waiting.count(waiting[0])
+    few = f"{waiting[0]} steady batches are needed, {there}"
+    return f"{few} ({wait} {'rule waits' if wait == 1 else 'rules wait'} for that)"
+
+
+def closest(passed: Sequence[Passed]) -> tuple[Passed, ...]:
     """Return the rules that passed with the smallest margin, the smallest first."""
     measured = [entry for entry in passed if entry.left is not None]
     return tuple(sorted(measured, key=lambda entry: entry.left or 0.0)[:MOST_CLOSEST])
@@ -131,4 +144,6 @@ def _nothing_found(judged: Judged) -> str:
     interval = window.facts.number("trigger_interval_ms")
     within = f" within the {milliseconds(interval)} between two triggers" if interval else ""
     silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
+    if not silenced and (few := not_judged_yet(judged)):
+        return f"Not judged yet: {few}."
     return f"No rule knows a change that would help{within}{f' (silenced: {silenced})' * bool(silenced)}."

@@ -97,6 +97,7 @@ class _Parts:
         self._overruns: list[Overrun] = []
         self._pasted: list[list[Sighting]] = []
         self._containers: list[str | None] = []
+        self._heads: list[bytes] = []
         self._files = 0
         self._bytes = 0
 
@@ -120,6 +121,7 @@ class _Parts:
         self._overruns += scan.harvest.overruns
         self._pasted += [scan.pasted_error] if scan.pasted_error else []
         self._containers.append(scan.container)
+        self._heads += [scan.head] if scan.head else []
 
     def _tell(self, sightings: Iterable[Sighting]) -> None:
         """Take a file's sightings; as a table they need a third of the memory."""
@@ -141,7 +143,10 @@ class _Parts:
 
     def instead(self) -> tuple[str | None, str | None]:
         """(what the files seem to be that hold nothing, what to give instead), as far as something shows it."""
-        return all_of(self._containers)
+        from advisor.catalogue import clue_alone  # noqa: PLC0415 - few inputs need what a quarter of a second imports
+
+        says, give = all_of(self._containers)
+        return (says, give) if says or len(self._heads) != 1 else clue_alone(self._heads[0])
 
     def pasted_error(self) -> list[Sighting]:
         """Return how the query ended whose stack trace one file holds; of several nobody knows whether they are one."""

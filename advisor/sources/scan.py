@@ -12,6 +12,7 @@ from advisor.sources.sightings.stack_trace import LONGEST, sight_stack_trace
 from advisor.sources.sightings.stretches import Memory, SecondLook
 from advisor.sources.stages.stagetables import StageTables
 
+_HEAD = 16 << 10
 A_PIECE = "a piece of an event: it holds no durations"
 
 
@@ -38,6 +39,8 @@ class Scan:
         self.position = 0
         self.container: str | None = None
         """What the file is that can be no log, once its beginning was read."""
+        self.head = b""
+        """How a file begins in which nothing was found."""
         self.pasted_error: list[Sighting] = []
         """How a query ended whose stack trace is all that the file holds."""
 
@@ -53,6 +56,7 @@ class Scan:
         self.harvest.move(window)
         self.position = window.base + len(window.buffer)
         if self._format is None:
+            self.head = bytes(window.buffer[:_HEAD])
             self.container = containers.container(bytes(window.buffer[: containers.HEAD]))
             self._format = format_of(bytes(window.buffer[:HEAD]))
             self._reader = self._format.reader()
@@ -76,6 +80,7 @@ class Scan:
                 found = records.early_piece(window.buffer, 0, len(window.buffer), A_PIECE)
                 records.keep(found._replace(start=piece), self.harvest)
             self._look_for_a_stack_trace(window)
+        self.head = b"" if self.harvest.anything else self.head
         self.harvest.flush()
 
     def _look_for_a_stack_trace(self, window: Stretch) -> None:

@@ -287,6 +287,7 @@ def _silent(gathered: Gathered, knows_waits: np.ndarray) -> dict[str, np.ndarray
         "planning_ms": np.array([inside.work.origin != "driver_log" for inside in gathered.insides], bool),
         "slots_wait_ms": ~knows_waits,
         "python_ms": gathered.count(~np.isnan(gathered.number("python_ms"))) == 0,
+        "other_ms": gathered.count(gathered.kinds == KINDS.index(None)) > 0,
         "state_load_ms": (gathered.count(gathered.kinds == KINDS.index("state")) > 0) & ~loads,
     }
 

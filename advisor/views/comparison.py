@@ -122,7 +122,7 @@ def _of(kept: KeptPromise) -> str:
 
 
 def _promised(saves: Promise) -> str:
-    return text.saving(saves) if saves.expected is not None else f"at most {text.ms(saves.high)}"
+    return text.saving(saves) if saves.expected is not None else f"up to about {text.ms(saves.high)}"
 
 
 def _interval(ends: Interval) -> str:

@@ -125,13 +125,15 @@ def in_a_line(query: QueryEntry) -> str:
     if best and (why(query) or query.screen.loss_stays):
         return f"{best.title}: {best.advice.do}"
     needs_a_checkpoint = _with_a_new_checkpoint(query)
-    other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else "no rule knows a change"
+    nothing = "not judged yet" if query.screen.not_judged_yet else "no rule knows a change"
+    other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else nothing
     return f"{loss_name(loss)}: {best.advice.do if best else other}"
 
 
 def closest(query: QueryEntry) -> list[str]:
     """Return the rules that came closest to firing, a line each."""
-    return [f"{entry.rule}, {entry.margin}" for entry in query.screen.calm.closest] if query.screen.calm else []
+    screen = query.screen
+    return [f"{entry.rule}, {entry.margin}" for entry in (screen.calm.closest if screen.calm else screen.closest)]
 
 
 # The numbers
@@ -279,7 +281,7 @@ def _promised(promise: Promise | None, of: str) -> str:
     if promise is None or promise.high < 1:
         return ""
     if promise.expected is None:
-        return f"{of.format(f'up to {text.ms(promise.high)}')} (upper bound; nobody has measured this step yet)"
+        return f"{of.format(f'up to about {text.ms(promise.high)}')} (nobody has measured this step yet)"
     return f"{of.format(f'about {text.ms(promise.expected)}')} ({text.ms(promise.low)} to {text.ms(promise.high)})"
 
 
@@ -381,6 +383,8 @@ def no_step(query: QueryEntry) -> str:
         return _OPEN_IT
     accepted = " that Spark accepts here" if query.findings else ""
     known = f"No rule knows a change{accepted} that would help."
+    if query.screen.not_judged_yet and not query.suppressed:
+        known = f"Not judged yet: {query.screen.not_judged_yet}."
     return f"{'Nothing needs a change.' if query.screen.calm else known} {_looked_at(query)}".rstrip()
 
 

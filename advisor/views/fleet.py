@@ -38,7 +38,7 @@ def per_hour(wins: Wins | None) -> str:
     if not wins or not wins.at_most:
         return "not known"
     if not wins.expected:
-        return f"at most {text.ms(wins.at_most)} an hour"
+        return f"up to about {text.ms(wins.at_most)} an hour"
     return f"{text.ms(wins.expected)} an hour"
 
 

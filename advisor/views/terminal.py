@@ -36,8 +36,12 @@ def report_as_text(report: Report, *, everything: bool = False, width: int = WID
     page, report = console(width, color=color), clean_all(report)
     shown, proof = selections(report, everything=everything), proof_by_run(report)
     page.print(Text(wording.read(report), style="dim"))
+    batches = any(query.batches for query in report.queries)
+    if not batches:  # lines about falling behind then show more than any query
+        _without_progress(page, report.input)
     (_all_of_each if everything else _first_screens)(page, shown, proof)
-    _without_progress(page, report.input)
+    if batches:
+        _without_progress(page, report.input)
     few = None if everything else _FEW
     _records(page, "Partial", report.input.partial, wording.partial, few)
     _records(page, "Not readable", report.input.broken, wording.unread, few)

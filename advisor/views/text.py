@@ -94,7 +94,7 @@ def saving(saves: Promise | None) -> str:
     if saves is None:
         return ""
     if saves.expected is None:
-        return f"at most {ms(saves.high)}; not measured yet"
+        return f"up to about {ms(saves.high)}; not measured yet"
     if saves.low == saves.high:
         return f"{ms(saves.expected)} expected"
     nothing = "" if saves.low else "; it may save nothing"

@@ -671,3 +671,11 @@ def test_of_very_many_broken_records_the_first_are_listed_and_all_are_counted(
     assert "12 not readable" in repr(read)
     assert "Not readable: 12 records" in repr(read)
     assert "; 7 more are not listed" in report_as_text(read.typed, everything=True)
+
+
+def test_an_application_is_read_at_the_start_of_its_log_however_far_the_first_batch_stands(tmp_path: Path) -> None:
+    noise = b"26/11/21 08:57:04 INFO MemoryStore: Block broadcast_1 stored as values in memory\n"
+    head = b"26/11/21 08:57:03 INFO SparkContext: Running Spark version 4.3.0\n"
+    raw = head + noise * (harvest.BEFORE_A_RUN // len(noise) + 1000) + log([compact(each) for each in made(3)])
+    told = reading(tmp_path, raw).sightings.to_pylist()
+    assert ("spark_version", '"4.3.0"') in {(each["fact"], each["value"]) for each in told}

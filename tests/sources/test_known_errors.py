@@ -195,3 +195,73 @@ def test_an_event_log_whose_first_batch_still_runs_holds_no_broken_record(tmp_pa
     (query,) = report.typed.queries
     assert not report.typed.input.broken
     assert "the first one may still have run" in query.verdict
+
+
+SHUT_DOWN = (
+    f"26/01/20 11:46:02 ERROR MicroBatchExecution: Query {RUN} terminated with error\n"
+    "org.apache.spark.SparkException: Job 88 cancelled because SparkContext was shut down\n"
+)
+BEHIND = (
+    "26/01/20 11:4%d:00 WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is 10000 "
+    "milliseconds, but spent %d milliseconds\n"
+)
+
+
+def test_an_application_that_was_shut_down_in_a_batch_is_no_failure_of_its_query(tmp_path: Path) -> None:
+    query = judged(tmp_path, SHUT_DOWN)
+    assert (query.state, query.best_step.rule) == ("no_data", "ER002")
+    assert query.value("terminated_error") is None
+
+
+def test_falling_behind_comes_before_how_the_log_ends(tmp_path: Path) -> None:
+    query = judged(tmp_path, BEHIND % (1, 29_000) + BEHIND % (2, 50_000) + SHUT_DOWN)
+    assert query.best_step is None
+    assert "longer than their interval of 10.0 s" in query.verdict
+
+
+def test_a_query_that_could_not_write_its_metadata_never_started(tmp_path: Path) -> None:
+    text = (
+        "2026-01-30 15:02:11 [main] INFO  org.apache.spark.SparkContext - Running Spark version 3.4.2\n"
+        "2026-01-30 15:02:15 [main] ERROR o.a.s.s.e.streaming.StreamMetadata - Error writing stream metadata "
+        "StreamMetadata(3a5e7c90-1b2d-4f68-9c04-8e7d6a5b3f21) to file:/C:/tmp/metadata\n"
+        "java.lang.RuntimeException: java.io.FileNotFoundException: HADOOP_HOME and hadoop.home.dir are unset.\n"
+    )
+    query = judged(tmp_path, text)
+    assert query.id == "3a5e7c90-1b2d-4f68-9c04-8e7d6a5b3f21"
+    assert query.best_step.rule == "ER001"
+
+
+def test_a_call_that_failed_tells_its_last_cause(tmp_path: Path) -> None:
+    text = (
+        f"26/03/18 03:46:44 ERROR MicroBatchExecution: Query {RUN} terminated with error\n"
+        "py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call "
+        "last):\n"
+        '  File "/srv/visits.py", line 88, in write\n'
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o95.save.\n: org.apache.spark.SparkException: x\n"
+        "Caused by: org.postgresql.util.PSQLException: ERROR: value too long for type character varying(4)\n"
+    )
+    query = judged(tmp_path, text)
+    assert "caused by org.postgresql.util.PSQLException: ERROR: value too long" in query.terminated.error
+    assert query.best_step.advice.do == "Mend what the database refuses"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '{"Event":"SparkListenerLogStart","Spark Version":"3.5.2"}\n'
+            '{"Event":"SparkListenerApplicationStart","App Name":"nightly","App ID":"local-1"}\n',
+            r"event log of an application \(nightly\) that shows no streaming query; give the event log of an",
+        ),
+        (
+            "26/02/17 03:40:05 WARN RetryTolerableRenameFSDataOutputStream: Failed to rename temp file "
+            "dbfs:/m/_delta_log/__tmp_path_dir/.00000000000000008841.json.0d2c.tmp to "
+            "dbfs:/m/_delta_log/00000000000000008841.json because file exists\n",
+            "another writer had committed that version",
+        ),
+    ],
+)
+def test_what_a_text_without_progress_shows_is_said(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    with pytest.raises(InputError, match=said):
+        analyze(tmp_path / "x.txt")

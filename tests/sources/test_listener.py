@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
+import advisor
 from advisor.catalogue import load
 from advisor.redaction import REDACTED
 from advisor.report import assemble
@@ -336,6 +337,25 @@ def test_history_is_readable_while_it_is_written_and_after_rotation(tmp_path: Pa
     assert read.batches["batch_id"].to_pylist() == live.batches["batch_id"].to_pylist()
 
 
+def test_a_history_keeps_the_facts_in_each_of_its_files_and_gives_the_findings_of_the_session(tmp_path: Path) -> None:
+    told = [("spark_version", "4.3.0", "session"), ("task_slots", 2, "session"), ("trigger", "unspecified", "session")]
+    listening = recorder(Made(told), history=History(tmp_path, rotate_bytes=20_000))
+    tell(
+        listening,
+        ("started", started()),
+        *[("progress", batch(number)) for number in range(1, 100)],
+        ("ended", ended()),
+    )
+    live = assemble(listening.reading(), load()).queries[0]
+    listening.stop(10)
+    kept = advisor.analyze(tmp_path).typed.queries[0]
+    assert kept.facts == live.facts
+    assert [one.rule for one in kept.findings] == [one.rule for one in live.findings] != []
+    (packed, *_) = sorted(tmp_path.glob("*.gz"))
+    packed.unlink()
+    assert advisor.analyze(tmp_path).typed.queries[0].value("task_slots") == 2
+
+
 def test_of_a_crash_at_most_the_last_line_is_lost(tmp_path: Path) -> None:
     history = History(tmp_path)
     tell(listening := recorder(history=history), *[("progress", batch(number)) for number in range(5)])
@@ -344,10 +364,11 @@ def test_of_a_crash_at_most_the_last_line_is_lost(tmp_path: Path) -> None:
     history.path.write_bytes(whole[:-40])
     assert files.read([str(tmp_path)]).batches["batch_id"].to_pylist() == [0, 1, 2, 3]
     for left in (40, 300):  # with its durations, and before them
-        history.path.write_bytes(b"\n".join(whole.split(b"\n")[:4]) + b"\n" + whole.split(b"\n")[4][:-left])
+        lines = whole.split(b"\n")  # the second one holds a fact
+        history.path.write_bytes(b"\n".join(lines[:5]) + b"\n" + lines[5][:-left])
         reading = files.read([str(tmp_path)])
         assert reading.batches["batch_id"].to_pylist()[:4] == [0, 1, 2, 3]
-        assert [one.line for one in reading.broken] == [5], "what is lost is told"
+        assert [one.line for one in reading.broken] == [6], "what is lost is told"
 
 
 def test_a_history_that_cannot_be_written_disturbs_nothing(tmp_path: Path) -> None:

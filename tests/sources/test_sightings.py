@@ -114,6 +114,15 @@ class TestStart:
         assert told(line)["query_name"] == "red"
 
 
+def test_a_query_in_real_time_mode_says_so_right_after_its_start() -> None:
+    start = f"{AT} MicroBatchExecution: Starting %s [id = %s, runId = {RUN}]. Use file:/ck{STORE}\n"
+    first, other = start % ("a", ID), start % ("b", ID.replace("1", "2"))
+    says = f"{AT} MicroBatchExecution: Real-Time Mode: defaulting spark.sql.streaming.stateStore.providerClass=2\n"
+    assert told(first + says)["trigger"] == "real_time"
+    both = {(each.id, each.fact): each.value for each in look(first + other + says)}
+    assert ("trigger" in {fact for _, fact in both}) and (ID, "trigger") not in both
+
+
 class TestProgressHeader:
     def header(self, logger: str) -> str:
         return f'{AT} {logger}: Streaming query made progress: {{\n  "id" : "{ID}",\n  "runId" : "{RUN}",\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +20,7 @@ from advisor.sources.stages.loggedjobs import packed
 from advisor.sources.stages.loglines import Clock, LogLines
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import PARTS
+from tests.made import START, event
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 NAMES = [part.name for part in PARTS]
@@ -372,6 +373,18 @@ def test_kafkas_consumers_tell_how_long_they_polled() -> None:
     assert (parts["kafka_poll_ms"] > 0).all()
 
 
+def test_spark_3_writes_its_polls_in_nanoseconds(tmp_path: Path) -> None:
+    sample = SAMPLES / "SR005" / "sparse-kafka-4.3.0" / "driver.log.gz"
+    log = re.sub(
+        rb"taking ([\d.]+) ms",
+        lambda ms: b"taking %d nanos" % (float(ms[1]) * 1e6),
+        gzip.decompress(sample.read_bytes()),
+    )
+    (tmp_path / "driver.log").write_bytes(log)
+    ours, theirs = (parts_of(path)["kafka_poll_ms"] for path in (tmp_path / "driver.log", sample))
+    assert ours.to_numpy() == pytest.approx(theirs.to_numpy(), rel=1e-6)
+
+
 def test_hudis_commit_is_told_from_its_first_line_to_the_end_of_the_batch() -> None:
     parts = parts_of(SAMPLES / "SK005/hudi-sink-3.5.9")
     assert parts["sink_commit_ms"].between(1000, 4000).all() and (parts["jobs"] >= 13).all()
@@ -433,3 +446,50 @@ def test_a_task_that_failed_is_no_scheduling(tmp_path: Path) -> None:
     assert (ours["scheduling_ms"] < theirs["scheduling_ms"]).all()
     assert (ours["source_read_ms"] > theirs["source_read_ms"]).all()
     assert all("source_read+scheduling" in both for both in ours["together"])
+
+
+def logged(batches: int, scans: bool) -> str:
+    """A driver's log of batches with two jobs: one of 300 ms that reads a table, as its lines say with `scans`, one of
+    100 ms that reads the stream.
+    """
+    lines: list[str] = []
+    for batch in range(batches):
+        at = 2.0 * batch
+        for job, begin, ms in ((2 * batch, 0.1, 300), (2 * batch + 1, 0.5, 100)):
+            name, stage = "start at X.java:0", f"in stage {job}.0 (TID {job})"
+            said = [
+                (0, f"DAGScheduler: Got job {job} ({name}) with 1 output partitions"),
+                (0, f"DAGScheduler: Final stage: ResultStage {job} ({name})"),
+                (0, "DAGScheduler: Parents of final stage: List()"),
+                (0, f"DAGScheduler: Submitting 1 missing tasks from ResultStage {job} (MapPartitionsRDD[1] at {name})"),
+                (
+                    0,
+                    f"TaskSetManager: Starting task 0.0 {stage} (h, executor driver, partition 0, ANY, 9 bytes)",
+                ),
+                (ms, f"TaskSetManager: Finished task 0.0 {stage} in {ms} ms on h (executor driver) (1/1)"),
+                (ms, f"DAGScheduler: ResultStage {job} ({name}) finished in {ms} ms"),
+                (ms, f"DAGScheduler: Job {job} finished: {name}, took {ms}.0 ms"),
+            ]
+            if scans and ms == 300:
+                said.insert(
+                    5, (10, "FileScanRDD: Reading File path: file:/dim/part-0.parquet, range: 0-9, values: [empty row]")
+                )
+            lines += [f"{clock(at + begin + after / 1000)} INFO {line}" for after, line in said]
+        row = {"triggerExecution": 800, "addBatch": 700, "numInputRows": 10}
+        one = event(batch + 1, 2000.0 * batch, 2000.0, row)
+        one["sources"][0] |= {"startOffset": 10 * batch, "endOffset": 10 * batch + 10}
+        lines.append(f"{clock(at + 0.81)} INFO MicroBatchExecution: Streaming query made progress: {json.dumps(one)}")
+    return "\n".join(lines) + "\n"
+
+
+def clock(seconds: float) -> str:
+    return (START + timedelta(seconds=seconds)).strftime("%y/%m/%d %H:%M:%S.%f")[:-3]
+
+
+@pytest.mark.parametrize(("scans", "other"), [(True, 300.0), (False, None)])
+def test_of_two_jobs_that_read_the_lines_of_tasks_tell_which_reads_a_table_else_nobody_knows(
+    tmp_path: Path, scans: bool, other: float | None
+) -> None:
+    (tmp_path / "driver.log").write_text(logged(4, scans))
+    found = parts_of(tmp_path / "driver.log")["other_ms"].tolist()[1:]
+    assert found == pytest.approx([other] * 3, abs=15) if other else all(ms is None or ms != ms for ms in found)

@@ -73,7 +73,7 @@ def test_phases_have_the_names_that_spark_prints() -> None:
 
 def test_savings() -> None:
     assert text.saving(Promise(57, 79, 88)) == "57 ms to 88 ms, 79 ms expected"
-    assert text.saving(Promise(0, None, 31)) == "at most 31 ms; not measured yet"
+    assert text.saving(Promise(0, None, 31)) == "up to about 31 ms; not measured yet"
     assert text.saving(Promise(0, 9, 31)) == "0 ms to 31 ms, 9 ms expected; it may save nothing"
     assert text.saving(None) == ""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +21,7 @@ from advisor.sources.listener.history import History
 from advisor.sources.listener.session import Session
 from advisor.sources.listener.store import Store
 from advisor.sources.listener.worker import Worker
+from advisor.sources.sightings.kept import fact_line
 from advisor.sources.sightings.query import error as read_error
 
 _log = logging.getLogger("advisor")
@@ -28,6 +30,7 @@ FLUSH_SECONDS: Final = 30.0
 _PROBLEMS_KEPT: Final = 20
 SILENT_TICKS: Final = 10
 """After so many ticks without an event it is asked which runs still run: the end of one may never come."""
+_RUNS_WITH_FACTS: Final = 1000
 _ASKED_AT: Final = (1, 5)
 """Batches of a run after which its session is asked: of the first jobs, and of those of a table that grows."""
 
@@ -57,6 +60,8 @@ class Recorder:
         self._told_of_dropped = False
         self._session = session
         self._known: OrderedDict[str, int] = OrderedDict()  # batches heard of each run
+        self._facts: OrderedDict[str, list[bytes]] = OrderedDict()  # of each run, as lines of a history
+        self._facts_in: dict[str, Path] = {}  # of each run the file in which its facts stand
         self.worker = Worker(self._do, self._needed, self.failed, tick=self._tick, capacity=capacity)
 
     def hear(self, kind: str, event: Any) -> None:
@@ -159,8 +164,19 @@ class Recorder:
         own: list[Told] = [("start_time", run.at, "session")] if run.at else []
         if run.name:
             own.append(("query_name", run.name, "session"))
-        self.store.sight(run.id, run.run_id, own)
-        self.store.sight(run.id, run.run_id, self._session.facts_at_start(run.run_id))
+        self._sight(run.id, run.run_id, own)
+        self._sight(run.id, run.run_id, self._session.facts_at_start(run.run_id))
+
+    def _sight(self, id: str, run_id: str, told: Sequence[Told]) -> None:
+        """Keep facts of a run; a history gets them, too, each of its files behind the run's first batch in it."""
+        self.store.sight(id, run_id, told)
+        lines = [fact_line(id, run_id, *one) for one in told]
+        self._facts.setdefault(run_id, []).extend(lines)
+        while len(self._facts) > _RUNS_WITH_FACTS:
+            self._facts.popitem(last=False)
+        if self.history is not None and self._facts_in.get(run_id) == self.history.path:
+            for line in lines:
+                self._append(line)
 
     def _progress(self, event: Any) -> None:
         self._keep(events.progress(event))
@@ -173,7 +189,7 @@ class Recorder:
             return
         self._meet(event)
         self.store.add(event, len(raw))
-        self._write(raw)
+        self._write(event.run_id, raw)
         if not event.idle and not replayed:
             self._ask_of_batches(event)
             self.changed(event.id, event.run_id, False)
@@ -203,15 +219,27 @@ class Recorder:
     def _ask_of_batches(self, event: Progress) -> None:
         self._known[event.run_id] = batches = self._known.get(event.run_id, 0) + 1
         if batches in _ASKED_AT:
-            self.store.sight(event.id, event.run_id, self._session.facts_at_batch(event.run_id))
+            self._sight(event.id, event.run_id, self._session.facts_at_batch(event.run_id))
 
-    def _write(self, raw: bytes) -> None:
+    def _write(self, run_id: str, raw: bytes) -> None:
+        if self.history is None:
+            return
+        file = self.history.path
+        if self._append(_written(raw)) and self.history.path == file != self._facts_in.get(run_id):
+            self._facts_in = {run: known for run, known in self._facts_in.items() if known == file} | {run_id: file}
+            for line in self._facts.get(run_id, ()):
+                self._append(line)
+
+    def _append(self, line: bytes) -> bool:
+        """Append a line to the history; whether it could be written."""
         if self.history is not None:
             try:
-                self.history.write(_written(raw))
+                self.history.write(line)
             except OSError as error:  # without the file's name, which changes: it is said once
                 said = f"{error.strerror or error} in {self.history.directory}"
                 self.trouble(f"history: {said}; what cannot be written is left out")
+                return False
+        return True
 
     def _idle(self, heard: Any) -> None:
         idle = events.idle(heard)
@@ -228,7 +256,7 @@ class Recorder:
         end = events.ended(event)
         self._once.discard(end.run_id)
         facts = [(one.fact, one.value) for one in read_error(end.error)] if end.error else [("stopped", True)]
-        self.store.sight(end.id, end.run_id, [(fact, value, "session") for fact, value in facts])
+        self._sight(end.id, end.run_id, [(fact, value, "session") for fact, value in facts])
         self.store.ended(end.run_id)
         self.changed(end.id, end.run_id, True)
 

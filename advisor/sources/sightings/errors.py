@@ -14,6 +14,7 @@ class KnownError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An error by the patterns that match its text: what it means, what to do, and the line of code that does it.
 
     `of_task`: it ends a task, which Spark tries again. `of_any_job`: it ends other jobs than streams, too.
+    `by_shutdown`: somebody stopped the application.
     """
 
     matches: tuple[str, ...]
@@ -22,6 +23,7 @@ class KnownError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     change: str
     of_task: bool = False
     of_any_job: bool = False
+    by_shutdown: bool = False
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any, Final
 from stringzilla import find
 
 from advisor.facts import LATE_BATCH, from_conf, in_order
+from advisor.progress import UNNAMED
 from advisor.sources.sightings.errors import KnownError, known_error
 from advisor.sources.sightings.line import Line, Told
 
@@ -18,6 +19,10 @@ _START: Final = re.compile(
     r"Starting (?P<name>(?:(?!\[id = ).){0,1000}?) ?\[id = [0-9a-f-]{36}, runId = [0-9a-f-]{36}\]\. "
     r"Use (?P<path>\S.{0,1000}?) to store the query checkpoint"
 )
+_REAL_TIME: Final = re.compile(
+    r"(?:(?!.* to store the query checkpoint)[^\n]*\n){0,4}[^\n]*Real-Time Mode: defaulting "
+)
+"""A line that Spark 4.3 writes next of a query in real-time mode, before another one starts."""
 _ROOT: Final = re.compile(r"Checkpoint root .{1,1000}? resolved to (.+)")
 _SCHEME: Final = re.compile(r"([A-Za-z][\w+.-]*):")
 _PINNED: Final = re.compile(r"OffsetSeqMetadata\w{0,20}\(.{0,200}?Map\((.*)", re.DOTALL)
@@ -41,7 +46,9 @@ _CLASS: Final = re.compile(
     r"|(?:: |Caused by: )?(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.))"
 )
 """What stands before an error's own words: its class, and who printed it."""
-_OF_A_JOB: Final = re.compile(r"[Jj]ob aborted|\bTask \d{1,9} in stage \S{1,20} failed|Exception thrown in awaitResult")
+_OF_A_JOB: Final = re.compile(
+    r"[Jj]ob aborted|occurred while calling o\d|\bTask \d{1,9} in stage \S{1,20} failed|Exception thrown in awaitResult"
+)
 """Words of an error that only reports a failed job: its last cause holds the reason."""
 _CAUSE_SHOWN: Final = 300
 _CAUSE: Final = re.compile(r"^\s{0,40}Caused by: ([^\n]{1,1000})", re.MULTILINE)
@@ -50,6 +57,7 @@ _REPORTER: Final = "ProgressReporter: "
 _UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
 _ROUNDED: Final = re.compile(r'RowsPerSecond" : (\d{2,}\.[1-9])\b')
 _LISTING: Final = "BatchIds found from listing: "
+_METADATA: Final = re.compile(r"StreamMetadata\(([0-9a-f-]{36})\) to ")
 _FAILED: Final = " terminated with exception: "
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
 _LIMIT: Final = re.compile(
@@ -76,6 +84,8 @@ def read_start(line: Line) -> list[Told]:
     found = execution(line) + checkpoint(match["path"])
     if match["name"]:
         found.append(Told("query_name", match["name"]))
+    if _REAL_TIME.match(line.after):
+        found.append(Told("trigger", "real_time"))
     if line.timestamp is not None:
         found.append(Told("start_time", line.timestamp.isoformat().replace("+00:00", "Z")))
     return found
@@ -159,6 +169,12 @@ def read_termination(line: Line) -> list[Told]:
     return [*execution(line), *error(line.after)]
 
 
+def read_refused_start(line: Line) -> list[Told]:
+    """Of `Error writing stream metadata StreamMetadata(ID) to PATH` and the error below: the query never started."""
+    query = _METADATA.search(line.text)
+    return [each._replace(id=query[1], run_id=UNNAMED) for each in error(line.after)] if query else []
+
+
 def read_failure(line: Line) -> list[Told]:
     """Of `[STREAM_FAILED] Query [id = …, runId = …] terminated with exception: WHY`, as Spark's exceptions have it."""
     why = line.text.partition(_FAILED)[2]
@@ -188,11 +204,14 @@ def read_stop(line: Line) -> list[Told]:
 def error(whole: str) -> list[Told]:
     """Read an error that ended a run: what happened, and the batch that it missed in the log (None: none)."""
     missing, words = MISSING.search(whole), said(whole)
+    found_error = known_error(NEXT_RECORD.split(whole, 1)[0])
+    if found_error is not None and found_error.by_shutdown:
+        return [Told("shut_down_in_batch", value=True), Told("stopped", value=True)]
     found = [Told("terminated_error", words)] if words else []
     return [
         *found,
         Told("missing_batch", int(missing[1]) if missing else None),
-        *known(known_error(NEXT_RECORD.split(whole, 1)[0])),
+        *known(found_error),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from advisor.facts import Sighting
 from advisor.sources.sightings import application, query, tasks
+from advisor.sources.sightings.kept import MARK, read_fact
 from advisor.sources.sightings.line import Line, Told, lines_with, sighting
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import async_before
@@ -46,6 +47,7 @@ def _without_aqe(line: Line) -> list[Told]:
 
 
 _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
+    (MARK, read_fact, 1000),
     (b"Running Spark version ", _one("spark_version", application.VERSION.pattern), 8),
     (b"Submitted application: ", _one("application", r"Submitted application: (.+)", str.strip), 8),
     (b"Default ResourceProfile created", application.read_profile, 8),
@@ -63,7 +65,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"BatchIds found from listing: ", query.read_listing, 20),
     (b"Listing leaf files and directories in parallel under", _one("files_listed_by_job", _LISTED, int), 4),
     (b"Using Source [", lambda line: query.limits(line.text), 20),
-    (b"AQE is not supported in ", _without_aqe, 100),
+    (b"AQE is not supported ", _without_aqe, 100),
     (b" in real time mode", _is("trigger", "real_time", "Delay offset logging"), 2),
     (b"terminating this Trigger.", _is("trigger", "available_now", "Trigger.AvailableNow query"), 2),
     (b"Streaming query made progress: ", query.read_progress_header, 2),
@@ -76,6 +78,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"falling behind", query.read_falling_behind, 4),
     (b" terminated with error", query.read_termination, 1000),
     (b" terminated with exception: ", query.read_failure, 100),
+    (b"Error writing stream metadata ", query.read_refused_start, 4),
     (b"StreamingQueryException: ", query.read_exception, 100),
     (b" was stopped", query.read_stop, 1000),
     (b"SparkContext: Successfully stopped SparkContext", query.read_stop, 8),

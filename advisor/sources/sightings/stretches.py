@@ -15,6 +15,8 @@ from advisor.sources.harvest import BEFORE_A_RUN, Buffer, Runs, Stretch, merged
 from advisor.sources.sightings import Repeats, sight, sight_event_log
 
 AFTER_THE_LAST = 1 << 20
+_AT_THE_START = 64 << 10
+"""Bytes at the beginning of a file in which an application names itself, however far its first batch stands."""
 _AROUND_A_NAME = 8 << 10
 NAMED = b", runId = "
 """In `[id = …, runId = …]` what is found fastest: a search skips by the length of what it searches for."""
@@ -73,9 +75,10 @@ class SecondLook:
                 self.at_log(Stretch(whole, 0, 0, final=True), self._named)
 
     def at_log(self, window: Stretch, mentions: Iterable[tuple[int, int]]) -> None:
-        """Look at the marked stretches of a driver's log, around what names a run, and at the end."""
+        """Look at the marked stretches of a driver's log, around what names a run, at its beginning and at its end."""
         stretches = [(start - window.base, end - window.base) for start, end in self._memory.runs.take()]
         stretches += mentions
+        stretches += [(0, _AT_THE_START)] if not window.base else []
         if window.final:
             stretches += self._ends(window)
         for start, end in merged(stretches):

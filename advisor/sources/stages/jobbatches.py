@@ -85,8 +85,8 @@ def _same(said: Batch | None, batch: Batch) -> bool:
 def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     """Set the kinds of a batch's stages.
 
-    Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of
-    several may read something else, and the log does not say which.
+    Stages without parents read files by their own lines, else the source, if progress counts as many reads as there are
+    such jobs; else one of several may read something else, and the log does not say which.
     """
     own = [job for job in jobs if not job.what and not job.background]
     for job in jobs:
@@ -94,9 +94,11 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
             attempt.what = job.what or attempt.what
             attempt.kind = _kind(attempt, job)
     leaves = [leaf for job in own for leaf in job.leaves]
-    of_jobs = sum(bool(job.leaves) for job in own)
+    scans = {id(leaf) for job in own for leaf in job.scans}
+    of_jobs = sum(any(id(leaf) not in scans for leaf in job.leaves) for job in own)
     for leaf in leaves:
-        leaf.kind = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
+        reads = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
+        leaf.kind = "scan" if id(leaf) in scans else reads
     _settle_state(event, [attempt for job in own for attempt in job.attempts], {id(leaf) for leaf in leaves})
 
 

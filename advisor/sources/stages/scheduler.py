@@ -63,6 +63,7 @@ class Scheduler:
         self.readers: Mapping[str, Callable[[bytes, int], None]] = {
             "DAGScheduler": self._read_job,
             "TaskSetManager": self._read_task,
+            "FileScanRDD": self._read_scan,
             **dict.fromkeys(_WORKERS, self._read_worker),
         }
         """What reads a line and where in it its message begins, by its logger."""
@@ -187,6 +188,7 @@ class Scheduler:
             job.attempts.append(one.attempt)
             if one.leaf:
                 job.leaves.append(one.attempt)
+                job.scans += [one.attempt] if one.scans else []
             if stage == job.final and not failed:
                 job.job.end = completed
                 self._open.over(job)
@@ -293,6 +295,11 @@ class Scheduler:
             if self._mixed > one.busy_since:
                 one.add_python(nan)
 
+    def _read_scan(self, _line: bytes, _: int) -> None:
+        """Note that the one busy stage reads files; in local mode the lines of its tasks stand in the log."""
+        if len(self._busy) == 1:
+            next(iter(self._busy)).scans = True
+
     def _read_worker(self, line: bytes, _: int) -> None:
         """Give a Python worker's time to its stage; without its name, to the one that is busy, else to the open one."""
         if not (found := _WORKER.search(line)):
@@ -338,5 +345,5 @@ _MESSAGES: Mapping[bytes, tuple[re.Pattern[bytes], Callable[[Scheduler, Found], 
     b"Job ": (_JOB_ENDS, Scheduler._job_ends),
 }
 """How a message of DAGScheduler is read, by its first four letters."""
-BEGINNINGS: Mapping[str, Set[bytes]] = {"DAGScheduler": _MESSAGES.keys()}
+BEGINNINGS: Mapping[str, Set[bytes]] = {"DAGScheduler": _MESSAGES.keys(), "FileScanRDD": {b"Read"}}
 """What the wanted messages of a logger begin with."""

@@ -22,7 +22,11 @@ _ICEBERG = re.compile(
 )
 _HUDI_COMMITS = re.compile(rb"Committing \d{1,20} action")
 _HUDI_DONE = re.compile(rb"Micro batch id=\d{1,15} (?:succeeded|failed)")
-_POLLED = re.compile(rb"From Kafka .{0,1000}? through (\d{1,15}) polls .{0,300}?, taking (\d{1,15}(?:\.\d{1,15})?) ms")
+_POLLED = re.compile(
+    rb"From Kafka .{0,1000}? through (\d{1,15}) polls .{0,300}?, taking (\d{1,15}(?:\.\d{1,15})?) (nano|m)s"
+)
+_POLLED_MS = {b"nano": 1e-6, b"m": 1.0}
+"""Spark 3.3 to 3.5 writes nanoseconds, 4.0 and later milliseconds."""
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _PAIMON = re.compile(rb"Atomic commit failed for snapshot|Retry commit for exception")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
@@ -50,7 +54,7 @@ class Notes:
             "BaseHoodieWriteClient": self._hudi,
             "HoodieStreamingSink": self._hudi,
             "FileStoreCommitImpl": self._noting(_PAIMON, "commit_retries"),
-            "KafkaDataConsumer": self._noting(_POLLED, "kafka_polls", "kafka_poll_ms"),
+            "KafkaDataConsumer": self._consumer,
             "FileStreamSource": self._noting(_READS, "files_read"),
             "CheckpointFileManager": self._compaction,
         }
@@ -116,6 +120,11 @@ class Notes:
         if report := _ICEBERG.search(line, message):
             for name, number in zip(("commit_retries", "files_written", "bytes_written"), report.groups(), strict=True):
                 self._note(name, int(number or 0) - (name == "commit_retries"))
+
+    def _consumer(self, line: bytes, message: int) -> None:
+        if polled := _POLLED.match(line, message):
+            self._note("kafka_polls", int(polled[1]))
+            self._note("kafka_poll_ms", float(polled[2]) * _POLLED_MS[polled[3]])
 
     def _compaction(self, line: bytes, message: int) -> None:
         """Note how long a file sink wrote the list of all its files again, from its first line to its second."""
