@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from advisor.catalogue import load
 from advisor.facts import Facts, Known
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
+from advisor.metrics.backlog import keeps_up
 from advisor.metrics.latency import mixture_medians, mixture_quantiles
-from advisor.metrics.limits import keeps_up
 from advisor.metrics.phases import budget
 from advisor.metrics.quality import missing_batches
 from advisor.metrics.units import in_words, number

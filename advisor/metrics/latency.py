@@ -13,7 +13,7 @@ from advisor.metrics.missing import NO_BATCHES, Missing, needed
 from advisor.metrics.operators import ARBITRARY, partitions
 from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.slow_batches import rhythm
-from advisor.metrics.state_operators import state_commit_per_task_ms, state_waves_excess_ms
+from advisor.metrics.state import state_commit_per_task_ms, state_waves_excess_ms
 from advisor.metrics.units import milliseconds
 from advisor.statistics import median, zero_filled
 from advisor.window import Window

@@ -6,7 +6,6 @@ import numpy as np
 
 from advisor.batches import Columns
 from advisor.metrics.metric import remembered
-from advisor.metrics.missing import Missing
 from advisor.statistics import zero_filled
 from advisor.window import Window
 
@@ -15,7 +14,6 @@ DEFAULT_PARTITIONS = 200
 AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSave", "StatefulStreamlineAggregate")
 ARBITRARY = ("flatMapGroupsWithState", "applyInPandasWithState", "transformWithState")
 """How the names of operators begin that run the query's own code."""
-NO_OPERATORS = Missing("partial record: state operators missing")
 
 
 def per_batch(window: Window, values: np.ndarray) -> np.ndarray:

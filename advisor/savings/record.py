@@ -10,8 +10,8 @@ import numpy as np
 from advisor.catalogue import Saves
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing, Quantiles, measure, named
+from advisor.metrics.backlog import keeps_up
 from advisor.metrics.latency import Mixture, mixture, mixture_medians, record_latency_ms
-from advisor.metrics.limits import keeps_up
 from advisor.metrics.phases import summed
 from advisor.savings.batch import of_slow_batches, promised
 from advisor.savings.promise import promise
