@@ -1,4 +1,4 @@
-"""The two tables that everything else is computed from: columns, units, building, de-duplication."""
+"""The tables of batches and of sightings, from which the rest is computed: columns, building, de-duplication."""
 
 from advisor.batches.arrays import ALWAYS, Columns, all_lack, instant, lacks, rows_of, whole_seconds
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE

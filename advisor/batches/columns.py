@@ -1,4 +1,4 @@
-"""The columns of the two tables: name, type, unit, meaning and basis in one place."""
+"""The columns of the tables of batches and of sightings: name, type, unit, meaning and basis in one place."""
 
 from __future__ import annotations
 

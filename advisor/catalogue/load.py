@@ -192,7 +192,7 @@ def _step(step: WrittenStep, home: str, homes: dict[str, tuple[WrittenStep, str]
 
 
 def rules_to_judge_by(dirs: Sequence[Path | str] | None = None) -> Catalogue:
-    """Return the project's rules and those of further directories, which are checked, and all others with them."""
+    """Return the project's rules unchecked; with further directories, all rules, all of them checked."""
     if dirs:
         return load(dirs)
     try:

@@ -72,7 +72,7 @@ class Evidence:
         self._async = {query: self._told_async(runs) for query, runs in self._of_query.items()}
 
     def of(self, run_id: str) -> list[Sighting]:
-        """The sightings that count for a run, in order of trust: of two that differ, the later is right.
+        """The sightings that count for a run, the least trusted first: of two that differ, the later is right.
 
         A sighting that names no run counts where its log holds one query, or where it speaks of the whole application,
         and only when it stands before the run's end.

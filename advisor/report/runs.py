@@ -107,7 +107,7 @@ class RunJudge:
         asked: Asked,
         brief: bool = True,
     ) -> None:
-        """`brief`: whether the entries of the runs are."""
+        """`brief`: whether the entries hold only what a fleet's report needs."""
         self._catalogue, self._asked, self._brief = catalogue, asked, brief
         self._batches = batches
         self._nothing = Batches.of(SCHEMA.empty_table())

@@ -27,9 +27,9 @@ class Scan:
         chunks: Chunks | None = None,
         opened: StageTables | None = None,
     ) -> None:
-        """With a `memory` (one per log), sightings are looked for, too; with `opened` jobs, stages and tasks.
+        """With a `memory` (one per log), sightings are looked for, too.
 
-        Events go to `chunks`, if there are some.
+        With `opened`, the tables to fill, jobs, stages and tasks are read.
         """
         self.harvest = Harvest(file, log, memory.runs if memory else None, chunks)
         self._look = SecondLook(file, log, memory) if memory else None
@@ -50,7 +50,7 @@ class Scan:
         return self._look.sightings if self._look else []
 
     def feed(self, window: Stretch) -> int:
-        """Read a window; the position in it from which on nothing has been read, so that the next must repeat it."""
+        """Read a window; return how far it was read: the next window begins with the rest."""
         if window.final and not window.base and (text := exported(window.buffer[:])) is not None:
             window = Stretch(text, 0, 0, final=True, whole=text)
         self.harvest.move(window)

@@ -88,7 +88,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"max.poll.records = ", _one("kafka_max_poll_records", r"max\.poll\.records = ([1-9][0-9]{0,8})\s*$", int), 1),
     (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
-"""Marker, reader of the lines that hold it, and how many of them are read at most."""
+"""Each kind of line that reveals a fact: marker, reader, how many are read at most."""
 
 
 class Repeats:

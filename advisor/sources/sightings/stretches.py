@@ -60,7 +60,7 @@ class SecondLook:
         memory.runs.next_file()
 
     def at(self, window: Stretch, resume: int, tells: Tells | None) -> None:
-        """Look at what has been read of a window; where any part of the file can be read again, at its end."""
+        """Look at what was read of a window; in a plain file only note it, and look when the file ends."""
         if tells:
             self._memory.runs.take()
             for start, line, run in tells(window.buffer, window.begin, resume):
