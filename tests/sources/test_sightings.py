@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from advisor.sources.sightings import Repeats, Sighting, sight, sight_event_log, slots
+from advisor.sources.sightings import Repeats, Sighting, sight, sight_event_log
+from advisor.sources.sightings.tasks import slots_and_seen
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_progress"
 ID, RUN = "0631397e-624a-4851-bdbe-7f4e9e732d17", "df5cab04-135b-4cb5-9d4b-d7cc126e49da"
@@ -25,6 +26,10 @@ PINNED = (
     f"spark.sql.streaming.stateStore.providerClass -> {PROVIDER}.RocksDBStateStoreProvider, "
     "spark.sql.streaming.join.stateFormatVersion -> 2, spark.sql.shuffle.partitions -> 8))"
 )
+
+
+def slots(region: bytes) -> int | None:
+    return slots_and_seen(region)[0]
 
 
 def look(text: str) -> list[Sighting]:

@@ -56,7 +56,7 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
             if resume < 0:
                 return _line_start(buffer, stretches[at][0], begin)
             at = bisect_left(stretches, (resume, 0), at + 1)
-    return len(buffer) if final else max(begin, _last_line(buffer))
+    return len(buffer) if final else _line_start(buffer, len(buffer), begin)
 
 
 def _read_usual(buffer: Buffer, stretches: Sequence[tuple[int, int]], harvest: Harvest) -> int:
@@ -169,10 +169,6 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
 def _line_start(buffer: Buffer, position: int, begin: int) -> int:
     start = max(begin, position - (1 << 20))
     return max(start, buffer.rfind(b"\n", start, position) + 1)
-
-
-def _last_line(buffer: Buffer) -> int:
-    return max(len(buffer) - (1 << 20), buffer.rfind(b"\n", max(0, len(buffer) - (1 << 20))) + 1)
 
 
 _KEY = b'"streaming_query_progress"'

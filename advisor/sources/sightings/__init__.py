@@ -3,6 +3,5 @@
 from advisor.facts import Sighting
 from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import Repeats, sight
-from advisor.sources.sightings.tasks import slots
 
-__all__ = ["Repeats", "Sighting", "sight", "sight_event_log", "slots"]
+__all__ = ["Repeats", "Sighting", "sight", "sight_event_log"]

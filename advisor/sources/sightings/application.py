@@ -7,13 +7,10 @@ from typing import Final
 
 from stringzilla import find
 
-from advisor.facts import CONF, EXECUTOR, from_conf, platform_of
+from advisor.facts import EXECUTOR, from_conf, platform_of
 from advisor.sources.sightings.line import Line, Told, lines_with
 
 VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
-_PROFILE: Final = re.compile(
-    r"cores -> name: cores, amount: (\d{1,9}).{0,1000}?cpus -> name: cpus, amount: (\d{1,9})(?:\.0)?\b"
-)
 _GRANTED: Final = re.compile(r"Granted executor ID \S{0,100}?(\d{1,18}) on .{1,300}? with (\d{1,9}) core")
 _REGISTERED: Final = re.compile(r"Registered executor .{1,500}? with ID (\d{1,18})\b")
 _LOST: Final = re.compile(r"Lost executor (\d+) on ")
@@ -23,14 +20,6 @@ _RUNTIME: Final = re.compile(
 )
 _RENAMES: Final = 5
 _SINK_LOG: Final = "_spark_metadata"
-
-
-def read_profile(line: Line) -> list[Told]:
-    """Read the cores of an executor and the processors of a task in `Default ResourceProfile created`."""
-    match = _PROFILE.search(line.text)
-    if match is None:
-        return []
-    return [Told(CONF + "spark.executor.cores", match[1]), Told(CONF + "spark.task.cpus", match[2])]
 
 
 def read_executor(line: Line) -> list[Told]:

@@ -6,26 +6,29 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from advisor.facts import Sighting
+from advisor.facts import CONF, Sighting
 from advisor.sources.sightings import application, query, tasks
 from advisor.sources.sightings.kept import MARK, read_fact
 from advisor.sources.sightings.line import Line, Told, lines_with, sighting
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import async_before
 
-_CHECKPOINT_FILE: Final = r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ "
+_WRITTEN: Final = r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ "
 _LISTED: Final = r"in parallel under ?(\d{1,9}) paths"
 """Spark writes no blank before the number."""
+_PROFILE: Final = r"cores -> name: cores, amount: (\d{1,9}).{0,1000}?cpus -> name: cpus, amount: (\d{1,9})(?:\.0)?\b"
+_WAIT: Final = r"fetch\.max\.wait\.ms = ([0-9]{1,9})\s*$"
+_RECORDS: Final = r"max\.poll\.records = ([1-9][0-9]{0,8})\s*$"
 Reader = Callable[[Line], list[Told]]
 
 
-def _one(fact: str, pattern: str, convert: Callable[[str], Any] = str) -> Reader:
-    """Return a reader of the fact that the first group of a pattern holds."""
+def _groups(pattern: str, *facts: str, convert: Callable[[str], Any] = str) -> Reader:
+    """Return a reader of the facts that the groups of a pattern hold."""
     compiled = re.compile(pattern)
 
     def read(line: Line) -> list[Told]:
         match = compiled.search(line.text)
-        return [Told(fact, convert(match[1]))] if match else []
+        return [Told(fact, convert(text)) for fact, text in zip(facts, match.groups(), strict=True)] if match else []
 
     return read
 
@@ -48,9 +51,9 @@ def _without_aqe(line: Line) -> list[Told]:
 
 _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (MARK, read_fact, 1000),
-    (b"Running Spark version ", _one("spark_version", application.VERSION.pattern), 8),
-    (b"Submitted application: ", _one("application", r"Submitted application: (.+)", str.strip), 8),
-    (b"Default ResourceProfile created", application.read_profile, 8),
+    (b"Running Spark version ", _groups(application.VERSION.pattern, "spark_version"), 8),
+    (b"Submitted application: ", _groups(r"Submitted application: (.+)", "application", convert=str.strip), 8),
+    (b"Default ResourceProfile created", _groups(_PROFILE, CONF + "spark.executor.cores", CONF + "spark.task.cpus"), 8),
     (b"Granted executor ID ", application.read_executor, 1000),
     (b"Registered executor ", application.read_executor, 1000),
     (b"Lost executor ", application.read_executor, 1000),
@@ -63,7 +66,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Metadata OffsetSeqMetadata", query.read_pinned, 4),
     (b"Updating the value of conf '", query.read_conf_update, 100),
     (b"BatchIds found from listing: ", query.read_listing, 20),
-    (b"Listing leaf files and directories in parallel under", _one("files_listed_by_job", _LISTED, int), 4),
+    (b"Listing leaf files and directories in parallel under", _groups(_LISTED, "files_listed_by_job", convert=int), 4),
     (b"Using Source [", lambda line: query.limits(line.text), 20),
     (b"AQE is not supported ", _without_aqe, 100),
     (b" in real time mode", _is("trigger", "real_time", "Delay offset logging"), 2),
@@ -83,9 +86,13 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b" was stopped", query.read_stop, 1000),
     (b"SparkContext: Successfully stopped SparkContext", query.read_stop, 8),
     (b"Starting executor ID driver on host", _is("local_mode", value=True, words="Starting executor ID driver"), 2),
-    (b"CheckpointFileManager: Writing atomically to ", _one("checkpoint_scheme", _CHECKPOINT_FILE, str.lower), 2),
-    (b"fetch.max.wait.ms = ", _one("kafka_fetch_max_wait_ms", r"fetch\.max\.wait\.ms = ([0-9]{1,9})\s*$", int), 1),
-    (b"max.poll.records = ", _one("kafka_max_poll_records", r"max\.poll\.records = ([1-9][0-9]{0,8})\s*$", int), 1),
+    (
+        b"CheckpointFileManager: Writing atomically to ",
+        _groups(_WRITTEN, "checkpoint_scheme", convert=str.lower),
+        2,
+    ),
+    (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
+    (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
     (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
 """Each kind of line that reveals a fact: marker, reader, how many are read at most."""

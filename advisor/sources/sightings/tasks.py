@@ -19,17 +19,12 @@ _SNAPSHOT: Final = b"DELTA: Compute snapshot"
 _DELTA: Final = (_SNAPSHOT, b" DeltaLog: ", b'"DeltaLog"')
 
 
-def slots(region: bytes) -> int | None:
-    """Tasks that can run at once: those of a stage that start before its first one ends.
-
-    Only a stage with more tasks than slots shows them; of several stages the largest number, since other jobs may hold
-    slots. None when no stage shows them. A lower bound.
-    """
-    return slots_and_seen(region)[0]
-
-
 def slots_and_seen(region: bytes) -> tuple[int | None, int | None]:
-    """(slots, the most tasks of one stage that were seen to run at once, also where they were all that it had)."""
+    """Return (task slots, the most tasks of one stage that were seen to run at once).
+
+    Slots are the tasks of a stage that start before its first one ends. Only a stage with more tasks than slots shows
+    them; of several stages the largest number, since other jobs may hold slots. A lower bound; None where none does.
+    """
     bursts = _bursts(region)
     known = max((count for count, tasks in bursts if count < tasks), default=None)
     return known, max((count for count, _ in bursts), default=None)
