@@ -184,7 +184,7 @@ class Members:
 
     def _made(self, name: str) -> np.ndarray:
         if name == "batch":
-            return _parents(self._lists)
+            return np.repeat(np.arange(len(self._lists)), _spans(self._lists))
         if name == "place":
             return np.arange(len(self._flat))
         part, _, key = name.partition(":")
@@ -212,11 +212,6 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _parents(lists: pa.Array) -> np.ndarray:
-    """For each member the position of its list."""
-    return np.repeat(np.arange(len(lists)), _spans(lists))
 
 
 def _values(name: str, column: pa.Array | pa.ChunkedArray) -> np.ndarray:

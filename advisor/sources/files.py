@@ -56,7 +56,8 @@ def read(
             if not left[one.log]:
                 memories.pop(one.log, None)
         reading = parts.reading()
-    if reading.events or reading.broken or reading.overruns or _names_a_run(reading.sightings):
+    names_a_run = reading.sightings["run_id"].null_count < len(reading.sightings)
+    if reading.events or reading.broken or reading.overruns or names_a_run:
         return reading
     if not (pasted := parts.pasted_error()):
         raise InputError(*nothing_found(paths, reading, *parts.instead()))
@@ -167,10 +168,6 @@ class _Parts:
             return reading
         inside = self._opened.tables(reading.batches, events)
         return replace(reading, inside=inside, broken=(*reading.broken, *self._opened.broken))
-
-
-def _names_a_run(sightings: pa.Table) -> bool:
-    return bool(sightings["run_id"].null_count < len(sightings))
 
 
 def nothing_found(

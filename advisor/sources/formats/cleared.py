@@ -110,15 +110,11 @@ def _inner(line: bytes) -> bytes:
 
 
 def _unescaped(text: bytes) -> bytes:
-    return _ESCAPED_QUOTE.sub(_quote, _ESCAPE.sub(_as_space, text))
+    return _ESCAPED_QUOTE.sub(_quote, _ESCAPE.sub(lambda found: b"\n " if found[1] == b"n" else b"  ", text))
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
     return b" " * len(match[0])
-
-
-def _as_space(match: re.Match[bytes]) -> bytes:
-    return b"\n " if match[1] == b"n" else b"  "
 
 
 def _quote(match: re.Match[bytes]) -> bytes:
@@ -134,7 +130,8 @@ def opens_at(text: str, anchor: int) -> int:
     depth, stop = 0, anchor
     while True:
         line = text.rfind("\n", 0, stop) + 1
-        for bracket in reversed(list(brackets.finditer(_STRING.sub(_masked, text[line:stop])))):
+        plain = _STRING.sub(lambda found: " " * len(found[0]), text[line:stop])
+        for bracket in reversed(list(brackets.finditer(plain))):
             depth += 1 if bracket[0] in "}])" else -1
             if depth < 0:
                 return line + bracket.start()
@@ -142,10 +139,6 @@ def opens_at(text: str, anchor: int) -> int:
         if not line or not (_is_of_a_record(above) or (keywords and _is_of_a_call(above))):
             return line + _first_quote(text[line:stop]) if stop == anchor else line
         stop = line - 1
-
-
-def _masked(match: re.Match[str]) -> str:
-    return " " * len(match[0])
 
 
 def _is_of_a_record(line: str) -> bool:

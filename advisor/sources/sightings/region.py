@@ -45,10 +45,6 @@ _WITHOUT_AQE: Final = (
 )
 
 
-def _without_aqe(line: Line) -> list[Told]:
-    return [told for words, told in _WITHOUT_AQE if words in line.text]
-
-
 _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (MARK, read_fact, 1000),
     (b"Running Spark version ", _groups(application.VERSION.pattern, "spark_version"), 8),
@@ -68,7 +64,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"BatchIds found from listing: ", query.read_listing, 20),
     (b"Listing leaf files and directories in parallel under", _groups(_LISTED, "files_listed_by_job", convert=int), 4),
     (b"Using Source [", lambda line: query.limits(line.text), 20),
-    (b"AQE is not supported ", _without_aqe, 100),
+    (b"AQE is not supported ", lambda line: [told for words, told in _WITHOUT_AQE if words in line.text], 100),
     (b" in real time mode", _is("trigger", "real_time", "Delay offset logging"), 2),
     (b"terminating this Trigger.", _is("trigger", "available_now", "Trigger.AvailableNow query"), 2),
     (b"Streaming query made progress: ", query.read_progress_header, 2),

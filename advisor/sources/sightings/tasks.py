@@ -25,14 +25,9 @@ def slots_and_seen(region: bytes) -> tuple[int | None, int | None]:
     Slots are the tasks of a stage that start before its first one ends. Only a stage with more tasks than slots shows
     them; of several stages the largest number, since other jobs may hold slots. A lower bound; None where none does.
     """
-    bursts = _bursts(region)
+    bursts = [(count, int(added[2])) for added in _first(region) if (count := _burst(region, added))]
     known = max((count for count, tasks in bursts if count < tasks), default=None)
     return known, max((count for count, _ in bursts), default=None)
-
-
-def _bursts(region: bytes) -> list[tuple[int, int]]:
-    """Of each stage that shows it: (tasks that started before its first one ended, all its tasks)."""
-    return [(count, int(added[2])) for added in _first(region) if (count := _burst(region, added))]
 
 
 def snapshot_tasks(region: bytes) -> tuple[int | None, bool]:
@@ -89,13 +84,8 @@ def _burst(region: bytes, added: re.Match[bytes]) -> int | None:
             continue
         if task[1] == b"Finished":
             return len(started) or None
-        if started and not task[4] and _apart(region, last, task.start()):
+        if started and not task[4] and region.count(b"\n", last, task.start()) > 1:  # other lines stand between
             return len(started)
         started.add(task[3])
         last = task.end()
     return None
-
-
-def _apart(region: bytes, start: int, stop: int) -> bool:
-    """Whether another line stands between two places."""
-    return region.count(b"\n", start, stop) > 1

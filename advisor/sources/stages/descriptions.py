@@ -57,16 +57,13 @@ def sql_sums(raw: msgspec.Raw) -> dict[str, float]:
 def operators(datasets: list[Dataset]) -> tuple[str, ...]:
     """Return the operators whose data sets a stage computes, each once, the last one first; sort these so."""
     datasets.sort(key=attrgetter("number"), reverse=True)
-    return tuple(filter(None, dict.fromkeys([_operator(each.scope, each.name) for each in datasets])))
-
-
-def _operator(scope: str | None, name: str) -> str:
-    """Return the name of a data set's operator; nothing for what only wraps generated code."""
-    return _shown((scope or "").partition(_NAME)[2].partition('"')[0] or name)
+    names = [(each.scope or "").partition(_NAME)[2].partition('"')[0] or each.name for each in datasets]
+    return tuple(filter(None, dict.fromkeys(map(_shown, names))))
 
 
 @lru_cache(maxsize=4096)
 def _shown(name: str) -> str:
+    """Return the name of an operator; nothing for what only wraps generated code."""
     return "" if _CODEGEN.fullmatch(name) else name
 
 
