@@ -118,12 +118,12 @@ def cost(python: str, work: Path, turns: int) -> str:
     spans: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     with running("aggregation", work, python) as address:
         driver = Driver(Server(address))
-        batches_of(driver, 1, 20)
+        batches_of(driver, 1, SHOWN)
         for turn in range(2 * turns):
             begin = time.time()
-            with asking(driver, on=turn % 2 == 0):
+            with asking(driver, on=turn % 2 == 1):
                 time.sleep(30)
-            spans[turn % 2 == 0].append((begin, time.time()))
+            spans[turn % 2 == 1].append((begin, time.time()))
     table = advisor.read_progress(str(next((work / "events").iterdir())))
     starts = table["timestamp"].map(pd.Timestamp.timestamp)
     found = {}

@@ -41,21 +41,22 @@ class Recording(Server):
 def running(workload: str, work: Path, python: str = sys.executable, *jars: str, port: str = "0") -> Iterator[str]:
     """Yield the address of a driver that runs a workload; at the end it is stopped, and its event log is whole."""
     script = Path(__file__).with_name("ui_queries.py")
-    log = (work / "console").open("w")
-    child = subprocess.Popen(
-        [python, str(script), workload, port, str(work), *jars], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=log, text=True, env=os.environ | {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python},
-    )  # fmt: skip
-    assert child.stdin is not None and child.stdout is not None
-    try:
-        address = child.stdout.readline().strip()
-        if not address:
-            raise RuntimeError(Path(log.name).read_text()[-2000:])
-        yield address
-    finally:
-        child.stdin.close()
-        child.wait(120)
-        log.close()
+    command = [python, str(script), workload, port, str(work), *jars]
+    environment = os.environ | {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with (
+        (work / "console").open("w") as log,
+        subprocess.Popen(command, **pipes, stderr=log, text=True, env=environment) as child,
+    ):
+        assert child.stdin is not None and child.stdout is not None
+        try:
+            address = child.stdout.readline().strip()
+            if not address:
+                raise RuntimeError((work / "console").read_text()[-2000:])
+            yield address
+        finally:
+            child.stdin.close()
+            child.wait(120)
 
 
 def batches_of(driver: Driver, queries: int, wanted: int, seconds: float = 300) -> None:

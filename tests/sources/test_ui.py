@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import tempfile
 import zipfile
@@ -406,6 +407,27 @@ class TestWatching:
             answers[page] = whole
             assert watched.poll()
             assert watched.reading().from_ui == before + 1
+
+    def test_only_the_last_executions_are_listed_again(
+        self, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("advisor.sources.ui.driver._LISTED_AGAIN", 10)
+        (run,) = (run for run in pages.listed(answers[pages.LIST]) if run.name == "orders-by-key")
+        page = f"{pages.STATISTICS}{run.run_id}"
+        whole = answers[page]
+        answers[page] = without_the_last(whole)
+        listed = next(path for path in answers if "details=false" in path)
+        held = json.loads(answers[listed])
+        answers[listed.replace("offset=0", f"offset={len(held) - 10}")] = json.dumps(held[-10:])
+        with serving(answers, otherwise=lambda handler: body(handler, "[]")) as served:
+            watched = Watched(served.address, stages=False)
+            answers[page] = whole
+            watched.poll()
+            watched.poll()
+        assert len([path for path in served.paths if "details=false" in path]) == 2
+        runs = pages.listed(answers[pages.LIST])
+        shown = [pages.events(answers[f"{pages.STATISTICS}{one.run_id}"], one) for one in runs]
+        assert watched.reading().from_ui == sum(map(len, shown))
 
     def test_a_driver_that_is_gone_and_comes_back(self, answers: dict[str, Any]) -> None:
         with serving(answers) as served:

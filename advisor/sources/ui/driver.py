@@ -31,10 +31,13 @@ _ENDED_RUNS: Final = 10
 """Runs whose pages are read of queries that do not run any more: the newest."""
 _AT_A_TIME: Final = 100
 """SQL executions of one answer."""
+_LISTED_AGAIN: Final = 300
+"""Of the SQL executions that a look listed, those at the end that the next one lists again: Spark drops the oldest."""
 _KEPT: Final = 20_000
 """Batches that are kept while a driver is watched, the newest."""
 _OPENED_EVERY: Final = 60.0
 """Seconds between two readings of jobs and stages: the driver writes all that it holds each time."""
+_BRIEF: Final = "details=false&planDescription=false"
 _LACKS: Final = (FROM_UI, "eventTime", "sources", "sink")
 """Parts of a progress event that no page shows, or not all of."""
 _STATE: Final = "stateOperators"
@@ -54,6 +57,7 @@ class Driver:
         self._unopened: list[pa.Table] = []
         """Those of batches whose jobs were not read yet."""
         self._open_from = 0.0
+        self._listed = 0
         self._seen: set[tuple[str, str]] = set()
         self._facts: dict[tuple[str, str | None, str], Sighting] = {}
         self._learned: set[str] = set()
@@ -65,12 +69,12 @@ class Driver:
         runs = self._runs()
         new = [event for run in runs for event in self._new(run)]
         unknown = [run for run in runs if run.run_id not in self._learned]
-        executions = self._executions() if unknown or any(event[_STATE] for event in new) else []
+        executions = self._executions(bool(unknown)) if unknown or any(event[_STATE] for event in new) else {}
         self._complete(new, executions)
         self._keep(new)
         told = [self._list(run) for run in runs]
         for run in unknown:
-            self._learn(run, executions)
+            self._learn(run, [*executions.values()])
         if self._opens and self._unopened and time.monotonic() >= self._open_from:
             self._open()
         return bool(new) or any(told)
@@ -130,15 +134,17 @@ class Driver:
         self._seen.update(map(_key, new))
         return new
 
-    def _executions(self) -> list[Execution]:
-        """Return the SQL executions that Spark holds, without plans and nodes."""
-        found: list[Execution] = self._answer(f"sql?{_brief}&offset=0&length=1000000", list[Execution])
-        return found
+    def _executions(self, all: bool) -> dict[int, Execution]:
+        """Return the SQL executions that Spark holds by their place, without plans and nodes; or the last of them."""
+        begin = 0 if all else max(0, self._listed - _LISTED_AGAIN)
+        found = self._answer(f"sql?{_BRIEF}&offset={begin}&length=1000000", list[Execution])
+        self._listed = begin + len(found)
+        return dict(enumerate(found, begin))
 
-    def _complete(self, new: Sequence[Event], executions: Sequence[Execution]) -> None:
+    def _complete(self, new: Sequence[Event], executions: Mapping[int, Execution]) -> None:
         """Put the state operators of SQL executions in the place of the page's sums."""
         stateful = {_batch(event): event for event in new if event[_STATE]}
-        at = [nth for nth, one in enumerate(executions) if one.batch in stateful]
+        at = [place for place, one in executions.items() if one.batch in stateful]
         for begin in range(at[0], at[-1] + 1, _AT_A_TIME) if at else ():
             length = min(_AT_A_TIME, at[-1] + 1 - begin)
             asked = f"sql?details=true&planDescription=false&offset={begin}&length={length}"
@@ -219,9 +225,6 @@ class _Running(msgspec.Struct):
     def words(self) -> str:
         """Its description, or where its program calls it, on one line."""
         return redact(" ".join((self.description or self.name).split())[:80])
-
-
-_brief: Final = "details=false&planDescription=false"
 
 
 def _joined(old: pa.Table, new: pa.Table) -> pa.Table:
