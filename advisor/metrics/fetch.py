@@ -108,7 +108,8 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise | Missing:
     records come to a partition in groups, the time to the next group at most. Where triggers found nothing before the
     next batch, no record came until then: a batch between two such pauses waits for that long. Of several batches in a
     row the first may have read the rows of the next ones, too: it waits at least for what it took longer than the
-    second, though that has as many rows. Where the consumers' own lines are there, no more than they polled.
+    second, though that has as many rows. Never more than reading and Python took where jobs were seen, and than the
+    consumers polled by their own lines.
     """
     if window.facts.value("source") != "kafka":
         return Missing("the query does not read Kafka")
@@ -125,6 +126,10 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise | Missing:
     free, polled = slots(window), kafka_polled_ms(window)
     waves = np.ceil(tasks / (free or window.facts.number("task_slots_at_least") or 1.0))
     most = np.fmin(window.batches["add_batch_ms"], np.nan if isinstance(polled, Missing) else polled)
+    if isinstance(read := of_jobs(window, "source_read_ms"), np.ndarray):
+        python = of_jobs(window, "python_ms")
+        read = read + (zero_filled(python) if isinstance(python, np.ndarray) else 0.0)
+        most = np.fmin(most, np.where(read > 0, read, np.nan))
     at_most = np.minimum((longest if at_once >= BY_CHANCE else each) * waves, most)
     at_least = np.minimum(each * waves if free is not None else each, most)
     left = np.clip(until_next - outside, 0.0, None)

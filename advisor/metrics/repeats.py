@@ -8,6 +8,7 @@ from advisor.metrics.event_time import late_rows_share
 from advisor.metrics.flow import sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
 from advisor.metrics.missing import Missing, needed
+from advisor.metrics.operators import partitions
 from advisor.metrics.phases import share_of
 from advisor.metrics.tasks import most, of_kind
 from advisor.statistics import zero_filled
@@ -41,12 +42,22 @@ def repeated_ms(window: Window) -> np.ndarray:
     """What stages that read the source or work on state take in all jobs of a batch but the longest of each kind.
 
     A job on some partitions of the state only counts for nothing: `show()` and `take(n)` run one job after the other,
-    each on the next partitions.
+    each on the next partitions. Nor does a batch whose state was opened once: of a batch that was persisted the stages
+    name the state's operators, too, but read the cache (4.3.0: as many stores as partitions; without it twice as many).
     """
     tasks, state = window.stages["tasks"], of_kind(window, "state")
     largest = most(window, np.where(state, tasks, np.nan), 0.0)[window.stages["batch"]]
     both = _repeated(window, of_kind(window, "source_read")) + _repeated(window, state & (tasks >= largest))
-    return np.minimum(both, window.batches["add_batch_ms"])
+    return np.where(_state_opened_once(window), 0.0 * both, np.minimum(both, window.batches["add_batch_ms"]))
+
+
+def _state_opened_once(window: Window) -> np.ndarray:
+    """Which batches opened no more stores than their operators have partitions; of a join, which has four, unknown."""
+    operators = window.operators
+    told = np.array([not (name or "").startswith("symmetricHashJoin") for name in operators["name"]], bool)
+    once = told & (operators["store_instances"] <= partitions(window))
+    opened, again = (np.bincount(operators["batch"][which], minlength=len(window)) for which in (once, told & ~once))
+    return (opened > 0) & (again == 0)
 
 
 def _repeated(window: Window, again: np.ndarray) -> np.ndarray:
