@@ -29,7 +29,7 @@ class Scan:
     ) -> None:
         """With a `memory` (one per log), sightings are looked for, too.
 
-        With `opened`, the tables to fill, jobs, stages and tasks are read.
+        With `opened`, the tables to fill, jobs, stages and tasks are read. Events go to `chunks`, if there are some.
         """
         self.harvest = Harvest(file, log, memory.runs if memory else None, chunks)
         self._look = SecondLook(file, log, memory) if memory else None
