@@ -292,7 +292,7 @@ def test_a_log_without_an_event_is_saved_too(spark: Any, tmp_path: Path) -> None
     (tmp_path / "a.log").write_text(line.format("33333333-3333-3333-3333-333333333333"))
     for _ in range(2):
         report = api.analyze_fleet(tmp_path, spark=spark, save_table=tmp_path / "table", incremental=True, stages=False)
-        assert [query.state for query in report.queries] == ["dead"]
+        assert [query.state for query in report.queries] == ["no_data"]
 
 
 def test_saved_stages_open_batches_as_those_of_the_logs_do(spark: Any, tmp_path: Path) -> None:
