@@ -195,4 +195,6 @@ def state(run: Run, facts: Facts, later_runs: int, died: int, live: bool) -> Sta
         return "no_data"
     if later_runs or facts.value("stopped"):
         return "stopped"
-    return "running" if live else "log_ends"
+    told = facts.get("spark_version")
+    answers = told is not None and told.origin == "ui"  # its driver's list would show its end
+    return "running" if live or answers else "log_ends"

@@ -180,6 +180,7 @@ class TestTables:
             "foreach_batch",
         }
         assert any("UI does not show" in text for text in first["limits"])
+        assert {query["state"] for query in report.data["queries"]} == {"running"}
 
     def test_without_stages_no_job_is_asked_for(self, made: dict[str, Any]) -> None:
         with serving(made["answers"]) as served:
