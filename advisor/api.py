@@ -19,7 +19,7 @@ from advisor.report.assemble import entries_of, input_of, report_on
 from advisor.sources import files
 from advisor.sources.following import followed
 from advisor.views.shown import Compared, Report
-from advisor.wishes import UserWishes, user_wishes
+from advisor.wishes import user_wishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -295,8 +295,7 @@ class _Given:
     @property
     def meant(self) -> list[str | None]:
         """The queries that facts are given for, None for all."""
-        wishes = self.asked.wishes
-        return [query for query, _, _ in wishes.given] if isinstance(wishes, UserWishes) else []
+        return [query for query, _, _ in self.asked.wishes.given] if self.asked.wishes else []
 
     def refuse_absent(self, entries: Sequence[QueryEntry | FleetQuery], held: Span | None) -> None:
         """UsageError where a query that facts are given for, or a batch in the time asked for, is not there."""

@@ -20,8 +20,7 @@ from advisor.facts.evidence import Run
 from advisor.metrics import METRICS, label
 from advisor.report import Asked
 from advisor.report.judged import Judged
-from advisor.report.loss import largest_loss
-from advisor.report.phases import goes_to
+from advisor.report.loss import goes_to, largest_loss
 from advisor.report.screen import first_sentence, is_unopened
 from advisor.report.verdict import calm
 from advisor.views.first_screen import LOSSES, gain, in_a_line

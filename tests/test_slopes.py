@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.comparison.students import students_t
+from advisor.comparison.bootstrap import students_t
 from advisor.metrics.slopes import kendall_p_value, theil_sen
 
 stats = pytest.importorskip("scipy.stats")

@@ -1,7 +1,7 @@
 """Compare two windows: what changed, by how much, and whether the promise was kept."""
 
 from advisor.comparison.bootstrap import Level
-from advisor.comparison.changes import Change, changes
+from advisor.comparison.changes import changes
 from advisor.comparison.compare import Comparison, compare
 from advisor.comparison.effect import Effect
 from advisor.comparison.interleaved import Trial, interleaved, order
@@ -10,7 +10,6 @@ from advisor.comparison.load import Load
 from advisor.comparison.promises import Kept
 
 __all__ = [
-    "Change",
     "Comparison",
     "Effect",
     "Kept",

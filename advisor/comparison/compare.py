@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from advisor import contract
-from advisor.comparison.changes import Change, changes
+from advisor.comparison.changes import changes
 from advisor.comparison.effect import Effect, effect
 from advisor.comparison.levels import FEWEST, INSIDE, REST, TOTAL, Levels, levels, opened_alike
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, Kept, judged, made
-from advisor.contract import Advice, ComparedRun, Verdict
+from advisor.contract import Advice, ComparedRun, FactChange, Verdict
 from advisor.metrics import Missing
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
@@ -36,7 +36,7 @@ class Comparison:
     says: str
     load: Load | None
     effects: tuple[Effect, ...]
-    changed: tuple[Change, ...]
+    changed: tuple[FactChange, ...]
     promises: tuple[Kept, ...]
     limits: tuple[str, ...]
 
@@ -55,7 +55,7 @@ class Comparison:
             says=self.says,
             load=self.load.entry() if self.load else None,
             effects=tuple(one.entry() for one in self.effects),
-            changed=tuple(one.entry() for one in self.changed),
+            changed=self.changed,
             promises=tuple(one.entry() for one in self.promises),
             limits=self.limits,
         )
@@ -168,7 +168,7 @@ def _limits(old: Levels, new: Levels) -> Iterator[str]:
 
 
 def _too_few(
-    before: Window, after: Window, missing: int, changed: tuple[Change, ...], taken: list[Advice]
+    before: Window, after: Window, missing: int, changed: tuple[FactChange, ...], taken: list[Advice]
 ) -> Comparison:
     words = f"{missing} more steady batches are needed"
     says = f"Too few batches: {len(before)} steady ones before and {len(after)} after; {words}."
@@ -176,7 +176,12 @@ def _too_few(
 
 
 def _untold(
-    verdict: Verdict, says: str, words: str, changed: tuple[Change, ...], taken: list[Advice], more: int | None = None
+    verdict: Verdict,
+    says: str,
+    words: str,
+    changed: tuple[FactChange, ...],
+    taken: list[Advice],
+    more: int | None = None,
 ) -> Comparison:
     promises = (judged(step, of, None, 0, words) for step in taken for of in OF)
     kept = tuple(replace(one, more=more) for one in promises if one is not None)

@@ -9,9 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from advisor.comparison.bootstrap import CONFIDENCE
+from advisor.comparison.bootstrap import CONFIDENCE, students_t
 from advisor.comparison.effect import SAME_SHARE, Effect
-from advisor.comparison.students import students_t
 from advisor.errors import UsageError
 from advisor.metrics import Estimate
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.comparison.changes import Change
 from advisor.comparison.effect import Effect, interval
-from advisor.contract import Advice, KeptPromise, Of, Outcome, Promise
+from advisor.contract import Advice, FactChange, KeptPromise, Of, Outcome, Promise
 from advisor.facts import FACTS, Facts, from_conf, from_reader_options, from_writer_options
 from advisor.facts.confs import ASYNC_ENABLED
 from advisor.metrics import Estimate
@@ -54,7 +53,7 @@ class Kept:
         )
 
 
-def made(steps: Iterable[Advice], changed: Iterable[Change], after: Facts) -> list[Advice]:
+def made(steps: Iterable[Advice], changed: Iterable[FactChange], after: Facts) -> list[Advice]:
     """Return the steps that were taken: one of their settings became what the step advises, and none differs."""
     became = {change.fact: change.after.value for change in changed if change.after is not None}
     wanted = {step.id: (step, _wanted(step)) for step in steps}

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, Batches
 from advisor.catalogue import Catalogue
-from advisor.contract import QueryEntry, Series, Silenced
+from advisor.contract import QueryEntry, Series
 from advisor.engine import judge
 from advisor.errors import fault
 from advisor.facts import Facts, Known, settle
@@ -27,8 +27,9 @@ from advisor.report.judged import Judged
 from advisor.report.query import RESTARTING, query, state
 from advisor.report.schedule import ShortRun, scheduled, short_run
 from advisor.report.series import series
-from advisor.vocabulary import ENDING, Level, Since, State
+from advisor.vocabulary import ENDING, Since, State
 from advisor.window import Window, executed_window, run_window
+from advisor.wishes import UserWishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,22 +42,6 @@ _NEVER, _EPOCH = datetime(1, 1, 1, tzinfo=timezone.utc), datetime(1970, 1, 1, tz
 LOOKED_AT = 200  # batches of a run that are asked for facts: these do not change within a run
 
 
-class Wishes(Protocol):
-    """What a team wants for a query: facts it knows, rules it does not want to hear of, levels of its own."""
-
-    def facts(self, run: Run) -> Mapping[str, Any]:
-        """Facts that the user gives for this run."""
-
-    def silenced(self, run: Run) -> list[Silenced]:
-        """Rules that are not to be judged for it."""
-
-    def levels(self, run: Run) -> Mapping[str, Mapping[Level, float]]:
-        """Levels that replace those of a rule, by rule id."""
-
-    def notes(self, run: Run) -> tuple[str, ...]:
-        """What the report has to say of the wishes themselves."""
-
-
 @dataclass(frozen=True)
 class Asked:
     """How it is to be judged: `since` and `until` limit the batches, `last` counts back from the newest of each run.
@@ -65,7 +50,7 @@ class Asked:
     `live`: what is read comes from a session that runs.
     """
 
-    wishes: Wishes | None = None
+    wishes: UserWishes | None = None
     last: pd.Timedelta | None = None
     since: pd.Timestamp | None = None
     until: pd.Timestamp | None = None

@@ -28,8 +28,7 @@ from advisor.metrics import Estimate, Quantiles, measure, measured, sure
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
 from advisor.report.judged import Judged
-from advisor.report.loss import troubles, within_add_batch
-from advisor.report.phases import goes_to
+from advisor.report.loss import goes_to, troubles, within_add_batch
 from advisor.report.steps import felt, leaves_the_loss
 from advisor.report.verdict import closest, not_judged_yet
 from advisor.savings import sets

@@ -12,8 +12,8 @@ from advisor.catalogue import Catalogue
 from advisor.contract import Report
 from advisor.report import Asked, assemble
 from advisor.report.comparing import compare_readings
-from advisor.report.runs import Wishes
 from advisor.views.shown import Compared
+from advisor.wishes import UserWishes
 
 if TYPE_CHECKING:
     from advisor.session.notices import Notice
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Judging:
     """Judges what was read by a catalogue. A rule that fails is listed under "not judged", as everywhere."""
 
-    def __init__(self, catalogue: Catalogue, wishes: Wishes) -> None:
+    def __init__(self, catalogue: Catalogue, wishes: UserWishes) -> None:
         self._catalogue, self._asked = catalogue, Asked(wishes=wishes, live=True)
 
     def report(self, reading: Reading, *, series: bool = False) -> Report:

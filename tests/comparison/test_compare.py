@@ -190,7 +190,7 @@ def test_what_changed_and_what_only_one_side_tells() -> None:
     after = run(SYNC, async_progress=True, sink="kafka", output_mode="append", application="today")
     changed = compare(before, after).changed
     assert [(one.fact, one.sure) for one in changed] == [("async_progress", True), ("output_mode", False)]
-    assert changed[0].entry().after == FactEntry(value=True, origin="user")
+    assert changed[0].after == FactEntry(value=True, origin="user")
 
 
 def test_a_promise_is_kept() -> None:
