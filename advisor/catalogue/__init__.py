@@ -8,6 +8,7 @@ from advisor.catalogue.load import (
     clues,
     late_batches,
     load,
+    ranking,
     rules_directory,
     rules_to_judge_by,
 )
@@ -18,7 +19,6 @@ from advisor.vocabulary import LEVELS, Level
 
 __all__ = [
     "LEVELS", "Catalogue", "Change", "Condition", "Example", "Level", "Measure", "Operator", "Rule", "Saves", "Seen",
-    "Stage", "Step", "Trigger", "clue_alone", "clues", "late_batches", "load", "reference", "rules_directory",
-    "rules_to_judge_by",
-    "schema",
+    "Stage", "Step", "Trigger", "clue_alone", "clues", "late_batches", "load", "ranking", "reference",
+    "rules_directory", "rules_to_judge_by", "schema",
 ]  # fmt: skip

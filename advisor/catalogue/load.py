@@ -36,6 +36,8 @@ _EXAMPLES: Final = "\nexamples:"
 Make = Callable[[Any], Any]
 CLUES = "clues.yaml"
 """The file of what a text without progress shows."""
+RANKING = "ranking.yaml"
+"""The file of the numbers by which the report ranks what rules find."""
 
 
 class Clue(NamedTuple):
@@ -68,6 +70,14 @@ def late_batches() -> Mapping[str, Any]:
     content, _ = read_plain(rules_directory() / CLUES)
     late: Mapping[str, Any] = content["late"]
     return late
+
+
+@cache
+def ranking() -> Mapping[str, float]:
+    """Return the numbers by which the report ranks what rules find, and says what follows from it."""
+    content, _ = read_plain(rules_directory() / RANKING)
+    numbers: Mapping[str, float] = content
+    return numbers
 
 
 @cache
@@ -142,7 +152,7 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not paths:
             problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
         for path in paths:
-            if path.name in (PHASES, ERRORS, CLUES) and path.parent == rules_directory():
+            if path.name in (PHASES, ERRORS, CLUES, RANKING) and path.parent == rules_directory():
                 continue
             if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
                 problems.append(Problem(str(path), "", "is not a file"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.catalogue import ranking
 from advisor.contract import Changed, Regime, Trend, Trends
 from advisor.metrics import Estimate, measure, measured
 from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken
@@ -22,9 +23,6 @@ COMPARED = (
     ("record_latency_ms", "p99"),
     ("input_rows", "p50"),
 )
-STEADY_SHARE = 0.05  # a drift of less than this share of the value over the window is no trend
-SHORTEST_FOR_DIRECTION = 2 / 60  # hours; below, the JVM still warms up
-SHORTEST_FOR_RATE = 10 / 60  # hours; below, a change per hour would be an extrapolation
 
 _UNKNOWN = Trend(direction="unknown", per_hour=None)
 
@@ -101,15 +99,15 @@ def _trend(values: np.ndarray | None, window: Window) -> Trend:
         return _UNKNOWN
     hours = passed_ms(window) / 3_600_000
     span = float(known(hours)[-1]) if len(known(hours)) else 0.0
-    if span < SHORTEST_FOR_DIRECTION:
+    if span < ranking()["direction_from_min"] / 60:
         return _UNKNOWN
     slope = trend(hours, values)
     if not isinstance(slope, Estimate):
         return _UNKNOWN
     drift = slope.safe * span
-    felt = abs(drift) > STEADY_SHARE * max(median(np.abs(values)), 1.0)
+    felt = abs(drift) > ranking()["steady_share"] * max(median(np.abs(values)), 1.0)
     direction: Direction = (
         "steady" if not felt else "rising" if slope.low > 0 else "falling" if slope.high < 0 else "steady"
     )
-    rate = round(slope.safe, 1) if span >= SHORTEST_FOR_RATE else None
+    rate = round(slope.safe, 1) if span >= ranking()["rate_from_min"] / 60 else None
     return Trend(direction=direction, per_hour=rate)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from advisor.batches import lacks
-from advisor.catalogue import Rule
+from advisor.catalogue import Rule, ranking
 from advisor.catalogue.rule import Phase
 from advisor.contract import BestStep, Finding, Loss, LossKind, Part
 from advisor.metrics import METRICS, Estimate, label, measure, sure
@@ -21,8 +21,6 @@ from advisor.vocabulary import GRAVE
 from advisor.window import PHASES, Window
 
 LEAST_PART = 0.02  # of all batch time: what takes less is left out
-IN_GENERAL = 0.5
-"""What counts of a loss that names a phase only: nobody can take all of addBatch away."""
 
 
 class _Candidate(NamedTuple):
@@ -139,7 +137,7 @@ def _candidate(finding: Finding, rule: Rule, ms: float, counts: float, judged: J
     name = label(rule.lost or "") if kind == "add_batch" and not rule.general else None
     share = min(1.0, ms / _cycle_ms(judged.window))
     loss = Loss(kind=kind, says=finding.says, ms=round(ms, 1), share=round(share, 3), name=name, rule=finding.rule)
-    return _Candidate(loss, counts * (IN_GENERAL if rule.general else 1.0))
+    return _Candidate(loss, counts * (ranking()["in_general"] if rule.general else 1.0))
 
 
 def _kind(metric: str, judged: Judged) -> LossKind:
@@ -163,7 +161,7 @@ def _phases(judged: Judged, found: Sequence[_Candidate]) -> Iterator[_Candidate]
         )
         share = round(min(1.0, part.ms / _cycle_ms(window)), 3)
         loss = Loss(kind=part.kind, says=words, ms=part.ms, share=share)
-        yield _Candidate(loss, part.ms * (IN_GENERAL if phase.general else 1.0))
+        yield _Candidate(loss, part.ms * (ranking()["in_general"] if phase.general else 1.0))
 
 
 def _cycle_ms(window: Window) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from advisor.batches import lacks
+from advisor.catalogue import ranking
 from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Terminated, WindowEntry
 from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
@@ -21,7 +22,7 @@ from advisor.report.loss import largest_loss
 from advisor.report.screen import is_unopened, screen
 from advisor.report.steps import best_step, together
 from advisor.report.unjudged import first_batch
-from advisor.report.verdict import FEWEST_BATCHES, calm, verdict
+from advisor.report.verdict import calm, verdict
 from advisor.vocabulary import State, at_once
 from advisor.window import Window, span
 
@@ -137,7 +138,7 @@ def limits(judged: Judged) -> list[str]:
         said.append(f"Partial record: {lacking} missing or cut short; what is missing is not taken for none.")
     if len(window) == 1:
         said.append("One batch was judged: no statistic, no trend, and it may be an outlier.")
-    if len(window) and len(window) < FEWEST_BATCHES and lacks(window.executed, INPUT_RATE)[0]:
+    if len(window) and len(window) < ranking()["fewest_batches"] and lacks(window.executed, INPUT_RATE)[0]:
         which = "This" if len(window) == 1 else "The first of these"
         said.append(f"{which} may be the first batch after a start, and cold: its record lacks {INPUT_RATE}.")
     if len(window.operators) and facts.get("task_slots") is None:

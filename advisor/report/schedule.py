@@ -11,15 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from advisor.batches import Columns
+from advisor.catalogue import ranking
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.phases import DISCOVERY
 from advisor.metrics.units import milliseconds, number
 from advisor.statistics import total
 
-_EVEN = 0.1  # of the usual time between two starts: so far they may differ, and still are a schedule
-_ON_THE_MINUTE_MS, _MINUTE_MS = 2000, 60_000  # two starts that lie whole minutes apart are no chance
-_GROWN, _RISES = 1.1, 0.8  # times the first run, of the steps from run to run
-_WORTH = 0.1  # of the batch: discovery that is worth a word
+_MINUTE_MS = 60_000
 
 
 class ShortRun(NamedTuple):
@@ -62,8 +60,8 @@ def scheduled(runs: Sequence[ShortRun], *, one_shot: bool) -> str | None:
     if not apart or not follow or any(gap <= one.took for gap, one in zip(apart, runs, strict=False)):
         return None
     usual, took = median(apart), median(one.took for one in runs)
-    even = all(abs(gap - usual) <= _EVEN * usual for gap in apart)
-    by_chance = min(apart[0] % _MINUTE_MS, -apart[0] % _MINUTE_MS) > _ON_THE_MINUTE_MS
+    even = all(abs(gap - usual) <= ranking()["schedule_even"] * usual for gap in apart)
+    by_chance = min(apart[0] % _MINUTE_MS, -apart[0] % _MINUTE_MS) > ranking()["whole_minutes_ms"]
     if len(apart) == 1 and by_chance and not one_shot:
         return None
     every = (
@@ -93,14 +91,15 @@ def _takes(runs: Sequence[ShortRun], took: str) -> str:
 
 def _discovery(runs: Sequence[ShortRun], took: float) -> str:
     found = median(one.discovery for one in runs)
-    return f" ({milliseconds(found)} of it finds new data)" if found >= _WORTH * took else ""
+    return f" ({milliseconds(found)} of it finds new data)" if found >= ranking()["discovery_worth"] * took else ""
 
 
 def _grown(runs: Sequence[ShortRun]) -> str:
     """That the batches take longer from run to run, and whether their rows do."""
     first, last = runs[0], runs[-1]
     rises = sum(later.took > one.took for one, later in pairwise(runs))
-    if len(runs) < 4 or last.took < _GROWN * first.took or rises < _RISES * (len(runs) - 1):
+    limits = ranking()
+    if len(runs) < 4 or last.took < limits["run_grown"] * first.took or rises < limits["run_rises"] * (len(runs) - 1):
         return ""
     same = max(one.rows for one in runs) <= SAME_LOAD * min(one.rows for one in runs)
     why = "at equal rows" if same else f"with {number(first.rows, 'rows')} and {number(last.rows, 'rows')}"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from advisor.catalogue import ranking
 from advisor.contract import (
     Advice,
     After,
@@ -36,10 +37,6 @@ from advisor.statistics import median
 from advisor.window import Window
 
 MOST_ALSO, MOST_REFUSED = 3, 2
-UNOPENED_MS, MOST = 500.0, 0.5  # of addBatch, and of the batch: it is worth opening
-LEAST_GAIN = 1.0  # ms: a step that may save less is no help
-LEAST_OF_P99 = 0.05  # by which p99 gets shorter, or it is not told
-LEAST_LEFT = 0.05  # of the latency: less would be more than a model can say
 _LEFT_OVER = ("limited_share", "waiting_batches")
 """Metrics of what a batch leaves in its source, where nobody counts how long it waits."""
 _ASKED_FIRST = {"trigger_interval_ms": "trigger"}
@@ -89,8 +86,10 @@ def is_unopened(window: Window) -> bool:
     """Whether a typical addBatch is long and most of its batch, and no jobs of it were seen."""
     if window.facts.value("trigger") == "real_time":
         return False  # its tasks run for the whole interval
-    long = sure(window, "add_batch_ms") >= UNOPENED_MS and sure(window, "add_batch_share") >= MOST
-    return long and ("jobs" not in window.batches or bool(np.isnan(window.batches["jobs"]).all()))
+    limits = ranking()
+    long = sure(window, "add_batch_ms") >= limits["unopened_ms"]
+    most = sure(window, "add_batch_share") >= limits["unopened_share"]
+    return long and most and ("jobs" not in window.batches or bool(np.isnan(window.batches["jobs"]).all()))
 
 
 def _span(window: Window) -> int | None:
@@ -105,11 +104,13 @@ def _after(window: Window, best: BestStep) -> After | None:
         return None
     if best.advice.ends_slow_batches and best.advice.saves_ms is not None:
         return _with_fewer_spikes(window, now, best.advice.saves_ms)
-    if promise is None or promise.high < LEAST_GAIN:
+    if promise is None or promise.high < ranking()["least_gain_ms"]:
         return None
     saved = promise.high if promise.expected is None else promise.expected
     left = now.p50 - saved
-    return After(p50=round(left, 1), at_best=promise.expected is None) if left >= LEAST_LEFT * now.p50 else None
+    if left < ranking()["least_left"] * now.p50:
+        return None
+    return After(p50=round(left, 1), at_best=promise.expected is None)
 
 
 def _with_fewer_spikes(window: Window, now: Quantiles, promise: Promise) -> After | None:
@@ -122,7 +123,7 @@ def _with_fewer_spikes(window: Window, now: Quantiles, promise: Promise) -> Afte
     if not ends or not all(isinstance(end, Quantiles) for end in ends):
         return None
     most, least = (end for end in ends if isinstance(end, Quantiles))
-    if most.p99 > (1 - LEAST_OF_P99) * now.p99:
+    if most.p99 > (1 - ranking()["least_of_p99"]) * now.p99:
         return None
     return After(
         p50=round(most.p50, 1),
@@ -163,8 +164,8 @@ def _gains(step: Advice) -> bool:
     promise = felt(step)
     return (
         promise is not None
-        and promise.high >= LEAST_GAIN
-        and (promise.expected is None or promise.expected >= LEAST_GAIN)
+        and promise.high >= ranking()["least_gain_ms"]
+        and (promise.expected is None or promise.expected >= ranking()["least_gain_ms"])
     )
 
 

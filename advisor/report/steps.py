@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from advisor.catalogue import Rule
+from advisor.catalogue import Rule, ranking
 from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName, Together
 from advisor.metrics import sure
 from advisor.report.judged import Judged
@@ -15,10 +15,6 @@ from advisor.savings import exclude, in_common
 from advisor.vocabulary import GRAVE
 from advisor.window import PHASES
 
-LITTLE = 1 / 3
-"""Of the largest loss: a step against something else that saves less does not stand before a look at the loss."""
-WEAKER = 0.8
-"""What a saving counts for that weakens what the query guarantees: one nearly as large without that comes first."""
 _NO_STEP_BESIDE = ("rows", "results", "state")
 """Losses that no millisecond makes good: only what helps against them is advised."""
 NO_RULES: Mapping[str, Rule] = MappingProxyType({})
@@ -85,7 +81,7 @@ def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None) -
     if _promises(mine[1]) and not (mine[1].takes == "new_checkpoint" and elsewhere):
         return mine
     promise = felt(best[1])
-    if promise is None or (loss.ms is not None and _worth(best[1], promise) < LITTLE * loss.ms):
+    if promise is None or (loss.ms is not None and _worth(best[1], promise) < ranking()["little"] * loss.ms):
         looks = [offer for offer in own if offer[1].takes != "new_checkpoint"]
         return _best(looks) or best
     return best
@@ -115,7 +111,7 @@ def _preference(step: Advice) -> tuple[int, bool, float, float, bool]:
 
 def _worth(step: Advice, promise: Promise) -> float:
     """Return what the step is expected to save, less where it weakens a guarantee."""
-    return promise.likely * (1.0 if step.semantics == "unchanged" else WEAKER)
+    return promise.likely * (1.0 if step.semantics == "unchanged" else ranking()["weaker"])
 
 
 def together(findings: Sequence[Finding], budget: Mapping[str, float]) -> Together | None:

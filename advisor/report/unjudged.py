@@ -19,7 +19,7 @@ from advisor.window import PHASES, Window
 
 SINCE: Final = "3.4"
 """Open-source Spark that names a phase for the commit log, and that can track progress asynchronously."""
-_WORTH_TELLING, _LARGE_REST = 0.01, 0.1
+_WORTH_TELLING, _LARGE_REST = 0.01, 0.1  # of the batch: how much of the list of phases is shown
 _MINUTE_MS = 60_000
 _MEANINGS = {
     "addBatch": "reading, computing, writing",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from advisor.catalogue import ranking
 from advisor.contract import Advice, BestStep, Calm, Finding, Loss, Passed
 from advisor.metrics import Estimate, measure, sure
 from advisor.metrics.latency import told_by_events
@@ -13,7 +14,6 @@ from advisor.report.loss import explain
 from advisor.report.steps import felt
 from advisor.report.unjudged import nothing_to_judge
 
-FEWEST_BATCHES = 10  # for a number in the verdict to stand without its count
 MOST_CLOSEST = 2
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
 _MANY_UNKNOWN = 2  # facts that a sentence can name
@@ -45,14 +45,15 @@ def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     if not isinstance(late, Estimate) or late.high > 0 or window.facts.value("falling_behind"):
         return None
     has_room = isinstance(measure(window, "interval_used_share"), Estimate)
-    few = len(window) < FEWEST_BATCHES
+    enough = ranking()["fewest_batches"]
+    few = len(window) < enough
     if loss is None or ((few or unopened) and not has_room):
         return None
     interval = window.facts.fixed_interval_ms
     waits = f" On average a record waits {milliseconds(interval / 2)} for the trigger." if interval else ""
     if few:
         batches = "1 batch" if len(window) == 1 else f"{len(window)} batches"
-        return Calm(says=f"No problem in {batches} ({FEWEST_BATCHES} are needed to be sure).{waits}", closest=())
+        return Calm(says=f"No problem in {batches} ({enough} are needed to be sure).{waits}", closest=())
     p99 = f", p99 {milliseconds(slowest.safe)}" if isinstance(slowest, Estimate) else ""
     typical = milliseconds(sure(window, "trigger_execution_ms"))
     says = f"The query keeps up: a typical batch takes {typical}{p99}, and none of {len(window):,} leaves rows behind."
@@ -64,7 +65,7 @@ def not_judged_yet(judged: Judged) -> str | None:
     rules, present = judged.catalogue.rules, len(judged.window)
     needed = [rules[entry.rule].batches for entry in judged.judgement.skipped if entry.rule in rules]
     waiting = sorted(count for count in needed if count > present)
-    if not waiting or not 0 < present < FEWEST_BATCHES:
+    if not waiting or not 0 < present < ranking()["fewest_batches"]:
         return None
     there = "there is 1" if present == 1 else f"there are {present}"
     wait = waiting.count(waiting[0])
@@ -111,7 +112,7 @@ def _saving(step: Advice, batches: int) -> str:
         return ""
     of = "each record arrives about {} sooner" if step.saves_latency_ms else "about {} less per batch"
     few = f" (judged by {batches} steady {'batch' if batches == 1 else 'batches'} only)"
-    return f": {of.format(milliseconds(promise.likely))}{few if batches < FEWEST_BATCHES else ''}"
+    return f": {of.format(milliseconds(promise.likely))}{few if batches < ranking()['fewest_batches'] else ''}"
 
 
 def _without_a_step(findings: Sequence[Finding]) -> str:
