@@ -113,8 +113,15 @@ def late_rows(window: Window) -> np.ndarray:
     return per_batch(window, window.operators["rows_dropped_by_watermark"])
 
 
-@batch_metric("share", "count", label="the share of rows dropped as too late")
-def late_rows_share(window: Window) -> np.ndarray:
+@batch_metric("ratio", "count", label="late rows over rows read")
+def late_rows_over_read(window: Window) -> np.ndarray:
     """Rows that the watermark dropped over rows read; above 1 where the batch was computed several times."""
     rows = window.batches["input_rows"]
     return late_rows(window) / np.where(rows > 0, rows, np.nan)
+
+
+@batch_metric("share", "count", label="the share of rows dropped as too late")
+def late_rows_share(window: Window) -> np.ndarray:
+    """Rows that the watermark dropped over rows read, of one computation where a batch was computed several times."""
+    over = needed(late_rows_over_read(window))
+    return over / np.maximum(np.ceil(over), 1.0)

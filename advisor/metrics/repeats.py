@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.event_time import late_rows_share
+from advisor.metrics.event_time import late_rows_over_read
 from advisor.metrics.flow import sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
 from advisor.metrics.missing import Missing, needed
@@ -21,7 +21,7 @@ def computations(window: Window) -> np.ndarray | Missing:
 
     And as often at least as its late rows show: one computation drops no more rows than were read.
     """
-    reads, late = reread_factor(window), late_rows_share(window)
+    reads, late = reread_factor(window), late_rows_over_read(window)
     least = np.ones(len(window)) if isinstance(late, Missing) else np.maximum(np.ceil(late), 1.0)
     if isinstance(reads, Missing):
         return least if (least > 1).any() else reads
