@@ -129,7 +129,7 @@ def cost(python: str, work: Path, turns: int) -> str:
     found = {}
     for on, each in spans.items():
         within = [table["trigger_execution_ms"][(starts >= begin) & (starts < end)].median() for begin, end in each]
-        found[on] = within
+        found[on] = [float(ms) for ms in within]
     ratio = statistics.median(one / other for one, other in zip(found[True], found[False], strict=True))
     return f"asked every 10 s: median batch {found[True]} ms; not asked: {found[False]} ms; median ratio {ratio:.3f}"
 
