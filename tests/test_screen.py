@@ -264,7 +264,7 @@ def test_the_state_commit_is_one_number(sample: str) -> None:
 
 
 def test_what_ends_slow_batches_is_told_of_all_batches_and_not_of_the_median_record() -> None:
-    assert "up to 134 ms per batch on average" in screen_of("SK003/delta-sink")
+    assert "up to about 134 ms per batch on average" in screen_of("SK003/delta-sink")
 
 
 def test_a_step_against_something_else_than_the_loss_says_why() -> None:
