@@ -59,13 +59,6 @@ class Listed(NamedTuple):
         return self.status not in ("FINISHED", "FAILED")
 
 
-def is_list(page: str) -> bool:
-    """Whether a page is Spark's list of streaming queries."""
-    return "Streaming Query" in page and (
-        "active-table" in page or "completed-table" in page or _RUN.search(page) is not None
-    )
-
-
 def listed(page: str) -> list[Listed]:
     """Return the runs in the list of queries, those that run first, the newest first."""
     found = []

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from advisor.facts import from_confs
-from advisor.redaction import redact
 from advisor.sources.sightings.line import Told
 
 
@@ -57,8 +55,3 @@ class Executor(msgspec.Struct, rename="camel"):
 def slots(executors: Iterable[Executor]) -> int | None:
     """Return how many tasks can run at once on the executors that are there; None while there is none."""
     return sum(each.max_tasks for each in executors if each.is_active) or None
-
-
-def safe(value: Any) -> Any:
-    """Return a value without credentials."""
-    return redact(value) if isinstance(value, str) else value

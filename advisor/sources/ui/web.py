@@ -82,19 +82,16 @@ class Server:
         return self._whole(path).decode("utf-8", "replace")
 
     def json(self, path: str, kind: type[_T]) -> _T:
-        """Return an answer of Spark's REST interface."""
-        return self.decoded(self.raw(path), kind)
-
-    def raw(self, path: str) -> bytes:
-        """Return the same as it came."""
-        return self._whole(f"api/v1/{path}")
-
-    def decoded(self, answer: bytes, kind: type[_T]) -> _T:
-        """Return an answer as `kind`; InputError where it is none of Spark's."""
+        """Return an answer of Spark's REST interface; InputError where it is none of Spark's."""
+        answer = self.raw(path)
         try:
             return msgspec.json.decode(answer, type=kind)
         except msgspec.DecodeError:
             raise self._foreign(answer) from None
+
+    def raw(self, path: str) -> bytes:
+        """Return the same as it came."""
+        return self._whole(f"api/v1/{path}")
 
     def save(self, path: str, file: BinaryIO) -> None:
         """Write an answer of the REST interface into a file: an event log may be large."""
@@ -167,10 +164,6 @@ class Server:
         if not name:
             name, password = _from_netrc(self.host or "")
         return urllib3.make_headers(basic_auth=f"{name}:{password}") if name else {}
-
-    def foreign(self, page: str) -> InputError:
-        """Return the error for a page that is not one of Spark's."""
-        return self._foreign(page.encode())
 
     def _foreign(self, answer: bytes) -> InputError:
         title = _TITLE.search(answer[:4096].decode("utf-8", "replace"))
