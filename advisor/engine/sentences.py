@@ -94,9 +94,10 @@ def _within_the_batch(
     value: Estimate | Missing, metric: AnyMetric, window: Window, stat: str | None
 ) -> Estimate | Missing:
     """Return a part of a batch as at most the whole: one that is worked out from its tasks may be more."""
-    whole = measure(window, "trigger_execution_ms", stat)
-    of_batch = metric.basis == "wall" and metric.unit == "ms" and metric.per == "batch" and metric.phases
-    if not of_batch or not isinstance(value, Estimate) or not isinstance(whole, Estimate):
+    if metric.basis != "wall" or metric.per != "batch" or not metric.phases or metric.unit not in ("ms", "share"):
+        return value
+    whole = measure(window, "trigger_execution_ms", stat) if metric.unit == "ms" else Estimate.exactly(1.0)
+    if not isinstance(value, Estimate) or not isinstance(whole, Estimate):
         return value
     low, high = min(value.low, whole.safe), min(value.high, whole.safe)
     return Estimate(low, None if value.value is None else min(value.value, whole.safe), high, value.fact)

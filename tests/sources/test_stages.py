@@ -341,7 +341,9 @@ def test_a_shuffle_that_is_a_job_of_its_own_ends_with_its_stage() -> None:
     ours, theirs = (parts_of(next(place.glob(name))) for name in ("driver-ms.log.gz", "eventlog_*"))
     for part in ("driver_before_ms", "driver_between_ms", "driver_after_ms"):
         assert (ours[part] - theirs[part]).abs().median() < 0.03 * theirs["add_batch_ms"].median()
-    assert (ours["driver_after_ms"] > 500).all() and (ours["other_ms"] == 0).all()
+    assert (ours["driver_after_ms"] > 500).all() and (
+        ours["other_ms"][1:] == 0
+    ).all()  # of the first batch no offset counts the reads
 
 
 def test_a_job_for_which_no_thread_waits_ends_with_its_last_stage(tmp_path: Path) -> None:

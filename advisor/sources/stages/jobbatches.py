@@ -13,13 +13,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, LoggedJob, Named, Place
 from advisor.stages import Attempt, Batch, Job, Note, Work
 
 _LOAD = "rocksdbLoadLatencyMs"
 _UPDATES = "all_updates_ms", "all_removals_ms"
 _NOTHING: Mapping[str, float] = {}
-_COLUMNS = ("timestamp", "trigger_execution_ms", "add_batch_ms", "file", "offset", "operators", "sources")
+_COLUMNS = ("timestamp", "trigger_execution_ms", "add_batch_ms", "file", "offset", "operators", "sources", "sink")
+_OF_FILES = frozenset({"file", "delta", "auto_loader", "other"})
+"""Kinds of sources that may read files."""
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
 _CLOCKS_MS = 1_000
@@ -85,8 +88,8 @@ def _same(said: Batch | None, batch: Batch) -> bool:
 def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     """Set the kinds of a batch's stages.
 
-    Stages without parents read files by their own lines, else the source, if progress counts as many reads as there are
-    such jobs; else one of several may read something else, and the log does not say which.
+    Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of several
+    may read something else. Lines of tasks that read files say which, unless the stream itself is files.
     """
     own = [job for job in jobs if not job.what and not job.background]
     for job in jobs:
@@ -94,7 +97,7 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
             attempt.what = job.what or attempt.what
             attempt.kind = _kind(attempt, job)
     leaves = [leaf for job in own for leaf in job.leaves]
-    scans = {id(leaf) for job in own for leaf in job.scans}
+    scans = set() if event.of_files else {id(leaf) for job in own for leaf in job.scans}
     of_jobs = sum(any(id(leaf) not in scans for leaf in job.leaves) for job in own)
     for leaf in leaves:
         reads = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
@@ -142,6 +145,8 @@ class Event:
     partitions: frozenset[int]
     sums: Mapping[str, float]
     reads: int | None
+    of_files: bool
+    """Whether its source or its sink may read files, too."""
 
 
 class Events:
@@ -234,7 +239,7 @@ def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterator[Event]:
     places = zip(map(files.__getitem__, columns["file"]), pc.fill_null(rows["offset"], 0).to_pylist(), strict=True)
     names = map(Batch, *(columns[name] for name in Batch._fields))
     times = (_floats(column).tolist() for column in (begin, end))
-    return map(Event, places, names, *times, *_states(rows), _reads(rows))
+    return map(Event, places, names, *times, *_states(rows), _reads(rows), _of_files(rows))
 
 
 def _states(rows: pa.Table) -> tuple[list[frozenset[int]], list[Mapping[str, float]]]:
@@ -274,6 +279,16 @@ def _reads(rows: pa.Table) -> list[int | None]:
     reads = np.maximum(1, -(-read // np.where(between == 0, 1, between)))
     present = (alone & (between != 0)).tolist()
     return [int(count) if known else None for count, known in zip(reads.tolist(), present, strict=True)]
+
+
+def _of_files(rows: pa.Table) -> list[bool]:
+    """Return whether the source of each row is no known one without files, or whether its sink keeps a table's log."""
+    members, of = _members(rows, "sources")
+    found = [sink_kind(sink or "") == "delta" for sink in rows["sink"].to_pylist()]
+    described = pc.struct_field(members, "description").to_pylist()
+    for at, kind in zip(of.tolist(), map(source_kind, (text or "" for text in described)), strict=True):
+        found[at] |= kind in _OF_FILES
+    return found
 
 
 def _members(rows: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:

@@ -12,14 +12,10 @@ from advisor.batches import instant
 
 LIST: Final = "StreamingQuery/"
 STATISTICS: Final = "StreamingQuery/statistics/?id="
-_ROW: Final = re.compile(r"<tr[^>]*>(.*?)</tr>", re.DOTALL)
-_CELL: Final = re.compile(r"<td[^>]*>(.*?)</td>", re.DOTALL)
-_TAG: Final = re.compile(r"<[^>]*>")
+_TAG: Final = re.compile(r"<[^<>]*>")
 _RUN: Final = re.compile(r"statistics/?\?id=([0-9a-f-]{36})")
 _ID: Final = re.compile(r"[0-9a-f-]{36}")
-_UNFOLDED: Final = re.compile(r"<pre[^>]*>(.*?)</pre>", re.DOTALL)
 _NAMELESS: Final = "<no name>"
-_ARRAY: Final = re.compile(r"\bvar (\w+) = (\[.*?\]);?\s*$", re.MULTILINE)
 _TIMELINE: Final = re.compile(r"drawTimeline\(\s*['\"]#([\w-]+)-timeline['\"],\s*(\w+)")
 _AREA: Final = re.compile(r"drawAreaStack\(\s*['\"]#duration-area-stack['\"],\s*\w+,\s*(\w+)")
 _NUMBERED: Final = re.compile(r"\btimeTipStrings\[(\d+)\] = ['\"]batch (-?\d+) ")
@@ -62,8 +58,8 @@ class Listed(NamedTuple):
 def listed(page: str) -> list[Listed]:
     """Return the runs in the list of queries, those that run first, the newest first."""
     found = []
-    for row in _ROW.findall(page):
-        raw = _CELL.findall(row)
+    for row in _inside(page, "tr"):
+        raw = _inside(row, "td")
         run, cells = _RUN.search(row), [*map(_text, raw)]
         if run is None or len(cells) < 4 or not _ID.fullmatch(cells[2]):
             continue
@@ -74,8 +70,7 @@ def listed(page: str) -> list[Listed]:
 
 def _error(cell: str) -> str:
     """Return the whole error, which the page unfolds behind its first line."""
-    whole = _UNFOLDED.search(cell)
-    return _text(whole[1] if whole else cell)
+    return _text((_inside(cell, "pre") or [cell])[0])
 
 
 def _text(cell: str) -> str:
@@ -87,7 +82,7 @@ def events(page: str, run: Listed) -> list[Event]:
 
     `stateOperators` holds one operator that stands for all; it is empty where the page says that there is none.
     """
-    arrays = dict(_ARRAY.findall(page))
+    arrays = _arrays(page)
     lines = {name: _numbers(arrays.get(variable)) for name, variable in _TIMELINE.findall(page)}
     numbers = {int(start): int(batch) for start, batch in _NUMBERED.findall(page)}
     starts = list(lines.get(_SERIES["batchDuration"], {}))
@@ -96,6 +91,18 @@ def events(page: str, run: Listed) -> list[Event]:
     if len(phases) != len(starts):
         return []
     return [_event(run, start, numbers.get(start), lines, ms) for start, ms in zip(starts, phases, strict=True)]
+
+
+def _arrays(page: str) -> dict[str, str]:
+    """Return the JavaScript arrays of a page by their variables; Spark writes each one on a line of its own."""
+    said = (line.strip().removeprefix("var ").partition(" = ") for line in page.splitlines())
+    return {variable: text.rstrip("; ") for variable, _, text in said if text.startswith("[")}
+
+
+def _inside(page: str, tag: str) -> list[str]:
+    """Return what stands inside each element of this tag, which holds none of its own kind."""
+    begun = (piece.partition(f"</{tag}>") for piece in page.split(f"<{tag}")[1:])
+    return [inside.partition(">")[2] for inside, end, _ in begun if end]
 
 
 def _members(array: str | None) -> list[dict[str, Any]]:

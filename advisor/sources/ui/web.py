@@ -33,7 +33,7 @@ _REDIRECTED: Final = (301, 302, 303, 307, 308)
 _OF_HISTORY: Final = re.compile(r"(https?://.*?)/history/([\w.-]+)", re.IGNORECASE)
 _PAGE: Final = re.compile(r"/(?:StreamingQuery|jobs|stages|SQL|environment|executors|storage)(?:[/?#].*)?$")
 """A page of Spark's UI, as a browser's address names it."""
-_TITLE: Final = re.compile(r"<title>\s*(.{1,80}?)\s*</title>", re.IGNORECASE | re.DOTALL)
+_TITLE: Final = re.compile(r"<title>([^<]{1,200})</title>", re.IGNORECASE)
 TOKEN, USER, PASSWORD = "LATENCY_ADVISOR_TOKEN", "LATENCY_ADVISOR_USER", "LATENCY_ADVISOR_PASSWORD"
 """Variables of the environment that hold a bearer token, or a name and its password."""
 _LOGIN: Final = f"set {TOKEN}, or {USER} and {PASSWORD}, or name the host in ~/.netrc"
@@ -167,7 +167,7 @@ class Server:
 
     def _foreign(self, answer: bytes) -> InputError:
         title = _TITLE.search(answer[:4096].decode("utf-8", "replace"))
-        called = f", but '{redact(unescape(title[1]))}'" if title else ""
+        called = f", but '{redact(unescape(title[1].strip()[:80]))}'" if title else ""
         if b'type="password"' in answer or b"type='password'" in answer:
             return InputError(self.address, f"shows a login page{called}", _LOGIN)
         return InputError(self.address, f"is no page of Spark's UI{called}", _OWN_PAGES)
