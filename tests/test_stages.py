@@ -339,7 +339,7 @@ def test_others_hold_all_slots_or_none() -> None:
     both = others((0, 100), (50, 200), (300, 400))
     assert both.held((40, 320), 2, "query") == (50, {"heavy"})
     assert both.held((40, 320), 1, "query") == (180, {"heavy"})
-    assert both.held((40, 320), None, "query").ms == 0
+    assert both.held((40, 320), None, "query")[0] == 0
     assert both.held((40, 320), 3, "query") == (0, frozenset())
     assert both.held((210, 220), 1, "query") == (0, frozenset())
 

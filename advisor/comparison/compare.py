@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from advisor import contract
 from advisor.comparison.changes import changes
 from advisor.comparison.effect import Effect, effect
-from advisor.comparison.levels import FEWEST, INSIDE, REST, TOTAL, Levels, levels, opened_alike
+from advisor.comparison.levels import FEWEST, INSIDE, REST, TOTAL, Levels, levels, opened_alike, timed
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, Kept, judged, made
 from advisor.contract import Advice, ComparedRun, FactChange, Verdict
@@ -74,6 +74,7 @@ def compare(
     taken = made_at_once(made(steps, changed, after.facts), budget(before))
     if "real_time" in (before.facts.value("trigger"), after.facts.value("trigger")):
         return _untold("not comparable", f"Not comparable: {REAL_TIME}.", REAL_TIME, changed, taken)
+    before, after = timed(before), timed(after)
     if (missing := FEWEST - min(len(before), len(after))) > 0:
         return _too_few(before, after, missing, changed, taken)
     weighed, shift = load(before, after)

@@ -38,9 +38,13 @@ class Levels:
     latency: dict[str, Level] | Missing
 
 
+def timed(window: Window) -> Window:
+    """Return the batches of a window whose length is known."""
+    return window.only(~np.isnan(window.batches["trigger_execution_ms"]), window.because)
+
+
 def levels(window: Window, stream: int) -> Levels:
-    """The levels of a window of at least FEWEST batches; `stream` must differ between windows that are compared."""
-    window = window.only(~np.isnan(window.batches["trigger_execution_ms"]), window.because)
+    """The levels of a window of at least FEWEST timed batches; `stream` must differ between compared windows."""
     parts = _parts(window)
     cut = blocks(parts[TOTAL], stream)
     found = typical(parts, cut, window.middle)

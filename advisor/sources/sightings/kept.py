@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from advisor.facts import ORIGINS
+from advisor.redaction import redact
 from advisor.sources.sightings.line import Line, Told
 
 MARK: Final = b'{"latencyAdvisorFact":'
@@ -20,7 +21,8 @@ class _Kept(msgspec.Struct, rename={"fact": "latencyAdvisorFact", "origin": "fro
 
 
 def fact_line(id: str, run_id: str, fact: str, value: Any, origin: str) -> bytes:
-    """Return a fact of a run as one line; it names the run as Spark's own lines do."""
+    """Return a fact of a run as one line, without credentials; it names the run as Spark's own lines do."""
+    value = redact(value) if isinstance(value, str) else value
     return msgspec.json.encode(_Kept(fact, value, origin, f"[id = {id}, runId = {run_id}]"))
 
 
