@@ -153,11 +153,9 @@ def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
 
 def _rendered_fleet(report: Fleet, options: dict[str, Any]) -> str:
     if options["form"] == "json":
-        import json
+        from advisor.contract import as_json
 
-        from advisor.contract import plain
-
-        return json.dumps(plain(report), indent=2, allow_nan=False) + "\n"
+        return as_json(report) + "\n"
     from advisor.views import fleet
 
     view = fleet.fleet_as_markdown if options["form"] == "markdown" else fleet.fleet_as_text

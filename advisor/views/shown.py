@@ -36,7 +36,7 @@ class Shown:
 
     def to_json(self) -> str:
         """The whole as JSON text."""
-        return as_json(self.data)
+        return as_json(self.typed)
 
     def to_text(self, *, everything: bool = False, **look: Any) -> str:  # noqa: ARG002 - nothing is left out
         """The whole as text for a terminal, in this `width`, and in `color` if that is True."""
