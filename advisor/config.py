@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -88,6 +88,10 @@ class QueryConfig(_Model):
         return self.facts | target
 
 
+_NOTHING: Final = QueryConfig.model_construct()
+"""What is said of a query that no configuration names."""
+
+
 class Config(_Model):
     """One advisor.yaml, or nothing at all."""
 
@@ -105,7 +109,7 @@ class Config(_Model):
     def query(self, *names: str | None) -> QueryConfig:
         """What is said of the query with these names or ids; the empty configuration if nothing is."""
         found = (self.queries[name] for name in names if name and name in self.queries)
-        return next(found, QueryConfig.model_construct())
+        return next(found, _NOTHING)
 
     def check_rules(self, known: Collection[str], place: str = NAME) -> None:
         """CatalogueError naming every rule id that is not `known`, with a suggestion."""
