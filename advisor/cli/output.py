@@ -51,12 +51,13 @@ def check_place(option: str, path: Path) -> None:
 
 
 def _check_not_read(paths: Iterable[str], output: str) -> None:
-    from advisor.sources.paths import STDIN, expand, is_url
+    from advisor.sources.paths import STDIN, expand, in_zip, is_url
 
     if not Path(output).is_file():
         return
     for path in (one.path for given in paths if given != STDIN and not is_url(given) for one in expand([given])):
-        if Path(path).exists() and Path(path).samefile(output):
+        archive, _ = in_zip(path) or (path, "")
+        if Path(archive).exists() and Path(archive).samefile(output):
             raise UsageError(f"--output {output}", "is one of the files that are read", "name another file")
 
 

@@ -91,9 +91,11 @@ def until_it_ends(
 
 
 def ended(report: contract.Report) -> bool:
-    """Whether there are queries, and the latest run of each has stopped or died."""
+    """Whether there are queries, and the latest run of each has stopped or died; a driver may list one that begins."""
     from advisor.views.selection import selections
 
+    if report.input.from_ui and any(run.state == "no_data" and not run.value("stopped") for run in report.queries):
+        return False
     states = [chosen.query.state for chosen in selections(report)]
     return bool(states) and all(state in ("stopped", "dead") for state in states)
 

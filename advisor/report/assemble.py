@@ -122,14 +122,15 @@ def _ended(entry: QueryEntry) -> str:
     return entry.last or "9"
 
 
-def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, str, float]:
-    """Dead and worst first, runs that were followed by another last; of runs alike the newest, then the slowest."""
+def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, bool, str, float]:
+    """Dead, worst and grave first, runs followed by another last; of runs alike the newest, then the slowest."""
     worst_first = [-LEVELS.index(finding.level) for finding in entry.findings]
-    if entry.screen.loss is not None and entry.screen.loss.kind in GRAVE:
+    grave = entry.screen.loss is not None and entry.screen.loss.kind in GRAVE
+    if grave:
         worst_first.append(-LEVELS.index("high"))  # also of too few batches for a rule
     superseded = entry.state == "stopped" and newest_runs[entry.id or entry.run_id] != entry.run_id
     newest = "".join(chr(255 - ord(c)) for c in (entry.last or ""))
     dead = entry.state in ("dead", "restarting")
     took = entry.metrics.get("trigger_execution_ms")
     slowest = -((took and took.typical) or 0.0)
-    return superseded, (-len(LEVELS) if dead else min(worst_first, default=1)), newest, slowest
+    return superseded, (-len(LEVELS) if dead else min(worst_first, default=1)), not grave, newest, slowest

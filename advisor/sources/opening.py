@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -67,11 +68,18 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         return _feed_blocks(Source(file), feed, history)
 
 
+@lru_cache(maxsize=1)
+def _archive(path: str, changed: int) -> zipfile.ZipFile:  # noqa: ARG001 - a file that changed is another one
+    """The archive that was opened last, whose list of files is read once for all of them."""
+    return zipfile.ZipFile(path)
+
+
 @contextmanager
 def _member(archive: str, name: str) -> Iterator[IO[bytes]]:
     """A file in a zip archive; Torn where the archive is damaged, locked, or unpacks to more than any log does."""
     try:
-        with zipfile.ZipFile(archive) as opened, opened.open(name) as stream:
+        opened = _archive(archive, Path(archive).stat().st_mtime_ns)
+        with opened.open(name) as stream:
             info = opened.getinfo(name)
             refuse_ratio(info.file_size, info.compress_size)
             yield stream

@@ -23,9 +23,13 @@ STDIN = "-"
 ZIP = ".zip"
 SILENT_S, LONGEST_WAIT_S = 5.0, 20.0
 """Seconds after which a line says that an object store does not answer; after which nobody waits for it any more."""
+MOST_MEMBERS = 20_000
+"""In a zip archive."""
 MOST_FILES = 200_000
 """In one directory and below it; a whole machine has more."""
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
+_PORT = re.compile(r"[\w.-]{1,253}:\d{1,5}(?:/.*)?")
+"""A host and a port that somebody wrote without http."""
 _KIND = re.compile(r"(?<=[?&])credential_kind=\w+")
 """Azure: which of the environment's credentials are used; no credential itself."""
 _ROLLING = re.compile(r"(?:^|/)(eventlog_v2_[^/]+)/events_(\d+)_[^/]*$")
@@ -114,8 +118,16 @@ def _expand(path: str) -> list[Input]:
 
 def _members(path: str) -> list[str]:
     """The files in a zip archive, such as a History Server gives of an application's event log."""
-    with zipfile.ZipFile(path) as archive:
-        return in_order(one.filename for one in archive.infolist() if not one.is_dir() and not _hidden(one.filename))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = [one.filename for one in archive.infolist() if not one.is_dir() and not _hidden(one.filename)]
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
+        raise InputError(path, f"is a damaged archive: {error}", "unpack it with another program") from None
+    if len(found) > MOST_MEMBERS:
+        raise InputError(path, f"holds more than {MOST_MEMBERS:,} files", "unpack it, and give its directory")
+    if len({*found}) < len(found):
+        raise InputError(path, "holds two files of one name", "unpack it, and give its directory")
+    return in_order(found)
 
 
 def in_zip(path: str) -> tuple[str, str] | None:
@@ -158,7 +170,9 @@ def _matches(path: str) -> list[str]:
         return [path]
     matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207 - keeps `./`
     if not matches:
-        raise InputError(path, "no such file or directory", "give a log file, a directory of logs, a pattern, or -")
+        address = f"for a driver's UI give http://{path}, else " if _PORT.fullmatch(path) else ""
+        ways = f"{address}give a log file, a directory of logs, a pattern, or -"
+        raise InputError(path, "no such file or directory", ways)
     return matches
 
 

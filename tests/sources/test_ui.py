@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +22,7 @@ from advisor.errors import InputError, UsageError
 from advisor.sources import files
 from advisor.sources.ui import pages, web
 from advisor.sources.ui.driver import Driver
+from advisor.sources.ui.executions import Execution, operators_of
 from advisor.sources.ui.watched import Watched
 from tests.sources.formats_made import event_log
 from tests.sources.web_served import Served, body, recorded, redirect, serving
@@ -84,10 +86,11 @@ class TestPages:
             )
         assert pages.events(page, run) == [event for event in shown if event["runId"] == run.run_id]
 
-    def test_a_page_without_its_area_has_no_batches(self, made: dict[str, Any]) -> None:
+    def test_a_page_without_its_area_does_not_fit_together(self, made: dict[str, Any]) -> None:
         run = pages.listed(made["answers"][pages.LIST])[0]
         page = made["answers"][f"{pages.STATISTICS}{run.run_id}"].replace("#duration-area-stack", "#other")
-        assert pages.events(page, run) == []
+        with pytest.raises(ValueError, match="phases of 0"):
+            pages.events(page, run)
 
     def test_a_trigger_without_a_batch_is_idle(self) -> None:
         page = """var v1 = [{"x": 1795665738526, "y": 3.0}];
@@ -283,6 +286,61 @@ class TestServers:
 
     def test_an_address_of_no_server(self) -> None:
         assert "no address of a web server" in says("http://:70000000/")
+
+
+def counted(rows: int, instances: int, commit: str) -> Execution:
+    """An execution of one action in foreachBatch on a state of two partitions."""
+    told = {"number of total state rows": f"{rows:,}", "number of state store instances": str(instances)}
+    metrics = [{"name": name, "value": value} for name, value in (told | {"time to commit changes": commit}).items()]
+    run = "00000000-0000-0000-0000-000000000001"
+    shown = {
+        "id": 1, "status": "COMPLETED", "successJobIds": [1], "description": f"id = {run}\nrunId = {run}\nbatch = 7",
+        "nodes": [{"nodeName": "StateStoreSave", "metrics": metrics}],
+    }  # fmt: skip
+    return msgspec.convert(shown, Execution)
+
+
+@pytest.mark.parametrize(
+    ("second", "rows", "instances", "commit"),
+    [((200, 2, "1.0 s"), 400, 4, 1500), ((0, 0, "0 ms"), 200, 2, 500)],
+    ids=["computed twice", "read from a cache"],
+)
+def test_the_executions_of_a_batch_add_up(second: Any, rows: int, instances: int, commit: int) -> None:
+    ((operator,),) = operators_of([counted(200, 2, "500 ms"), counted(*second)]).values()
+    assert (operator["numRowsTotal"], operator["numStateStoreInstances"]) == (rows, instances)
+    assert operator["commitTimeMs"] == commit
+
+
+@pytest.mark.parametrize("odd", ["NaN", "Infinity", "1e400", '"abc"', "null", "[" * 100_000, "9" * 5000])
+def test_an_odd_number_on_a_page_costs_no_more_than_its_batch(made: dict[str, Any], odd: str) -> None:
+    address = next(path for path in made["answers"] if "statistics" in path)
+    page = made["answers"][address]
+    run = pages.Listed("orders", "1", "1", "RUNNING", "")
+    whole = pages.events(page, run)
+    changed = page.replace(f'"y": {page.partition(chr(34) + "y" + chr(34) + ": ")[2].partition("}")[0]}', f'"y": {odd}')
+    assert changed != page
+    try:
+        assert {event["timestamp"] for event in pages.events(changed, run)} <= {event["timestamp"] for event in whole}
+    except ValueError as error:
+        assert "batches" in str(error)
+
+
+def test_another_page_instead_of_the_statistics_is_named(made: dict[str, Any]) -> None:
+    other = {path: "<title>Sign in</title>" for path in made["answers"] if "statistics" in path}
+    with serving(made["answers"] | other) as driver, pytest.raises(InputError, match="another page"):
+        Driver(web.Server(driver.address)).look()
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://[x]/", "http://h:99999999/"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(InputError, match="no address"):
+        web.Server(address)
+
+
+def test_a_port_without_http_is_an_address() -> None:
+    said = CliRunner().invoke(main, ["analyze", "localhost:4040"])
+    assert said.exit_code == 2
+    assert "http://localhost:4040" in said.output
 
 
 def drip(handler: Any) -> None:

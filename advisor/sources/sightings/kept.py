@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from advisor.facts import ORIGINS
+from advisor.facts import CONF, EXECUTOR, FACTS, ORIGINS, check_value
 from advisor.redaction import redact
 from advisor.sources.sightings.line import Line, Told
 
@@ -32,4 +32,13 @@ def read_fact(line: Line) -> list[Told]:
         kept = msgspec.json.decode(line.text, type=_Kept)
     except msgspec.MsgspecError:
         return []
-    return [Told(kept.fact, kept.value, kept.origin)] if kept.origin in ORIGINS else []
+    return [Told(kept.fact, kept.value, kept.origin)] if kept.origin in ORIGINS and _fits(kept) else []
+
+
+def _fits(kept: _Kept) -> bool:
+    """Whether the fact is known and its value one that it may have."""
+    values = kept.value if isinstance(kept.value, list) else [kept.value]
+    plain = all(isinstance(value, str | int | float | None) for value in values)
+    if not plain or kept.fact.startswith((CONF, EXECUTOR)):
+        return plain
+    return kept.fact in FACTS and check_value(FACTS[kept.fact], kept.value)

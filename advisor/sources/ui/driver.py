@@ -129,7 +129,15 @@ class Driver:
 
     def _new(self, run: Listed) -> list[Event]:
         """Return the batches of a run that no look has shown yet."""
-        found = pages.events(self._server.page(f"{pages.STATISTICS}{run.run_id}"), run)
+        page = self._page(f"{pages.STATISTICS}{run.run_id}")
+        if page and pages.HEADING not in page:
+            wrong = f"shows another page instead of the statistics of run {run.run_id}"
+            raise InputError(self._server.address, wrong, "ask again; if it asks for a login, see docs/address.md")
+        try:
+            found = pages.events(page, run)
+        except ValueError as error:
+            wrong = f"the page of run {run.run_id} does not fit together: {error}"
+            raise InputError(self._server.address, wrong, "ask again; the driver may just have ended") from None
         new = [event for event in found if _key(event) not in self._seen]
         self._seen.update(map(_key, new))
         return new
@@ -182,13 +190,17 @@ class Driver:
         return ended
 
     def _learn(self, run: Listed, executions: Sequence[Execution]) -> None:
-        """Take what the plan of one of its batches shows."""
-        done = [one for one in executions if one.batch and one.batch[0] == run.run_id and one.status == "COMPLETED"]
-        if not done:
+        """Take what the plans of the newest batch show whose executions have all ended: foreachBatch has several."""
+        of_batch: dict[int, list[Execution]] = {}
+        for one in executions:
+            if one.batch and one.batch[0] == run.run_id:
+                of_batch.setdefault(one.batch[1], []).append(one)
+        ended = [number for number, all in of_batch.items() if {one.status for one in all} == {"COMPLETED"}]
+        if not ended:
             return
         self._learned.add(run.run_id)
-        last = [one.id for one in done if one.batch == done[-1].batch]
-        self._tell(run, told([self._answer(f"sql/{id}?details=true&planDescription=true", Execution) for id in last]))
+        ids = [one.id for one in of_batch[max(ended)]]
+        self._tell(run, told([self._answer(f"sql/{id}?details=true&planDescription=true", Execution) for id in ids]))
 
     def _tell(self, run: Listed | None, found: Iterable[Told]) -> None:
         """Keep what was told of a run, or of the application; what was told of the same before is forgotten."""

@@ -53,7 +53,7 @@ _CUSTOM: Final = {
 }
 """How progress calls the metrics of a state store that our metrics read."""
 _PARTITIONS: Final = re.compile(r"numPartitions = (\d{1,9})\]")
-_AMOUNT: Final = re.compile(r"(?:total[^\n]*\n)?(-?[\d,]+(?:\.\d+)?)\s*([A-Za-z]*)")
+_AMOUNT: Final = re.compile(r"(?:total[^\n]*\n)?(-?\d[\d,]{0,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)")
 _UNITS: Final = {
     "": 1.0, "ms": 1.0, "s": 1e3, "m": 60e3, "h": 3600e3,
     "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "PiB": 2.0**50,
@@ -102,13 +102,27 @@ class Execution(msgspec.Struct, rename="camel"):
 
 
 def operators_of(executions: Iterable[Execution]) -> dict[Batch, list[dict[str, Any]]]:
-    """Return the state operators of each batch, as progress shows them, where one of these executions ran its jobs."""
-    found = {}
+    """Return the state operators of each batch, as progress shows them: the sums over the executions that ran its jobs.
+
+    A function of foreachBatch gives an execution for each of its actions. One that reads a cache adds zeros.
+    """
+    found: dict[Batch, list[dict[str, Any]]] = {}
     for one in executions:
         kept = [_operator(node) for node in one.nodes if node.name in _OPERATORS]
         if kept and one.batch and one.success_job_ids:
-            found[one.batch] = kept[::-1]  # nodes stand from the source to the sink
-    return found
+            before = found.get(one.batch, [])
+            same = [each["operatorName"] for each in before] == [each["operatorName"] for each in kept[::-1]]
+            found[one.batch] = [*map(_sum, before, kept[::-1])] if same else max(before, kept[::-1], key=len)
+    return found  # nodes stand from the source to the sink, operators from the sink to the source
+
+
+def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return an operator that two executions of a batch computed."""
+    found = one | {key: one.get(key, 0) + number for key, number in other.items() if isinstance(number, int | float)}
+    if "numShufflePartitions" in other:
+        found["numShufflePartitions"] = other["numShufflePartitions"]
+    custom = {key: one["customMetrics"].get(key, 0) + number for key, number in other["customMetrics"].items()}
+    return found | {"customMetrics": one["customMetrics"] | custom}
 
 
 def _operator(node: _Node) -> dict[str, Any]:

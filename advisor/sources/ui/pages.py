@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 from advisor.batches import instant
 
 LIST: Final = "StreamingQuery/"
+HEADING: Final = "Streaming Query Statistics"
+"""Stands on the page of a run's statistics."""
 STATISTICS: Final = "StreamingQuery/statistics/?id="
 _TAG: Final = re.compile(r"<[^<>]*>")
 _RUN: Final = re.compile(r"statistics/?\?id=([0-9a-f-]{36})")
@@ -18,7 +20,7 @@ _ID: Final = re.compile(r"[0-9a-f-]{36}")
 _NAMELESS: Final = "<no name>"
 _TIMELINE: Final = re.compile(r"drawTimeline\(\s*['\"]#([\w-]+)-timeline['\"],\s*(\w+)")
 _AREA: Final = re.compile(r"drawAreaStack\(\s*['\"]#duration-area-stack['\"],\s*\w+,\s*(\w+)")
-_NUMBERED: Final = re.compile(r"\btimeTipStrings\[(\d+)\] = ['\"]batch (-?\d+) ")
+_NUMBERED: Final = re.compile(r"\btimeTipStrings\[(\d{1,15})\] = ['\"]batch (-?\d{1,18}) ")
 _BARE_KEY: Final = re.compile(r"([{,]\s*)([A-Za-z_]\w*)\s*:")
 _SERIES: Final = {
     "inputRowsPerSecond": "input-rate",
@@ -35,6 +37,8 @@ _STATE: Final = {
     "numRowsDroppedByWatermark": "aggregated-num-rows-dropped-by-watermark",
 }
 """The timelines that show sums over the state operators."""
+_MOST: Final = 1e15
+"""No count of rows, bytes or milliseconds on a page is as large."""
 _GAP: Final = "watermark-gap"
 
 Event = dict[str, Any]
@@ -81,6 +85,7 @@ def events(page: str, run: Listed) -> list[Event]:
     """Return the batches on a run's page as progress events, in order of time, as far as the page shows them.
 
     `stateOperators` holds one operator that stands for all; it is empty where the page says that there is none.
+    ValueError where the page does not fit together.
     """
     arrays = _arrays(page)
     lines = {name: _numbers(arrays.get(variable)) for name, variable in _TIMELINE.findall(page)}
@@ -89,7 +94,7 @@ def events(page: str, run: Listed) -> list[Event]:
     area = _AREA.search(page)
     phases = [*map(_phases, _members(arrays.get(area[1]) if area else None))]
     if len(phases) != len(starts):
-        return []
+        raise ValueError(f"{len(starts)} batches and the phases of {len(phases)}")
     return [_event(run, start, numbers.get(start), lines, ms) for start, ms in zip(starts, phases, strict=True)]
 
 
@@ -109,18 +114,29 @@ def _members(array: str | None) -> list[dict[str, Any]]:
     """Return a JavaScript array of objects of plain values; keys may stand there without quotes."""
     try:
         found = json.loads(_BARE_KEY.sub(r'\1"\2":', array or "[]"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [each for each in found if isinstance(each, dict)]
 
 
 def _numbers(array: str | None) -> dict[int, float]:
     """Return the points of a timeline by their time."""
-    return {int(each["x"]): float(each["y"]) for each in _members(array) if "x" in each and "y" in each}
+    points = ((_number(each.get("x")), _number(each.get("y"))) for each in _members(array))
+    return {int(x): y for x, y in points if x is not None and y is not None and instant(int(x)) is not None}
+
+
+def _number(value: Any) -> float | None:
+    """Return a number as Spark prints one; None for anything else."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < _MOST else None
 
 
 def _phases(member: Mapping[str, Any]) -> dict[str, int]:
-    return {name: int(float(ms)) for name, ms in member.items() if name != "x"}
+    read = {name: _number(ms) for name, ms in member.items() if name != "x"}
+    return {name: int(ms) for name, ms in read.items() if ms is not None}
 
 
 def _event(

@@ -60,15 +60,16 @@ class Server:
 
     def __init__(self, address: str) -> None:
         """Raises InputError for an address that no server can have, or that holds a credential."""
-        if holds_credential(address) or urlsplit(address).username:
-            raise InputError(redact(address), "the address contains a credential", f"remove it: {_LOGIN}")
         try:
             parts = urlsplit(address)
-            self.host, port = parts.hostname, parts.port
+            host, port = parts.hostname, parts.port
         except ValueError:
-            self.host, port = None, None
-        if not self.host:
-            raise InputError(address, "is no address of a web server", "give http://HOST:PORT")
+            host = None
+        if holds_credential(address) or (host and parts.username):
+            raise InputError(redact(address), "the address contains a credential", f"remove it: {_LOGIN}")
+        if not host:
+            raise InputError(redact(address), "is no address of a web server", "give http://HOST:PORT")
+        self.host = host
         self.address = f"{parts.scheme.lower()}://{parts.netloc}{parts.path}".rstrip("/")
         self._origin = (parts.scheme.lower(), self.host, port or _usual_port(parts.scheme))
         self.bytes = 0
@@ -139,8 +140,12 @@ class Server:
 
     def _own(self, url: str) -> str:
         """Return the address of a redirect; InputError where it leads to another server."""
-        parts = urlsplit(url)
-        if (parts.scheme, parts.hostname, parts.port or _usual_port(parts.scheme)) != self._origin:
+        try:
+            parts = urlsplit(url)
+            origin = parts.scheme, parts.hostname, parts.port or _usual_port(parts.scheme)
+        except ValueError:
+            raise InputError(self.address, "redirects to what is no address", _OWN_PAGES) from None
+        if origin != self._origin:
             found = f"redirects to {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
             give = f"only the host that you name is asked: name that one, or {_LOGIN}"
             raise InputError(self.address, found, give)
