@@ -58,7 +58,7 @@ class Following:
         self._inside: Mapping[str, pa.Table] = {}
         self._read_at = 0.0, 0.0
         """When stages were read, and for how many seconds."""
-        if any(in_zip(one.path) for one in expand(paths)):
+        if any(in_zip(one.path) for path in paths if not Path(path).is_dir() for one in expand([path])):
             raise UsageError("watch", "a zip archive does not grow", "give the log that grows")
 
     def poll(self) -> bool:

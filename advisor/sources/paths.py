@@ -107,27 +107,34 @@ def _expand(path: str) -> list[Input]:
         return [one for match in matches for one in _expand(match)]
     place = Path(path)
     if place.is_dir():
-        return [Input(file, log_of(shown(file)), False, _unfit(file)) for file in in_order(_files_below(place))]
-    if path.endswith(ZIP) and zipfile.is_zipfile(path):
-        return [Input(f"{path}/{name}", log_of(shown(f"{path}/{name}")), False) for name in _members(path)]
+        return [one for file in in_order(_files_below(place)) for one in _in_directory(file)]
+    if _is_archive(path):
+        return _members(path)
     what = _special(path)
     if what not in ("", _PIPE):
         raise InputError(path, f"{what}, which may never end", "give a log file, or - for standard input")
     return [Input(path, log_of(shown(path)), True)]
 
 
-def _members(path: str) -> list[str]:
+def _in_directory(file: str) -> list[Input]:
+    return _members(file) if _is_archive(file) else [Input(file, log_of(shown(file)), False, _unfit(file))]
+
+
+def _is_archive(path: str) -> bool:
+    return path.endswith(ZIP) and not _special(path) and zipfile.is_zipfile(path)
+
+
+def _members(path: str) -> list[Input]:
     """The files in a zip archive, such as a History Server gives of an application's event log."""
     try:
         with zipfile.ZipFile(path) as archive:
             found = [one.filename for one in archive.infolist() if not one.is_dir() and not _hidden(one.filename)]
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
-        raise InputError(path, f"is a damaged archive: {error}", "unpack it with another program") from None
-    if len(found) > MOST_MEMBERS:
-        raise InputError(path, f"holds more than {MOST_MEMBERS:,} files", "unpack it, and give its directory")
-    if len({*found}) < len(found):
-        raise InputError(path, "holds two files of one name", "unpack it, and give its directory")
-    return in_order(found)
+        return [Input(path, log_of(shown(path)), True, f"a damaged archive: {error}")]
+    if len(found) > MOST_MEMBERS or len({*found}) < len(found):
+        many = f"an archive of more than {MOST_MEMBERS:,} files, or with two of one name: give its files in a directory"
+        return [Input(path, log_of(shown(path)), True, many)]
+    return [Input(f"{path}/{name}", log_of(shown(f"{path}/{name}")), False) for name in in_order(found)]
 
 
 def in_zip(path: str) -> tuple[str, str] | None:

@@ -521,3 +521,29 @@ class TestWatching:
 def without_the_last(page: str) -> str:
     """A page without the last batch in each of its arrays."""
     return re.sub(r"(var v\d+ = \[\{.*\}),\{[^{}]*\}\];", r"\1];", page)
+
+
+def test_an_archive_in_a_directory_is_read_and_a_damaged_one_costs_no_other(tmp_path: Path) -> None:
+    whole = zipped(event_log())
+    (tmp_path / "a.zip").write_bytes(whole)
+    (tmp_path / "b.zip").write_bytes(whole.replace(b"PK\x01\x02", b"PK\x01\x09"))
+    found = files.read([tmp_path])
+    assert found.events == files.read([tmp_path / "a.zip"]).events > 0
+    assert [("b.zip" in one.file, "damaged archive" in one.reason) for one in found.broken] == [(True, True)]
+
+
+def test_two_files_of_one_name_in_an_archive_are_not_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("log", event_log())
+        archive.writestr("log", b"other")
+    (broken,) = files.read([tmp_path / "a.zip"]).broken
+    assert "two of one name" in broken.reason
+
+
+def test_a_report_does_not_replace_the_archive_that_it_reads(tmp_path: Path) -> None:
+    place = tmp_path / "a.zip"
+    place.write_bytes(zipped(event_log()))
+    said = CliRunner().invoke(main, ["analyze", str(place), "--output", str(place)])
+    assert said.exit_code == 2
+    assert "one of the files that are read" in said.output
+    assert zipfile.is_zipfile(place)
