@@ -41,8 +41,9 @@ def encoded(part: msgspec.Struct) -> bytes:
 
 
 def as_json(part: msgspec.Struct) -> str:
-    """Return it as JSON text of many lines."""
-    return msgspec.json.format(encoded(part), indent=2).decode()
+    """Return it as JSON text of many lines; ValueError for NaN, which msgspec would write as null."""
+    whole = json.dumps(msgspec.to_builtins(part, enc_hook=_number), ensure_ascii=False, allow_nan=False)
+    return msgspec.json.format(whole, indent=2)
 
 
 def _number(value: Any) -> Any:

@@ -67,3 +67,8 @@ def test_the_schema_names_words_and_what_must_be_there() -> None:
     assert definitions["Finding"]["properties"]["level"] == {"enum": ["high", "low", "medium"]}
     assert "from" in definitions["FactEntry"]["required"]
     assert "series" not in definitions["QueryEntry"]["required"]
+
+
+def test_what_json_does_not_have_is_refused() -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        contract.as_json(contract.Metric(low=1.0, value=float("nan"), high=2.0))

@@ -327,7 +327,10 @@ def test_an_odd_number_on_a_page_costs_no_more_than_its_batch(made: dict[str, An
 
 def test_another_page_instead_of_the_statistics_is_named(made: dict[str, Any]) -> None:
     other = {path: "<title>Sign in</title>" for path in made["answers"] if "statistics" in path}
-    with serving(made["answers"] | other) as driver, pytest.raises(InputError, match="another page"):
+    with (
+        serving(made["answers"] | other) as driver,
+        pytest.raises(InputError, match="no page of Spark's UI, but 'Sign in'"),
+    ):
         Driver(web.Server(driver.address)).look()
 
 

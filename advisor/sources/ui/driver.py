@@ -113,10 +113,10 @@ class Driver:
         ended = {run.id: run for run in reversed(found) if run.id not in {one.id for one in active}}
         return [*active, *[*ended.values()][-_ENDED_RUNS:]]
 
-    def _page(self, path: str) -> str:
+    def _page(self, path: str, heading: str = "") -> str:
         """Return a page, empty where the server has none."""
         try:
-            return self._server.page(path)
+            return self._server.page(path, heading)
         except Absent:
             return ""
 
@@ -129,12 +129,8 @@ class Driver:
 
     def _new(self, run: Listed) -> list[Event]:
         """Return the batches of a run that no look has shown yet."""
-        page = self._page(f"{pages.STATISTICS}{run.run_id}")
-        if page and pages.HEADING not in page:
-            wrong = f"shows another page instead of the statistics of run {run.run_id}"
-            raise InputError(self._server.address, wrong, "ask again; if it asks for a login, see docs/address.md")
         try:
-            found = pages.events(page, run)
+            found = pages.events(self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING), run)
         except ValueError as error:
             wrong = f"the page of run {run.run_id} does not fit together: {error}"
             raise InputError(self._server.address, wrong, "ask again; the driver may just have ended") from None

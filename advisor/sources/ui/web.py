@@ -78,9 +78,12 @@ class Server:
             timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=SECONDS), retries=False, maxsize=1
         )
 
-    def page(self, path: str) -> str:
-        """Return a page below the address. Raises Absent and InputError."""
-        return self._whole(path).decode("utf-8", "replace")
+    def page(self, path: str, heading: str = "") -> str:
+        """Return a page below the address. Raises Absent, and InputError for a page without this heading."""
+        answer = self._whole(path)
+        if heading.encode() not in answer:
+            raise self._foreign(answer)
+        return answer.decode("utf-8", "replace")
 
     def json(self, path: str, kind: type[_T]) -> _T:
         """Return an answer of Spark's REST interface; InputError where it is none of Spark's."""
