@@ -96,7 +96,7 @@ class _Classic:
             return write(store.jobsList(None)).encode(), write(stages).encode()
         except Exception as error:  # Py4J raises what it likes
             found = f"this Spark does not give its jobs ({type(error).__name__})"
-            raise UsageError("stages", found, "read the event log with --stages") from None
+            raise UsageError("stages", found, "analyze its event log, which holds them") from None
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
         execution = self._execution(run_id)
@@ -191,7 +191,7 @@ class _Connect:
         return _application(self._spark, lambda: dict(self._spark.conf.getAll))
 
     def jobs(self) -> tuple[bytes, bytes]:
-        raise UsageError("stages", "a Spark Connect client sees no jobs", "read the event log with --stages")
+        raise UsageError("stages", "a Spark Connect client sees no jobs", "analyze its event log, which holds them")
 
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
         """Nothing: a client does not see what the checkpoint pins."""
