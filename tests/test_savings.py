@@ -14,7 +14,7 @@ from advisor.metrics.latency import Mixture
 from advisor.savings import estimated_per_record, per_batch, per_record
 from advisor.savings import promise as promised
 from advisor.savings.promise import Calibrated, Calibration, shipped
-from advisor.savings.record import OF_RECORDS, felt
+from advisor.savings.record import OF_RECORDS, felt, of_records
 from advisor.window import Window
 from tests.made import window
 
@@ -72,22 +72,36 @@ def calibration(expected: float, error: float | None) -> Calibration:
 )
 def test_trials_say_how_far_a_promise_reaches(error: float | None, share: list[float | None], found: Promise) -> None:
     saves = Saves.model_validate({"metric": "offset_log_ms", "share": share, "calibrated": "some"})
-    assert promised(saves, Estimate(50, 50, 50), 100, calibration(0.75, error)) == found
+    assert promised(saves, Estimate(50, 50, 50), 100, by=calibration(0.75, error)) == found
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (30, Promise(15, 22.5, 30, 0)),  # a small part of the batch: a share of the metric
+        (80, Promise(50, 60, 70, 0)),  # most of the batch: a share of a third of the batch
+    ],
+)
+def test_the_error_is_a_share_of_the_metric_up_to_a_third_of_the_batch(value: float, found: Promise) -> None:
+    saves = Saves.model_validate({"metric": "offset_log_ms", "share": [0, None, 1], "calibrated": "some"})
+    by = calibration(0.75, 0.25)
+    assert promised(saves, Estimate(value, value, value), 120, 120, by) == found
 
 
 def test_nothing_raises_what_may_be_relied_on() -> None:
     saves = Saves(metric="offset_log_ms", share=(0.5, None, 1.4), calibrated="some")
-    assert promised(saves, Estimate(40, 220, 220), 400, calibration(1.0, 0.25)) == Promise(30, 220, 275, 20)
+    assert promised(saves, Estimate(40, 220, 220), 400, by=calibration(1.0, 0.25)) == Promise(30, 220, 275, 20)
 
 
 def test_no_trials_are_an_upper_bound() -> None:
     saves = Saves(metric="offset_log_ms", share=(0, None, 1), calibrated="other")
-    assert promised(saves, Estimate(50, 50, 50), 100, calibration(1.0, 0.1)) == Promise(0, None, 50)
+    assert promised(saves, Estimate(50, 50, 50), 100, by=calibration(1.0, 0.1)) == Promise(0, None, 50)
 
 
 def test_what_is_shipped_belongs_to_a_step_and_its_metric() -> None:
     named = {step.saves.calibrated: step.saves.metric for step in load().steps.values() if step.saves}
-    named[OF_RECORDS.calibrated] = OF_RECORDS.metric
+    by_step = {of_records(step).calibrated: OF_RECORDS.metric for step in named if step}
+    named |= {OF_RECORDS.calibrated: OF_RECORDS.metric} | by_step
     for name, one in shipped().steps.items():
         assert named[name] == one.metric
         assert one.expected > 0 and one.workloads <= one.cases and (one.error is None or one.error > 0)

@@ -35,7 +35,7 @@ def promised(saves: Saves, window: Window) -> Promise | Missing:
     value = measure(window, saves.metric, saves.stat)
     if isinstance(value, Missing):
         return value
-    found = promise(saves, value, _whole(saves, window))
+    found = promise(saves, value, _most(saves, window), _whole(saves, window))
     return replace(found, low=0.0, safe=0.0) if slots_are_shared(window) else found
 
 
@@ -53,10 +53,21 @@ def of_slow_batches(saves: Saves) -> bool:
 
 
 def _whole(saves: Saves, window: Window) -> float:
+    """Return the batch or latency that the metric is a part of, in ms; infinite if unknown."""
+    waiting = named(saves.metric).time == "latency"
+    whole = measure(window, "record_latency_ms", "p50") if waiting else _batch("trigger_execution_ms", saves, window)
+    return whole.high if isinstance(whole, Estimate) else float("inf")
+
+
+def _most(saves: Saves, window: Window) -> float:
     """Return the most that can be saved: the batch, or addBatch alone; of waiting, the rest of the record's wait."""
     if named(saves.metric).time == "latency":
-        latency = measure(window, "record_latency_ms", "p50")
-        return latency.high - _own_batch(saves, window) if isinstance(latency, Estimate) else float("inf")
-    part = "add_batch_ms" if named(saves.metric).phases == ("add_batch_ms",) else "trigger_execution_ms"
-    whole = measure(window, part, "mean" if of_slow_batches(saves) else saves.stat or "typical")
-    return whole.high if isinstance(whole, Estimate) else float("inf")
+        return _whole(saves, window) - _own_batch(saves, window)
+    if named(saves.metric).phases != ("add_batch_ms",):
+        return _whole(saves, window)
+    part = _batch("add_batch_ms", saves, window)
+    return part.high if isinstance(part, Estimate) else float("inf")
+
+
+def _batch(part: str, saves: Saves, window: Window) -> Estimate | Missing:
+    return measure(window, part, "mean" if of_slow_batches(saves) else saves.stat or "typical")

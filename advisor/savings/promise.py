@@ -12,19 +12,20 @@ from typing import Final
 import msgspec
 
 from advisor.catalogue import Saves
-from advisor.catalogue.step import Share
 from advisor.contract import Promise
 from advisor.metrics import Estimate
 
 FILE: Final = files("advisor.savings") / "calibrated.json"
 """Beside this module, which may lie in a zip file that was sent to a worker."""
+OF_WHOLE: Final = 1 / 3
+"""How far off a saving is grows with the metric up to this share of the batch or latency, and then no more."""
 
 
 class Calibrated(msgspec.Struct, frozen=True):
     """Trials of one step on several workloads, as shares of the metric of its promise.
 
-    `expected`: the median share that was saved. `error`: how far off the expected share was in nine of ten trials of
-    left-out workloads; None if there are too few.
+    `expected`: the median share that was saved. `error`: how far off the expected saving was in nine of ten trials of
+    left-out workloads, as a share of `uncertain_of`; None if there are too few.
     """
 
     metric: str
@@ -32,13 +33,6 @@ class Calibrated(msgspec.Struct, frozen=True):
     error: float | None
     cases: int
     workloads: int
-
-    def share(self, most: float) -> tuple[float, float, float]:
-        """Return (low, expected, high) with high at most `most`; from 0 to `most` if the error is unknown."""
-        if self.error is None:
-            return 0.0, min(self.expected, most), most
-        low = max(0.0, self.expected - self.error)
-        return min(low, most), min(self.expected, most), min(self.expected + self.error, most)
 
 
 class Calibration(msgspec.Struct, frozen=True):
@@ -59,23 +53,37 @@ def shipped() -> Calibration:
     return msgspec.json.decode(FILE.read_bytes(), type=Calibration)
 
 
-def promise(saves: Saves, value: Estimate, whole: float, by: Calibration | None = None) -> Promise:
-    """Return the promised share of a metric of this value, at most `whole` ms; `by` the shipped calibration or another.
+def uncertain_of(metric_ms: float, whole_ms: float) -> float:
+    """Return what the error is a share of, in ms: the metric, or a third of the batch or latency if that is less."""
+    return min(metric_ms, whole_ms * OF_WHOLE)
 
-    If the metric is an interval, the low share is taken of its low end: nothing raises what may be relied on.
+
+def promise(
+    saves: Saves, value: Estimate, most: float, whole: float = float("inf"), by: Calibration | None = None
+) -> Promise:
+    """Return the promised saving of a metric of this value, at most `most` ms; `by` the shipped calibration or another.
+
+    `whole`: the batch or latency, in ms. If the metric is an interval, the low share is taken of its low end: nothing
+    raises what may be relied on.
     """
-    low, expected, high = shares(saves, by or shipped())
-    likely = None if expected is None or value.value is None else expected * value.value
 
     def cut(ms: float) -> float:
-        return max(0.0, min(ms / saves.per_batches, whole))
+        return max(0.0, min(ms / saves.per_batches, most))
 
+    low, likely, high = _saved(saves, value, whole, by or shipped())
     certain = cut(saves.share[0] * value.low)
-    least, most = max(certain, cut(low * value.low)), max(certain, cut(high * value.high))
-    return Promise(least, None if likely is None else min(max(cut(likely), least), most), most, certain)
+    least, greatest = max(certain, cut(low)), max(certain, cut(high))
+    return Promise(least, None if likely is None else min(max(cut(likely), least), greatest), greatest, certain)
 
 
-def shares(saves: Saves, by: Calibration) -> Share:
-    """Return the shares [low, expected, high] of the metric: calibrated, else as in the rule."""
+def _saved(saves: Saves, value: Estimate, whole: float, by: Calibration) -> tuple[float, float | None, float]:
+    """Return what is saved of the metric at least, as expected and at most, in ms: calibrated, else as in the rule."""
     known = by.steps.get(saves.calibrated or "")
-    return saves.share if known is None or known.metric != saves.metric else known.share(saves.share[2])
+    low, expected, high = saves.share
+    if known is not None and known.metric == saves.metric:
+        low, expected = 0.0, min(known.expected, high)
+    likely = None if expected is None or value.value is None else expected * value.value
+    if known is None or known.error is None or expected is None or known.metric != saves.metric:
+        return low * value.low, likely, high * value.high
+    below, above = (known.error * uncertain_of(end, whole) for end in (value.low, value.high))
+    return expected * value.low - below, likely, min(expected * value.high + above, high * value.high)

@@ -14,7 +14,7 @@ from advisor.metrics.backlog import keeps_up
 from advisor.metrics.latency import Mixture, mixture, mixture_medians, record_latency_ms
 from advisor.metrics.phases import summed
 from advisor.savings.batch import of_slow_batches, promised
-from advisor.savings.promise import promise
+from advisor.savings.promise import Calibration, promise, shipped
 from advisor.window import PHASES, Window
 
 OF_RECORDS: Final = Saves.model_construct(
@@ -35,14 +35,23 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
     if named(saves.metric).time == "latency":
         return promised(saves, window)
     gains = _estimated(saves, window)
-    return gains if isinstance(gains, Missing) else promise(OF_RECORDS, gains.estimated, gains.most)
+    if isinstance(gains, Missing):
+        return gains
+    return promise(of_records(saves.calibrated or ""), gains.estimated, gains.most, gains.now)
+
+
+def of_records(step: str, by: Calibration | None = None) -> Saves:
+    """Return the promise of a record's latency: by this calibrated step's trials if they are enough, else by all."""
+    own = f"{step}, {OF_RECORDS.calibrated}"
+    return OF_RECORDS.model_copy(update={"calibrated": own}) if own in (by or shipped()).steps else OF_RECORDS
 
 
 class Gains(NamedTuple):
-    """Return what the median record gains by the model, and the most that it can, in ms."""
+    """Return what the median record gains by the model, the most that it can, and its latency now, in ms."""
 
     estimated: Estimate
     most: float
+    now: float
 
 
 class Cut(NamedTuple):
@@ -74,7 +83,7 @@ def _estimated(saves: Saves, window: Window) -> Gains | Missing:
     if saved.expected is not None:
         cuts += [Cut(saved.expected, surely), Cut(saved.expected, possibly)]
     most, low, high, *likely = _gained(now.p50, before, cuts, saves, window)
-    return Gains(Estimate(low, sum(likely) / 2 if likely else None, high), most)
+    return Gains(Estimate(low, sum(likely) / 2 if likely else None, high), most, now.p50)
 
 
 def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:

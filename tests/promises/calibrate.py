@@ -1,8 +1,8 @@
 """How far savings lie from what was expected: made from measured.json, shipped with the package.
 
 `python -m tests.promises.calibrate` writes advisor/savings/calibrated.json. Split-conformal by workload (Barber,
-Candès, Ramdas and Tibshirani, Predictive inference with the jackknife+): a case's score is how far its saved share of
-the metric lies from the share expected from all other workloads.
+Candès, Ramdas and Tibshirani, Predictive inference with the jackknife+): a case's score is how far its saving lies
+from what all other workloads let expect, as a share of the metric, or of a third of the batch if that is less.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ import msgspec
 import numpy as np
 
 from advisor.catalogue import Saves, Step, load
-from advisor.savings.promise import FILE, Calibrated, Calibration
+from advisor.savings.promise import FILE, Calibrated, Calibration, uncertain_of
 from advisor.savings.record import OF_RECORDS
 
 MEASURED = Path(__file__).with_name("measured.json")
 COVERAGE = 0.9
 LEAST = 0.02
 """Of the batch or latency: no rule speaks of less, and what is saved of it is noise."""
+ENOUGH = 3
+"""Workloads that give a step its own share of what the latency model says."""
 OF_MODEL = "estimated_per_record"
 """What a case that measured records calls what the latency model said before it was calibrated."""
 Known = Mapping[str, dict[str, Any]]
@@ -37,10 +39,11 @@ MACHINE = "2 shared cores with 2 task slots, local disk; Kafka's broker or the S
 
 @dataclass(frozen=True)
 class Saved:
-    """One case: what share of the metric was saved."""
+    """One case: what share of the metric was saved; `uncertain`: the share of it that the error is a share of."""
 
     workload: str
     share: float
+    uncertain: float = 1.0
 
 
 def calibration(known: Known, without: str | None = None) -> Calibration:
@@ -48,13 +51,20 @@ def calibration(known: Known, without: str | None = None) -> Calibration:
     counted = [one for one in known.values() if of(one) and one["case"]["workload"] != without]
     days = sorted(one["on"] for one in counted)
     cases: dict[tuple[str, str], list[Saved]] = defaultdict(list)
+    of_records: dict[str, list[Saved]] = defaultdict(list)
     for one in counted:
         saves = of(one)
         assert saves
-        share = one["saved_ms"] / one["metric_ms"].get("of_measured", one["metric_ms"]["value"])
-        cases[saves.calibrated or "", saves.metric].append(Saved(one["case"]["workload"], share))
+        metric = one["metric_ms"].get("of_measured", one["metric_ms"]["value"])
+        saved = Saved(
+            one["case"]["workload"], one["saved_ms"] / metric, uncertain_of(metric, one["before_ms"]) / metric
+        )
+        cases[saves.calibrated or "", saves.metric].append(saved)
+        if saves is OF_RECORDS:
+            of_records[step_of(one)].append(saved)
     steps = {name: calibrated(of_one, metric) for (name, metric), of_one in sorted(cases.items())}
     sparks = tuple(sorted({one["spark"] for one in counted}))
+    steps |= by_step(of_records)
     return Calibration("python -m tests.promises.calibrate", COVERAGE, MACHINE, days[0], days[-1], sparks, steps)
 
 
@@ -68,6 +78,12 @@ def of(one: Mapping[str, Any]) -> Saves | None:
     return saves if saves and saves.calibrated and saves.metric == one["metric_ms"]["name"] else None
 
 
+def step_of(one: Mapping[str, Any]) -> str:
+    """What the calibration calls the step of a case."""
+    saves = _steps()[one["case"]["step"]].saves
+    return saves.calibrated or "" if saves else ""
+
+
 @cache
 def _steps() -> Mapping[str, Step]:
     return load().steps
@@ -75,10 +91,48 @@ def _steps() -> Mapping[str, Step]:
 
 def calibrated(cases: list[Saved], metric: str) -> Calibrated:
     """What these cases say of any other workload; of one alone nothing can be said."""
-    workloads = {one.workload for one in cases}
-    scores = [abs(one.share - _without(cases, one.workload)) for one in cases if len(workloads) > 1]
-    error = conformal(scores)
+    workloads = _workloads(cases)
+    error = conformal([off(one, _without(cases, one.workload)) for one in cases if len(workloads) > 1])
     return Calibrated(metric, round(expected(cases), 3), error and round(error, 3), len(cases), len(workloads))
+
+
+def by_step(cases: Mapping[str, list[Saved]]) -> dict[str, Calibrated]:
+    """What records save by each step that has enough workloads: its own expected share, the error of all steps.
+
+    A case is off from the share of its own step where enough other workloads tried that, else from that of all.
+    """
+    every = [one for of_one in cases.values() for one in of_one]
+    scores = []
+    for of_one in cases.values():
+        for one in of_one:
+            others = [other for other in of_one if other.workload != one.workload]
+            scores.append(off(one, expected(others) if _enough(others) else _without(every, one.workload)))
+    error = conformal(scores)
+    error = error and round(error, 3)
+    return {
+        f"{step}, {OF_RECORDS.calibrated}": Calibrated(
+            OF_RECORDS.metric,
+            round(expected(of_one), 3),
+            error and round(error, 3),
+            len(of_one),
+            len(_workloads(of_one)),
+        )
+        for step, of_one in sorted(cases.items())
+        if _enough(of_one)
+    }
+
+
+def off(one: Saved, share: float) -> float:
+    """How far a case lies from this share, as the error counts it."""
+    return abs(one.share - share) / one.uncertain
+
+
+def _workloads(cases: Iterable[Saved]) -> set[str]:
+    return {one.workload for one in cases}
+
+
+def _enough(cases: list[Saved]) -> bool:
+    return len(_workloads(cases)) >= ENOUGH
 
 
 def expected(cases: Iterable[Saved]) -> float:

@@ -178,6 +178,14 @@ KAFKA = {
     "joined with itself": through_kafka.KafkaJoined,
 }
 
+BARE = {
+    "JSON of sixty fields": through_kafka.KafkaParsed,
+    "joined with a table": through_kafka.KafkaWithTable,
+    "through a shuffle": through_kafka.KafkaShuffled,
+    "exploded": through_kafka.KafkaExploded,
+}
+"""Queries without state, from topic to topic."""
+
 
 def _other_kinds(servers: Servers) -> Iterator[Case]:
     """Kinds of queries on which no number of the catalogue was first found."""
@@ -203,6 +211,8 @@ def _other_kinds_of_kafka(servers: Servers) -> Iterator[Case]:
     yield _of_kafka("Kafka to Kafka, falling behind", capped, ASYNC, "5,000 records a second, 400 per batch")
     python = through_kafka.KafkaInPython(1_000, servers.kafka)
     yield _of_kafka("Kafka to Kafka, Python function", python, ASYNC, "1,000 records a second")
+    for workload, query in BARE.items():
+        yield _of_kafka(f"Kafka to Kafka, {workload}", query(1_000, servers.kafka), ASYNC, "1,000 records a second")
     for workload, query in KAFKA.items():
         for partitions in (4, 8):
             made, conf = query(1_000, servers.kafka), with_partitions({}, partitions)

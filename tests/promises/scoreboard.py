@@ -20,8 +20,9 @@ from advisor.contract import Outcome, Promise
 from advisor.metrics import Estimate, named
 from advisor.savings import promise
 from advisor.savings.promise import Calibration
+from advisor.savings.record import OF_RECORDS, of_records
 from advisor.views.text import plural
-from tests.promises.calibrate import MEASURED, Known, calibration, of
+from tests.promises.calibrate import MEASURED, Known, calibration, of, step_of
 from tests.promises.table import MEASUREMENTS, written
 
 HEAD = (
@@ -97,10 +98,11 @@ def judged(one: dict[str, Any], by: Calibration) -> Judged:
     """The case with its promise by this calibration."""
     saves = of(one)
     assert saves
+    saves = of_records(step_of(one), by) if saves is OF_RECORDS else saves
     metric = one["metric_ms"]
     value = Estimate(metric.get("low", metric["value"]), metric["value"], metric.get("high", metric["value"]))
     whole = float("inf") if named(saves.metric).time == "latency" else one["before_ms"]
-    given = promise(saves, value, whole, by)
+    given = promise(saves, value, whole, one["before_ms"], by)
     low, high = one["saved_between_ms"]
     return Judged(one, given, verdict(given, Estimate(low, one["saved_ms"], high), one["before_ms"]))
 

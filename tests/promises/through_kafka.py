@@ -101,3 +101,47 @@ class KafkaInForeachBatch(Kafka):
             batch.write.format("kafka").options(**self._reached, topic=setup.topic("out")).save()
 
         return self.rows(setup).select("value").writeStream.foreachBatch(write)
+
+
+class KafkaParsed(Kafka):
+    """Topic to topic, each value read as JSON of sixty fields and written as JSON again."""
+
+    def rows(self, setup: Setup) -> Any:
+        """What was parsed."""
+        from pyspark.sql import functions as f
+
+        fields = ", ".join(f"'f{number}', value" for number in range(60))
+        schema = ", ".join(f"f{number} STRING" for number in range(60))
+        text = f.expr(f"to_json(map({fields}))")
+        return (
+            super().rows(setup).select(f.from_json(text, schema).alias("one")).select(f.to_json("one").alias("value"))
+        )
+
+
+class KafkaWithTable(Kafka):
+    """Topic to topic, each record joined with a small table."""
+
+    def rows(self, setup: Setup) -> Any:
+        """What the table holds too."""
+        from pyspark.sql import functions as f
+
+        table = setup.spark.range(64).selectExpr("id AS key_of_table")
+        return super().rows(setup).join(f.broadcast(table), f.expr("pmod(hash(value), 64) = key_of_table"))
+
+
+class KafkaShuffled(Kafka):
+    """Topic to topic through a shuffle: records of one key in one task."""
+
+    def rows(self, setup: Setup) -> Any:
+        """What comes, by its hash."""
+        from pyspark.sql import functions as f
+
+        return super().rows(setup).repartition(4, f.hash("value"))
+
+
+class KafkaExploded(Kafka):
+    """Topic to topic, each record ten times, of which one is kept."""
+
+    def rows(self, setup: Setup) -> Any:
+        """What is kept."""
+        return super().rows(setup).selectExpr("value", "explode(sequence(1, 10)) AS copy").where("copy = 7")
