@@ -401,10 +401,14 @@ class Brief(Entry, frozen=True):
 
 
 class Calm(Entry, frozen=True):
-    """That the query keeps up and no rule found anything: the numbers, and the rules that came closest to firing."""
+    """That the query keeps up and no rule found anything: the numbers, and the rules that came closest to firing.
+
+    `partial`: records of its log were torn or could not be read, so that what they show is not known.
+    """
 
     says: str
     closest: tuple[Passed, ...]
+    partial: bool = False
 
 
 class Screen(Entry, frozen=True):

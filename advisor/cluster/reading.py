@@ -30,6 +30,7 @@ from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.random_access import Place, opened
 from advisor.sources.scan import Scan
+from advisor.sources.sightings.line import torn
 from advisor.sources.sightings.stretches import Memory
 from advisor.sources.stages.stagetables import StageTables
 
@@ -66,9 +67,10 @@ def _whole(unit: Unit, sightings: bool, stages: bool) -> Iterator[Row]:
         failed = _fed(file, scan, done, history=sightings)
         if opened is None:
             yield from chunks(scan.harvest, file, 0)
-        if scan.sightings:
-            yield sightings_row(unit.log, file.number, scan.sightings)
-        yield from noted("broken", [*failed, *scan.harvest.broken], file.number, 0)
+        broken = [*failed, *scan.harvest.broken]
+        if seen := [*scan.sightings, *torn(broken, unit.log)]:
+            yield sightings_row(unit.log, file.number, seen)
+        yield from noted("broken", broken, file.number, 0)
         yield from noted("overruns", scan.harvest.overruns, file.number, 0)
         done.files += 1
         done.events += scan.harvest.found
@@ -117,7 +119,9 @@ def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
     done.marked = part.marked
     yield from chunks(part.harvest, file, unit.start)
     yield from part.looked()
-    yield from noted("broken", [*failed, *part.harvest.broken], file.number, unit.start)
+    if seen := torn(broken := [*failed, *part.harvest.broken], unit.log):
+        yield sightings_row(unit.log, file.number, seen)
+    yield from noted("broken", broken, file.number, unit.start)
     yield from noted("overruns", part.harvest.overruns, file.number, unit.start)
     yield done_row(done)
 

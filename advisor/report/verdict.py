@@ -16,13 +16,14 @@ from advisor.report.unjudged import nothing_to_judge
 
 MOST_CLOSEST = 2
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
+_TORN = "Partial: records of this log were torn or could not be read, and what they show is not known."
 _MANY_UNKNOWN = 2  # facts that a sentence can name
 
 
 def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm | None) -> str:
     """Return the report on this run in one sentence or two; of a run that died first what it died of."""
     if calm is not None:
-        return f"{calm.says} {NOTHING_TO_CHANGE}"
+        return calm.says if calm.partial else f"{calm.says} {NOTHING_TO_CHANGE}"
     error = judged.window.facts.value("terminated_error")
     who = f"{judged.died:,} of {judged.runs:,} runs stopped" if judged.died > 1 else "The query stopped"
     died = f"{who} with an error: {str(error).rstrip('.;')}. " if error is not None else ""
@@ -33,8 +34,16 @@ def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm
 def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     """Return that the query keeps up, with its numbers; None where a rule found something or too little is known.
 
-    `unopened`: most of a long batch is addBatch, and nothing shows what it does.
+    `unopened`: most of a long batch is addBatch, and nothing shows what it does. It is no clean bill where records of
+    the log were torn.
     """
+    found = _keeps_up(judged, loss, unopened)
+    if found is None or not judged.window.facts.value("records_torn"):
+        return found
+    return Calm(says=f"{found.says} {_TORN}", closest=found.closest, partial=True)
+
+
+def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     judgement, window = judged.judgement, judged.window
     if judgement.findings or judgement.suppressed or judged.state in ("dead", "restarting"):
         return None

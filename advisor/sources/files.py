@@ -21,6 +21,7 @@ from advisor.sources.harvest import Stretch
 from advisor.sources.opening import read_windows
 from advisor.sources.paths import Input, expand, is_address, shown
 from advisor.sources.scan import Scan
+from advisor.sources.sightings.line import torn
 from advisor.sources.sightings.stretches import Memory
 from advisor.sources.stages.stagetables import StageTables
 
@@ -108,17 +109,17 @@ class _Parts:
         if one.unfit:
             self._broken.append(Broken(name, 0, 0, one.unfit))
             return
-        scan = Scan(name, one.log, memory, self._chunks, self._opened)
+        scan, before = Scan(name, one.log, memory, self._chunks, self._opened), len(self._broken)
         try:
             self._bytes += read_windows(one.path, self._reporting(scan), history=memory is not None)
-        except Torn as torn:
+        except Torn as error:
             scan.harvest.flush()
-            self._broken.append(Broken(name, scan.position, 0, str(torn)))
+            self._broken.append(Broken(name, scan.position, 0, str(error)))
         except OSError as error:
             self._broken.append(Broken(name, 0, 0, error.strerror or type(error).__name__))
         self._files += 1
         self._broken += scan.harvest.broken
-        self._tell(scan.sightings)
+        self._tell([*scan.sightings, *(torn(self._broken[before:], one.log) if memory else [])])
         self._overruns += scan.harvest.overruns
         self._pasted += [scan.pasted_error] if scan.pasted_error else []
         self._containers.append(scan.container)

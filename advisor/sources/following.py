@@ -22,6 +22,7 @@ from advisor.sources.harvest import Stretch
 from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
 from advisor.sources.paths import STDIN, Input, expand, in_zip, is_address, is_url, shown
 from advisor.sources.scan import Scan
+from advisor.sources.sightings.line import torn
 from advisor.sources.sightings.stretches import Memory
 
 if TYPE_CHECKING:
@@ -173,11 +174,13 @@ class _Plain:
     def reading(self) -> Reading:
         """Return what was read; in a file that is read as a whole, a record that is cut off may still be written."""
         scans = [*self._old, self._scan]
-        broken = [broken for scan in scans for broken in scan.harvest.broken]
+        found = [broken for scan in scans for broken in scan.harvest.broken]
+        broken = [one for one in found if self._size >= HEAD or not one.reason.startswith("cut off")]
+        sightings = [sighting for scan in scans for sighting in scan.sightings]
         return Reading.of(
             pa.Table.from_batches([*self._rows, *self._short], SCHEMA),
-            table_of_sightings(sighting for scan in scans for sighting in scan.sightings),
-            broken=[one for one in broken if self._size >= HEAD or not one.reason.startswith("cut off")],
+            table_of_sightings([*sightings, *torn(broken, self._log)]),
+            broken=broken,
             files=1,
             size=self._size,
             overruns=[overrun for scan in scans for overrun in scan.harvest.overruns],

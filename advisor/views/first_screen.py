@@ -101,7 +101,7 @@ def state_if_news(query: QueryEntry) -> str:
 def headline_name(query: QueryEntry) -> str:
     """Return what stands before the headline: what is lost, or that the query keeps up; may be empty."""
     if query.screen.calm:
-        return "keeps up" if query.screen.calm.closest else "so far"
+        return "keeps up" if query.screen.calm.closest and not query.screen.calm.partial else "so far"
     loss = query.screen.loss
     named = loss is None or (loss.kind == "add_batch" and not loss.name)  # whose sentence names it already
     return "" if loss is None or named else loss_name(loss)
@@ -385,7 +385,8 @@ def no_step(query: QueryEntry) -> str:
     known = f"No rule knows a change{accepted} that would help."
     if query.screen.not_judged_yet and not query.suppressed:
         known = f"Not judged yet: {query.screen.not_judged_yet}."
-    return f"{'Nothing needs a change.' if query.screen.calm else known} {_looked_at(query)}".rstrip()
+    clean = query.screen.calm and not query.screen.calm.partial
+    return f"{'Nothing needs a change.' if clean else known} {_looked_at(query)}".rstrip()
 
 
 def _with_a_new_checkpoint(query: QueryEntry) -> list[Advice]:

@@ -15,6 +15,7 @@ from advisor.batches import SCHEMA, Broken, Reading, build, table_of_sightings
 from advisor.facts import Sighting
 from advisor.progress import Progress
 from advisor.redaction import redact
+from advisor.sources.sightings.line import torn
 
 CHUNK: Final = 250
 """Events that wait to become one chunk of the table: built one by one they would cost twenty times as much."""
@@ -146,7 +147,10 @@ class Store:
         limit = self.keep if newest is None else newest
         chunks = [chunk for part in parts for chunk in _newest(self._whole(*part), limit)]
         return Reading.of(
-            pa.concat_tables([SCHEMA.empty_table(), *chunks]), table_of_sightings(seen), broken=broken, size=self.bytes
+            pa.concat_tables([SCHEMA.empty_table(), *chunks]),
+            table_of_sightings([*seen, *torn(broken, self.log)]),
+            broken=broken,
+            size=self.bytes,
         )
 
     def memory_bytes(self) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from stringzilla import find, rfind
 
+from advisor.batches import Broken
 from advisor.facts import Sighting
 from advisor.redaction import redact
 
@@ -138,3 +139,8 @@ def sighting(found: Told, line: Line, *, log: str, file: str, base: int) -> Sigh
 
 def _safe(id: str | None) -> str | None:
     return redact(id) if id and not _OF_SPARK.fullmatch(id) else id
+
+
+def torn(broken: Sequence[Broken], log: str) -> list[Sighting]:
+    """Return that some of a log could not be read, which concerns all its queries; nothing where all of it was read."""
+    return [Sighting(None, None, log, "records_torn", "true", "log", broken[0].file, 0)] if broken else []
