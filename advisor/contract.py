@@ -220,6 +220,12 @@ class StepName(Entry, frozen=True):
     step: str
 
 
+class AlsoStep(StepName, frozen=True):
+    """Another step that helps. `cheap`: it takes a good part of the loss, and no more than a restart."""
+
+    cheap: bool = False
+
+
 class BestStep(StepName, frozen=True):
     """The step that a query should take first, whole, with the title of the finding that it belongs to."""
 
@@ -439,7 +445,7 @@ class Screen(Entry, frozen=True):
     closest: tuple[Passed, ...] = ()
     not_judged_yet: str | None = None
     do: Brief | None = None
-    also: tuple[StepName, ...] = ()
+    also: tuple[AlsoStep, ...] = ()
     refused: tuple[Refused, ...] = ()
     unsure: Question | None = None
 

@@ -394,6 +394,7 @@ def test_of_a_run_that_died_one_judgement_is_enough() -> None:
 
 
 def test_while_the_watch_rests_the_end_of_a_run_is_judged_only_where_it_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "CPU_AHEAD", 1e-9)
     monkeypatch.setattr(live, "CPU_SHARE", 1e-9)
     judged: list[str] = []
     runs = [f"{number:08}-0000-0000-0000-000000000000" for number in range(3)]

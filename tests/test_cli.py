@@ -221,6 +221,8 @@ def test_one_fact_with_two_values() -> None:
         (["os.path:exists", "--conf", "a=1", "--runs", "8", "--most-runs", "4"], "4 is less than --runs 8"),
         (["os.path:exists", "--conf", "a=1", "--seconds", "nan"], "nan"),
         (["os.path:exists", "--conf", "a=1", "--batches", "0"], "0 is not in the range"),
+        (["os.path:exists", "--conf", "a=1", "--batches", "9"], "9 steady batches are too few for a result; give at"),
+        (["tests.trials.queries:in_a_function", "--conf", "a=1"], "your foreachBatch several times; if it writes only"),
     ],
 )
 def test_a_trial_that_cannot_be_starts_no_spark(words: list[str], said: str) -> None:

@@ -387,3 +387,16 @@ def test_steps_without_room_are_counted() -> None:
 def test_a_batch_that_was_late_is_said_beside_the_headroom() -> None:
     screen = report_as_text(advisor.analyze(SAMPLES / "healthy" / "stream-stream-join-4.3.0").typed)
     assert "Headroom 54 % (a batch was late)" in screen
+
+
+def test_a_cheap_step_that_takes_a_good_part_of_the_loss_is_never_left_out() -> None:
+    """Beside the best step, whatever else the screen has no room for; the others are counted."""
+    for case in CASES:
+        for query in report(case).typed.queries:
+            cheap = [named for named in query.screen.also if named.cheap]
+            steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
+            assert all(steps[named.rule, named.step].takes in ("nothing", "restart") for named in cheap)
+            if cheap:
+                shown = report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)), width=80)
+                first = steps[cheap[0].rule, cheap[0].step].do
+                assert " ".join(first.split()) in " ".join(shown.split())

@@ -52,10 +52,10 @@ FROM_4 = click.IntRange(min=4)
     type=FROM_4,
     help="The most runs in total. More are made where the first ones cannot tell. Default: three times --runs.",
 )
-@click.option("--batches", default=40, show_default=True, type=click.IntRange(min=1),
-              help="Number of steady batches that each run needs.")  # fmt: skip
-@click.option("--seconds", default=60.0, show_default=True, type=SECONDS,
-              help="The longest that a run takes, however few batches it has.")  # fmt: skip
+@click.option("--batches", type=click.IntRange(min=1),
+              help="Steady batches of each run, from 10 on. Default: 40, or as many as fit into a minute.")  # fmt: skip
+@click.option("--seconds", type=SECONDS,
+              help="The longest that a run takes. Default: by the pace of the warm-up, said beforehand.")  # fmt: skip
 @click.option("--place", metavar="DIR",
               help="A directory that the whole cluster can write to. It is cleaned up afterwards.")  # fmt: skip
 @click.option("--state-rows", type=click.IntRange(min=1),
@@ -68,12 +68,17 @@ def trial(function: str, **options: Any) -> None:
     """Carry out the trial and print its result."""
     from advisor import catalogue
     from advisor.trials import trial as tried
+    from advisor.trials.guard import check_unbuilt
+    from advisor.trials.length import Length
+    from advisor.trials.setup import Permissions
     from advisor.trials.steps import known
 
     check_output(options)
     _check_runs(options["runs"], options["most_runs"])
     build, steps = _function(function), _steps(options)
-    known(steps, catalogue.load())  # before Spark is started for nothing
+    known(steps, catalogue.load())  # these three before Spark is started for nothing
+    Length(options["batches"], options["seconds"]).check()
+    check_unbuilt(build, Permissions(sink=options["safe_sink"]))
     names = ("runs", "batches", "seconds", "place", "most_runs", "state_rows", "safe_sink", "safe_source")
     chosen = {name: options[name] for name in names}
     with session("trial", pairs("--spark", options["spark"])) as started:

@@ -12,6 +12,7 @@ from advisor.catalogue import ranking
 from advisor.contract import (
     Advice,
     After,
+    AlsoStep,
     BestStep,
     Brief,
     Calm,
@@ -22,7 +23,6 @@ from advisor.contract import (
     Refused,
     Screen,
     Skipped,
-    StepName,
 )
 from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured, sure
@@ -36,7 +36,7 @@ from advisor.savings import sets
 from advisor.statistics import median
 from advisor.window import Window
 
-MOST_ALSO, MOST_REFUSED = 3, 2
+MOST_REFUSED = 2
 _LEFT_OVER = ("limited_share", "waiting_batches")
 """Metrics of what a batch leaves in its source, where nobody counts how long it waits."""
 _ASKED_FIRST = {"trigger_interval_ms": "trigger"}
@@ -61,7 +61,7 @@ def screen(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm 
         not_judged_yet=None if calm or findings else not_judged_yet(judged),
         loss_stays=leaves_the_loss(judged, loss, best),
         do=_brief(best.advice) if best else None,
-        also=tuple(_also(findings, best)),
+        also=tuple(_also(findings, best, loss)),
         refused=tuple(_refused(findings, window)),
         unsure=_question(findings, judged.judgement.skipped, window, best),
     )
@@ -143,8 +143,8 @@ def first_sentence(words: str) -> str:
     return _SENTENCE.split(" ".join(words.split()), maxsplit=1)[0].rstrip(".")
 
 
-def _also(findings: Sequence[Finding], best: BestStep | None) -> Iterator[StepName]:
-    """Other steps that Spark takes and that are expected to help, what helps most first.
+def _also(findings: Sequence[Finding], best: BestStep | None, loss: Loss | None) -> Iterator[AlsoStep]:
+    """Other steps that Spark takes and that are expected to help: cheap ones, then what helps most first.
 
     Without a best step the first that needs a new checkpoint is named in its place.
     """
@@ -156,8 +156,14 @@ def _also(findings: Sequence[Finding], best: BestStep | None) -> Iterator[StepNa
         for step in finding.steps
         if step.legal != "no" and _gains(step) and step.id != first and not (best and sets(step) & sets(best.advice))
     }
-    ordered = sorted(offers.values(), key=lambda offer: (offer[1].legal != "yes", -_gain(offer[1])))
-    yield from (StepName(rule=rule, step=step.id) for rule, step in ordered[:MOST_ALSO])
+    good = ranking()["good_part"] * loss.ms if loss is not None and loss.ms else float("inf")
+    found = [
+        (step, AlsoStep(rule=rule, step=step.id, cheap=step.takes in ("nothing", "restart") and _gain(step) >= good))
+        for rule, step in offers.values()
+    ]
+    yield from (
+        also for _, also in sorted(found, key=lambda one: (not one[1].cheap, one[0].legal != "yes", -_gain(one[0])))
+    )
 
 
 def _gains(step: Advice) -> bool:

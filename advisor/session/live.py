@@ -37,12 +37,14 @@ if TYPE_CHECKING:
 
     from advisor.batches import Reading
 
-FIRST_JUDGEMENT: Final = 20
+FIRST_JUDGEMENT: Final = 10
 """New batches of a run after which its findings are judged (again)."""
 JUDGED: Final = 1000
 """Batches, the newest, on which the watch judges; `report()` takes all that are kept."""
 CPU_SHARE: Final = 0.01
-"""The part of one core that the watch may take: after a judgement it waits until that holds, but for runs that died."""
+"""The part of one core that the watch may take in the long run, but for runs that died."""
+CPU_AHEAD: Final = 5.0
+"""Seconds of CPU time that it may take before it has waited for them: a first judgement loads what judges."""
 WATCHED: Final = 1000
 """How many queries to remember notices of."""
 STOP_SECONDS: Final = 30.0
@@ -98,7 +100,8 @@ class LiveAdvisor(SessionListener):
         self._new: dict[str, int] = {}
         self._news = onscreen.News()
         self._teller = Worker(self._tell_one, lambda: False, recorder.failed, capacity=UNTOLD)
-        self._rest_until = 0.0
+        self._owed, self._owed_at = 0.0, 0.0
+        """CPU seconds of judgements that no waiting has made up for yet, and when that was."""
         self._watch_cpu_seconds = 0.0
         self._watch_wall_seconds = 0.0
         self.judging = options.judging
@@ -277,7 +280,7 @@ class LiveAdvisor(SessionListener):
         self._news.tell(ended=ended)
         self._new[run_id] = self._new.get(run_id, 0) + 1
         due = ended or self._new[run_id] >= FIRST_JUDGEMENT
-        rested = time.monotonic() >= self._rest_until
+        rested = self._still_owed() < CPU_AHEAD
         died = ended and self.recorder.store.died(id, run_id)
         judged = died or (due and rested)
         if ended or judged:
@@ -293,7 +296,11 @@ class LiveAdvisor(SessionListener):
             took = time.thread_time() - cpu
             self._watch_cpu_seconds += took
             self._watch_wall_seconds += time.perf_counter() - wall
-            self._rest_until = time.monotonic() + took / CPU_SHARE
+            self._owed = self._still_owed() + took
+            self._owed_at = time.monotonic()
+
+    def _still_owed(self) -> float:
+        return max(0.0, self._owed - CPU_SHARE * (time.monotonic() - self._owed_at))
 
     def _watch(self, id: str, run_id: str, ended: bool) -> None:
         report = self.judging.report(self.recorder.store.reading(id, JUDGED))

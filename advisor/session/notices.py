@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from advisor.contract import Finding, QueryEntry, plain
 from advisor.views.clean import clean, no_commands
+from advisor.views.first_screen import effort
 from advisor.vocabulary import LEVELS, Level
 
 Change = Literal["appeared", "worse", "gone"]
@@ -39,7 +40,8 @@ class Notice:
         """One line."""
         found = self.typed
         words = f"worse: {found.title}" if self.change == "worse" else found.title
-        said = f"{words} ({found.rule}, {found.level}). {found.says}"
+        step = next((f" Step: {step.do} ({effort(step)})." for step in found.steps if step.legal != "no"), "")
+        said = f"{words} ({found.rule}, {found.level}). {found.says}{step}"
         return no_commands(clean(f"{self.query}: {f'gone: {words} ({found.rule})' if self.change == 'gone' else said}"))
 
 

@@ -19,8 +19,8 @@ def trial(
     *,
     spark: Any = None,
     runs: int = 8,
-    batches: int = 40,
-    seconds: float = 60.0,
+    batches: int | None = None,
+    seconds: float | None = None,
     place: str | None = None,
     safe_sink: bool = False,
     safe_source: bool = False,
@@ -36,16 +36,20 @@ def trial(
     options and places for what it writes. A step is an id of the catalogue or a change such as
     `{"writer_option": {...}, "conf": {...}}`; all of them make one candidate. `runs`: a multiple of 4, one more warms
     up. Where they cannot tell, as many more as should be enough, at most `most_runs` in all (three times `runs`); each
-    ends after so many steady `batches`, at the latest after `seconds`. `place`: a directory that the whole
+    ends after so many steady `batches`, at the latest after `seconds`: without them the pace of the warm-up decides,
+    and `say` hears how long it will take. `place`: a directory that the whole
     cluster reaches, below which everything is written and then removed. `safe_sink`, `safe_source`: your word that
     a sink (foreach, foreachBatch) acts nowhere else, that reading takes nothing from others. `state_rows`: rows of
     state from which on batches count. `latency(setup)`: a context manager around each run that measures record latency.
     Raises UsageError for what a trial must not touch and for what was asked wrongly.
     """
+    from advisor.trials.length import USUAL_BATCHES, USUAL_SECONDS, Length  # noqa: PLC0415
     from advisor.trials.run import Bounds  # noqa: PLC0415 - the first import of PySpark
     from advisor.trials.setup import Permissions  # noqa: PLC0415
     from advisor.trials.turns import MOST_RUNS, Bench  # noqa: PLC0415
 
-    bounds = Bounds(runs, batches, seconds, state_rows, MOST_RUNS * runs if most_runs is None else most_runs)
-    bench = Bench.of(spark, build, bounds, Permissions(safe_sink, safe_source), place, latency, rules, say)
+    most = MOST_RUNS * runs if most_runs is None else most_runs
+    bounds = Bounds(runs, USUAL_BATCHES, USUAL_SECONDS, state_rows, most)
+    permissions, length = Permissions(safe_sink, safe_source), Length(batches, seconds)
+    bench = Bench.of(spark, build, bounds, permissions, place, latency, rules, say, length)
     return bench.tried(list(steps))

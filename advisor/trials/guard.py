@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from advisor.errors import UsageError
@@ -16,6 +17,7 @@ _LASTING_SOURCES: Final = _FILE_FORMATS | {"kafka", "rate", "rate-micro-batch", 
 _CODE_SINKS: Final = {"foreachbatch": "foreachBatch", "foreach": "foreach"}
 _TRIALS: Final = ("ProcessingTimeTrigger",)
 _VOUCH_SINK: Final = "write to setup.path(...) or setup.topic(...), or confirm with safe_sink that it may write"
+_VOUCH_CODE: Final = "if it writes only below setup.path(), add --safe-sink (in Python safe_sink=True)"
 _VOUCH_SOURCE: Final = "confirm with safe_source if reading takes no data away from other readers"
 
 
@@ -43,9 +45,37 @@ def check(writer: Any, setup: Setup, permissions: Permissions) -> Sink:
     for source in sources:
         _check_source(source, permissions)
     _check_reader_options(sources, setup)
-    for step in setup.variant.code - setup.asked:
-        raise _refused(f"the function never asked setup.makes({step!r})", "build the query with and without that step")
     return sink
+
+
+def check_unbuilt(build: Any, permissions: Permissions) -> None:
+    """UsageError, before Spark is started, for a function whose code names foreachBatch without the permission."""
+    if not permissions.sink and "foreachBatch" in _names(build, set()):
+        raise _refused("it runs your foreachBatch several times", _VOUCH_CODE)
+
+
+def check_asked(unasked: Iterable[str]) -> None:
+    """UsageError for a step that is code, for which the building function never asked."""
+    for step in unasked:
+        found = f"{step} is a change of your code, and the function never asked setup.makes({step!r})"
+        raise _refused(found, f"write `if setup.makes({step!r}):` where the query is built with the step")
+
+
+def _names(function: Any, seen: set[Any]) -> set[str]:
+    """Return the attributes that a function's code names, those of the functions that it calls by name too."""
+    found: set[str] = set()
+    codes = [getattr(function, "__code__", None)]
+    while codes:
+        code = codes.pop()
+        if code is None or code in seen:
+            continue
+        seen.add(code)
+        found.update(code.co_names)
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    known = getattr(function, "__globals__", {})
+    called = [known.get(name) for name in sorted(found)]
+    own = [one for one in called if isinstance(one, FunctionType) and not one.__module__.startswith("pyspark")]
+    return found.union(*[_names(one, seen) for one in own])
 
 
 def is_own(sink: Sink, setup: Setup) -> bool:
@@ -77,9 +107,7 @@ def _check_sink(sink: Sink, setup: Setup, permissions: Permissions) -> None:
         return
     where = options.get("path") or options.get("topic")
     found = f"it would write with {_CODE_SINKS.get(kind, kind)}" + (f" to {where}" if where else "")
-    raise _refused(
-        found, _VOUCH_SINK if kind not in _CODE_SINKS else "confirm with safe_sink (--safe-sink) that it may run twice"
-    )
+    raise _refused(found, _VOUCH_CODE if kind in _CODE_SINKS else _VOUCH_SINK)
 
 
 def _check_source(source: Source, permissions: Permissions) -> None:

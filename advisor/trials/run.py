@@ -29,6 +29,10 @@ from advisor.window import Window
 
 STOP_TIMEOUT: Final = "60s"
 SMALLER_STATE: Final = 0.9  # of the rows asked for: from there on a batch counts
+WARM: Final = 2
+"""Steady batches that a run needs to warm up: two show the pace."""
+WARM_SECONDS: Final = 20.0
+"""For which a warm-up goes on all the same where its batches are short."""
 _ASK_SECONDS: Final = 1.0
 _NO_CAUSE: Final = ("[STREAM_FAILED]", "Query [", "=== ", "Current ", "An error occurred while calling ")
 
@@ -49,13 +53,18 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Run:
-    """A run's result: its steady batches, Spark's words if it refused, the record latency if that was measured."""
+    """A run's result: its steady batches, Spark's words if it refused, the record latency if that was measured.
+
+    `seconds`: from its start to its last batch. `asked`: steps that its function asked for.
+    """
 
     variant: Variant
     run_id: str | None
     window: Window
     refused: str | None
     latency: Mapping[str, float]
+    seconds: float = 0.0
+    asked: frozenset[str] = frozenset()
 
     @property
     def facts(self) -> Facts:
@@ -84,13 +93,13 @@ class Runner:
         self.latency, self.catalogue = latency or _no_latency, catalogue
 
     def run(self, variant: Variant, name: str, place: str, *, warms_up: bool = False) -> Run:
-        """Run it; UsageError where it must not run. A run that warms up ends with its first steady batch."""
+        """Run it; UsageError where it must not run. A run that warms up ends with two steady batches."""
         session = _session(self.spark, variant)
         setup = Setup(session, name, place, variant)
         with self.latency(setup) as measured, attach(session, on_finding=lambda _: None) as live:
             heard = _Heard(live)
             try:
-                return self._watched(setup, live, heard, measured, 1 if warms_up else self.bounds.batches)
+                return self._watched(setup, live, heard, measured, WARM if warms_up else self.bounds.batches)
             finally:
                 _stop_all(session)
 
@@ -101,13 +110,16 @@ class Runner:
                 query = self._on_trial(writer, setup).start()
             except Exception as error:  # Spark's own refusals have no common class
                 return Run(setup.variant, None, _nothing(), _words(error), {})
+            begun = time.monotonic()
             judged = self._steady(query, live, heard, enough)
+            seconds = time.monotonic() - begun
             refused = _words(query.exception()) if query.exception() is not None else None
             query.stop()
             # Not the batches until the stop, too: beside faster ones some of the others would count as cold again.
             window = self._window(replace(judged, inside=live.opened().inside))
             latency = measured(*map(pd.Timestamp, window.span)) if len(window) else {}  # type: ignore[arg-type]
-            return Run(setup.variant, str(query.runId), window, refused, latency)
+            asked = frozenset(setup.asked)
+            return Run(setup.variant, str(query.runId), window, refused, latency, seconds, asked)
 
     def _on_trial(self, writer: Any, setup: Setup) -> Any:
         writer = writer.queryName(setup.name).option("checkpointLocation", f"{setup.place}/checkpoint")
@@ -118,7 +130,10 @@ class Runner:
 
     def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, enough: int) -> Reading:
         """Return what was read when enough batches are steady, time is over or the query has ended."""
-        until, wanted = time.monotonic() + self.bounds.seconds, self.bounds.batches
+        until, wanted = time.monotonic() + self.bounds.seconds, enough
+        if enough == WARM:
+            heard.wait(query, self.bounds.batches, min(until, time.monotonic() + WARM_SECONDS))
+            wanted = heard.batches
         while True:
             goes_on = heard.wait(query, wanted, until)
             reading = live.recorder.reading()

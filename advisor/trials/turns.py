@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -26,8 +27,10 @@ from advisor.metrics.units import milliseconds
 from advisor.report.budget import moment
 from advisor.savings import made_at_once
 from advisor.sources.listener.session import is_connect
+from advisor.trials import guard
 from advisor.trials import steps as on_trial
 from advisor.trials.effects import MEASURED, Counted, counted, effects, found
+from advisor.trials.length import Length, said
 from advisor.trials.run import SMALLER_STATE, Bounds, Run, Runner
 from advisor.trials.setup import Permissions, Setup, Variant
 from advisor.trials.steps import Candidate
@@ -46,9 +49,8 @@ HARDLY: Final = 100
 class Bench:
     """Carries a trial out."""
 
-    def __init__(self, runner: Runner, place: str | None, say: Callable[[str], None]) -> None:
-        self.runner, self.place, self.say = runner, place, say
-        self.bounds = runner.bounds
+    def __init__(self, runner: Runner, place: str | None, say: Callable[[str], None], length: Length) -> None:
+        self.runner, self.place, self.say, self.length = runner, place, say, length
 
     @classmethod
     def of(
@@ -61,14 +63,16 @@ class Bench:
         latency: Any,
         rules: Iterable[str | Path],
         say: Callable[[str], None] | None,
+        length: Length,
     ) -> Bench:
         """A bench on this session, or on the active one; UsageError for bounds and sessions that will not do."""
         order(bounds.runs)
-        if bounds.batches < FEWEST or bounds.seconds <= 0:
-            raise UsageError("trial", "is too short for a result", f"give at least {FEWEST} batches and a few seconds")
+        length.check()
+        guard.check_unbuilt(build, permissions)
         judges = catalogue.rules_to_judge_by([Path(rule) for rule in rules])
         session = _session(spark)
-        return cls(Runner(session, build, bounds, permissions, latency, judges), place, say or (lambda _: None))
+        runner = Runner(session, build, length.of_warm_up(bounds), permissions, latency, judges)
+        return cls(runner, place, say or (lambda _: None), length)
 
     def tried(self, given: Sequence[on_trial.Given]) -> Tried:
         """The whole trial; nothing is left behind."""
@@ -82,13 +86,17 @@ class Bench:
             raise UsageError(
                 "trial", f"the query fails without the change, too: {first.refused}", "give a query that runs"
             )
+        bounds = self.runner.bounds = self.length.of_runs(first, self.runner.bounds)
         candidate = on_trial.candidate(given, self.runner.catalogue, first.window)
-        runs = list(self._runs(candidate, place, 0, self.bounds.runs))
-        more = _Result(candidate, runs, self.bounds).more_runs()
+        guard.check_asked(candidate.variant.code - first.asked)
+        for words in said(first, bounds):
+            self.say(words)
+        runs = list(self._runs(candidate, place, 0, bounds.runs))
+        more = _Result(candidate, runs, bounds).more_runs()
         if more:
             self.say(f"{len(runs)} runs cannot tell: {more} more")
             runs += self._runs(candidate, place, len(runs), len(runs) + more)
-        return _Result(candidate, runs, self.bounds).tried()
+        return _Result(candidate, runs, bounds).tried()
 
     def _runs(self, candidate: Candidate, place: str, done: int, total: int) -> Iterator[Run]:
         """The runs in turns that are not done yet; a refusal ends them, and a run of which too little can be said."""
@@ -148,10 +156,12 @@ class _Result:
             more = f"; it takes a session started with --packages {','.join(needed)}" if needed else ""
             return "refused", f"Spark refuses it: {refused}{more}"
         fewest = min(len(run.window) for run in self.runs)
+        longer = f"give --seconds {math.ceil(self.bounds.seconds * 1.2 * FEWEST / max(1, fewest) / 10) * 10}"
         if self.bounds.state_rows:
-            return "cannot say", f"Cannot say for your state's size: {fewest} steady batches had reached it in time."
-        found = f"Cannot say: a run had {fewest} steady batches in {self.bounds.seconds:g} s; {FEWEST} are needed."
-        return "cannot say", found
+            found = f"Cannot say for your state's size: {fewest} steady batches had reached it in time"
+            return "cannot say", f"{found}; {longer}, or fewer --state-rows."
+        found = f"Cannot say: a run had {fewest} steady batches in {self.bounds.seconds:.0f} s; {FEWEST} are needed"
+        return "cannot say", f"{found}: {longer}."
 
     def _counted(self) -> list[Counted]:
         pairs = enumerate(zip(self.arms, self.runs, strict=True))

@@ -9,6 +9,7 @@ from advisor.contract import Advice, After, Loss, LossKind, Metric, Part, Promis
 from advisor.facts.names import FACTS
 from advisor.views import text
 from advisor.views.addbatch import sentence, slow
+from advisor.views.paste import pastes
 from advisor.views.wording import at_least, not_known, state, trend, version
 
 if TYPE_CHECKING:
@@ -238,9 +239,12 @@ def based_on(chosen: Selection) -> str:
 # The step
 
 
-def takes_in_short(step: Advice) -> str:
-    """Return what it takes to make the change, in a word or two."""
-    return _TAKES[step.takes]
+def effort(step: Advice) -> str:
+    """Return `1 line, restart`, or `4 stages`: how much there is to change, and what the change takes."""
+    if step.stages:
+        return text.plural(len(step.stages), "stage")
+    lines = sum(len(paste.lines) for paste in pastes(step.change))
+    return (f"{text.plural(lines, 'line')}, " if lines else "") + _TAKES[step.takes]
 
 
 def gain(query: QueryEntry, step: Advice) -> str:
@@ -345,7 +349,7 @@ def once_known(facts: Sequence[str]) -> str:
 def also(query: QueryEntry, step: Advice) -> str:
     """Return another step that helps: what to do, how much it saves, what it takes."""
     sure = f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
-    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(query, step)} ({takes_in_short(step)}){sure}"
+    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(query, step)} ({effort(step)}){sure}"
 
 
 def together(query: QueryEntry) -> str:

@@ -45,7 +45,7 @@ def print_screen(console: Console, chosen: Selection, proof: Sequence[str]) -> i
     `proof`: what was measured of a change, in lines.
     """
     shown = [(part, _written(console, part.what)) for part in _everything(chosen, proof, console.width)]
-    others = _steps(shown)
+    others = _steps(shown) | {named.step for named in chosen.query.screen.also}
     while sum(words.count("\n") for _, words in shown) > LINES and any(part.rank for part, _ in shown):
         del shown[max(range(len(shown)), key=lambda at: (shown[at][0].rank, at))]
     console.file.write("".join(words for _, words in shown))
@@ -142,7 +142,7 @@ def _do(chosen: Selection, width: int) -> Iterator[RenderableType]:
         yield _row("DO", Text(first_screen.no_step(query), style="bold"), indent=0, label_width=4, gap=1)
         return
     step = chosen.best.advice
-    takes = f"   ({first_screen.takes_in_short(step)} · {chosen.best.rule})"
+    takes = f"   ({first_screen.effort(step)} · {chosen.best.rule})"
     words = Text.assemble((step.do, "bold green"), (takes, "dim"))
     yield _row("DO", words, indent=0, label_width=4, gap=1)
     if step.stages:
@@ -178,8 +178,9 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
 def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
     """Yield other steps, those that are not for this query, and what to ask: rank, label, words, steps."""
     query, screen = chosen.query, chosen.query.screen
-    for nth, step in enumerate(chosen.also[:3]):
-        yield _ranked(_ALSO, nth), "" if nth else "ALSO", first_screen.also(query, step), [step.id]
+    for nth, (named, step) in enumerate(zip(screen.also, chosen.also, strict=False)):
+        rank = _MUST if named.cheap and not nth else _ranked(_ALSO, nth)
+        yield rank, "" if nth else "ALSO", first_screen.also(query, step), [step.id]
     if query.together:
         best = {chosen.best.step} if chosen.best else set()
         steps = [named.step for named in query.together.steps if named.step not in best]

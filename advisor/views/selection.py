@@ -9,6 +9,7 @@ from advisor.contract import Advice, BestStep, Finding, QueryEntry, Report, Skip
 from advisor.facts.names import FACTS
 
 FIRST_FINDINGS = 3
+FIRST_ALSO = 3
 FIRST_QUERIES = 3
 
 
@@ -29,9 +30,9 @@ class Selection:
 
     @property
     def also(self) -> list[Advice]:
-        """Other steps that help."""
+        """The first of the other steps that help."""
         steps = {(one.rule, step.id): step for one in self.query.findings for step in one.steps}
-        return [steps[named.rule, named.step] for named in self.query.screen.also]
+        return [steps[named.rule, named.step] for named in self.query.screen.also[:FIRST_ALSO]]
 
 
 def selections(report: Report, *, everything: bool = False) -> list[Selection]:

@@ -10,9 +10,12 @@ from click.testing import CliRunner
 from advisor.catalogue import load
 from advisor.cli import main
 from advisor.errors import UsageError
+from advisor.trials.length import Length, said
+from advisor.trials.run import Bounds, Run
 from advisor.trials.setup import Setup, Variant
 from advisor.trials.steps import known
 from advisor.trials.turns import would_tell
+from tests.made import window
 
 CATALOGUE = load()
 
@@ -46,8 +49,48 @@ def test_a_step_that_is_code_is_asked_for() -> None:
     assert setup.path("out") == "file:///tmp/one/out" and setup.topic("out") == "one-out"
 
 
+def warm_up(*, pace_ms: float, batches: int = 2) -> Run:
+    """A warm-up of 30 s whose steady batches come at this pace."""
+    rows = [{"triggerExecution": pace_ms / 2, "addBatch": pace_ms / 4}] * batches
+    return Run(Variant(), "run", window(rows, interval_ms=pace_ms), None, {}, seconds=30.0)
+
+
+BOUNDS = Bounds(runs=8, batches=1, seconds=1.0, most_runs=24)
+
+
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("asked", "pace_ms", "batches", "seconds"),
+    [
+        (Length(), 200, 40, 60),
+        (Length(), 4_000, 15, 30 + 2 * 15 * 4),
+        (Length(), 20_000, 10, 30 + 2 * 10 * 20),
+        (Length(batches=12), 20_000, 12, 30 + 2 * 12 * 20),
+        (Length(seconds=300), 20_000, 15, 300),
+    ],
+)
+def test_the_length_of_runs_follows_from_the_pace_of_the_warm_up(
+    asked: Length, pace_ms: float, batches: int, seconds: float
+) -> None:
+    bounds = asked.of_runs(warm_up(pace_ms=pace_ms), BOUNDS)
+    assert (bounds.batches, bounds.seconds) == (batches, pytest.approx(seconds))
+
+
+def test_what_it_will_take_is_said_beforehand() -> None:
+    first = warm_up(pace_ms=20_000)
+    each, all = said(first, Length().of_runs(first, BOUNDS))
+    assert "10 steady batches" in each and "20.0 s" in each and "3 min" in each
+    assert "8 runs: about 27 min" in all and "at most 24 runs, 80 min" in all
+
+
+def test_a_length_into_which_no_result_fits_is_refused_with_one_that_does() -> None:
+    with pytest.raises(UsageError, match=r"do not fit into 60 s; give --seconds 230"):
+        Length(seconds=60).of_runs(warm_up(pace_ms=20_000), BOUNDS)
+    with pytest.raises(UsageError, match=r"no steady batch in 1 s; .*--seconds"):
+        Length().of_runs(warm_up(pace_ms=1000, batches=0), BOUNDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
     [
         (["advisor.trials.workloads:rate_to_noop"], "there is no change to try"),
         (["advisor.trials.workloads:nothing", "--step", "async-progress"], "nothing"),
@@ -55,9 +98,9 @@ def test_a_step_that_is_code_is_asked_for() -> None:
         (["advisor.trials.workloads:rate_to_noop", "--conf", "a"], "KEY=VALUE"),
     ],
 )
-def test_the_command_says_what_is_wrong(words: list[str], said: str) -> None:
+def test_the_command_says_what_is_wrong(words: list[str], answer: str) -> None:
     result = CliRunner().invoke(main, ["trial", *words])
-    assert result.exit_code == 2 and said in result.output
+    assert result.exit_code == 2 and answer in result.output
 
 
 @pytest.mark.parametrize(
