@@ -122,6 +122,11 @@ class Promise(Entry, frozen=True, kw_only=False):
         """What steps are ranked by: the expected saving, or the low end."""
         return self.low if self.expected is None else self.expected
 
+    @property
+    def told(self) -> float:
+        """What people are told: the expected saving, or the most where nobody has measured it."""
+        return self.high if self.expected is None else self.expected
+
     def rounded(self) -> Promise:
         """To a tenth of a millisecond, as it is printed."""
         expected = None if self.expected is None else round(self.expected, 1)

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
 import advisor
+from advisor.contract import Promise
+from advisor.metrics.units import milliseconds
+from advisor.savings import in_common
+from advisor.savings.common import HAS_PARTS
 from advisor.views.terminal import report_as_text
+from tests.views.reports import ASYNC, advice
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_progress"
 
@@ -20,3 +28,22 @@ def test_no_clean_bill_is_given_of_a_log_that_was_torn(tmp_path: Path) -> None:
     assert whole.queries[0].screen.calm and not whole.queries[0].screen.calm.partial
     assert query.screen.calm and query.screen.calm.partial
     assert not any(words in report_as_text(torn) for words in ("KEEPS UP", "Nothing needs a change", "shows nothing"))
+
+
+@pytest.mark.parametrize("phase", [HAS_PARTS, "walCommit"])
+def test_the_low_end_of_one_step_is_not_added_to_what_another_is_expected_to_save(phase: str) -> None:
+    measured, most = Promise(10, 20, 30), Promise(5, None, 400)
+    steps = [advice(ASYNC | {"saves_in": [where]}) for where in (HAS_PARTS, phase)]
+    both = [replace(step, saves_ms=saved) for step, saved in zip(steps, (measured, most), strict=True)]
+    assert in_common(both, {HAS_PARTS: 600.0, "walCommit": 600.0}).expected is None
+
+
+def test_one_promise_has_one_number_on_every_screen() -> None:
+    report = advisor.analyze(SAMPLES / "PY001/python-function-4.3.0").typed
+    (query,) = report.queries
+    assert query.best_step
+    promise = query.best_step.advice.saves_latency_ms
+    assert promise and promise.expected is None
+    words = f"up to about {milliseconds(promise.high)}"
+    assert words in query.verdict
+    assert all(words in report_as_text(report, everything=everything) for everything in (False, True))

@@ -106,8 +106,7 @@ def _after(window: Window, best: BestStep) -> After | None:
         return _with_fewer_spikes(window, now, best.advice.saves_ms)
     if promise is None or promise.high < ranking()["least_gain_ms"]:
         return None
-    saved = promise.high if promise.expected is None else promise.expected
-    left = now.p50 - saved
+    left = now.p50 - promise.told
     if left < ranking()["least_left"] * now.p50:
         return None
     return After(p50=round(left, 1), at_best=promise.expected is None)

@@ -130,7 +130,7 @@ def together(findings: Sequence[Finding], budget: Mapping[str, float]) -> Togeth
 
 
 def _that_add_up(findings: Sequence[Finding]) -> list[_Offer]:
-    """Return the steps that are legal for sure, keep the checkpoint and save something."""
+    """Return the steps that are legal for sure, keep the checkpoint and are expected to save something."""
     return [
         (finding, step)
         for finding in findings
@@ -141,4 +141,4 @@ def _that_add_up(findings: Sequence[Finding]) -> list[_Offer]:
 
 
 def _saves(step: Advice) -> float:
-    return step.saves_ms.likely if step.saves_ms else 0.0
+    return (step.saves_ms and step.saves_ms.expected) or 0.0

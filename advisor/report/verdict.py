@@ -98,7 +98,7 @@ def _advice(judged: Judged, best: BestStep | None, loss: Loss | None, died: bool
     if best is None and not len(window):
         return nothing_to_judge(judged)
     if best is None:
-        return f"{'' if loss and loss.rule else findings[0].title + '. '}{_without_a_step(findings)}"
+        return f"{'' if loss and loss.rule else findings[0].title + '. '}{_without_a_step(findings, len(window))}"
     if not len(window):
         problem = findings[0].says if died else f"{findings[0].title}."
         return f"{problem} {best.advice.do}{_condition(best.advice)}."
@@ -117,19 +117,24 @@ def _told_by(loss: Loss | None, best: BestStep, findings: Sequence[Finding]) -> 
 
 def _saving(step: Advice, batches: int) -> str:
     promise = felt(step.rounded())
-    if promise is None or promise.likely < 1:
+    if promise is None or promise.told < 1:
         return ""
-    of = "each record arrives about {} sooner" if step.saves_latency_ms else "about {} less per batch"
+    of = "each record arrives {} sooner" if step.saves_latency_ms else "{} less per batch"
+    about = "up to about" if promise.expected is None else "about"
     few = f" (judged by {batches} steady {'batch' if batches == 1 else 'batches'} only)"
-    return f": {of.format(milliseconds(promise.likely))}{few if batches < ranking()['fewest_batches'] else ''}"
+    return (
+        f": {of.format(f'{about} {milliseconds(promise.told)}')}{few if batches < ranking()['fewest_batches'] else ''}"
+    )
 
 
-def _without_a_step(findings: Sequence[Finding]) -> str:
+def _without_a_step(findings: Sequence[Finding], batches: int) -> str:
     steps = [step for finding in findings for step in finding.steps if step.legal != "no"]
     if held := sorted({fact for step in steps for fact in step.untold_kinds}):
         return f"Which step helps depends on {' and '.join(held)}, not known for sure."
     if steps:
-        return "The steps that may help need a new checkpoint, and their gain is not known."
+        saving = _saving(steps[0], batches)
+        known = f"{steps[0].do}{saving}{_condition(steps[0])}."
+        return known if saving else "The steps that may help need a new checkpoint, and their gain is not known."
     return "No rule knows a step for this that Spark accepts."
 
 

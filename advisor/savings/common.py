@@ -49,7 +49,10 @@ def sets(step: Advice) -> set[str]:
 
 
 def in_common(steps: Sequence[Advice], budget: Mapping[str, float]) -> Promise:
-    """Return the joint saving: time saved in a phase cannot be saved again; different phases add up."""
+    """Return the joint saving: time saved in a phase cannot be saved again; different phases add up.
+
+    Nothing is expected where one of the steps has not been measured: its low end is no expected value.
+    """
     within = [step for step in steps if HAS_PARTS in step.saves_in]
     apart = [step for step in steps if HAS_PARTS not in step.saves_in]
     whole = budget.get(HAS_PARTS, 0.0)
@@ -57,7 +60,7 @@ def in_common(steps: Sequence[Advice], budget: Mapping[str, float]) -> Promise:
     every = [shared, *(step.saves_ms for step in apart if step.saves_ms)]
     return Promise(
         sum(one.low for one in every),
-        sum(one.likely for one in every),
+        None if any(one.expected is None for one in every) else sum(one.likely for one in every),
         min(sum(one.high for one in every), sum(budget.values())),
         sum(one.safe for one in every),
     )
@@ -70,4 +73,5 @@ def _in_one_phase(promises: Sequence[Promise], whole: float) -> Promise:
     left = prod(1 - min(one.likely / whole, 1.0) for one in promises)
     low, safe = max(one.low for one in promises), max(one.safe for one in promises)
     high = min(sum(one.high for one in promises), whole)
-    return Promise(low, min(max(whole * (1 - left), low), high), high, safe)
+    measured = all(one.expected is not None for one in promises)
+    return Promise(low, min(max(whole * (1 - left), low), high) if measured else None, high, safe)

@@ -292,13 +292,9 @@ def _promised(promise: Promise | None, of: str) -> str:
 def _waits_for_two(query: QueryEntry, step: Advice) -> str:
     """Return why a record gains more than a batch loses; empty where it does not."""
     loss, record, batch = query.screen.loss, step.saves_latency_ms, step.saves_ms
-    if loss is None or not loss.ms or record is None or batch is None or _told(record) <= max(loss.ms, _told(batch)):
+    if loss is None or not loss.ms or record is None or batch is None or record.told <= max(loss.ms, batch.told):
         return ""
     return "; a record waits for two batches"
-
-
-def _told(promise: Promise) -> float:
-    return promise.high if promise.expected is None else promise.expected
 
 
 def why(query: QueryEntry) -> str:
