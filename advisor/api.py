@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 import advisor
-from advisor import batches, catalogue, fleet
+from advisor import batches, catalogue, contract, fleet
 from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
 from advisor.report import Asked, assemble
@@ -42,6 +44,7 @@ def analyze(
     spark: Any = None,
     series: bool = False,
     stages: bool = True,
+    query: str | None = None,
 ) -> Report:
     """The report on what `paths` hold: files, directories, globs, `-` for stdin, object-store URLs, a driver's address.
 
@@ -50,9 +53,9 @@ def analyze(
     `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With `series`
     each query in `typed` and `data` holds its single batches, at most 2,000 of them; without it the report reads them
     again from what it keeps, when it shows itself with charts; on a cluster it has none. Without `stages` jobs,
-    stages and tasks are not read, and addBatch stays closed. With a session as `spark` all is read and judged on its
-    cluster (`engine="spark"` starts one), with the same report. Raises InputError where nothing can be read, UsageError
-    and CatalogueError for what was asked wrongly.
+    stages and tasks are not read, and addBatch stays closed. `query`: the name or id of the only one to show. With a
+    session as `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
+    InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
     given = _Given.of(
         paths, series=series, set=set, config=config, rules=rules, last=last, since=since, until=until
@@ -61,7 +64,7 @@ def analyze(
         reading = files.read(given.paths, stages=stages, progress=progress)
         report = _shown(reading, given)
         given.refuse_absent(report.typed.queries, span(reading.batches))
-        return report
+        return _only(report, query)
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given.paths) as session:
@@ -69,7 +72,22 @@ def analyze(
             session, given.paths, given.rules, given.asked, shape=cluster.WHOLE, progress=progress, stages=stages
         )
     given.refuse_absent(judged.entries, judged.span)
-    return Report(report_on(judged.reading, judged.entries, judged.by_jvm))
+    return _only(Report(report_on(judged.reading, judged.entries, judged.by_jvm)), query)
+
+
+def _only(report: Report, query: str | None) -> Report:
+    """The report on one query alone, by its name or id; UsageError where there is none."""
+    if query is None:
+        return report
+    if not any(query in names(one) for one in report.typed.queries):
+        near = ", ".join(sorted({str(one.name or one.id) for one in report.typed.queries})) or "no query"
+        raise UsageError("--query", f"no query {query!r}", f"the queries are: {near}")
+
+    def of(whole: contract.Report) -> contract.Report:
+        return msgspec.structs.replace(whole, queries=tuple(one for one in whole.queries if query in names(one)))
+
+    again = report.again
+    return Report(of(report.typed), again and (lambda: of(again())))
 
 
 def _shown(reading: batches.Reading, given: _Given) -> Report:

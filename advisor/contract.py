@@ -484,8 +484,8 @@ class Series(Entry, frozen=True):
 
     `batches`: how many there are, of which the columns hold as many as a chart can show: where they are thinned out,
     of every stretch its first batch and its longest one. `phases_ms`: by Spark's names of the phases, those that took
-    any time. `cold`: still in the warm-up; `judged`: in the window; `spike`: far above the typical batch.
-    `sample`: None where none is judged.
+    any time; `parts_ms`: parts of addBatch, where jobs were seen. `cold`: still in the warm-up; `judged`: in the
+    window; `spike`: far above the typical batch. `sample`: None where none is judged.
     """
 
     batches: int
@@ -506,6 +506,7 @@ class Series(Entry, frozen=True):
     spike: tuple[bool, ...]
     marks: tuple[Mark, ...]
     sample: Sample | None = None
+    parts_ms: dict[str, tuple[float | None, ...]] = msgspec.field(default_factory=dict)
 
 
 # Two windows compared
@@ -781,7 +782,7 @@ class QueryEntry(Entry, frozen=True):
     for. `saved`: of `budget` what the best step is expected to take away, or is sure to where nothing is expected
     yet; empty where it is not known of which phases. `together`: steps that help beside each other, with one
     promise for all; None where fewer than two do. `screen`: what is shown first. `inside`: what addBatch consists
-    of, where jobs were seen.
+    of, where jobs were seen. `file`: where the run was read last.
 
     Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
     """
@@ -818,6 +819,7 @@ class QueryEntry(Entry, frozen=True):
     together: Together | None = None
     screen: Screen = msgspec.field(default_factory=Screen)
     inside: InsideBatch | None = None
+    file: str | None = None
 
     @property
     def level(self) -> Level | None:
@@ -902,7 +904,11 @@ class FleetFinding(Entry, frozen=True):
 
 
 class FleetQuery(Entry, frozen=True):
-    """One run in short. `trigger_execution_ms` is its median batch, `judged` whether there was anything to judge."""
+    """One run in short. `trigger_execution_ms` is its median batch, `judged` whether there was anything to judge.
+
+    `file`: where it was read last. `backlog_rows`: how far it lags. `behind`: its batches outlast their interval,
+    or Spark logged that one did.
+    """
 
     id: str | None
     run_id: str
@@ -922,6 +928,10 @@ class FleetQuery(Entry, frozen=True):
     findings: tuple[FleetFinding, ...]
     judged: bool
     skipped: tuple[Skipped, ...]
+    application: str | None = None
+    file: str | None = None
+    backlog_rows: float | None = None
+    behind: bool = False
 
     @property
     def label(self) -> str:

@@ -58,6 +58,12 @@ class AdvisorError(Exception):
             return f"{hide_lines(place)}: {hide_lines(said)}"
         return hide_lines(f"{place}: {said}" if place else said)
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook's cell shows: the line alone, with the traceback only if it is asked for."""
+        if os.environ.get(TRACEBACK):
+            return traceback.format_exception(self)
+        return [f"{type(self).__name__}: {self}"]
+
 
 class InputError(AdvisorError):
     """A file, directory or stream that cannot be read, or that holds no streaming progress."""

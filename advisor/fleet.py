@@ -54,6 +54,11 @@ def summary(entry: QueryEntry) -> FleetQuery:
         findings=tuple(_finding(finding, per_hour) for finding in entry.findings),
         judged=bool(entry.window.batches or entry.findings),
         skipped=entry.skipped,
+        application=entry.value("application"),
+        file=entry.file,
+        backlog_rows=_stat(entry, "backlog_rows", "typical"),
+        behind=bool(entry.value("falling_behind"))
+        or (entry.screen.loss is not None and entry.screen.loss.kind == "pace"),
     )
 
 

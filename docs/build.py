@@ -29,6 +29,11 @@ from advisor.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100
+STYLE = """td code { white-space: nowrap; }
+.md-typeset pre > code { font-size: .6rem; } /* lines of 110 characters beside the navigation at 1280 px */
+@media (max-width: 1500px) { .md-sidebar--secondary { display: none !important; } }
+.above img { width: 100%; max-height: 20rem; object-fit: cover; object-position: top; }
+"""
 PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "rules/README.md", "sample_progress/README.md")
 NAV: dict[str, list[tuple[str, str]]] = {
     "Tutorials": [("Your first log", "docs/first-log.md"), ("Your first rule", "CONTRIBUTING.md")],
@@ -77,7 +82,7 @@ def build(place: Path) -> None:
         (source / path).write_text(text, encoding="utf-8")
     for picture in (ROOT / "docs").glob("*.png"):
         shutil.copy(picture, source / "docs")
-    (source / "site.css").write_text("td code { white-space: nowrap; }\n", encoding="utf-8")
+    (source / "site.css").write_text(STYLE, encoding="utf-8")
     (place / "zensical.toml").write_text(settings(), encoding="utf-8")
     built = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict"], cwd=place, capture_output=True, text=True, check=False
@@ -90,7 +95,14 @@ def pages() -> dict[str, str]:
     """Every page by its path in the site; what lies in the repository at the same place keeps its links."""
     kept = [*PAGES, *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
     written = {path: (ROOT / path).read_text(encoding="utf-8") for path in kept}
-    return {"index.md": (ROOT / "README.md").read_text(encoding="utf-8")} | written | generated()
+    return {"index.md": _home((ROOT / "README.md").read_text(encoding="utf-8"))} | written | generated()
+
+
+def _home(readme: str) -> str:
+    """The README with its picture below the first paragraph, where it is seen at once."""
+    picture = next(line for line in readme.splitlines() if line.startswith("![") and line.endswith("(docs/page.png)"))
+    title, first, rest = readme.replace(f"{picture}\n\n", "").split("\n\n", 2)
+    return f"{title}\n\n{picture}\n{{ .above }}\n\n{first}\n\n{rest}"
 
 
 def generated() -> dict[str, str]:
@@ -240,3 +252,4 @@ if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / ".site"
     build(target)
     print(f"{target / 'site' / 'index.html'}")
+    print(f"search needs a server: {sys.executable} -m http.server --directory {target / 'site'}")

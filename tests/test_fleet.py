@@ -138,9 +138,9 @@ Changes, by what they win over all queries
   Do async  1        36.0 s an hour  1 yes  restart  a
 
 Queries, by what their best step wins
-  query  state    batch   batches/h  wins            what to do
-  a      running  300 ms  3,600      36.0 s an hour  Do async
-  b|c    running  300 ms  3,600      no step         b|c: do it.
+  query  state    batch   batches/h  lag      behind  wins            what to do   application  file
+  a      running  300 ms  3,600      unknown          36.0 s an hour  Do async
+  b|c    running  300 ms  3,600      unknown          no step         b|c: do it.
 
 Seen
   Spark: 4.0.0 (2); platforms: open_source (2); states: running (2).
@@ -153,7 +153,7 @@ def test_the_text() -> None:
 
 def test_what_a_query_wins_whose_batches_tell_no_times_is_not_known() -> None:
     text = view.fleet_as_text(ranked(entry("odd", metrics={})))
-    assert re.search(r"odd +running +unknown +unknown +not known +odd: do it", text)
+    assert re.search(r"odd +running +unknown +unknown +unknown +not known +odd: do it", text)
 
 
 def test_markdown_holds_what_logs_named_as_text() -> None:

@@ -68,6 +68,7 @@ _FLEET = group(
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @output_options("text", "json", "markdown", "html")
 @wish_options
+@click.option("--query", metavar="NAME", help="Show only the query with this name or id.")
 @click.option("--app", metavar="ID", help="The application of a History Server, which is the only one of PATHS.")
 @click.option("--last", metavar="TIME", help="Judge only the end of each run, such as 30m, 2h or 1d.")
 @click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
@@ -83,11 +84,14 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
     _choose_engine(options)
     paths = _of_application(paths, options["app"])
     of_fleet = options["fleet"] or options["save_table"]
-    if options["form"] == "html" and of_fleet:
-        raise click.UsageError("--format html shows every query in full; leave out --fleet and --save-table")
+    if options["form"] == "html" and options["save_table"]:
+        raise click.UsageError("--format html shows every query in full; leave out --save-table")
+    if options["query"] and of_fleet:
+        raise click.UsageError("--query shows one query; leave out --fleet and --save-table")
     check_output(options, paths)
     start(paths, local=options["engine"] != "spark")
-    found = _fleet(paths, options) if of_fleet else _queries(paths, options)
+    ranked = of_fleet and options["form"] != "html"  # the page of all queries ranks them, too
+    found = _fleet(paths, options) if ranked else _queries(paths, options)
     return FAILED_ON if fails(found, options["fail_on"]) else 0
 
 
@@ -116,7 +120,8 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     from advisor.api import analyze as judge
 
     with _wanted(paths, options) as wanted:
-        report = judge(paths, series=options["form"] == "html", stages=options["stages"], **wanted)
+        own = {"series": options["form"] == "html", "stages": options["stages"], "query": options["query"]}
+        report = judge(paths, **own, **wanted)
     read = report.typed.input
     if read.read_by_jvm:
         from advisor.views.fleet import by_jvm

@@ -34,7 +34,7 @@ def inside(window: Window) -> InsideBatch | None:
     """The parts of a typical batch's addBatch; None where nothing shows its jobs."""
     if "jobs" not in window.batches or not len(window):
         return None
-    columns = _columns(window)
+    columns = part_columns(window)
     shown = window.middle & ~np.isnan(window.batches["jobs"]) & ~_longer_than_the_batch(window, columns)
     if not shown.any():
         return None
@@ -76,15 +76,17 @@ def slow_inside(window: Window, at: int) -> tuple[BatchPart, ...]:
     """The parts of a batch's addBatch that were above their own median, the furthest first, if jobs were seen."""
     if "jobs" not in window.batches or np.isnan(window.batches["jobs"][at]):
         return ()
-    columns = _columns(window)
+    columns = part_columns(window)
     above = {name: float(values[at]) - median(values) for name, values in columns.items()}
     longest = sorted((name for name, ms in above.items() if ms > _FEWEST_MS), key=lambda name: -above[name])
     this = np.arange(len(window)) == at
     return tuple(_part(window, this, name, round(float(columns[name][at]), 1)) for name in longest[:_SLOW_PARTS])
 
 
-def _columns(window: Window) -> dict[str, np.ndarray]:
+def part_columns(window: Window) -> dict[str, np.ndarray]:
     """Return the parts that some batch has, 0 for a batch with visible jobs and without the part."""
+    if "jobs" not in window.batches:
+        return {}
     seen = ~np.isnan(window.batches["jobs"])
     columns = {name: window.batches[name] for name in _NAMES if name in window.batches}
     return {

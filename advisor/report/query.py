@@ -6,7 +6,7 @@ import msgspec
 
 from advisor.batches import lacks
 from advisor.catalogue import ranking
-from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Terminated, WindowEntry
+from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Screen, Terminated, WindowEntry
 from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
 from advisor.metrics import METRICS, Estimate, measure, statistics
@@ -14,6 +14,7 @@ from advisor.metrics.latency import operators, too_long_by, waits_for_watermark,
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
 from advisor.progress import FROM_UI, INPUT_RATE, PARTS
+from advisor.redaction import hide
 from advisor.report.addbatch import inside
 from advisor.report.budget import moment, saved, worst
 from advisor.report.change import change, trends
@@ -27,7 +28,7 @@ from advisor.vocabulary import State, at_once
 from advisor.window import Window, span
 
 _UNKNOWN = FactEntry(value=None, origin=None)
-_BRIEFLY = ("interval_ms", "trigger_execution_ms")
+_BRIEFLY = ("interval_ms", "trigger_execution_ms", "backlog_rows")
 """The metrics of a brief entry."""
 RESTARTING = 3  # runs of a query that died: it is being started again and again
 
@@ -68,6 +69,8 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
         not_applicable=judged.judgement.not_applicable,
         worst=(),
         limits=(),
+        file=hide(max(judged.run.ends, key=lambda name: judged.run.ends[name], default="")) or None,
+        screen=Screen(loss=loss),
     )
     return entry if brief else _whole(entry, judged, best, loss, quiet)
 

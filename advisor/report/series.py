@@ -12,6 +12,7 @@ from advisor.batches import instant
 from advisor.contract import Mark, Sample, Series
 from advisor.metrics import Missing, measure, measured
 from advisor.metrics.latency import typical_by_batch
+from advisor.report.addbatch import part_columns
 from advisor.report.budget import moment
 from advisor.vocabulary import Since
 from advisor.window import PHASES, Window
@@ -46,6 +47,7 @@ def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS
         timestamp=tuple(moment(instant(ms)) for ms in run.batches["timestamp"][at]),
         batch_id=tuple(None if np.isnan(one) else int(one) for one in run.batches["batch_id"][at]),
         phases_ms=_phases(run, at),
+        parts_ms={name.removesuffix("_ms"): _numbers(values, at) for name, values in part_columns(run).items()},
         record_latency_ms=_latency(run, judged, at),
         cold=_flags(run.executed["cold"], at),
         judged=_flags(_among(run, judged), at),
@@ -73,9 +75,10 @@ def fewer(series: Series, most: int) -> Series:
     known = np.array([np.nan if one is None else one for one in series.trigger_execution_ms])
     at = thinned(known, most)
     columns = {name: getattr(series, name) for name in series.__struct_fields__}
-    short = {name: _at(values, at) for name, values in columns.items() if isinstance(values, tuple)}
-    phases = {name: _at(values, at) for name, values in series.phases_ms.items()}
-    return msgspec.structs.replace(series, **short | {"phases_ms": phases, "marks": series.marks})
+    short: dict[str, Any] = {name: _at(values, at) for name, values in columns.items() if isinstance(values, tuple)}
+    dicts = {name: of for name, of in columns.items() if isinstance(of, dict)}
+    short |= {name: {key: _at(values, at) for key, values in of.items()} for name, of in dicts.items()}
+    return msgspec.structs.replace(series, **short | {"marks": series.marks})
 
 
 def _at(values: tuple[Any, ...], at: np.ndarray) -> tuple[Any, ...]:

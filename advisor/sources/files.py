@@ -180,6 +180,9 @@ def nothing_found(
     """
     where = ", ".join(os.fspath(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
     files = "1 file" if reading.files == 1 else f"{reading.files} files"
+    if not reading.bytes and not says:
+        empty = "is empty" if reading.files == 1 else "hold nothing" if len(paths) > 1 else "holds no log"
+        return where, empty, "give a log with progress: docs/get-a-log.md"
     found = f"no streaming progress in {files} ({reading.bytes:,} bytes){f': {says}' if says else ''}"
     if give:
         return where, found, give

@@ -263,6 +263,13 @@ def _hidden(path: str) -> bool:
     return bool(_SKIPPED.match(path.rsplit("/", 1)[-1]))
 
 
+_HADOOP = (
+    "set JAVA_HOME, HADOOP_HOME and CLASSPATH=$(hadoop classpath --glob), or give --engine spark, or write "
+    "hdfs dfs -cat FILE | latency-advisor analyze -"
+)
+"""What reading from HDFS needs: pyarrow reads it with Hadoop's own client."""
+
+
 def file_system(url: str):  # type: ignore[no-untyped-def]
     """(pyarrow file system, path in it) of a URL; InputError when pyarrow knows none."""
     from pyarrow import ArrowInvalid, ArrowNotImplementedError, fs  # noqa: PLC0415
@@ -270,7 +277,8 @@ def file_system(url: str):  # type: ignore[no-untyped-def]
     try:
         return fs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", url))
     except (ArrowInvalid, ArrowNotImplementedError, OSError) as error:
-        raise InputError(url, _first_line(error), "file, s3, gs, abfs and hdfs addresses can be read") from None
+        give = _HADOOP if url.startswith("hdfs:") else "file, s3, gs, abfs and hdfs addresses can be read"
+        raise InputError(url, _first_line(error), give) from None
 
 
 def _first_line(error: Exception) -> str:

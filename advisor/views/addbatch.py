@@ -116,7 +116,7 @@ def slow(parts: Sequence[BatchPart]) -> str:
 
 def label(part: BatchPart) -> str:
     """The part in a word or two, with those that it holds: `read + write`."""
-    return " + ".join(_short(name) for name in (part.name, *part.holds))
+    return " + ".join(short(name) for name in (part.name, *part.holds))
 
 
 def meaning(part: BatchPart, inside: InsideBatch) -> str:
@@ -132,7 +132,8 @@ def _told(part: BatchPart) -> str:
     return f"{part.what or label(part)} {text.ms(part.ms)}{tasks}"
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
+    """Return a part in a word or two."""
     return PARTS.get(name, (name.replace("_", " "), ""))[0]
 
 

@@ -271,6 +271,12 @@ def gain_in_short(step: Advice) -> str:
     return said.partition(" (")[0] + ("" if measured or not said else ", not measured yet")
 
 
+def saved_share(query: QueryEntry, step: Advice) -> float | None:
+    """Return which part of a typical batch the step is expected to save; None where that is not known."""
+    whole = query.metrics.get("trigger_execution_ms", _NONE).typical
+    return min(1.0, step.saves_ms.likely / whole) if step.saves_ms and step.saves_ms.expected and whole else None
+
+
 def _sooner(promise: Promise | None) -> str:
     """Return what a record gains; empty below a millisecond."""
     return _promised(promise, "each record arrives {} sooner")

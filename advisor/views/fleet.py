@@ -85,13 +85,19 @@ def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
             query.state.replace("_", " "),
             text.ms(query.trigger_execution_ms),
             text.UNKNOWN if query.batches_per_hour is None else f"{query.batches_per_hour:,.0f}",
+            text.UNKNOWN if query.backlog_rows is None else text.count(query.backlog_rows),
+            "yes" if query.behind else "",
             wins(query),
             _what_to_do(query),
+            query.application or "",
+            _end(query.file or ""),
         )
         for query in report.queries
     ]
-    columns = ("query", "state", "batch", "batches/h", "wins", "what to do")
-    yield _QUERIES, _Part("Queries, by what their best step wins", "", columns, queries)
+    of_query = (
+        "query", "state", "batch", "batches/h", "lag", "behind", "wins", "what to do", "application", "file",
+    )  # fmt: skip
+    yield _QUERIES, _Part("Queries, by what their best step wins", "", of_query, queries)
     yield 0, _Part("Seen", _seen(report))
     not_judged = [(each.reason, str(each.queries), ", ".join(each.examples)) for each in report.not_judged]
     yield _MOST, _Part("Queries not judged", "", ("reason", "queries", "for example"), not_judged)
@@ -145,6 +151,10 @@ def _plain(part: _Part) -> str:
 def _short(cell: str) -> str:
     line = " ".join(cell.split())
     return line if len(line) <= _WIDEST else line[: _WIDEST - 1] + "…"
+
+
+def _end(path: str) -> str:
+    return path if len(path) < _WIDEST else f"…{path[1 - _WIDEST :]}"
 
 
 def _marked(part: _Part) -> str:

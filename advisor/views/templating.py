@@ -26,6 +26,7 @@ _WORDS: Final[Mapping[str, object]] = {
     "phase_meaning": text.phase_meaning,
     "milliseconds": text.ms,
     "percent": text.share,
+    "count": text.count,
     "saving": text.saving,
 }
 

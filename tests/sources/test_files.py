@@ -370,7 +370,6 @@ def test_where_there_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     "raw",
     [
-        b"",
         b"\n\n",
         b"just text\n" * 1000,
         random.Random(7).randbytes(100_000),
@@ -379,7 +378,7 @@ def test_where_there_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         b"[]",
         b'{"Event":"SparkListenerLogStart"}',
     ],
-    ids=["empty", "newlines", "text", "random", "zeros", "object", "array", "event log"],
+    ids=["newlines", "text", "random", "zeros", "object", "array", "event log"],
 )
 def test_files_without_progress(tmp_path: Path, raw: bytes) -> None:
     for sightings in (True, False):
@@ -388,7 +387,10 @@ def test_files_without_progress(tmp_path: Path, raw: bytes) -> None:
 
 
 def test_a_directory_without_progress(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no streaming progress in 0 files"):
+    with pytest.raises(InputError, match="holds no log; give a log with progress"):
+        files.read([tmp_path])
+    (tmp_path / "empty.log").touch()
+    with pytest.raises(InputError, match="is empty; give a log with progress"):
         files.read([tmp_path])
 
 

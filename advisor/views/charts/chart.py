@@ -15,6 +15,8 @@ from advisor.errors import UsageError
 Spec = dict[str, Any]
 
 WIDE, NARROW = 900, 430
+_IN_SECONDS = 2000.0
+"""Milliseconds from which on an axis is in seconds."""
 VEGA_LITE: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 _AXIS: Final = {
     "labelColor": "var(--dim)", "titleColor": "var(--dim)", "gridColor": "var(--faint)", "domainColor": "var(--faint)",
@@ -58,6 +60,13 @@ class Chart:
 def layered(width: int, height: int, *layers: Spec) -> Spec:
     """A specification of these layers, the first below the others."""
     return {"width": width, "height": height, "config": CONFIG, "layer": list(layers)}
+
+
+def time_axis(most: float | None, ticks: int = 6) -> Spec:
+    """Return the title and the axis of milliseconds up to `most`; in seconds where these are some."""
+    seconds = most is not None and most >= _IN_SECONDS
+    labels = {"labelExpr": "format(datum.value / 1000, '~g')"} if seconds else {"format": ",~g"}
+    return {"title": "s" if seconds else "ms", "axis": {"tickCount": ticks, **labels}}
 
 
 def plain_colours(spec: Any) -> Any:

@@ -7,13 +7,16 @@ from typing import Any, Final
 
 from advisor.contract import Metric, QueryEntry, Series
 from advisor.views import text, wording
-from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layered
+from advisor.views.addbatch import short
+from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layered, time_axis
 
 BARS_UP_TO = 150
 """Up to so many batches are drawn as bars; more become an area."""
 _MARKS: Final = {"restart": "start", "change_point": "change"}
 _CUT = 2.5
 """So many times the highest value after the warm-up is still drawn; the first batches of a run reach much further."""
+_PARTS: Final = 4
+"""Parts of addBatch that are drawn by themselves, the largest."""
 _COLOURS: Final = ("var(--line-1)", "var(--line-2)")
 TIME: Final = {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "axis": {"title": None, "tickCount": 8}}
 _TIME_NARROW: Final = TIME | {"axis": {"title": None, "tickCount": 5}}
@@ -26,13 +29,15 @@ def over_time(query: QueryEntry, series: Series) -> list[Chart]:
 
 
 def _phases(series: Series) -> Chart | None:
-    names, length = list(series.phases_ms), series.trigger_execution_ms
+    columns, length = _with_parts(series), series.trigger_execution_ms
+    names = list(columns)
     if not names:
         return None
+    axis = time_axis(_highest([length], series))
     bars = len(series.timestamp) <= BARS_UP_TO
     width = max(1, min(6, round(0.4 * WIDE / len(series.timestamp))))
     stacked = {
-        "data": {"values": _rows(series, series.phases_ms)},
+        "data": {"values": _rows(series, columns)},
         "transform": [
             {"fold": names, "as": ["phase", "ms"]},
             {"calculate": f"indexof({names!r}, datum.phase)", "as": "nth"},
@@ -40,10 +45,10 @@ def _phases(series: Series) -> Chart | None:
         "mark": {"type": "bar", "width": width, "clip": True} if bars else {"type": "area", "clip": True},
         "encoding": {
             "x": TIME,
-            "y": {"field": "ms", "type": "quantitative", "title": "ms", "scale": _scale([length], series)},
+            "y": {"field": "ms", "type": "quantitative", "scale": _scale([length], series), **axis},
             "color": {
                 "field": "phase", "type": "nominal", "sort": names,
-                "scale": {"domain": names, "range": [f"var(--{name}, var(--other))" for name in names]},
+                "scale": {"domain": names, "range": _colours(names, series.phases_ms)},
             },
             "order": {"field": "nth"},
         },
@@ -55,6 +60,28 @@ def _phases(series: Series) -> Chart | None:
     over = [*_spikes(series), *([_under_the_pointer(series, width)] if bars else [])]
     spec = _layered(stacked, series, WIDE, 210, over)
     return Chart("phases", "Where each batch's time goes", words, spec, wide=True, timed=True)
+
+
+def _with_parts(series: Series) -> dict[str, Sequence[float | None]]:
+    """Return the phases; the largest parts of addBatch, where jobs were seen, in the place of what they take of it."""
+    whole = series.phases_ms.get("addBatch")
+    totals = {name: sum(ms or 0.0 for ms in values) for name, values in series.parts_ms.items()}
+    largest = sorted(totals, key=lambda name: -totals[name])[:_PARTS]
+    if whole is None or not any(totals.values()):
+        return dict(series.phases_ms)
+    parts = {short(name): series.parts_ms[name] for name in series.parts_ms if name in largest}
+    taken = [sum(ms or 0.0 for ms in each) for each in zip(*parts.values(), strict=True)]
+    rest = [None if ms is None else max(0.0, ms - of) for ms, of in zip(whole, taken, strict=True)]
+    found: dict[str, Sequence[float | None]] = {}
+    for phase, values in series.phases_ms.items():
+        found |= {**parts, "other of addBatch": rest} if phase == "addBatch" else {phase: values}
+    return found
+
+
+def _colours(names: Iterable[str], phases: Iterable[str]) -> list[str]:
+    """Return a colour for each phase, shades of one for the parts of addBatch."""
+    shade = {name: f"var(--part-{nth})" for nth, name in enumerate([one for one in names if one not in phases], 1)}
+    return [shade.get(name, f"var(--{name}, var(--other))") for name in names]
 
 
 def _under_the_pointer(series: Series, width: int) -> Spec:
@@ -164,8 +191,7 @@ def _line(
             "y": {
                 "field": "value",
                 "type": "quantitative",
-                "title": unit,
-                "axis": {"format": "~s", "tickCount": 5},
+                **(time_axis(_highest(list(known.values()), series), 5) if unit == "ms" else _plain(unit)),
                 "scale": _scale(list(known.values()), series),
             },
             "color": color if len(known) > 1 else {"value": _COLOURS[0]},
@@ -179,6 +205,10 @@ def _line(
         _layered(drawn, series, NARROW, 150, over),
         timed=True,
     )
+
+
+def _plain(unit: str) -> Spec:
+    return {"title": unit, "axis": {"format": "~s", "tickCount": 5}}
 
 
 def _layered(main: Spec, series: Series, width: int, height: int, over: Sequence[Spec] = ()) -> Spec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from advisor.contract import Metric, Promise, QueryEntry, Sample
 from advisor.views import text
-from advisor.views.charts.chart import NARROW, Chart, Spec, layered
+from advisor.views.charts.chart import NARROW, Chart, Spec, layered, time_axis
 
 _HEIGHT = 190
 _TAIL = 1.5
@@ -77,7 +77,7 @@ def _curve(rows: list[dict[str, object]], scale: Spec, *, alone: bool = False) -
 
 
 def _ms(scale: Spec) -> Spec:
-    return {"field": "ms", "type": "quantitative", "title": "ms", "scale": scale, "axis": {"tickCount": 6}}
+    return {"field": "ms", "type": "quantitative", "scale": scale, **time_axis(scale["domain"][1])}
 
 
 def _percent() -> Spec:
@@ -94,7 +94,10 @@ def cost_of_rows(query: QueryEntry, sample: Sample) -> Chart | None:
     dots: Spec = {
         "data": {"values": points},
         "mark": {"type": "point", "filled": True, "size": 18, "opacity": 0.6, "color": "var(--line-1)"},
-        "encoding": {"x": _rows(), "y": {"field": "ms", "type": "quantitative", "title": "ms", "scale": top}},
+        "encoding": {
+            "x": _rows(),
+            "y": {"field": "ms", "type": "quantitative", "scale": top, **time_axis(top["domainMax"])},
+        },
     }
     line = _line(fixed, each, max(sample.rows))
     return Chart("rows", "Rows of a batch and its length", _cost(fixed, each), layered(NARROW, _HEIGHT, *line, dots))
