@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,27 @@ def test_one_promise_has_one_number_on_every_screen() -> None:
     words = f"up to about {milliseconds(promise.high)}"
     assert words in query.verdict
     assert all(words in report_as_text(report, everything=everything) for everything in (False, True))
+
+
+@pytest.mark.parametrize(("other", "made"), [("", {"offline-state-repartition"}), ("f", {"fewer-state-partitions"})])
+def test_a_query_that_kept_its_id_has_no_new_checkpoint(tmp_path: Path, other: str, made: set[str]) -> None:
+    before = SAMPLES / "ST005/8-partitions-on-2-slots-4.3.0"
+    text = gzip.decompress((before / "driver.log.gz").read_bytes()).decode()
+    (run,), (query,) = ({*re.findall(rf'"{key}" : "([0-9a-f-]+)"', text)} for key in ("runId", "id"))
+    later = re.sub(r"(shuffle.partitions -> |numShufflePartitions. : )8", r"\g<1>2", text).replace(run, f"0{run[1:]}")
+    (tmp_path / "after.log").write_text(later.replace(query, other + query[len(other) :]))
+    (found,) = advisor.compare(before, tmp_path / "after.log").typed.comparisons
+    assert made <= {kept.step for kept in found.promises}
+    assert other or "fewer-state-partitions" not in {kept.step for kept in found.promises}
+
+
+def test_a_comparison_and_a_report_tell_the_same_state_commit() -> None:
+    sample = SAMPLES / "ST009/state-reloaded-4.3.0"
+    (query,), (found,) = (
+        advisor.analyze(sample).typed.queries,
+        advisor.compare(sample, sample).typed.comparisons,
+    )
+    assert query.inside
+    told = {part.name: part.ms for part in query.inside.parts}
+    (compared,) = (one.before_ms for one in found.effects if one.name == "addBatch: state commit")
+    assert compared == pytest.approx(told["state_commit"], abs=0.2)

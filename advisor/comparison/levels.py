@@ -11,6 +11,7 @@ from advisor.comparison.bootstrap import Blocks, Level, blocks
 from advisor.metrics import Missing, Quantiles, measured
 from advisor.metrics.latency import Mixture, mixture
 from advisor.metrics.phases import summed, unaccounted_ms
+from advisor.metrics.state import as_spark_reports
 from advisor.stages import PARTS
 from advisor.window import PHASES, Window
 
@@ -97,7 +98,9 @@ def is_opened(window: Window) -> bool:
 def _inside(window: Window) -> dict[str, np.ndarray]:
     if not is_opened(window):
         return {}
-    return {name: np.nan_to_num(window.batches[column]) for name, column in INSIDE.items()}
+    columns = {part.name: np.nan_to_num(window.batches[part.name]) for part in PARTS}
+    told = as_spark_reports(columns, window)
+    return {name: told[column] for name, column in INSIDE.items()}
 
 
 def middle(weights: np.ndarray) -> np.ndarray:

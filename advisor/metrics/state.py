@@ -32,6 +32,8 @@ SNAPSHOT_PARTS = (
 NO_OPERATORS = Missing("partial record: state operators missing")
 NO_COMMIT_TIME = Missing("these batches do not report commitTimeMs")
 TASKS_AROUND = 2.0
+_AROUND_A_COMMIT = ("state_update_ms", "scheduling_ms")
+"""Parts of addBatch between which and the commit stages draw no line."""
 GET_MS, GETS, PUTS = "custom:rocksdbGetLatency", "custom:rocksdbGetCount", "custom:rocksdbPutCount"
 UNTOLD = Missing("no operator reports the time of RocksDB's lookups")
 
@@ -168,6 +170,19 @@ def state_commit_per_task_ms(window: Window) -> np.ndarray:
 def state_commit_wall_ms(window: Window) -> Batchwise:
     """Per-task commit x waves of tasks: what the batch waits for state commits. An interval while slots are unknown."""
     return in_waves(window, _commits(window))
+
+
+def as_spark_reports(parts: dict[str, np.ndarray], window: Window) -> dict[str, np.ndarray]:
+    """Return the parts of each batch with the state commit by commitTimeMs; the parts around it take the rest."""
+    commit, around = state_commit_wall_ms(window), [name for name in _AROUND_A_COMMIT if name in parts]
+    if not isinstance(commit, np.ndarray) or "state_commit_ms" not in parts or not around:
+        return parts
+    seen, of_others = parts["state_commit_ms"], sum((parts[name] for name in around), np.zeros(len(window)))
+    told = np.where(~np.isnan(commit) & (seen > 0) & (of_others > 0), np.fmin(commit, seen + of_others), seen)
+    left = (seen + of_others - told) / np.where(of_others > 0, of_others, 1.0)
+    return (
+        parts | {name: parts[name] * np.where(of_others > 0, left, 1.0) for name in around} | {"state_commit_ms": told}
+    )
 
 
 @bounded_metric("ms", phases=("add_batch_ms",), label="RocksDB's snapshots")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from advisor.contract import BatchPart, InsideBatch, StageSpan, Timeline
-from advisor.metrics import measured
+from advisor.metrics.state import as_spark_reports
 from advisor.stages import PARTS
 from advisor.statistics import mean, median
 from advisor.window import Window
@@ -39,7 +39,6 @@ def inside(window: Window) -> InsideBatch | None:
     if not shown.any():
         return None
     parts = {name: ms for name, values in columns.items() if not np.isnan(ms := mean(values[shown]))}
-    parts = _as_spark_reports(parts, window, shown)
     entries = tuple(_part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS)
     return InsideBatch(
         ms=round(sum(parts.values()), 1),
@@ -49,20 +48,6 @@ def inside(window: Window) -> InsideBatch | None:
         waited_for=_names(window.batches["waited_for"][shown]),
         timeline=_timeline(window, shown),
     )
-
-
-def _as_spark_reports(parts: dict[str, float], window: Window, shown: np.ndarray) -> dict[str, float]:
-    """Return the parts with the state commit by commitTimeMs, as in the findings; the parts around it take the rest."""
-    commit = measured(window, "state_commit_wall_ms")
-    reported = mean(commit[shown]) if isinstance(commit, np.ndarray) else np.nan
-    around = [name for name in ("state_update_ms", "scheduling_ms") if parts.get(name)]
-    if np.isnan(reported) or not parts.get("state_commit_ms") or not around:
-        return parts
-    of_others = sum(parts[name] for name in around)
-    room = parts["state_commit_ms"] + of_others
-    commit_ms = min(reported, room)
-    left = {name: parts[name] * (room - commit_ms) / of_others for name in around}
-    return parts | left | {"state_commit_ms": commit_ms}
 
 
 def _longer_than_the_batch(window: Window, columns: dict[str, np.ndarray]) -> np.ndarray:
@@ -89,11 +74,8 @@ def part_columns(window: Window) -> dict[str, np.ndarray]:
         return {}
     seen = ~np.isnan(window.batches["jobs"])
     columns = {name: window.batches[name] for name in _NAMES if name in window.batches}
-    return {
-        name: np.where(np.isnan(values) & seen, 0.0, values)
-        for name, values in columns.items()
-        if not np.isnan(values).all()
-    }
+    told = {name: values for name, values in columns.items() if not np.isnan(values).all()}
+    return as_spark_reports({name: np.where(np.isnan(ms) & seen, 0.0, ms) for name, ms in told.items()}, window)
 
 
 def _part(window: Window, shown: np.ndarray, name: str, ms: float) -> BatchPart:

@@ -75,7 +75,7 @@ def compare_readings(
 
 
 def _compared(one: _Side, other: _Side, on_the_mean: set[str]) -> Comparison:
-    found = compare(one.window, other.window, _advised(one), on_the_mean)
+    found = compare(one.window, other.window, _advised(one, other), on_the_mean)
     return replace(found, says=f"{_do_not_belong(one, other) or _may_not_belong(one, other)} {found.says}".lstrip())
 
 
@@ -167,8 +167,11 @@ def _paired(old: list[Judged], new: list[Judged]) -> Iterator[tuple[_Side, _Side
             yield _Side(same[-1], same[-1].window), _Side(other, other.window)
 
 
-def _advised(side: _Side) -> list[Advice]:
-    return [step for finding in side.judged.judgement.findings for step in finding.steps]
+def _advised(before: _Side, after: _Side) -> list[Advice]:
+    """The steps that may have been made; a query that kept its id has kept its checkpoint."""
+    steps = [step for finding in before.judged.judgement.findings for step in finding.steps]
+    kept = before.judged.run.id is not None and before.judged.run.id == after.judged.run.id
+    return [step for step in steps if not (kept and step.takes == "new_checkpoint")]
 
 
 def _on_the_mean(catalogue: Catalogue) -> set[str]:

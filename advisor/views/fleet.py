@@ -43,10 +43,11 @@ def per_hour(wins: Wins | None) -> str:
 
 
 def wins(query: FleetQuery) -> str:
-    """Return what the best step of a query saves; or that there is none, or that none can be known."""
+    """Return what the best step of a query saves; or that no step is known for it, or no number."""
     if query.best_step is not None:
         return per_hour(query.recoverable)
-    return "not known" if query.trigger_execution_ms is None else "no step"
+    offered = any(step.legal != "no" for finding in query.findings for step in finding.steps)
+    return "not known" if offered or query.trigger_execution_ms is None else "no step"
 
 
 def by_jvm(read: Input) -> str:
