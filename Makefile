@@ -7,7 +7,7 @@ DEVELOPING := $(VENV)/.developing
 # What starts a real Spark, broker or browser. A file's tests share theirs, so a file is run by one of the two processes.
 REAL := spark or kafka or connect or browser
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all docs fuzz lint format bench bench-promises samples rules coverage clean
+.PHONY: demo test test-all docs fuzz lint format bench bench-promises legality samples rules coverage clean
 
 demo: $(RUNNING)  ## Advise on a shipped log, then on a stream that runs here
 	@$(BIN)/latency-advisor demo
@@ -52,6 +52,10 @@ bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and 
 	$(BIN)/python -m tests.promises.latencies
 	$(BIN)/python -m tests.promises.calibrate
 	$(BIN)/python -m tests.promises.scoreboard
+
+legality: $(DEVELOPING)  ## Run every verdict of legality on real Sparks, 3.5 to 4.3, and compare it with the rules: hours on two cores
+	$(BIN)/python -m tests.legality.settings
+	$(BIN)/python -m tests.legality
 
 samples: $(DEVELOPING)  ## Record sample_progress/ again with real Spark
 	$(BIN)/python tests/record/run.py --all

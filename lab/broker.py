@@ -43,7 +43,13 @@ def broker(spark: Any) -> Iterator[str]:
     `spark`: a session whose Ivy fetches the broker's jars, the first time from the network. Raises UsageError where
     Java, a package or the network is missing.
     """
-    class_path = [*jars.fetched(spark, jars.BROKER), jars.scala_library(spark)]
+    with broker_of([*jars.fetched(spark, jars.BROKER), jars.scala_library(spark)]) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def broker_of(class_path: Sequence[Path]) -> Iterator[str]:
+    """The same from jars that are there already."""
     with scratch() as place, _started(class_path, place) as address:
         yield address
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from advisor.facts.names import Known
+from advisor.facts.settings import PREFIXES
 from advisor.redaction import redact_setting
 from advisor.vocabulary import CONF
 
@@ -27,7 +28,7 @@ DATABRICKS_ONLY: Final = (
 )
 """Exact keys that open-source Spark accepts and ignores. Never a prefix: `spark.databricks.delta.*` does work there."""
 
-_KEPT_PREFIXES = ("spark.sql.streaming.", "spark.databricks.", "spark.dynamicallocation.")
+_KEPT_PREFIXES = (*PREFIXES, "spark.databricks.", "spark.dynamicallocation.")
 _DSTREAMS: Final = "spark.streaming."
 """Prefix of settings that only DStreams read; Structured Streaming ignores them."""
 _KEPT = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, IGNORED_EVERYWHERE, local_slots
+from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, DATABRICKS_ONLY, IGNORED_EVERYWHERE, local_slots
 from advisor.facts.names import EXECUTOR, ORIGINS
+from advisor.facts.settings import PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
 from advisor.facts.version_bounds import COMMIT_OFFSETS_ON_DATABRICKS
 from advisor.facts.versions import is_older, platform_of, version_at_least, version_numbers
 from advisor.vocabulary import CONF, ENDING
@@ -25,6 +26,9 @@ _SINKS_WITHOUT_ASYNC: Final = ("delta", "file", "foreach_batch")
 """Sinks for which Spark refuses asynchronous progress tracking at start."""
 
 
+_STREAMING: Final = tuple(CONF + prefix for prefix in PREFIXES)
+
+
 def derive(candidates: Candidates) -> None:
     """Add to `candidates` what follows from them; what was seen directly stays as it is."""
     _version_bounds(candidates)
@@ -37,6 +41,7 @@ def derive(candidates: Candidates) -> None:
     _stateless(candidates)
     _changelog(candidates)
     _pinned(candidates)
+    _unknown(candidates)
 
 
 def _best(candidates: Candidates, name: str) -> Any:
@@ -150,6 +155,18 @@ def _pinned(candidates: Candidates) -> None:
             differing.append(f"{key} is set to {asked}, and the checkpoint keeps {kept}")
     if differing and _best(candidates, "stateful"):
         _put(candidates, "pinned_setting", ". ".join(differing), "computed")
+
+
+def _unknown(candidates: Candidates) -> None:
+    """Name streaming settings that this Spark ignores, but those that other rules name; Databricks may read any."""
+    keys = [name.removeprefix(CONF) for name in candidates if name.startswith(_STREAMING)]
+    if (not keys and not _properties(candidates)) or _best(candidates, "platform") == "databricks":
+        return
+    provider = str(_best(candidates, CONF + STATE_STORE_CLASS) or SPARKS_OWN)
+    version = _best(candidates, "spark_version")
+    judged = [key for key in keys if key not in DATABRICKS_ONLY and "asyncprogress" not in key.lower()]
+    told = unknown_settings(judged, str(version) if version else None, not provider.startswith(SPARKS_OWN))
+    _put(candidates, "unknown_setting", told, "computed")
 
 
 def _async_since(candidates: Candidates) -> str:

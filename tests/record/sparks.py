@@ -20,6 +20,7 @@ KAFKA_JARS = (
 KAFKA_VERSIONS = {
     "3.5": {"scala": "2.12", "connector": "3.5.0", "token": "3.5.0", "clients": "3.4.1", "pool": "2.11.1"},
     "4.0": {"scala": "2.13", "connector": "4.0.0", "token": "4.0.0", "clients": "3.9.0", "pool": "2.12.0"},
+    "4.1": {"scala": "2.13", "connector": "4.1.0", "token": "4.0.0", "clients": "3.9.1", "pool": "2.12.1"},
     "4.2": {"scala": "2.13", "connector": "4.2.0", "token": "4.0.0", "clients": "3.9.2", "pool": "2.13.1"},
     "4.3": {"scala": "2.13", "connector": "4.2.0", "token": "4.0.0", "clients": "3.9.2", "pool": "2.13.1"},
 }

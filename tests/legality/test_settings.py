@@ -1,0 +1,93 @@
+"""Settings that a Spark ignores, and what an upgrade changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from advisor.catalogue import Catalogue, load
+from advisor.engine.conditions import ask_all
+from advisor.examples import window
+from advisor.facts.settings import known_settings, unknown_settings
+
+VERSIONS = known_settings().versions
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load()
+
+
+def test_settings_that_people_invented_are_named() -> None:
+    invented = yaml.safe_load(Path(__file__).with_name("invented.yaml").read_text())
+    assert len(invented) >= 40
+    for version in (None, *VERSIONS):
+        assert all((unknown_settings([key], version) or "").startswith(key) for key in invented)
+
+
+def test_a_misspelt_setting_is_named_with_the_nearest_one() -> None:
+    near = {
+        "spark.sql.streaming.stateStore.minDeltaForSnapshot": "stateStore.minDeltasForSnapshot, since 2.0.0",
+        "spark.sql.streaming.statestore.providerClass": "stateStore.providerClass, since 2.3.0",
+        "spark.sql.streaming.noDataMicroBatch.enabled": "noDataMicroBatches.enabled, since 2.4.1",
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing": "rocksdb.changelogCheckpointing.enabled",
+    }
+    assert all(f"nearest is spark.sql.streaming.{'stateStore.' * name.startswith('rocksdb')}{name}" in
+               (unknown_settings([key], "4.3.0") or "") for key, name in near.items())  # fmt: skip
+
+
+def test_a_setting_is_known_from_its_first_version_to_its_last() -> None:
+    cleanup = "spark.sql.streaming.statefulOperator.incrementalCleanupFactor"
+    gate = "spark.sql.streaming.join.stateFormatV4.enabled"
+    assert unknown_settings([cleanup], "4.2.1") == f"{cleanup} (it came with Spark 4.3)"
+    assert unknown_settings([cleanup], "4.3.0") is None
+    assert unknown_settings([gate], "4.2.1") is None
+    assert unknown_settings([gate], "4.3.0") == f"{gate} (it is gone since Spark 4.3)"
+    assert unknown_settings(["spark.sql.streaming.maxRetries"], "4.9.0") is None  # nobody has asked that Spark
+    assert unknown_settings(["spark.sql.streaming.maxRetries"], "3.3.0") is None
+
+
+def test_a_store_of_ones_own_may_read_any_setting_of_stores() -> None:
+    key = "spark.sql.streaming.stateStore.mapdb.checkpointPath"
+    assert unknown_settings([key], "4.3.0", own_store=True) is None
+    assert unknown_settings([key], "4.3.0") is not None
+
+
+def test_rocksdb_reads_its_settings_in_any_case() -> None:
+    assert unknown_settings(["spark.sql.streaming.stateStore.ROCKSDB.compactoncommit"], "4.0.1") is None
+
+
+@pytest.mark.parametrize("before", VERSIONS)
+@pytest.mark.parametrize("after", VERSIONS)
+def test_an_upgrade_tells_only_defaults_that_differ(before: str, after: str, catalogue: Catalogue) -> None:
+    """Each step names a setting; it is offered only where the newer Spark's own default is another."""
+    known = known_settings()
+    at, then = known.versions.index(before), known.versions.index(after)
+    told = _told_of_upgrade(before, after, catalogue)
+    assert all(known.settings[key][at] != known.settings[key][then] for key in told)
+    assert bool(told) is (at < then and after > "4.1")  # 4.0 changed no default that steps name
+
+
+def _told_of_upgrade(before: str, after: str, catalogue: Catalogue) -> list[str]:
+    """The settings that the steps of CF004 name for a query that has everything they ask about."""
+    every = (
+        {"stateful": False, "trigger": "real_time", "sink": "kafka"},
+        {
+            "stateful": True,
+            "trigger": "unspecified",
+            "sink": "foreach_batch",
+            "state_store": "rocksdb",
+            "changelog": True,
+        },
+    )
+    rule, found = catalogue.rules["CF004"], []
+    for facts in every:
+        example = rule.examples[0].model_copy(
+            update={"facts": {"platform": "open_source", "spark_version": before, "upgrade_to": after, **facts}}
+        )
+        for step in rule.steps:
+            if ask_all(step.when, window(example)).holds and step.change:
+                found += list(step.change.conf)
+    return found
