@@ -52,6 +52,7 @@ bench-promises: $(DEVELOPING)  ## Try what the steps promise on real Spark, and 
 	$(BIN)/python -m tests.promises.latencies
 	$(BIN)/python -m tests.promises.calibrate
 	$(BIN)/python -m tests.promises.scoreboard
+	$(BIN)/python -m tests.promises.target
 
 legality: $(DEVELOPING)  ## Run every verdict of legality on real Sparks, 3.5 to 4.3, and compare it with the rules: hours on two cores
 	$(BIN)/python -m tests.legality.settings

@@ -422,6 +422,96 @@ class Calm(Entry, frozen=True):
     partial: bool = False
 
 
+class Interval(Entry, frozen=True):
+    """A value with its 95 % interval."""
+
+    low: float
+    value: float | None
+    high: float
+
+
+class Capacity(Entry, frozen=True):
+    """Rows a second that the query holds at its trigger: `value`, from `low` to `high`; of a wide interval `low` alone.
+
+    `coming`: rows a second that come. `drain_ms`: how long until what waits after `outage_minutes` is worked off; None
+    if it never is. `asked`: rows a second that `load_factor` times today's load are, and `asked_batch_ms` a batch then.
+    `missing`: why nothing is known, where it was asked for.
+    """
+
+    low: float | None = None
+    value: float | None = None
+    high: float | None = None
+    coming: float | None = None
+    outage_minutes: float | None = None
+    drain_ms: Interval | None = None
+    load_factor: float = 1.0
+    asked: float | None = None
+    asked_batch_ms: float | None = None
+    missing: str | None = None
+
+
+class Latencies(Entry, frozen=True):
+    """Record latency in ms, p50 and p99, with the interval of the trigger where it has one."""
+
+    p50: float
+    p99: float
+    interval_ms: float | None = None
+
+    def at(self, stat: str) -> float:
+        """Return one of both."""
+        return self.p99 if stat == "p99" else self.p50
+
+    def rounded(self) -> Latencies:
+        """To a hundredth of a millisecond."""
+        interval = None if self.interval_ms is None else round(self.interval_ms, 1)
+        return Latencies(p50=round(self.p50, 2), p99=round(self.p99, 2), interval_ms=interval)
+
+
+class PlannedStep(StepName, frozen=True):
+    """A step on the way to a target. `after`: what is expected after this step and those before it; `low` and `high`:
+    between which the latency that the target is for then lies. `unknown`: the facts that would settle an `if`;
+    `measured`: whether such a step has been measured, without which its saving is an upper bound.
+    """
+
+    do: str
+    legal: Legal
+    takes: Takes
+    semantics: Semantics
+    after: Latencies
+    low: float
+    high: float
+    unknown: tuple[str, ...] = ()
+    measured: bool = True
+
+
+TargetVerdict = Literal["reached", "reached with steps", "may be reached", "not reached", "unknown"]
+
+
+class Target(Entry, frozen=True):
+    """Whether the latency target is reached, and how.
+
+    `stat`: p50 or p99. `steps`: in the order in which to take them; of `not reached` those that come nearest, and of
+    `may be reached` some that were never measured. `left_ms`: what is still above the target then, and `in_the_way`:
+    the parts of a record's wait that are left, in ms, the longest first. `longest_interval_ms`: the longest interval
+    that keeps a reached target, and `idle_slots` the share of task slots that no batch uses. `holds_at_rows`: rows a
+    second at which the target would be reached; `waves`: how many rounds of tasks the largest stage needs.
+    `missing`: why nothing is known.
+    """
+
+    stat: str
+    ms: float
+    verdict: TargetVerdict
+    now: Latencies | None = None
+    steps: tuple[PlannedStep, ...] = ()
+    left_ms: float | None = None
+    in_the_way: dict[str, float] = msgspec.field(default_factory=dict)
+    longest_interval_ms: float | None = None
+    idle_slots: float | None = None
+    holds_at_rows: float | None = None
+    waves: float | None = None
+    missing: str | None = None
+
+
 class Screen(Entry, frozen=True):
     """What is shown first. The step to take is the query's `best_step`.
 
@@ -433,7 +523,8 @@ class Screen(Entry, frozen=True):
     shows what it does.
     `closest`: beside a loss for which no rule fired, the rules that came closest to firing. `not_judged_yet`: how many
     batches the rules need that might find its cause. `loss_stays`: the best step shortens nothing of the loss, or
-    leaves batches longer than their interval.
+    leaves batches longer than their interval. `capacity`: where it is known or was asked for.
+    `target`: where one is given.
     """
 
     loss: Loss | None = None
@@ -453,6 +544,8 @@ class Screen(Entry, frozen=True):
     also: tuple[AlsoStep, ...] = ()
     refused: tuple[Refused, ...] = ()
     unsure: Question | None = None
+    capacity: Capacity | None = None
+    target: Target | None = None
 
 
 # Single batches, for charts
@@ -516,14 +609,6 @@ Verdict = Literal["slower", "faster", "no difference", "cannot say", "not compar
 LoadKind = Literal["same", "adjusted", "differs", "unknown"]
 Outcome = Literal["kept", "broken", "cannot say yet"]
 Of = Literal["batch", "record"]
-
-
-class Interval(Entry, frozen=True):
-    """A value with its 95 % interval."""
-
-    low: float
-    value: float | None
-    high: float
 
 
 class Effect(Entry, frozen=True):

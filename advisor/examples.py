@@ -107,10 +107,12 @@ def progress(example: Example) -> list[dict[str, Any]]:
         row = _longer(short.row, short.growth, number)
         if other := _other(example, number):
             row |= other.row
-        scale = 1.0 if short.count == 1 else 1 + chance.uniform(-JITTER, JITTER)
+        row |= short.first if not number else {}
+        scale = 1.0 if short.count == 1 or (short.first and not number) else 1 + chance.uniform(-JITTER, JITTER)
         if short.batch_id + number not in short.missing_ids:
             events.append(_event(example, number, row, scale) | _timing(example, row, at, gap))
         gap = _interval(example, row, scale) + chance.choice((-1, 0, 1))
+        gap = max(gap, short.first.get("triggerExecution", 0) if not number else 0)
         at += gap
     return events
 

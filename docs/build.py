@@ -46,6 +46,8 @@ NAV: dict[str, list[tuple[str, str]]] = {
         ("Share a page", "docs/page.md"),
         ("Open addBatch", "docs/stages.md"),
         ("Judge a fleet", "docs/fleet.md"),
+        ("Reach a latency target", "docs/target.md"),
+        ("Know what it holds", "docs/capacity.md"),
         ("Try a step", "docs/trial.md"),
         ("Tell it what it cannot know", "docs/configuration.md"),
     ],

@@ -59,6 +59,8 @@ class Batches(Model):
     event_time_growth_ms: int = 0
     parts: dict[str, Number | tuple[str, ...]] = Field(default_factory=dict)
     stages: tuple[dict[str, Number | str | bool], ...] = ()
+    first: dict[str, Number] = Field(default_factory=dict)
+    """What the first batch shows instead; the next one starts when it ends."""
     before: dict[str, Number] = Field(default_factory=dict)
     """What `row` showed in as many batches before the restart or change with which these began."""
 

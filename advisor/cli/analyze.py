@@ -10,7 +10,7 @@ import click
 
 from advisor.cli.bars import bar, counter
 from advisor.cli.exits import FAILED_ON
-from advisor.cli.options import group, output_options, stages_option, wish_options
+from advisor.cli.options import facts_given, goal_options, group, output_options, stages_option, wish_options
 from advisor.cli.output import check_output, put, rendered
 from advisor.cli.spark import end_in_order
 from advisor.cli.start import start
@@ -32,7 +32,7 @@ Examples:
   latency-advisor analyze driver.log
   latency-advisor analyze 'logs/*.gz' --last 30m
   latency-advisor analyze driver.log --set stateful=false --set sink=kafka
-  latency-advisor analyze driver.log --set orders-enricher:latency_target_ms=500
+  latency-advisor analyze driver.log --target p99=500ms --keep exactly-once --load 2x
   latency-advisor analyze logs/ --format json --output report.json --fail-on high
   latency-advisor analyze driver.log --format html --output page.html
   latency-advisor analyze spark-events/ --no-stages
@@ -69,6 +69,7 @@ _FLEET = group(
 @output_options("text", "json", "markdown", "html")
 @wish_options
 @click.option("--query", metavar="NAME", help="Show only the query with this name or id.")
+@goal_options
 @click.option("--app", metavar="ID", help="The application of a History Server, which is the only one of PATHS.")
 @click.option("--last", metavar="TIME", help="Judge only the end of each run, such as 30m, 2h or 1d.")
 @click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
@@ -172,7 +173,9 @@ def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[st
     """Yield what the call takes besides the paths: the session of the engine and a progress bar among it."""
     from advisor.api import refuse
 
-    named = {name: options[name] for name in ("config", "rules", "last", "since", "until")} | {"set": options["given"]}
+    named = {name: options[name] for name in ("config", "rules", "last", "since", "until")} | {
+        "set": facts_given(options)
+    }
     if options["engine"] == "spark":
         refuse(paths, **named)
     with _session(options) as spark, counter() if spark else bar(paths) as progress:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
 from advisor.cli import completing
+from advisor.errors import UsageError
 
 Command = Callable[..., Any]
 
@@ -69,6 +71,42 @@ wish_options = group(
     ),
 )
 """Add what a person knows of the queries and the rules, as `given`, `config` and `rules`."""
+goal_options = group(
+    click.option(
+        "--target",
+        "targets",
+        multiple=True,
+        metavar="p99=TIME",
+        help="The record latency that you need, such as p99=500ms or p50=2s. QUERY:p99=TIME is for one query.  "
+        "Repeatable.",
+    ),
+    click.option(
+        "--keep",
+        multiple=True,
+        type=click.Choice(["exactly-once", "checkpoint"]),
+        help="Reach the target without a step that gives this up. Repeatable.",
+    ),
+    click.option("--load", metavar="TIMES", help="Ask what happens at so many times today's load, such as 2x."),
+)
+"""Add what a person wants of the queries, as `targets`, `keep` and `load`."""
+_TARGET = re.compile(r"(?P<query>(?:.*:)?)(?P<stat>p50|p99)=(?P<time>.+)", re.DOTALL)
+
+
+def facts_given(options: Mapping[str, Any]) -> list[str]:
+    """Return the facts of `--set` and those that targets, `--keep` and `--load` stand for, as `FACT=VALUE`."""
+    from advisor.api import duration
+
+    given = list(options["given"])
+    for text in options["targets"]:
+        found = _TARGET.fullmatch(text.strip())
+        if found is None:
+            raise UsageError(f"--target {text}", "is no target", "write p99=500ms or p50=2s")
+        ms = duration(found["time"], "--target").total_seconds() * 1000
+        given += [f"{found['query']}latency_target_ms={ms:g}", f"{found['query']}latency_target_stat={found['stat']}"]
+    given += [f"keep_{name.replace('-', '_')}=true" for name in options["keep"]]
+    return given + ([f"load_factor={options['load'].lower().removesuffix('x')}"] if options["load"] else [])
+
+
 stages_option = click.option(
     "--stages/--no-stages",
     default=True,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli.options import output_options, stages_option, wish_options
+from advisor.cli.options import facts_given, goal_options, output_options, stages_option, wish_options
 from advisor.cli.output import check_output, put, rendered, terminal, to_file
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ Examples:
     "Without a terminal this is 10s.",
 )
 @wish_options
+@goal_options
 @stages_option
 def watch(paths: tuple[str, ...], **options: Any) -> int:
     """Follow the paths until Ctrl-C, or until nothing runs any more."""
@@ -64,7 +65,7 @@ def watch(paths: tuple[str, ...], **options: Any) -> int:
     seconds = look if every is None else duration(every, "--once-per").total_seconds()
     end_in_order()
     asked = {name: options[name] for name in ("config", "rules", "stages")}
-    steps = follow(paths, set=options["given"], **asked)
+    steps = follow(paths, set=facts_given(options), **asked)
     with _printed(options) if every else _drawn(options) as show:
         until_it_ends(steps, show, lambda busy: time.sleep(max(seconds, busy / CPU_SHARE)))
     return 0

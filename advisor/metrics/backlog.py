@@ -244,16 +244,16 @@ def limited_batches(window: Window) -> float | Estimate | Missing:
 @window_metric("rows", "count", label="the advised rows per batch")
 def advised_rows_per_batch(window: Window) -> float | Missing:
     """Twice the rows that arrive between two triggers (taken + growth of the backlog), two digits, rounded up."""
-    arriving = _arriving(window)
-    if arriving is None:
+    came = arriving(window)
+    if came is None:
         return NO_BACKLOG if len(window) > 1 else Missing("one batch does not show how many rows arrive")
-    if not arriving > 0:
+    if not came > 0:
         return Missing("the rows that arrive between two triggers are not known")
-    return rounded_up(2 * arriving)
+    return rounded_up(2 * came)
 
 
-def _arriving(window: Window) -> float | None:
-    """Rows that arrive between two triggers; None where the backlog is not known."""
+def arriving(window: Window) -> float | None:
+    """Return the rows that arrive between two triggers; None if the backlog is unknown."""
     rows, backlog = rows_taken(window), backlog_rows(window)
     if isinstance(backlog, Missing) or len(rows) < 2:
         return None
@@ -265,7 +265,7 @@ def keeps_up(window: Window, ms: float) -> bool:
     full = full_batches_share(window)
     if not isinstance(full, Estimate) or full.safe < MOST_BATCHES:
         return False
-    arriving, interval = _arriving(window), mean(window.batches["interval_ms"])
-    if arriving is None or interval <= ms:
+    came, interval = arriving(window), mean(window.batches["interval_ms"])
+    if came is None or interval <= ms:
         return False
-    return bool(arriving / interval < mean(rows_taken(window)) / (interval - ms))
+    return bool(came / interval < mean(rows_taken(window)) / (interval - ms))

@@ -18,8 +18,8 @@ from advisor.statistics import row_quantiles
 from advisor.window import Window
 
 _MODULES = (
-    "state", "flow", "backlog", "event_time", "drift", "phases", "latency", "interval", "fetch", "slow_batches",
-    "writes", "addbatch", "tasks", "repeats", "skew", "shuffles", "slots",
+    "state", "flow", "backlog", "event_time", "drift", "phases", "latency", "interval", "capacity", "fetch",
+    "slow_batches", "writes", "addbatch", "tasks", "repeats", "skew", "shuffles", "slots",
 )  # fmt: skip
 """Every module that defines metrics."""
 _ENDS = (0.50, 0.95, 0.99)

@@ -127,15 +127,20 @@ def advised_interval_ms(window: Window) -> float:
     if the sink may keep files of each batch and no latency target is known: ten times as many files are
     enough for one step.
     """
-    holds = needed(holding_interval_ms(window))
+    return advised_after_ms(window, 0.0)
+
+
+def advised_after_ms(window: Window, shorter_ms: float) -> float:
+    """Return the advised interval once batches are shorter by so much; raises MissingError if it is unknown."""
+    holds = needed(holding_interval_ms(window, shorter_ms))
     figures = 1 if len(window) < FEWEST_FOR_P95 else 2
     return rounded_up(max(holds, _for_the_files_ms(window)), figures)
 
 
-def holding_interval_ms(window: Window) -> float | Missing:
+def holding_interval_ms(window: Window, shorter_ms: float = 0.0) -> float | Missing:
     """The shortest interval that batches keep: 1.3 x the stable one, or, where that cannot be fitted, 1.3 x p95.
 
-    Of fewer than ten batches 2 x p95: a longer one may come.
+    Of fewer than ten batches 2 x p95: a longer one may come. `shorter_ms`: by how much batches become shorter.
     """
     if not len(window):
         return NO_BATCHES
@@ -145,7 +150,10 @@ def holding_interval_ms(window: Window) -> float | Missing:
     shortest = shortest_stable_interval_ms(window)
     safety = SAFETY_OF_FEW if len(window) < FEWEST_FOR_P95 else SAFETY
     # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
-    return max(1.0, SAFETY * shortest.safe if isinstance(shortest, Estimate) else safety * p95)
+    if isinstance(shortest, Missing):
+        return max(1.0, safety * (p95 - shorter_ms))
+    fixed = needed(fit(window))[0].safe
+    return max(1.0, SAFETY * shortest.safe * (max(0.0, 1 - shorter_ms / fixed) if fixed > 0 else 1.0))
 
 
 def _for_the_files_ms(window: Window) -> float:

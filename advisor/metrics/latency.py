@@ -64,18 +64,26 @@ def latency_with_spikes(window: Window, left: float) -> Quantiles | Missing:
 
     They count as much less, as do those right after them, whose records waited for them.
     """
-    found, mixed = rhythm(window), mixture(window)
-    if isinstance(found, Missing):
-        return found
+    mixed = mixture(window)
     if isinstance(mixed, Missing):
         return mixed
+    rows = rows_with_spikes(window, mixed, left)
+    if isinstance(rows, Missing):
+        return rows
+    return Quantiles(*mixture_quantiles(mixed.start, mixed.width, rows, (0.50, 0.99)))
+
+
+def rows_with_spikes(window: Window, mixed: Mixture, left: float) -> np.ndarray | Missing:
+    """Return the rows of each batch, of those slow in a rhythm and right after them only that share."""
+    found = rhythm(window)
+    if isinstance(found, Missing):
+        return found
     before = (window.batches["batch_id"] - 1) % found.every
     follows = before == found.offset  # the slow one before it may not be in the window
     calm = ~(found.slow | follows)[mixed.known]
     if not calm.any():
         return Missing("every batch is slow, or follows one that is")
-    rows = mixed.rows * np.where(calm, 1.0, left)
-    return Quantiles(*mixture_quantiles(mixed.start, mixed.width, rows, (0.50, 0.99)))
+    return mixed.rows * np.where(calm, 1.0, left)
 
 
 class Mixture(NamedTuple):
@@ -260,17 +268,23 @@ def watermark_behind(window: Window) -> str:
     return f" ({milliseconds(behind)} behind the newest event)" if behind > 0 else ""
 
 
-@window_metric("ms", time="latency", label="p99 of the record latency less its target")
+def latency_at_target(window: Window) -> float:
+    """Return the record latency that the target is for: p99, unless it is said to be p50; raises MissingError."""
+    found = needed(record_latency_ms(window))
+    return found.p50 if window.facts.value("latency_target_stat") == "p50" else found.p99
+
+
+@window_metric("ms", time="latency", label="the record latency less its target")
 def latency_target_excess_ms(window: Window) -> float | Missing:
-    """p99 of the record latency less the target: above 0 the target is missed."""
+    """The record latency (p99, or p50 where the target is for it) less the target: above 0 the target is missed."""
     target = window.facts.number("latency_target_ms")
     if target is None:
         return Missing("no target for the record latency is known", "latency_target_ms")
-    return needed(record_latency_ms(window)).p99 - target
+    return latency_at_target(window) - target
 
 
-@window_metric("share", time="latency", label="the part of the p99 latency above the target")
+@window_metric("share", time="latency", label="the part of the latency above the target")
 def latency_over_target_share(window: Window) -> float:
-    """How much of the p99 record latency lies above the target."""
-    excess, p99 = needed(latency_target_excess_ms(window)).safe, needed(record_latency_ms(window)).p99
-    return max(0.0, excess / p99) if p99 > 0 else 0.0
+    """How much of the record latency lies above the target."""
+    excess, latency = needed(latency_target_excess_ms(window)).safe, latency_at_target(window)
+    return max(0.0, excess / latency) if latency > 0 else 0.0

@@ -28,9 +28,12 @@ from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured, sure
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
+from advisor.metrics.phases import budget
+from advisor.report.capacity import capacity
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, troubles, within_add_batch
 from advisor.report.steps import felt, leaves_the_loss
+from advisor.report.target import target
 from advisor.report.verdict import closest, not_judged_yet
 from advisor.savings import sets
 from advisor.statistics import median
@@ -64,6 +67,8 @@ def screen(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm 
         also=tuple(_also(findings, best, loss)),
         refused=tuple(_refused(findings, window)),
         unsure=_question(findings, judged.judgement.skipped, window, best),
+        capacity=capacity(window),
+        target=target(judged, budget(window)),
     )
 
 

@@ -78,7 +78,7 @@ def _estimated(saves: Saves, window: Window) -> Gains | Missing:
     if isinstance(before, Missing):
         return before
     assert isinstance(now, Quantiles)
-    (surely, possibly), follows = _waits_follow(window), _may_follow(window)
+    (surely, possibly), follows = waits_follow(window), _may_follow(window)
     cuts = [Cut(saved.high, follows, at_once=follows), Cut(saved.low, surely), Cut(saved.high, possibly)]
     if saved.expected is not None:
         cuts += [Cut(saved.expected, surely), Cut(saved.expected, possibly)]
@@ -89,7 +89,7 @@ def _estimated(saves: Saves, window: Window) -> Gains | Missing:
 def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:
     """Return what the median record gains from batches shorter by `ms`; its wait follows, or may."""
     now = mixture_medians(before.start, before.width, before.rows)[0]
-    least, most = _gained(now, before, [Cut(ms, follows) for follows in _waits_follow(window)], saves, window)
+    least, most = _gained(now, before, [Cut(ms, follows) for follows in waits_follow(window)], saves, window)
     return Estimate(least, (least + most) / 2, most)
 
 
@@ -101,7 +101,7 @@ def _gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, wind
     return [max(0.0, now - left[cut]) for cut in cuts]
 
 
-def _waits_follow(window: Window) -> tuple[bool, bool]:
+def waits_follow(window: Window) -> tuple[bool, bool]:
     """Return whether the time between triggers shrinks with the batch: (surely, possibly).
 
     With the default trigger it does; a trigger interval stays, except for batches that overrun it.
@@ -115,7 +115,7 @@ def _waits_follow(window: Window) -> tuple[bool, bool]:
 def _may_follow(window: Window) -> bool:
     """Return whether a record may also wait less: not if every batch ends within a trigger interval that stays."""
     over = measure(window, "over_interval_share")
-    return _waits_follow(window)[1] or (isinstance(over, Estimate) and over.high > 0)
+    return waits_follow(window)[1] or (isinstance(over, Estimate) and over.high > 0)
 
 
 def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> tuple[np.ndarray, np.ndarray]:

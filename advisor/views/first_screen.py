@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from advisor.contract import Advice, After, Loss, LossKind, Metric, Part, Promise, QueryEntry, Question, Trend
+from advisor.contract import (
+    Advice,
+    After,
+    Capacity,
+    Latencies,
+    Loss,
+    LossKind,
+    Metric,
+    Part,
+    PlannedStep,
+    Promise,
+    QueryEntry,
+    Question,
+    Target,
+    Trend,
+)
 from advisor.facts.names import FACTS
 from advisor.views import text
 from advisor.views.addbatch import sentence, slow
@@ -53,6 +68,14 @@ _TAKES = {
     "new_checkpoint": "new checkpoint",
     "stages": "several restarts",
 }
+_ANSWERS = {
+    "reached": "reached",
+    "reached with steps": "reached with these steps, in this order",
+    "may be reached": "may be reached; nobody has measured all of these steps",
+    "not reached": "not reached; the nearest",
+    "unknown": "not known",
+}
+_WAIT = "waiting for the batch"
 _OPEN_IT = (
     "Find out what addBatch spends its time on before changing anything; progress alone does not show it. Bring the "
     "event log or the driver log at INFO (docs/stages.md), or look at a batch's stages in Spark's UI."
@@ -148,7 +171,7 @@ def latency_now_and_then(query: QueryEntry) -> str:
     spread = _spread(query, "p50", found.p50, found.p99)
     if query.value("trigger") == "real_time":  # of one batch, too, the events hold both
         spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
-    now = f"{at_least(query)}{spread}{_target(query, found.p99)}{_moving(query.trend.record_latency_ms, text.ms)}"
+    now = f"{at_least(query)}{spread}{_target(query, found)}{_moving(query.trend.record_latency_ms, text.ms)}"
     then = latency_then(query)
     return f"{now}   → {then}" if then else now
 
@@ -176,11 +199,12 @@ def _moving(found: Trend, words: Callable[[float], str]) -> str:
     return trend(found, words) if found.direction in ("rising", "falling") else ""
 
 
-def _target(query: QueryEntry, p99: float | None) -> str:
+def _target(query: QueryEntry, found: Metric) -> str:
     target = query.value("latency_target_ms")
-    if not isinstance(target, int | float) or p99 is None:
+    latency = found.p50 if query.value("latency_target_stat") == "p50" else found.p99
+    if query.screen.target is not None or not isinstance(target, int | float) or latency is None:
         return ""
-    return f" (target {text.ms(target)}: {'missed' if p99 > target else 'reached'})"
+    return f" (target {text.ms(target)}: {'missed' if latency > target else 'reached'})"
 
 
 def batch_headroom_lag(query: QueryEntry) -> str:
@@ -197,6 +221,91 @@ def batch_headroom_lag(query: QueryEntry) -> str:
         headroom += " (a batch was late)"
     took = "not known" if batch.typical is None else _spread(query, "typical", batch.typical, batch.p99)
     return f"{took}   Headroom {headroom}   Lag {rows}"
+
+
+def target(query: QueryEntry) -> list[str]:
+    """Return whether the latency target is reached and how: the answer, then today and a line for each step."""
+    found = query.screen.target
+    if found is None:
+        return []
+    said = f"{found.stat} {text.ms(found.ms)}: {_ANSWERS[found.verdict]}"
+    if found.missing or found.now is None:
+        return [f"{said}: {found.missing}"]
+    if found.verdict == "reached":
+        return [f"{said} ({_latencies(found.now)}){_cheaper(found)}"]
+    steps = [f"{nth}. {_planned(step, found.stat)}" for nth, step in enumerate(found.steps, 1)]
+    return [said, f"today: {_latencies(found.now)}", *steps, *_left(found)]
+
+
+def _planned(step: PlannedStep, stat: str) -> str:
+    """Return `Track progress asynchronously (restart): p50 60 ms, p99 140 ms (p99 120 ms to 190 ms)`."""
+    sure = f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
+    weaker = "" if step.semantics == "unchanged" else f", {step.semantics.replace('_', ' ')}"
+    at_best = "" if step.measured else "at best "
+    between = f" ({stat} {text.ms(step.low)} to {text.ms(step.high)})"
+    return f"{step.do} ({_TAKES[step.takes]}{weaker}{sure}): {at_best}{_latencies(step.after)}{between}"
+
+
+def _latencies(found: Latencies) -> str:
+    every = f", every {text.ms(found.interval_ms)}" if found.interval_ms else ""
+    return f"p50 {text.ms(found.p50)}, p99 {text.ms(found.p99)}{every}"
+
+
+def _cheaper(found: Target) -> str:
+    """Return how much cheaper the query could run and still keep the target."""
+    cheaper = []
+    if found.longest_interval_ms:
+        cheaper.append(f"an interval of {text.ms(found.longest_interval_ms)} keeps it, too")
+    if found.idle_slots:
+        cheaper.append(f"{100 * found.idle_slots:.0f} % of the task slots stay idle")
+    return f"; {'; '.join(cheaper)}" if cheaper else ""
+
+
+def _left(found: Target) -> list[str]:
+    """Return what stands in the way of a target that is not reached, and what would help."""
+    if found.verdict != "not reached" or found.left_ms is None:
+        return []
+    parts = ", ".join(f"{_WAIT if name == 'wait' else text.phase(name)} {text.ms(ms)}"
+                      for name, ms in found.in_the_way.items())  # fmt: skip
+    would = []
+    if found.holds_at_rows:
+        would.append(f"it is reached at about {text.count(found.holds_at_rows)} rows/s")
+    if found.waves:
+        would.append(f"the largest stage needs {text.count(found.waves)} rounds of tasks: more slots shorten it")
+    return [f"{text.ms(found.left_ms)} too long; left: {parts}{'; ' if would else ''}{'; '.join(would)}"]
+
+
+def capacity(query: QueryEntry) -> str:
+    """Return `about 5,200 rows/s (4,600 to 5,900) at this interval; 1,000 come. ...`; empty where nothing is known."""
+    found = query.screen.capacity
+    if found is None or found.missing or found.low is None:
+        return f"not known: {found.missing}" if found and found.missing else ""
+    at = " at this interval" if query.value("trigger") == "processing_time" else ""
+    held = f"at least {text.count(found.low)} rows/s"
+    if found.value is not None and found.high is not None:
+        held = f"about {text.count(found.value)} rows/s ({text.count(found.low)} to {text.count(found.high)})"
+    return f"{held}{at}; {text.count(found.coming)} come. {_at_load(found)}{_drained(found)}"
+
+
+def _at_load(found: Capacity) -> str:
+    """Return what becomes of another load that was asked for; empty where none was."""
+    if found.asked is None or found.low is None:
+        return ""
+    most = found.high if found.value is not None else None
+    holds = "holds" if found.asked <= found.low else "falls behind" if most and found.asked > most else "may hold"
+    batch = f", a batch then takes {text.ms(found.asked_batch_ms)}" if found.asked_batch_ms and holds == "holds" else ""
+    return f"At {found.load_factor:g} times the load ({text.count(found.asked)} rows/s) it {holds}{batch}. "
+
+
+def _drained(found: Capacity) -> str:
+    """Return how long the work after an outage takes."""
+    outage = text.ms((found.outage_minutes or 0) * 60_000)
+    if found.drain_ms is None:
+        return f"What waits after an outage of {outage} is not surely worked off."
+    if found.drain_ms.value is None:
+        return f"An outage of {outage} is worked off in at most {text.ms(found.drain_ms.high)}."
+    took = f"{text.ms(found.drain_ms.value)} ({text.ms(found.drain_ms.low)} to {text.ms(found.drain_ms.high)})"
+    return f"An outage of {outage} is worked off in {took}."
 
 
 def within_add_batch(query: QueryEntry, width: int | None = None) -> str:

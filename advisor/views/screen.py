@@ -70,6 +70,8 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     yield _Part(_MUST, named)
     if words := first_screen.state_if_news(query):
         yield _Part(_MUST, Text(words, style=STATE_STYLES.get(query.state, "")))
+    for nth, words in enumerate(first_screen.target(query)):
+        yield _Part(_MUST, _row("" if nth else "TARGET", Text(words, "" if nth else "bold"), indent=0, label_width=6))
     headline = _headline(query)
     yield _Part(_MUST, headline)
     troubles = [words for words in query.screen.troubles if words not in headline.plain]
@@ -107,6 +109,8 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
     if query.window.batches:
         yield _MUST, "Latency", Text(first_screen.latency_now_and_then(query))
         yield _MUST, "Batch", Text(first_screen.batch_headroom_lag(query))
+        if words := first_screen.capacity(query):
+            yield _PROOF, "Capacity", Text(words)
         if query.screen.goes_to:
             yield _MUST, "Goes to", _bars(query, width)
         if words := first_screen.within_add_batch(query, 2 * (width - _NUMBERS)):

@@ -133,7 +133,9 @@ def _by_reason(query: QueryEntry) -> Rows:
 
 def _summary(chosen: Selection, proof: list[str]) -> Rows:
     query = chosen.query
-    rows = [("Latency", wording.latency(query)), ("Lag", wording.lag(query))]
+    rows = [("" if nth else "Target", words) for nth, words in enumerate(first_screen.target(query))]
+    rows += [("Latency", wording.latency(query)), ("Lag", wording.lag(query))]
+    rows += [("Capacity", words)] if (words := first_screen.capacity(query) or wording.no_capacity(query)) else []
     rows += [("" if nth else "Changed", line) for nth, line in enumerate(wording.change(query))]
     rows += [("" if nth else "Proof", line) for nth, line in enumerate(proof)]
     rows += [("Judged", wording.window(query))]

@@ -114,6 +114,12 @@ def catch_up(query: QueryEntry) -> str:
     return f"at this pace it is gone in {text.ms(left.value)} ({text.ms(left.low)}{most})"
 
 
+def no_capacity(query: QueryEntry) -> str:
+    """Return why the load that the query holds is unknown; empty if nothing was judged."""
+    found = query.metrics.get("capacity_per_second", _NONE)
+    return not_known(found) if found.missing and query.window.batches else ""
+
+
 def not_known(found: Metric) -> str:
     """That a metric is not known, and why."""
     return f"not known: {found.missing}" if found.missing else "not known"

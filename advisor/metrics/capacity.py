@@ -1,0 +1,286 @@
+"""How many rows a second the query can take, and how long what waits after an outage takes to be worked off."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from advisor.batches import Columns
+from advisor.metrics.backlog import DEFAULT_FILES, arriving, full_batches_share
+from advisor.metrics.flow import files_read, files_taken, full_of_files_share, rows_taken
+from advisor.metrics.interval import FEWEST_FOR_FIT, MOST_FOR_FIT, ROWS_FOLLOW_BATCH, ROWS_MUST_VARY
+from advisor.metrics.measure import sure_part
+from advisor.metrics.metric import Estimate, remembered, window_metric
+from advisor.metrics.missing import Missing, MissingError, needed
+from advisor.metrics.slopes import theil_sen
+from advisor.statistics import median, middle, quantile, rank_correlation, rounded_up, total
+from advisor.vocabulary import ENDING
+from advisor.window import Window
+
+USUAL_OUTAGE_MINUTES = 30.0
+GROUPS = 12  # of batches with alike loads, between whose medians a line is drawn
+FARTHEST = 10.0  # times the rows of the largest batch: a line is not drawn further
+WIDEST = 3.0  # high end over low end: a wider interval is told as its low end
+SHIFTED = 0.15  # of a batch: so far from the run's line, the latest regime has a cost of its own
+OFF = 0.10  # how far the end of a straight line was off in left-out workloads (tests/promises/capacity.py)
+ROOM = 0.8  # of the rows that fit an interval, for a limit: batches differ
+WORTH_TELLING = 1.5  # times what comes: a lower low end alone says little
+PILED_UP = 2.0  # times the rows of any later batch: the first one works off what piled up
+FULL = 0.9  # share of the batches
+_MOST_BATCHES = 10_000
+_WOULD_TELL = (
+    "a limit of rows per batch for ten minutes, lower than what comes, would tell, or a trial that reads from an "
+    "earlier offset on a throw-away checkpoint"
+)
+
+
+class Line(NamedTuple):
+    """What a batch takes by its rows: `fixed` + `per_row` x rows, in ms."""
+
+    fixed: float
+    per_row: float
+
+    def ms(self, rows: float) -> float:
+        """Return what a batch of so many rows takes."""
+        return self.fixed + self.per_row * rows
+
+
+@remembered
+def lines(window: Window) -> tuple[Line, Line, Line] | Missing:
+    """Return the line through the run's warm batches: with the dearest, the likely and the cheapest row.
+
+    With a trigger interval through single batches; without one, where rows follow the length of the batch before,
+    through the medians of groups of alike loads (rows over the time in which they came), which batches do not make.
+    """
+    trigger = window.facts.value("trigger")
+    if trigger is None:
+        return Missing("the trigger is not known", "trigger")
+    if trigger not in ("processing_time", "unspecified"):
+        return Missing("only a trigger with an interval and the default one start a batch for what has come")
+    found = _warm(window)
+    if len(found) < FEWEST_FOR_FIT:
+        return Missing(f"{FEWEST_FOR_FIT} warm batches are needed, there are {len(found)}")
+    rows, took, since = found.T
+    load = rows / since
+    by_load = trigger == "unspecified" or rank_correlation(rows, since) > ROWS_FOLLOW_BATCH
+    varies = load if by_load else rows
+    if not quantile(varies, 0.9) >= ROWS_MUST_VARY * max(quantile(varies, 0.1), 1e-9):
+        alike = "the load does not vary by itself" if by_load else "the row counts do not vary"
+        return Missing(f"{alike}; {_WOULD_TELL}")
+    if by_load:
+        groups = np.array_split(found[load.argsort()], GROUPS)
+        rows, took = np.array([[middle(column) for column in group.T[:2]] for group in groups]).T
+    else:
+        took, rows = _thinned(found)
+    if not np.ptp(rows) > 0:
+        return Missing(f"the row counts do not vary; {_WOULD_TELL}")
+    slopes = theil_sen(took, rows).ends
+    dear, likely, cheap = (Line(float(np.median(took - slope * rows)), slope) for slope in reversed(slopes))
+    return dear, likely, cheap
+
+
+def _warm(window: Window) -> np.ndarray:
+    """Return (rows, ms, ms since the trigger before) of the run's warm batches; since the last change of cost only."""
+    ran = window.executed
+    keep = ~ran["cold"] & ~ran["impossible"] & (ran["input_rows"] > 0)
+    whole, latest = _known(ran.where(keep)), _known(window.batches)
+    if len(latest) == len(whole) or len(latest) < FEWEST_FOR_FIT or not np.ptp(whole[:, 0]) > 0:
+        return whole
+    slope = theil_sen(*_thinned(whole)).safe
+    off = np.median(latest[:, 1] - slope * latest[:, 0]) - np.median(whole[:, 1] - slope * whole[:, 0])
+    return latest if abs(off) > SHIFTED * np.median(latest[:, 1]) else whole
+
+
+def _thinned(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    chosen = found[np.linspace(0, len(found) - 1, min(len(found), MOST_FOR_FIT)).astype(int)]
+    return chosen[:, 1], chosen[:, 0]
+
+
+def _known(batches: Columns) -> np.ndarray:
+    columns = np.array([batches[name] for name in ("input_rows", "trigger_execution_ms", "interval_ms")])
+    return columns[:, ~np.isnan(columns).any(axis=0) & (columns[2] > 0)].T
+
+
+@window_metric("per_second", "count", label="rows that come a second")
+def rows_coming_per_second(window: Window) -> float | Missing:
+    """Rows that came per second of the judged batches, with those that the backlog grew by."""
+    interval, rows = window.batches["interval_ms"], window.batches["input_rows"]
+    present = ~np.isnan(interval) & ~np.isnan(rows)
+    passed = total(interval[present])
+    if not passed > 0:
+        return Missing("the time between batches is not known")
+    came = arriving(window)
+    if came is not None and sure_part(full_batches_share(window)) >= FULL:
+        return 1000 * came / (passed / present.sum())
+    return 1000 * total(rows[present]) / passed
+
+
+def limit_of_rows(window: Window) -> float | None:
+    """Return the most rows that a batch takes by a limit of the source; None if none is set.
+
+    Raises MissingError if one is set and its rows are unknown.
+    """
+    rows = window.facts.number("max_offsets_per_trigger")
+    if rows:
+        return rows
+    full = sure_part(full_batches_share(window)) >= FULL or sure_part(full_of_files_share(window)) >= FULL
+    if full:
+        return median(rows_taken(window))
+    files = window.facts.number("max_files_per_trigger")
+    if files or window.facts.value("source") in ("delta", "auto_loader"):
+        return (files or DEFAULT_FILES) * rows_of_a_file(window)
+    return None
+
+
+def rows_of_a_file(window: Window) -> float:
+    """Return the rows of a typical file; raises MissingError where no file was counted."""
+    read = files_read(window)
+    files = read if isinstance(read, np.ndarray) else files_taken(window)
+    found = median(rows_taken(window) / np.where(files > 0, files, np.nan))
+    if not (np.isfinite(found) and found > 0):
+        raise MissingError(Missing("how many rows a file holds is not known"))
+    return found
+
+
+def rows_that_fit(line: Line, ms: float) -> float:
+    """Return how many rows a batch of this length takes."""
+    return max(0.0, ms - line.fixed) / line.per_row if line.per_row > 0 else math.inf
+
+
+@window_metric("per_second", "count", label="rows that the query holds a second")
+def capacity_per_second(window: Window) -> Estimate | Missing:
+    """Rows a second up to which batches keep the interval; without one, up to which they stop growing.
+
+    The end of the line through the run's batches, no further than ten times the largest of them, and no more than a
+    limit of the source lets in. `value` is unknown where only its low end is.
+    """
+    drawn, limit = needed(lines(window)), limit_of_rows(window)
+    interval = window.facts.fixed_interval_ms
+    if window.facts.value("trigger") == "processing_time" and not interval:
+        return Missing("the interval of the trigger is not known", "trigger_interval_ms")
+    low, value, high = (_held(line, interval, limit) for line in drawn)
+    seen = 1000 * FARTHEST * float(np.nanmax(window.executed["input_rows"]))
+    seen /= interval or median(window.batches["trigger_execution_ms"])
+    if not high > 0:
+        return Missing("a batch outlasts the interval whatever its rows")
+    low, high = min((1 - OFF) * low, seen), (1 + OFF) * high
+    if value <= seen and high <= WIDEST * low:
+        return Estimate(low, value, high)
+    worth = low >= WORTH_TELLING * needed(rows_coming_per_second(window)).safe
+    return Estimate(low, None, math.inf) if worth else Missing(f"rows cost too little to tell; {_WOULD_TELL}")
+
+
+def _held(line: Line, interval: float | None, limit: float | None) -> float:
+    """Return the rows a second that are held along this line."""
+    if interval is None:
+        return 1000 * (limit / line.ms(limit) if limit else 1 / line.per_row if line.per_row > 0 else math.inf)
+    return 1000 * min(rows_that_fit(line, interval), limit or math.inf) / interval
+
+
+@window_metric("ms", time="latency", label="the time until an outage is worked off")
+def outage_drain_ms(window: Window) -> Estimate | Missing:
+    """How long until what waits after an outage (`outage_minutes`, else half an hour) is worked off, at this load."""
+    minutes = window.facts.number("outage_minutes")
+    outage = 60_000 * (USUAL_OUTAGE_MINUTES if minutes is None else minutes)
+    load = asked_load(window) / 1000
+    interval, limit = window.facts.fixed_interval_ms or 0.0, limit_of_rows(window)
+    found = [drained_ms(line, load, interval, limit, outage) for line in needed(lines(window))]
+    if not math.isfinite(found[1]):
+        return Missing("at this load what waits does not become less")
+    high, value, low = found
+    low, high = (1 - OFF) * low, (1 + OFF) * high
+    return Estimate(low, value, high) if high <= WIDEST * low else Estimate(0.0, None, high)
+
+
+def asked_load(window: Window) -> float:
+    """Return the rows a second that are asked for: those that come, times `load_factor`."""
+    return needed(rows_coming_per_second(window)).safe * (window.facts.number("load_factor") or 1.0)
+
+
+def drained_ms(line: Line, load: float, interval: float, limit: float | None, outage: float) -> float:
+    """Return how long it takes until batches are as long as usual again; infinity if never. `load`: rows per ms.
+
+    Without a limit the first batch takes all that waits, and each further one what came during the one before.
+    """
+    waiting, passed = load * outage, 0.0
+    if limit:
+        pace = limit / max(interval, line.ms(limit))
+        return waiting / (pace - load) if pace > load else math.inf
+    if load * line.per_row >= 1:
+        return math.inf
+    usual = max(interval, line.fixed / (1 - load * line.per_row) * 1.1, 1.0)
+    for _ in range(_MOST_BATCHES):
+        took = max(line.ms(waiting), interval)
+        passed += took
+        if took <= usual:
+            return passed
+        waiting = load * took
+    return math.inf
+
+
+@window_metric("ms", label="a batch at the load that is asked for")
+def batch_at_load_ms(window: Window) -> Estimate | Missing:
+    """What a batch takes at the load that is asked for (`load_factor`), at this interval."""
+    load, interval, drawn = asked_load(window) / 1000, window.facts.fixed_interval_ms, needed(lines(window))
+    if interval:
+        found = [line.ms(load * interval) for line in drawn]
+    else:
+        found = [line.fixed / (1 - load * line.per_row) if load * line.per_row < 1 else math.inf for line in drawn]
+    if not math.isfinite(found[1]):
+        return Missing("at this load batches never stop growing")
+    return Estimate(min(found), found[1], max(found))
+
+
+@window_metric("ratio", label="intervals that the run's first batch took")
+def first_batch_intervals(window: Window) -> float | Missing:
+    """How many intervals the first batch after a start took, which works off what piled up; 0 where it had no more rows
+    than others. Without an interval, how many batches of the usual length.
+    """
+    ran = window.executed
+    if not len(ran) or not ran["cold"][0] or not len(window):
+        return Missing("the first batch after the start is not there")
+    if (
+        not ran["input_rows"][0] > 2 * np.nanmax(window.batches["input_rows"])
+        or window.facts.value("trigger") in ENDING
+    ):
+        return 0.0
+    usual = window.facts.fixed_interval_ms or median(window.batches["trigger_execution_ms"])
+    return float(ran["trigger_execution_ms"][0]) / usual if usual > 0 else Missing("the usual batch is not known")
+
+
+@window_metric("ms", label="the first batch")
+def first_batch_ms(window: Window) -> float | Missing:
+    """How long the first batch after the start took."""
+    took = window.executed["trigger_execution_ms"]
+    return float(took[0]) if len(took) and took[0] > 0 else Missing("how long the first batch took is not known")
+
+
+@window_metric("rows", "count", label="rows that the first batch took")
+def first_batch_rows(window: Window) -> float | Missing:
+    """Rows of the first batch after the start."""
+    rows = window.executed["input_rows"]
+    return float(rows[0]) if len(rows) and rows[0] > 0 else Missing("the rows of the first batch are not known")
+
+
+@window_metric("rows", "count", label="the limit of rows for the next restart")
+def rows_within_interval(window: Window) -> float | Missing:
+    """Rows that a batch takes within the interval with a fifth to spare, two digits, and no fewer than come in it.
+
+    By the line through the run's batches; without one by the pace of the first batch.
+    """
+    usual = window.facts.fixed_interval_ms or 2 * median(window.batches["trigger_execution_ms"])
+    drawn = lines(window)
+    if isinstance(drawn, Missing):
+        fits = usual * needed(first_batch_rows(window)).safe / needed(first_batch_ms(window)).safe
+    else:
+        fits = rows_that_fit(drawn[1], usual)
+    least = 1.2 * needed(rows_coming_per_second(window)).safe * usual / 1000
+    return rounded_up(max(ROOM * fits, least)) if math.isfinite(fits) else Missing("the cost of a row is not known")
+
+
+@window_metric("count", "count", label="the limit of files for the next restart")
+def files_within_interval(window: Window) -> float:
+    """The same limit in files."""
+    return math.ceil(needed(rows_within_interval(window)).safe / rows_of_a_file(window))

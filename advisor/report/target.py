@@ -1,0 +1,219 @@
+"""Whether a query reaches its latency target: as it is, with the fewest steps that Spark takes, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from advisor.contract import Advice, Finding, Latencies, PlannedStep, Target
+from advisor.metrics import Estimate, Missing, measure, sure
+from advisor.metrics.interval import shortest_stable_interval_ms
+from advisor.report.judged import Judged
+from advisor.savings import exclude
+from advisor.savings.after import INTERVAL, after, at_best, at_interval, at_load, can_be_modelled, now
+from advisor.statistics import rounded_up
+from advisor.vocabulary import TAKES
+from advisor.window import Window
+
+MOST_STEPS, MOST_TOGETHER = 10, 4
+LONGEST: Final = 60.0
+"""Times the interval or batch of today: no longer interval is looked for."""
+HALVINGS: Final = 12
+LEAST_MS: Final = 1.0
+_Offer = tuple[str, Advice]
+
+
+class Way(NamedTuple):
+    """Steps, and the state that they lead to."""
+
+    offers: tuple[_Offer, ...]
+    state: Latencies
+
+    @property
+    def steps(self) -> list[Advice]:
+        """The steps alone."""
+        return [step for _, step in self.offers]
+
+    @property
+    def price(self) -> tuple[bool, bool, int, int, bool]:
+        """What counts against it, the gravest first: lost state, a weaker guarantee, its length, doubts."""
+        steps = self.steps
+        return (
+            any(step.takes == "new_checkpoint" for step in steps),
+            any(step.semantics != "unchanged" for step in steps),
+            len(steps),
+            sum(step.legal == "if" for step in steps),
+            not all(_measured(step) for step in steps),
+        )
+
+
+def target(judged: Judged, budget: Mapping[str, float]) -> Target | None:
+    """Return whether the target is reached; None without one. `budget`: ms of a typical batch by phase."""
+    window, wanted = judged.window, judged.window.facts.number("latency_target_ms")
+    if wanted is None:
+        return None
+    stat, today = str(window.facts.value("latency_target_stat") or "p99"), now(window)
+    if isinstance(today, Missing):
+        return Target(stat=stat, ms=wanted, verdict="unknown", missing=today.reason)
+    if today.at(stat) <= wanted:
+        return _reached(window, stat, wanted, today)
+    search = Search(window, stat, budget)
+    ways = list(search.ways(_offers(judged.judgement.findings, window)))
+    reaching = [way for way in ways if way.state.at(stat) <= wanted]
+    sure_ones = [way for way in reaching if all(_measured(step) for step in way.steps)]
+    if reaching:
+        best = min(sure_ones or reaching, key=lambda way: (way.price, way.state.at(stat)))
+        verdict = "reached with steps" if sure_ones else "may be reached"
+        return Target(stat=stat, ms=wanted, verdict=verdict, now=today.rounded(), steps=search.in_order(best))  # type: ignore[arg-type]
+    nearest = min(ways, key=lambda way: (round(way.state.at(stat)), way.price), default=Way((), today))
+    waves = measure(window, "most_waves", "p50")
+    return Target(
+        stat=stat,
+        ms=wanted,
+        verdict="not reached",
+        now=today.rounded(),
+        steps=search.in_order(nearest),
+        left_ms=round(nearest.state.at(stat) - wanted, 1),
+        in_the_way=_in_the_way(nearest, budget),
+        holds_at_rows=_holds_at(window, stat, wanted - (nearest.state.at(stat) - today.at(stat))),
+        waves=waves.safe if isinstance(waves, Estimate) and waves.safe > 1 else None,
+    )
+
+
+def _offers(findings: Sequence[Finding], window: Window) -> list[_Offer]:
+    """Return the steps that may be proposed and that promise something, the larger saving first."""
+    keeps = {name: window.facts.value(name) is True for name in ("keep_checkpoint", "keep_exactly_once")}
+    found: dict[str, _Offer] = {}
+    for finding in findings:
+        for step in finding.steps:
+            kept = not (keeps["keep_checkpoint"] and step.takes == "new_checkpoint")
+            kept &= not (keeps["keep_exactly_once"] and step.semantics != "unchanged")
+            if (
+                kept
+                and step.legal != "no"
+                and not step.untold_kinds
+                and can_be_modelled(step)
+                and _most(step) >= LEAST_MS
+            ):
+                found.setdefault(step.id, (finding.rule, step))
+    return sorted(found.values(), key=lambda offer: -_most(offer[1]))[:MOST_STEPS]
+
+
+class Search:
+    """Looks through sets of steps for one target of one window."""
+
+    def __init__(self, window: Window, stat: str, budget: Mapping[str, float]) -> None:
+        self._window, self._stat, self._budget = window, stat, budget
+
+    def ways(self, offers: Sequence[_Offer]) -> Iterator[Way]:
+        """Return every set of steps that go together and of which each gains something beside the others."""
+        for count in range(1, min(MOST_TOGETHER, len(offers)) + 1):
+            for chosen in combinations(offers, count):
+                if all(_go_together(one, other) for (_, one), (_, other) in combinations(chosen, 2)):
+                    yield Way(chosen, self._after([step for _, step in chosen]))
+
+    def in_order(self, way: Way) -> tuple[PlannedStep, ...]:
+        """Return the steps in the order in which to take them, with what is expected after each.
+
+        What takes less comes first, a new checkpoint last, and the interval after what makes batches shorter; of steps
+        alike that which gains more.
+        """
+        ordered = sorted(way.offers, key=lambda offer: self._turn(offer[1]))
+        return tuple(self._planned(ordered[: number + 1]) for number in range(len(ordered)))
+
+    def _turn(self, step: Advice) -> tuple[int, bool, float]:
+        return TAKES.index(step.takes), step.saves_of in INTERVAL, self._after([step]).at(self._stat)
+
+    def _planned(self, taken: Sequence[_Offer]) -> PlannedStep:
+        (rule, step), steps = taken[-1], [step for _, step in taken]
+        ends = [self._after(steps, end).at(self._stat) for end in ("low", "high")]
+        return PlannedStep(
+            rule=rule,
+            step=step.id,
+            do=step.do,
+            legal=step.legal,
+            takes=step.takes,
+            semantics=step.semantics,
+            after=self._after(steps).rounded(),
+            low=round(min(ends), 1),
+            high=round(max(ends), 1),
+            unknown=step.unknown,
+            measured=_measured(step),
+        )
+
+    def _after(self, steps: Sequence[Advice], end: str = "likely") -> Latencies:
+        return after(self._window, steps, self._budget, end)
+
+
+def _go_together(one: Advice, other: Advice) -> bool:
+    """Whether two steps can be taken beside each other and the model knows what they save in common."""
+    modes = [step for step in (one, other) if step.saves_of == "record_latency_ms"]
+    batches = [step for step in (one, other) if step.saves_ms and not step.saves_in and not step.ends_slow_batches]
+    both_save = one.saves_ms is not None and other.saves_ms is not None
+    return not exclude(one, other) and not modes and not (batches and both_save)
+
+
+def _reached(window: Window, stat: str, wanted: float, today: Latencies) -> Target:
+    idle = measure(window, "idle_slots_share", "typical")
+    longest = _longest_interval(window, stat, wanted)
+    return Target(
+        stat=stat,
+        ms=wanted,
+        verdict="reached",
+        now=today.rounded(),
+        longest_interval_ms=longest,
+        idle_slots=round(idle.safe, 2) if isinstance(idle, Estimate) and idle.safe > 0 else None,
+    )
+
+
+def _longest_interval(window: Window, stat: str, wanted: float) -> float | None:
+    """Return the longest trigger interval that keeps the target; None if none longer than today's does."""
+    if window.facts.value("trigger") not in ("processing_time", "unspecified"):
+        return None
+    today = window.facts.fixed_interval_ms or sure(window, "interval_ms")
+    shortest = shortest_stable_interval_ms(window)
+    low = max(today, shortest.safe if isinstance(shortest, Estimate) else today)
+    if not low > 0 or at_interval(window, low).at(stat) > wanted:
+        return None
+    high = LONGEST * low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if at_interval(window, middle).at(stat) <= wanted else (low, middle)
+    found = rounded_up(low * 0.95) if low > 100 else low
+    return found if found > 1.05 * today else None
+
+
+def _in_the_way(way: Way, budget: Mapping[str, float]) -> dict[str, float]:
+    """Return what is left of a record's wait, in ms: the phases of its batch, and the wait for the batch to start."""
+    saved: dict[str, float] = {}
+    for step in map(at_best, way.steps):
+        phases = {phase: budget.get(phase, 0.0) for phase in step.saves_in}
+        whole, ms = sum(phases.values()), step.saves_ms.likely if step.saves_ms else 0.0
+        for phase, of in phases.items():
+            saved[phase] = saved.get(phase, 0.0) + ms * of / whole if whole > 0 else 0.0
+    left = {phase: round(ms - saved.get(phase, 0.0), 1) for phase, ms in budget.items()}
+    waits = {"wait": round(max(0.0, way.state.p50 - sum(max(0.0, ms) for ms in left.values())), 1)}
+    parts = sorted((left | waits).items(), key=lambda part: -part[1])
+    return {name: ms for name, ms in parts[:3] if ms >= LEAST_MS}
+
+
+def _holds_at(window: Window, stat: str, wanted: float) -> float | None:
+    """Return the rows a second at which records are that quick; None if no load is low enough, or that is unknown."""
+    least = at_load(window, 0.0)
+    if least is None or least.at(stat) > wanted:
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        found = at_load(window, middle)
+        low, high = (middle, high) if found is not None and found.at(stat) <= wanted else (low, middle)
+    return float(f"{low * sure(window, 'rows_coming_per_second'):.2g}") or None
+
+
+def _measured(step: Advice) -> bool:
+    return all(one is None or one.expected is not None for one in (step.saves_ms or step.saves_latency_ms,))
+
+
+def _most(step: Advice) -> float:
+    return max((one.high for one in (step.saves_ms, step.saves_latency_ms) if one), default=0.0)

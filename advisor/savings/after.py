@@ -1,0 +1,198 @@
+"""The latency of records after several steps together, and at another trigger interval: one model of the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from advisor.contract import Advice, Latencies, Promise
+from advisor.metrics import Estimate, Missing, measure, named, sure
+from advisor.metrics.capacity import lines
+from advisor.metrics.interval import advised_after_ms
+from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
+from advisor.savings.common import in_common
+from advisor.savings.promise import promise
+from advisor.savings.record import OF_RECORDS, of_records, waits_follow
+from advisor.window import Window
+
+AFTER_SINK = "commitOffsets"
+SHORTEST_MS = 1.0
+INTERVAL = ("interval_wait_ms", "unwanted_interval_wait_ms")
+_WAITING = ("backlog_wait_ms", "waiting_ms")
+
+
+def can_be_modelled(step: Advice) -> bool:
+    """Whether the step promises something of a batch or of a record, and the model knows of what."""
+    return step.saves_of is not None and (step.saves_ms is not None or step.saves_latency_ms is not None)
+
+
+def now(window: Window) -> Latencies | Missing:
+    """Return the state as it is."""
+    found = record_latency_ms(window)
+    if isinstance(found, Missing):
+        return found
+    return Latencies(p50=found.p50, p99=found.p99, interval_ms=window.facts.fixed_interval_ms)
+
+
+def after(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], end: str = "likely") -> Latencies:
+    """Return the state after these steps, with the `low`, the `likely` or the `high` end of what each promises.
+
+    Batches are shorter by what the steps save of them in common; the trigger follows where it waits for them. What the
+    model gains counts as much as it did in trials. Another mode of execution replaces the batch.
+    """
+    before, mixed = now(window), mixture(window)
+    assert isinstance(before, Latencies) and isinstance(mixed, Mixture)
+    cut = _shorter(steps, budget, end)
+    surely, possibly = waits_follow(window)
+    follow = {"low": (surely,), "high": (possibly,)}.get(end, tuple({surely, possibly}))
+    found = [_modelled(window, mixed, steps, cut, end, follows) for follows in follow]
+    uncut = _modelled(window, mixed, steps, (0.0, 0.0), end, surely) if cut[0] else found[0]
+    p50, p99 = (sum(each) / len(found) for each in zip(*((one.p50, one.p99) for one in found), strict=True))
+    if cut[0]:
+        p50, p99 = (
+            was - _calibrated(was - then, was, steps, end) for was, then in ((uncut.p50, p50), (uncut.p99, p99))
+        )
+    if len(steps) == 1 and steps[0].saves_latency_ms is not None:
+        p50 = before.p50 - _of(steps[0].saves_latency_ms, end)  # as it is promised by itself
+    mode = next((step for step in steps if step.saves_of == "record_latency_ms"), None)
+    if mode is None:
+        return Latencies(p50=p50, p99=p99, interval_ms=found[0].interval_ms)
+    left = 1 - min(1.0, _of(mode.saves_latency_ms, end) / max(before.p50, 1e-9))
+    return Latencies(p50=min(p50, left * before.p50), p99=min(p99, left * before.p99))
+
+
+def _modelled(
+    window: Window, mixed: Mixture, steps: Sequence[Advice], shorter: tuple[float, float], end: str, follows: bool
+) -> Latencies:
+    """Return the state by the model. `follows`: whether the time between triggers shrinks with the batch."""
+    cut, seen = shorter
+    rows, waited = _rows_left(window, mixed, steps, end), mixed.waited * _waits_left(window, steps, end)
+    interval = window.facts.fixed_interval_ms
+    if interval is not None and any(step.saves_of in INTERVAL for step in steps):
+        interval = min(interval, advised_after_ms(window, cut))
+    start, width = _spread(window, mixed, cut, seen, interval, follows)
+    off = sum(_of(step.saves_latency_ms, end) for step in steps if _waits_otherwise(step))
+    start = np.maximum(start - mixed.waited + waited - off, 0.0)
+    return _state(start, width, rows, interval)
+
+
+def _state(start: np.ndarray, width: np.ndarray, rows: np.ndarray, interval: float | None) -> Latencies:
+    p50, p99 = mixture_quantiles(start, width, rows, (0.5, 0.99))
+    return Latencies(p50=p50, p99=p99, interval_ms=interval)
+
+
+def at_interval(window: Window, interval: float) -> Latencies:
+    """Return the state with a longer trigger interval: batches take what comes meanwhile.
+
+    By the cost of a row where the run's batches show it; else as if all of a batch grew with its rows.
+    """
+    mixed = mixture(window)
+    assert isinstance(mixed, Mixture)
+    gap = _gaps(window, mixed)
+    more = np.maximum(interval / gap - 1, 0.0)
+    drawn = lines(window)
+    took = window.batches["trigger_execution_ms"][mixed.known]
+    longer = took * more if isinstance(drawn, Missing) else np.maximum(drawn[0].per_row, 0) * mixed.rows * more
+    width = np.maximum(interval, took + longer) + mixed.width - gap
+    return _state(mixed.start + longer, width, mixed.rows, interval)
+
+
+def at_load(window: Window, share: float) -> Latencies | None:
+    """Return the state with that share of today's rows in each batch; None where the cost of a row is unknown."""
+    mixed, drawn, before = mixture(window), lines(window), now(window)
+    if isinstance(drawn, Missing) or not isinstance(mixed, Mixture) or isinstance(before, Missing):
+        return None
+    less = np.maximum(drawn[1].per_row, 0) * mixed.rows * (1 - share)
+    start, width = _spread(window, mixed, less, less, before.interval_ms, waits_follow(window)[0])
+    return _state(np.maximum(start, 0.0), width, mixed.rows, before.interval_ms)
+
+
+def _spread(
+    window: Window,
+    mixed: Mixture,
+    cut: float | np.ndarray,
+    seen: float | np.ndarray,
+    interval: float | None,
+    follows: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (start, width) of the latencies with batches shorter by `cut` and results visible earlier by `seen`."""
+    start, gap, took = mixed.start - seen, _gaps(window, mixed), window.batches["trigger_execution_ms"][mixed.known]
+    set_one = window.facts.fixed_interval_ms
+    shorter = np.maximum(took - cut, SHORTEST_MS)
+    if set_one is None or interval is None:
+        between = np.maximum(gap - cut * follows, SHORTEST_MS)
+    elif interval < set_one:
+        between = np.maximum(interval, shorter)
+    else:
+        between = np.where(gap > set_one, np.maximum(gap - cut, np.minimum(gap, set_one)), gap)
+    return start, np.maximum(between + mixed.width - gap + np.minimum(start, 0.0), 0.0)
+
+
+def _gaps(window: Window, mixed: Mixture) -> np.ndarray:
+    return np.maximum(window.batches["interval_ms"][mixed.known], SHORTEST_MS)
+
+
+def _shorter(steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> tuple[float, float]:
+    """Return by how much batches are shorter, and by how much results are visible earlier."""
+    saving = [at_best(step) for step in steps if step.saves_ms is not None and not step.ends_slow_batches]
+    if not saving:
+        return 0.0, 0.0
+    cut = _of(in_common(saving, budget), end)
+    after_sink = sum(_of(one.saves_ms, end) * _part_after_sink(one, budget) for one in saving)
+    return cut, max(0.0, cut - after_sink)
+
+
+def at_best(step: Advice) -> Advice:
+    """Return the step; of one that was never measured, as if it saved the most that it may."""
+    batch, record = (
+        replace(one, expected=one.high) if one and one.expected is None else one
+        for one in (step.saves_ms, step.saves_latency_ms)
+    )
+    return replace(step, saves_ms=batch, saves_latency_ms=record)
+
+
+def _part_after_sink(step: Advice, budget: Mapping[str, float]) -> float:
+    """Return the share of a step's saving that lies after the results are visible."""
+    inside = {phase: budget.get(phase, 0.0) for phase in step.saves_in}
+    if AFTER_SINK not in inside or len(inside) == 1:
+        return float(AFTER_SINK in inside)
+    return inside[AFTER_SINK] / max(sum(inside.values()), 1e-9)
+
+
+def _rows_left(window: Window, mixed: Mixture, steps: Sequence[Advice], end: str) -> np.ndarray:
+    """Return the rows of each batch, of batches slow in a rhythm as many as steps against them leave."""
+    promises = [step.saves_ms for step in steps if step.ends_slow_batches]
+    excess = sure(window, "spike_excess_ms")
+    left = max(0.0, 1 - max((_of(one, end) for one in promises), default=0.0) / excess) if excess > 0 else 1.0
+    rows = rows_with_spikes(window, mixed, left)
+    return mixed.rows if isinstance(rows, Missing) else rows
+
+
+def _waits_left(window: Window, steps: Sequence[Advice], end: str) -> float:
+    """Return the share of the wait in the backlog that is left."""
+    saved = [_of(step.saves_latency_ms, end) for step in steps if step.saves_of in _WAITING]
+    waits = measure(window, "waiting_ms")
+    return max(0.0, 1 - max(saved) / waits.safe) if saved and isinstance(waits, Estimate) and waits.safe > 0 else 1.0
+
+
+def _waits_otherwise(step: Advice) -> bool:
+    """Whether the step spares a wait outside of the batch that is neither the interval's nor the backlog's."""
+    if step.saves_of is None or step.saves_of in (*INTERVAL, *_WAITING, "record_latency_ms"):
+        return False
+    return named(step.saves_of).time == "latency"
+
+
+def _calibrated(gain: float, whole: float, steps: Sequence[Advice], end: str) -> float:
+    """Return what records gain of what the model says, as they did in trials; `whole`: their latency."""
+    saves = of_records(steps[0].id) if len(steps) == 1 else OF_RECORDS
+    return _of(promise(saves, Estimate.exactly(max(gain, 0.0)), whole, whole), end)
+
+
+def _of(promised: Promise | None, end: str) -> float:
+    """Return one end of a promise; a step that was never measured counts with the most that it may save."""
+    if promised is None:
+        return 0.0
+    likely = promised.high if promised.expected is None else promised.expected
+    return {"low": promised.low, "likely": likely, "high": promised.high}[end]

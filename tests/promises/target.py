@@ -1,0 +1,76 @@
+"""Whether a target is said to be reachable where it is: measured record latencies before and after a step.
+
+`python -m tests.promises.target` judges the cases of measured.json that tell a record's p50, each with its workload
+left out of what the promise is taken from, and writes the table in docs/measurements.md. Of each case three targets are
+asked for: nine tenths, six tenths and three tenths of the latency before. Unmeasured steps are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from functools import cache
+from typing import Any
+
+from advisor.contract import Promise
+from tests.promises.calibrate import MEASURED, Known, calibration, of
+from tests.promises.scoreboard import judged
+from tests.promises.table import MEASUREMENTS, written
+
+TARGETS = {"nine tenths": 0.9, "six tenths": 0.6, "three tenths": 0.3}
+WITHIN, OR_MS = 0.15, 15.0
+HEAD = ("| target | said right | said to be reached, and was not | was reached, and not said |", "|---|---:|---:|---:|")
+
+
+def main() -> None:
+    """Write the table and print it."""
+    argparse.ArgumentParser(prog="target", description=__doc__.split("\n\n", maxsplit=1)[0]).parse_args()
+    made = markdown(json.loads(MEASURED.read_text()))
+    MEASUREMENTS.write_text(written(MEASUREMENTS.read_text(), "targets", made))
+    print(made)
+
+
+def cases(known: Known) -> list[tuple[dict[str, Any], Promise]]:
+    """Return the cases of records that have a promise with an expected saving, their own workload left out of it."""
+
+    @cache
+    def without(workload: str) -> Any:
+        return calibration(known, without=workload)
+
+    found = [
+        (one, judged(one, without(one["case"]["workload"])).promised)
+        for name, one in known.items()
+        if "record p50" in name and of(one) and one.get("saved_between_ms")
+    ]
+    return [(one, promised) for one, promised in found if promised.expected is not None]
+
+
+def markdown(known: Known) -> str:
+    """Return the score in sentences, and a row for each target."""
+    found = cases(known)
+    after = [
+        (one["before_ms"] - (promised.expected or 0.0), one["after_ms"], one["before_ms"]) for one, promised in found
+    ]
+    near = sum(abs(told - was) <= max(WITHIN * was, OR_MS) for told, was, _ in after)
+    workloads = len({one["case"]["workload"] for one, _ in found})
+    rows = []
+    for name, share in TARGETS.items():
+        said = [(told <= share * before, was <= share * before) for told, was, before in after]
+        right, wrongly, missed = (said.count(pair) for pair in ((True, True), (True, False), (False, True)))
+        rows.append(
+            f"| {name} of before | {right + said.count((False, False))} of {len(said)} | {wrongly} | {missed} |"
+        )
+    return "\n".join(
+        [
+            f"{len(found)} cases of {workloads} workloads: the p50 after the step is within 15 % or 15 ms of the "
+            f"measured one in {near} of {len(found)}.",
+            "",
+            *HEAD,
+            *rows,
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Whether a latency target is reached: as it is, by the fewest steps that Spark takes, or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from advisor.catalogue import load
+from advisor.cli.options import facts_given
+from advisor.contract import Advice, Promise, Target
+from advisor.engine import Judgement
+from advisor.errors import UsageError
+from advisor.facts.evidence import Run
+from advisor.metrics.phases import budget
+from advisor.report.judged import Judged
+from advisor.report.target import target
+from advisor.window import Window
+from tests.made import window
+from tests.test_together import finding, step
+
+CATALOGUE = load(None)
+ROW = {"triggerExecution": 400, "walCommit": 60, "commitOffsets": 70, "addBatch": 260, "numInputRows": 100}
+LOGS = step("logs", Promise(90, 110, 130, 60), "async_progress_saving_ms", ("walCommit", "commitOffsets"))
+STATE = step("state", Promise(100, 150, 200), "state_commit_wall_ms", ("addBatch",), semantics="unchanged")
+LOGS = replace(LOGS, semantics="unchanged")
+INTERVAL = step("interval", None, "interval_wait_ms", (), semantics="unchanged",
+                saves_latency_ms=Promise(0, 800, 1000))  # fmt: skip
+
+
+def judged(made: Window, *steps: Advice) -> Judged:
+    found = Judgement(findings=tuple(finding(one.id, one) for one in steps))
+    return Judged(Run("1", "2", "made"), 1, made, None, "restart", "running", CATALOGUE, found)
+
+
+def wanted(stat: str, ms: float, *steps: Advice, every: float | None = None, **facts: Any) -> Target:
+    trigger = {"trigger": "processing_time", "trigger_interval_ms": every} if every else {"trigger": "unspecified"}
+    known = {"latency_target_ms": ms, "latency_target_stat": stat, **trigger, **facts}
+    made = window([ROW] * 60, interval_ms=every, **known)
+    found = target(judged(made, *steps), budget(made))
+    assert found is not None
+    return found
+
+
+def ids(found: Target) -> list[str]:
+    return [one.step for one in found.steps]
+
+
+def test_without_a_target_nothing_is_told() -> None:
+    made = window([ROW] * 60, trigger="unspecified")
+    assert target(judged(made), {}) is None
+
+
+def test_what_is_reached_could_be_cheaper() -> None:
+    """A record waits its batch and, at p99, 0.99 of the interval; without a fit a batch grows with the interval."""
+    found = wanted("p99", 3000, LOGS)
+    assert (found.verdict, found.steps) == ("reached", ())
+    assert found.now is not None and found.now.p99 == pytest.approx(330 + 0.99 * 400, abs=5)
+    assert found.longest_interval_ms is not None and 1000 < found.longest_interval_ms < 2700
+    assert wanted("p99", 740).longest_interval_ms is None
+
+
+def test_the_fewest_steps_reach_it_and_each_says_what_it_leaves() -> None:
+    one = wanted("p99", 600, STATE, LOGS)
+    assert (one.verdict, ids(one)) == ("reached with steps", ["state"])
+    both = wanted("p99", 400, STATE, LOGS)
+    assert (both.verdict, sorted(ids(both))) == ("reached with steps", ["logs", "state"])
+    assert both.steps[0].after.p99 > both.steps[1].after.p99
+    assert all(taken.low <= taken.after.p99 <= taken.high for taken in both.steps)
+
+
+def test_the_median_may_be_the_target() -> None:
+    assert wanted("p50", 550).verdict == "reached"
+    assert wanted("p99", 550).verdict == "not reached"
+
+
+@pytest.mark.parametrize(("taking", "keep"), [
+    ({"takes": "new_checkpoint", "legal": "if"}, "keep_checkpoint"),
+    ({"semantics": "at_least_once"}, "keep_exactly_once"),
+])  # fmt: skip
+def test_what_loses_something_is_taken_only_where_nothing_else_reaches_it(taking: dict[str, Any], keep: str) -> None:
+    loses = step("loses", Promise(200, 300, 350), "skew_ms", ("addBatch",), **({"semantics": "unchanged"} | taking))
+    assert ids(wanted("p99", 600, loses, STATE)) == ["state"]
+    last = wanted("p99", 300, loses, LOGS)
+    assert ids(last)[-1] == "loses" or taking.get("takes") is None
+    assert "loses" in ids(last)
+    assert "loses" not in ids(wanted("p99", 300, loses, LOGS, **{keep: True}))
+
+
+def test_what_was_never_measured_only_may_reach_it() -> None:
+    unmeasured = step("looks", Promise(0, None, 350), "skew_ms", ("addBatch",), semantics="unchanged")
+    found = wanted("p99", 300, unmeasured)
+    assert (found.verdict, found.steps[0].measured) == ("may be reached", False)
+    assert ids(wanted("p99", 600, unmeasured, STATE)) == ["state"]
+
+
+def test_what_is_out_of_reach_names_the_nearest_and_what_is_left() -> None:
+    found = wanted("p99", 50, STATE, LOGS)
+    assert (found.verdict, sorted(ids(found))) == ("not reached", ["logs", "state"])
+    assert found.left_ms == pytest.approx(found.steps[-1].after.p99 - 50, abs=0.1)
+    assert "addBatch" in found.in_the_way
+
+
+def test_a_shorter_interval_follows_from_the_shorter_batch() -> None:
+    alone, beside = wanted("p99", 1000, INTERVAL, every=5000), wanted("p99", 600, INTERVAL, STATE, every=5000)
+    assert alone.now is not None and alone.now.interval_ms == 5000
+    assert ids(alone) == ["interval"]
+    assert ids(beside) == ["state", "interval"]
+    short, shorter = (found.steps[-1].after.interval_ms for found in (alone, beside))
+    assert short is not None and shorter is not None and shorter < short < 5000
+
+
+def test_steps_on_one_phase_do_not_add_up() -> None:
+    again = replace(STATE, id="again", saves_of="skew_ms", change=LOGS.change)
+    apart = 400 - wanted("p99", 1, STATE).steps[-1].after.p99
+    both = 400 - wanted("p99", 1, STATE, again).steps[-1].after.p99
+    assert both < 2 * apart + 400
+
+
+def test_options_stand_for_facts() -> None:
+    options = {
+        "given": ("sink=kafka",),
+        "targets": ("p99=500ms", "orders:p50=2s"),
+        "keep": ("exactly-once",),
+        "load": "2x",
+    }
+    assert facts_given(options) == [
+        "sink=kafka", "latency_target_ms=500", "latency_target_stat=p99", "orders:latency_target_ms=2000",
+        "orders:latency_target_stat=p50", "keep_exactly_once=true", "load_factor=2",
+    ]  # fmt: skip
+    for wrong in ("500ms", "p95=2s", "p99=500"):
+        with pytest.raises(UsageError, match="--target"):
+            facts_given(options | {"targets": (wrong,)})
