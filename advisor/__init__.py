@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from advisor.api import analyze, compare, read_progress, read_sightings, read_stages
+    from advisor.api import analyze, compare, read_checkpoint, read_progress, read_sightings, read_stages
     from advisor.session import attach, watch
     from advisor.trials import trial
     from advisor.views.shown import Compared, Report
@@ -24,6 +24,7 @@ __all__ = [
     "analyze",
     "attach",
     "compare",
+    "read_checkpoint",
     "read_progress",
     "read_sightings",
     "read_stages",
@@ -35,6 +36,7 @@ _HOMES = {
     "analyze": "advisor.api",
     "attach": "advisor.session",
     "compare": "advisor.api",
+    "read_checkpoint": "advisor.api",
     "read_progress": "advisor.api",
     "read_sightings": "advisor.api",
     "read_stages": "advisor.api",

@@ -15,9 +15,10 @@ import advisor
 from advisor import batches, catalogue, contract, fleet
 from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
+from advisor.facts import parse_user_fact
 from advisor.report import Asked, assemble
 from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
-from advisor.report.assemble import entries_of, input_of, report_on
+from advisor.report.assemble import entries_of, input_of, judged_runs, report_on
 from advisor.sources import files
 from advisor.sources.following import followed
 from advisor.views.shown import Compared, Report
@@ -25,6 +26,9 @@ from advisor.wishes import user_wishes
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from advisor.checkpoint import Checkpoint, Seen
+    from advisor.window import Window
 
 Paths = str | Path | Iterable[str | Path]
 Engine = Literal["auto", "local", "spark"]
@@ -45,6 +49,7 @@ def analyze(
     series: bool = False,
     stages: bool = True,
     query: str | None = None,
+    checkpoint: str | Path | None = None,
 ) -> Report:
     """The report on what `paths` hold: files, directories, globs, `-` for stdin, object-store URLs, a driver's address.
 
@@ -53,18 +58,21 @@ def analyze(
     `until` are timestamps, UTC where they name no zone. `progress` hears the bytes that have been read. With `series`
     each query in `typed` and `data` holds its single batches, at most 2,000 of them; without it the report reads them
     again from what it keeps, when it shows itself with charts; on a cluster it has none. Without `stages` jobs,
-    stages and tasks are not read, and addBatch stays closed. `query`: the name or id of the only one to show. With a
-    session as `spark` all is read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises
-    InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
+    stages and tasks are not read, and addBatch stays closed. `query`: the name or id of the only one to show.
+    `checkpoint`: the folder of a query's checkpoint, whose facts are known then, too. With a session as `spark` all is
+    read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises InputError where nothing
+    can be read, UsageError and CatalogueError for what was asked wrongly.
     """
     given = _Given.of(
         paths, series=series, set=set, config=config, rules=rules, last=last, since=since, until=until
     )  # fmt: skip
     if not on_cluster(engine, spark):
         reading = files.read(given.paths, stages=stages, progress=progress)
-        report = _shown(reading, given)
+        report = _shown(_with_checkpoint(reading, checkpoint), given)
         given.refuse_absent(report.typed.queries, span(reading.batches))
         return _only(report, query)
+    if checkpoint is not None:
+        raise UsageError("checkpoint", "it is read on this machine only", "use engine='local'")
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given.paths) as session:
@@ -263,6 +271,48 @@ def read_stages(paths: Paths, *, parts: bool = False, spark: Any = None) -> pd.D
         return cluster.read_stages(spark, _listed(paths), table)
     frame: pd.DataFrame = batches.to_pandas(files.read(_listed(paths), sightings=False, stages=True).tables[table])
     return frame
+
+
+def read_checkpoint(
+    path: str | Path,
+    *,
+    before: Iterable[str] = (),
+    log: Paths | None = None,
+    set: Iterable[str] = (),
+) -> Checkpoint:
+    """What a checkpoint's folder shows: whether a query starts from it, what is done again, what is pinned there.
+
+    `path`: a folder of this machine or an address (s3, gs, abfs, hdfs); nothing in it is ever written. `before`: what
+    is to be changed, such as `async-off` or `partitions=16`, each answered in `answers`. `log`: a log of its query,
+    which shows what else decides, and how long a batch takes. `set`: facts as `fact=value`. Raises InputError where
+    there is no checkpoint, UsageError for what was asked wrongly.
+    """
+    from advisor.checkpoint import describe, read  # noqa: PLC0415 - logs need no checkpoint
+    from advisor.sources.folders import folder_at  # noqa: PLC0415
+
+    seen = read(folder_at(path))
+    user = {name: value for _, name, value in (parse_user_fact(text) for text in set)}
+    window = None if log is None else _window_of(seen, _Given.of(log, set=set))
+    return describe(seen, before, window, user)
+
+
+def _with_checkpoint(reading: batches.Reading, place: str | Path | None) -> batches.Reading:
+    """What was read, with the facts of a checkpoint; InputError where it belongs to no query that was read."""
+    if place is None:
+        return reading
+    from advisor.checkpoint import read, with_checkpoint  # noqa: PLC0415
+    from advisor.sources.folders import folder_at  # noqa: PLC0415
+
+    return with_checkpoint(reading, read(folder_at(place)))
+
+
+def _window_of(seen: Seen, given: _Given) -> Window:
+    """The batches of the newest run of a checkpoint's query that a log shows."""
+    from advisor.checkpoint import with_checkpoint  # noqa: PLC0415
+
+    reading = with_checkpoint(files.read(given.paths), seen)
+    runs = judged_runs(reading, given.rules, given.asked)
+    return [one for one in runs if one.run.id == seen.query_id][-1].window
 
 
 @contextmanager

@@ -49,6 +49,7 @@ NAV: dict[str, list[tuple[str, str]]] = {
         ("Reach a latency target", "docs/target.md"),
         ("Know what it holds", "docs/capacity.md"),
         ("Try a step", "docs/trial.md"),
+        ("Ask a checkpoint", "docs/checkpoint.md"),
         ("Tell it what it cannot know", "docs/configuration.md"),
     ],
     "Reference": [

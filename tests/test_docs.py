@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import click
 import pytest
@@ -128,6 +129,10 @@ def test_every_command_that_needs_no_spark_runs(tmp_path: Path, monkeypatch: pyt
         (tmp_path / folder).mkdir()
     (tmp_path / "logs" / "driver.gz").write_bytes(gzip.compress(log))
     (tmp_path / "spark-events" / "driver.log").write_bytes(log)
+    with ZipFile(ROOT / "tests/checkpoint/samples/4.3-stateless.zip") as archive:
+        archive.extractall(tmp_path / "orders")
+    query = re.findall(rb'"id" : "([0-9a-f-]{36})"', log)[0].decode()
+    (tmp_path / "orders" / "metadata").write_text(f'{{"id":"{query}"}}')
     monkeypatch.chdir(tmp_path)
     tried = runnable()
     assert len(tried) > 12

@@ -38,6 +38,8 @@ CLUES = "clues.yaml"
 """The file of what a text without progress shows."""
 RANKING = "ranking.yaml"
 """The file of the numbers by which the report ranks what rules find."""
+CHECKPOINT = "checkpoint.yaml"
+"""The file of what is answered about a checkpoint."""
 
 
 class Clue(NamedTuple):
@@ -152,7 +154,7 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not paths:
             problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
         for path in paths:
-            if path.name in (PHASES, ERRORS, CLUES, RANKING) and path.parent == rules_directory():
+            if path.name in (PHASES, ERRORS, CLUES, RANKING, CHECKPOINT) and path.parent == rules_directory():
                 continue
             if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
                 problems.append(Problem(str(path), "", "is not a file"))

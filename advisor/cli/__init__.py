@@ -8,6 +8,7 @@ import click
 
 import advisor
 from advisor.cli.analyze import analyze
+from advisor.cli.checkpoint import checkpoint
 from advisor.cli.compare import compare
 from advisor.cli.demo import demo
 from advisor.cli.exits import CodedGroup
@@ -73,5 +74,5 @@ def log4j(log: str, output: str | None) -> None:
     put(log4j_settings(Path(log).absolute()), {"output": output})
 
 
-for command in (analyze, compare, demo, facts, log4j, metrics, rules, steps, trial, watch):
+for command in (analyze, checkpoint, compare, demo, facts, log4j, metrics, rules, steps, trial, watch):
     main.add_command(command)

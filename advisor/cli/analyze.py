@@ -36,6 +36,7 @@ Examples:
   latency-advisor analyze logs/ --format json --output report.json --fail-on high
   latency-advisor analyze driver.log --format html --output page.html
   latency-advisor analyze spark-events/ --no-stages
+  latency-advisor analyze driver.log --checkpoint s3://lake/checkpoints/orders
   latency-advisor analyze s3://logs/drivers --fleet --master spark://host:7077 --save-table s3://tables/latency
 """
 
@@ -75,6 +76,7 @@ _FLEET = group(
 @click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
 @click.option("--until", metavar="TIME", help="Judge batches up to this time.")
 @stages_option
+@click.option("--checkpoint", metavar="PATH", help="The query's checkpoint: what it pins and holds is known, too.")
 @_FLEET
 @click.option(
     "--all", "everything", is_flag=True, help="Show everything: all findings, reasons, runs, rules and facts."
@@ -113,6 +115,8 @@ def _choose_engine(options: dict[str, Any]) -> None:
         raise click.UsageError("--master needs --engine spark")
     if options["incremental"] and not options["save_table"]:
         raise click.UsageError("--incremental needs --save-table DIR")
+    if options["checkpoint"] and (options["engine"] == "spark" or options["fleet"]):
+        raise click.UsageError("--checkpoint is of one query: leave out --fleet, --master and --engine spark")
     if options["save_table"] and options["engine"] == "local":
         raise click.UsageError("--save-table needs --engine spark")
 
@@ -122,7 +126,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
 
     with _wanted(paths, options) as wanted:
         own = {"series": options["form"] == "html", "stages": options["stages"], "query": options["query"]}
-        report = judge(paths, **own, **wanted)
+        report = judge(paths, checkpoint=options["checkpoint"], **own, **wanted)
     read = report.typed.input
     if read.read_by_jvm:
         from advisor.views.fleet import by_jvm

@@ -67,7 +67,7 @@ def refuse_missing(paths: Iterable[str]) -> None:
     """InputError for the first path of this machine where there is nothing."""
     for path in paths:
         if not is_url(path):
-            _matches(_mounted(path))
+            _matches(mounted(path))
 
 
 def is_url(path: str) -> bool:
@@ -102,7 +102,7 @@ def _expand(path: str) -> list[Input]:
         return [Input(STDIN, STDIN, True)]
     if is_url(path):
         return _expand_url(path)
-    matches = _matches(_mounted(path))
+    matches = _matches(mounted(path))
     if matches != [path]:
         return [one for match in matches for one in _expand(match)]
     place = Path(path)
@@ -166,7 +166,7 @@ def _special(path: str) -> str:
     return "a file that the kernel makes" if of_kernel else ""
 
 
-def _mounted(path: str) -> str:
+def mounted(path: str) -> str:
     """Where Databricks shows a path of DBFS to programs."""
     return "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/") if path.startswith("dbfs:/") else path
 
@@ -207,21 +207,30 @@ def in_order(files: Iterable[str]) -> list[str]:
 def _expand_url(url: str) -> list[Input]:
     from pyarrow import fs  # noqa: PLC0415 - a tenth of a second that local files do not pay
 
-    if holds_credential(url):
-        raise InputError(
-            redact(url), "the address contains a credential", "remove it: credentials come from the environment"
-        )
+    system, path, info = opened_address(url)
     try:
-        system, path, info = _first_answer(url)
         if info.type == fs.FileType.Directory:
             below = system.get_file_info(fs.FileSelector(path, recursive=True))
             files = in_order(one.path for one in below if one.type == fs.FileType.File)
             return [_below(url, path, file) for file in files if not _hidden(file)]
     except OSError as error:
         raise InputError(url, _first_line(error), "check the address and the credentials") from None
-    if info.type == fs.FileType.NotFound:
-        raise InputError(url, "no such file or directory", "check the address")
     return [Input(url, log_of(url.partition("?")[0]), True)]
+
+
+def opened_address(url: str):  # type: ignore[no-untyped-def]
+    """Return (pyarrow file system, path in it, what is there); InputError where nothing is, or nobody answers."""
+    if holds_credential(url):
+        raise InputError(
+            redact(url), "the address contains a credential", "remove it: credentials come from the environment"
+        )
+    try:
+        system, path, info = _first_answer(url)
+    except OSError as error:
+        raise InputError(url, _first_line(error), "check the address and the credentials") from None
+    if info.type.name == "NotFound":
+        raise InputError(url, "no such file or directory", "check the address")
+    return system, path, info
 
 
 def _first_answer(url: str):  # type: ignore[no-untyped-def]

@@ -1,0 +1,119 @@
+"""What a checkpoint makes known: the facts of rules, and those that only the cases of rules/checkpoint.yaml ask."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from advisor.batches import Reading, table_of_sightings
+from advisor.batches.offsets import kafka_offsets
+from advisor.checkpoint.logs import file_batch
+from advisor.checkpoint.read import Seen
+from advisor.errors import InputError
+from advisor.facts import Known, Sighting, from_confs
+
+OWN: Final = "checkpoint:"
+"""Prefix of the facts that rules do not ask."""
+NEWEST_OFFSETS, NEWEST_COMMITS = 2, 3
+"""The newest versions of the logs that any Spark here reads (4.3)."""
+_SCHEME: Final = "://"
+
+
+def facts_of(seen: Seen) -> dict[str, Known]:
+    """Return the facts of rules that a checkpoint settles."""
+    found: dict[str, Any] = {"checkpoint_path": seen.place, "checkpoint_scheme": scheme(seen.place)}
+    if seen.newest is not None:
+        found["stateful"] = bool(seen.operators)
+        found["missing_batch"] = seen.missing_batch
+        found["source"] = _source(seen)
+        if not seen.operators and seen.has_gaps:
+            found["async_progress_before"] = True
+    if names := [one.name for one in seen.operators if one.name]:
+        found["state_operators"] = ",".join(dict.fromkeys(names))
+    if any(one.files.is_rocksdb for one in seen.instances):
+        newest = max(v for one in seen.instances for kind in one.files.of_kind.values() for v in kind)
+        found["changelog"] = any(newest in one.files.of_kind.get("changelog", ()) for one in seen.instances)
+    if floor := _least_version(seen):
+        found["spark_version_at_least"] = floor
+    settled = {name: Known(value, "checkpoint") for name, value in found.items() if value is not None or name in _NONE}
+    confs = from_confs(seen.newest.confs, "checkpoint") if seen.newest else {}
+    confs.pop("ignored_databricks_setting", None)  # the checkpoint holds a few settings, not all that were set
+    return confs | settled
+
+
+_NONE: Final = ("missing_batch",)
+"""Facts of which it is known, too, that there is none."""
+
+
+def own_facts(seen: Seen) -> dict[str, Known]:
+    """Return what the cases ask besides."""
+    return {
+        OWN + name: Known(value, "checkpoint")
+        for name, value in {
+            "is_new": seen.offset_log.last is None and seen.commit_log.last is None,
+            "is_damaged": bool(seen.damage),
+            "damage": seen.damage[0] if seen.damage else None,
+            "has_metadata": seen.has_metadata,
+            "has_gap": seen.missing_batch is not None,
+            "newest": seen.offset_log.last,
+            "next": seen.next_batch,
+            "commit_is_ahead": seen.commit_ahead is not None,
+            "commit_ahead": seen.commit_ahead,
+            "has_state": bool(seen.operators),
+            "state_is_lost": seen.state_gap is not None,
+            "state_gap": seen.state_gap,
+            "table_is_lost": seen.lost_table is not None,
+            "lost_table": seen.lost_table,
+            "has_replacement": seen.has_replacement,
+            "is_repartitioned_halfway": seen.is_repartitioned_halfway,
+            "offset_log": seen.newest.version if seen.newest else None,
+            "commit_log": seen.commit.version if seen.commit else None,
+            "is_newer": (seen.newest and seen.newest.version > NEWEST_OFFSETS)
+            or (seen.commit and seen.commit.version > NEWEST_COMMITS)
+            or False,
+            "has_changelogs": any("changelog" in one.files.of_kind for one in seen.instances),
+            "has_join": any(one.name == "symmetricHashJoin" for one in seen.operators),
+            "has_families": any(one.shares_stores for one in seen.operators),
+        }.items()
+    }
+
+
+def scheme(place: str) -> str:
+    """Return the file system of an address."""
+    return place.partition(_SCHEME)[0].lower() if _SCHEME in place else "file"
+
+
+def _source(seen: Seen) -> str | None:
+    """Return the kind of the sources, as far as the form of their offsets tells it."""
+    offsets = [text for text in seen.newest.offsets.values() if text] if seen.newest else []
+    kinds = {"file" if file_batch(one) is not None else "kafka" if kafka_offsets(one) else None for one in offsets}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _least_version(seen: Seen) -> str | None:
+    """Return the oldest Spark that writes such files."""
+    if seen.newest and seen.newest.version > 1:
+        return "4.2"
+    if (seen.commit and seen.commit.version > 1) or any(one.shares_stores for one in seen.operators):
+        return "4.0"
+    return "3.5" if any("changelog" in one.files.of_kind for one in seen.instances) else None
+
+
+def with_checkpoint(reading: Reading, seen: Seen) -> Reading:
+    """Return what was read with the facts of a checkpoint, for each run of its query; InputError without any."""
+    ids, run_ids = reading.batches["id"], reading.batches["run_id"]
+    runs = pc.unique(run_ids.filter(pc.equal(ids, seen.query_id))) if seen.query_id else ()
+    rows = [
+        Sighting(seen.query_id, str(run), seen.place, name, json.dumps(known.value), known.origin, seen.place, 0)
+        for run in runs
+        for name, known in facts_of(seen).items()
+    ]
+    if not rows:
+        others = ", ".join(map(str, pc.unique(ids).to_pylist()[:3])) or "none"
+        found = f"the checkpoint is of query {seen.query_id}, and the log shows {others}"
+        raise InputError(seen.place, found, "give the log and the checkpoint of one query")
+    return replace(reading, sightings=pa.concat_tables([reading.sightings, table_of_sightings(rows)]))

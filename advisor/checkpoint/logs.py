@@ -1,0 +1,143 @@
+"""The offset log, the commit log and the metadata of a checkpoint: what Spark reads of them when a query starts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from advisor.batches.offsets import parse
+from advisor.checkpoint.folder import DamagedError, Entry, Folder, json_object, whole
+from advisor.redaction import redact_setting
+
+_VERSION: Final = re.compile(r"v(\d{1,6})")
+_NO_OFFSET: Final = "-"
+"""What stands for a source that has no offset yet."""
+_NAMED_SOURCES: Final = 2
+"""The version of the offset log in which each offset stands behind its source's name."""
+_COMPACT: Final = ".compact"
+
+
+class Held(NamedTuple):
+    """A log folder: the numbers of its batches, the compact ones among them, all its files and bytes.
+
+    `left`: temporary files that nobody finished; `newest`: when the last file changed.
+    """
+
+    batches: tuple[int, ...] = ()
+    compact: frozenset[int] = frozenset()
+    files: int = 0
+    bytes: int = 0
+    left: int = 0
+    newest: float | None = None
+
+    @property
+    def last(self) -> int | None:
+        """The number of the newest batch."""
+        return self.batches[-1] if self.batches else None
+
+
+def held(entries: Iterable[Entry]) -> Held:
+    """Count what lies in a log folder."""
+    batches, compact, files, size, left, newest = [], set(), 0, 0, 0, None
+    for one in entries:
+        files, size = files + 1, size + one.size
+        number = one.name.removesuffix(_COMPACT)
+        if number.isdecimal() and number.isascii():
+            batches.append(int(number))
+            compact |= {int(number)} if one.name != number else set()
+            newest = max(newest or 0.0, one.changed) if one.changed else newest
+        left += one.name.endswith(".tmp")
+    return Held(tuple(sorted(batches)), frozenset(compact), files, size, left, newest)
+
+
+class Offsets(NamedTuple):
+    """One batch of the offset log. `offsets`: its text by the source's name or number; None where it has none yet."""
+
+    version: int
+    offsets: Mapping[str, str | None]
+    watermark_ms: int | None
+    confs: Mapping[str, str]
+
+    def rows_since(self, before: Offsets) -> int | None:
+        """Return the rows between the offsets of an earlier batch and these; None where offsets do not count rows."""
+        pairs = [(before.offsets.get(name), text) for name, text in self.offsets.items()]
+        read = [(parse((old or "null").encode()), parse((new or "null").encode())) for old, new in pairs]
+        alike = [old.places == new.places not in (None, ("",)) for old, new in read]
+        return sum(new.total - old.total for old, new in read) if read and all(alike) else None
+
+
+class Commit(NamedTuple):
+    """One batch of the commit log. `state_ids`: of each operator and partition the ids of its stores' files."""
+
+    version: int
+    state_ids: Mapping[str, Any]
+
+
+def read_offsets(folder: Folder, name: str, *, read_all: bool = True) -> Offsets:
+    """Read a batch of the offset log as Spark does when a query starts; DamagedError where Spark fails.
+
+    Without `read_all` the offsets themselves may be garbled: Spark hands them to no source.
+    """
+    version, lines = _lines(folder, name)
+    if len(lines) <= 2:
+        raise DamagedError(name, "ends before its offsets: it was written only in part")
+    told = json_object(name, lines[1]) if lines[1].strip() else {}
+    offsets: dict[str, str | None] = {}
+    for at, line in enumerate(lines[2:]):
+        source, _, text = line.partition(":") if version >= _NAMED_SOURCES else (str(at), "", line)
+        offsets[source] = None if text == _NO_OFFSET else text
+        if read_all and text != _NO_OFFSET and not _reads(text):
+            raise DamagedError(name, "is torn or garbled: an offset in it does not read")
+    confs = told.get("conf") if isinstance(told.get("conf"), dict) else {}
+    safe = {str(key): redact_setting(str(key), str(value)) for key, value in (confs or {}).items()}
+    watermark = told.get("batchWatermarkMs")
+    return Offsets(version, offsets, watermark if type(watermark) is int else None, safe)
+
+
+def _reads(text: str) -> bool:
+    """Whether a text is JSON."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def read_commit(folder: Folder, name: str) -> Commit:
+    """Read a batch of the commit log as Spark does when a query starts; DamagedError where Spark fails."""
+    version, lines = _lines(folder, name)
+    told = json_object(name, lines[1]) if len(lines) > 1 and lines[1].strip() else {}
+    ids = told.get("stateUniqueIds")
+    return Commit(version, ids if isinstance(ids, dict) else {})
+
+
+def read_query_id(folder: Folder) -> str:
+    """Return the query's id, which stands in the file `metadata`; DamagedError where Spark cannot read it."""
+    found = json_object("metadata", whole(folder, "metadata").decode("utf-8", "replace"))
+    if not isinstance(found.get("id"), str):
+        raise DamagedError("metadata", "names no query")
+    return str(found["id"])
+
+
+def read_source_batch(folder: Folder, name: str) -> None:
+    """Read a file of a file source's log; DamagedError where Spark fails."""
+    for line in _lines(folder, name)[1][1:]:
+        json_object(name, line)
+
+
+def file_batch(text: str | None) -> int | None:
+    """Return the batch of a file source's own log that an offset names; None where it is no offset of files."""
+    told = json.loads(text) if text and _reads(text) else None
+    batch = told.get("logOffset") if isinstance(told, dict) else None
+    return batch if type(batch) is int else None
+
+
+def _lines(folder: Folder, name: str) -> tuple[int, list[str]]:
+    """Return (version, all lines) of a file of a log; DamagedError where it has no version."""
+    lines = whole(folder, name).decode("utf-8", "replace").splitlines()
+    version = _VERSION.fullmatch(lines[0].strip()) if lines else None
+    if version is None:
+        raise DamagedError(name, "does not begin with the version of its log (v1)")
+    return int(version[1]), lines

@@ -1,0 +1,254 @@
+"""Read a checkpoint's folder once: its logs, its state, and what a start would miss."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, TypeVar
+
+from advisor.checkpoint.folder import DamagedError, Folder, whole
+from advisor.checkpoint.logs import (
+    Commit,
+    Held,
+    Offsets,
+    file_batch,
+    held,
+    read_commit,
+    read_offsets,
+    read_query_id,
+    read_source_batch,
+)
+from advisor.checkpoint.statestores import (
+    Instance,
+    Load,
+    Operator,
+    has_replacement,
+    is_cut_off,
+    load,
+    operator,
+    read_snapshot,
+)
+from advisor.errors import InputError
+
+PARTITIONS: Final = "spark.sql.shuffle.partitions"
+MOST_CHECKED: Final = 64 << 20
+"""Bytes of state files that are opened; of a larger state only names and sizes are looked at."""
+AT_ONCE: Final = 16
+"""Requests to an object store at a time."""
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a checkpoint's files show.
+
+    `damage`: files that a start reads, and what is wrong with each. `missing_batch`: the number of the offsets before
+    the newest, where they are not there. `loads`: what a start loads of each partition; `rows`: of each store, as
+    RocksDB's newest snapshots count them. `state_gap`: state that a start cannot load; `lost_table`: a table that a
+    snapshot of RocksDB needs, and whether an older snapshot and the changelogs since replace it.
+    """
+
+    place: str
+    query_id: str | None
+    has_metadata: bool
+    offset_log: Held
+    commit_log: Held
+    source_logs: Mapping[str, Held]
+    newest: Offsets | None
+    before: Offsets | None
+    commit: Commit | None
+    operators: tuple[Operator, ...]
+    instances: tuple[Instance, ...]
+    damage: tuple[str, ...]
+    missing_batch: int | None
+    files: int
+    bytes: int
+    loads: tuple[tuple[Instance, Load], ...] = ()
+    rows: Mapping[tuple[int, str], int] | None = None
+    state_gap: str | None = None
+    lost_table: str | None = None
+    has_replacement: bool = False
+    checked: bool = True
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the newest batch that was begun has its commit."""
+        return self.offset_log.last is not None and self.commit_log.last == self.offset_log.last
+
+    @property
+    def next_batch(self) -> int:
+        """The batch with which a start goes on: the newest again where its commit is missing."""
+        last = self.offset_log.last
+        return 0 if last is None else last + self.is_committed
+
+    @property
+    def commit_ahead(self) -> int | None:
+        """The commit of a batch whose offsets are not there: a second query wrote it, or the offsets were lost."""
+        offsets, commit = self.offset_log.last, self.commit_log.last
+        return commit if commit is not None and (offsets is None or commit > offsets) else None
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether batches were begun without offsets of their own, as asynchronous tracking leaves them."""
+        numbers = self.offset_log.batches
+        return bool(numbers) and numbers[-1] - numbers[0] >= len(numbers)
+
+    @property
+    def partitions(self) -> int | None:
+        """The number of state partitions that the newest batch was begun with."""
+        text = self.newest.confs.get(PARTITIONS, "") if self.newest else ""
+        return int(text) if text.isdecimal() else None
+
+    @property
+    def is_repartitioned_halfway(self) -> bool:
+        """Whether the newest batch, which is not complete, has another number of partitions than the one before."""
+        numbers = {one.confs.get(PARTITIONS) for one in (self.before, self.newest) if one}
+        return bool(self.operators) and not self.is_committed and len(numbers) == 2
+
+
+def read(folder: Folder) -> Seen:
+    """Read what a start would read, and count the rest; InputError where the folder is no checkpoint."""
+    top = list(folder.entries(""))
+    has_metadata = any(one.name == "metadata" and not one.is_folder for one in top)
+    offsets, commits = held(folder.entries("offsets")), held(folder.entries("commits"))
+    states, of_sources = _numbered(folder, "state"), _numbered(folder, "sources")
+    if not (offsets.files or commits.files or states or has_metadata):
+        where = "give the folder that checkpointLocation names"
+        raise InputError(folder.place, "no checkpoint: there are no offsets, commits or metadata in it", where)
+    sources = {one: held(folder.entries(f"sources/{one}")) for one in of_sources}
+    logs = _Logs(folder, offsets, commits, sources)
+    ids = logs.commit.state_ids if logs.commit else {}
+    found = [operator(folder, int(one), ids.get(one)) for one in states]
+    instances = tuple(one for _, several in found for one in several)
+    counted = [(one.files, one.bytes) for one in (offsets, commits, *sources.values())]
+    counted += [(one.files.files, one.files.bytes) for one in instances]
+    seen = Seen(
+        place=folder.place,
+        query_id=logs.tried(lambda: read_query_id(folder)) if has_metadata else None,
+        has_metadata=has_metadata,
+        offset_log=offsets,
+        commit_log=commits,
+        source_logs=sources,
+        newest=logs.newest,
+        before=logs.before,
+        commit=logs.commit,
+        operators=tuple(one for one, _ in found),
+        instances=instances,
+        damage=tuple(logs.damage),
+        missing_batch=logs.missing,
+        files=sum(not one.is_folder for one in top) + sum(files for files, _ in counted),
+        bytes=sum(one.size for one in top) + sum(size for _, size in counted),
+    )
+    return _with_state(folder, seen)
+
+
+def _numbered(folder: Folder, below: str) -> list[str]:
+    return sorted(one.name for one in folder.entries(below) if one.is_folder and one.name.isdecimal())
+
+
+class _Logs:
+    """The newest files of the logs, as Spark reads them at a start."""
+
+    def __init__(self, folder: Folder, offsets: Held, commits: Held, sources: Mapping[str, Held]) -> None:
+        self._folder = folder
+        self.damage: list[str] = []
+        self.newest = self._offsets(offsets.last)
+        before = offsets.last - 1 if offsets.last else None
+        self.missing = before if before is not None and before not in offsets.batches[-2:] else None
+        again = commits.last != offsets.last
+        self.before = None if self.missing is not None else self._offsets(before, read_all=again)
+        if self.newest and self.before and self.newest.version == 1:
+            these, those = len(self.newest.offsets), len(self.before.offsets)
+            if these != those:
+                self.damage.append(f"offsets/{offsets.last} is of {these} sources, and the batch before of {those}")
+        commit = f"commits/{commits.last}"
+        self.commit = None if commits.last is None else self.tried(lambda: read_commit(folder, commit))
+        for number, text in enumerate(self.newest.offsets.values() if self.newest else ()):
+            self._source(number, file_batch(text), sources.get(str(number), Held()))
+
+    def tried(self, read: Callable[[], Read]) -> Read | None:
+        """Return what is read; None where it is damaged, which is kept."""
+        try:
+            return read()
+        except DamagedError as wrong:
+            self.damage.append(str(wrong))
+            return None
+
+    def _offsets(self, batch: int | None, *, read_all: bool = True) -> Offsets | None:
+        if batch is None:
+            return None
+        return self.tried(lambda: read_offsets(self._folder, f"offsets/{batch}", read_all=read_all))
+
+    def _source(self, number: int, batch: int | None, log: Held) -> None:
+        """Note what is wrong with the log of a file source, which a start reads from its newest compact file on."""
+        if batch is None:
+            return
+        known = set(log.batches)
+        for one in range(max(log.compact, default=0), max(batch, log.last or 0) + 1):
+            file = f"sources/{number}/{one}" + (".compact" if one in log.compact else "")
+            if one not in known:
+                self.damage.append(f"{file} is missing; the source of files cannot start without it")
+                return
+            self.tried(lambda name=file: read_source_batch(self._folder, name))  # type: ignore[misc]
+
+
+def _with_state(folder: Folder, seen: Seen) -> Seen:
+    """Return it with what a start would load of each partition, and with what is wrong with that."""
+    live = [one for one in seen.instances if seen.partitions is None or one.partition < seen.partitions]
+    loads = tuple((one, load(one.files, seen.next_batch, one.id)) for one in live)
+    gaps = [f"{one.place}/{loaded.missing} is missing" for one, loaded in loads if loaded.missing]
+    gaps += [lost for one in seen.operators for lost in _lost(one, seen)]
+    is_small = sum(loaded.bytes for _, loaded in loads) <= MOST_CHECKED
+    if gaps or not is_small:
+        return replace(seen, loads=loads, state_gap=gaps[0] if gaps else None, checked=is_small)
+    with ThreadPoolExecutor(AT_ONCE) as together:
+        found = list(together.map(lambda pair: _opened(folder, *pair), loads))
+    rows: Counter[tuple[int, str]] = Counter()
+    for (one, _), opened in zip(loads, found, strict=True):
+        if opened.rows is not None:
+            rows[one.operator, one.store] += opened.rows
+    lost = [pair for pair, opened in zip(loads, found, strict=True) if opened.lost_table]
+    return replace(
+        seen,
+        loads=loads,
+        rows=rows,
+        state_gap=next((one.wrong for one in found if one.wrong), None),
+        lost_table=next((one.lost_table for one in found if one.lost_table), None),
+        has_replacement=all(has_replacement(one.files, loaded) for one, loaded in lost),
+    )
+
+
+def _lost(of: Operator, seen: Seen) -> list[str]:
+    """Return the partitions without any file that a start needs; a state without keys has one partition only."""
+    there = {one.partition for one in seen.instances if one.operator == of.number}
+    if not seen.next_batch or seen.partitions is None or of.has_no_keys:
+        return []
+    return [f"state/{of.number}/{number} is missing" for number in range(seen.partitions) if number not in there]
+
+
+class _Opened(NamedTuple):
+    """What the state files of a partition show: what is wrong, a table that is lost, the snapshot's rows."""
+
+    wrong: str | None = None
+    lost_table: str | None = None
+    rows: int | None = None
+
+
+def _opened(folder: Folder, one: Instance, loaded: Load) -> _Opened:
+    """Open the files that a start loads."""
+    rows: int | None = None
+    try:
+        for name in (f"{one.place}/{file}" for file in loaded.names):
+            content = whole(folder, name)
+            if name.endswith(".zip"):
+                rows, tables = read_snapshot(name, content)
+                lost = [table for table, size in tables.items() if one.files.tables.get(table, -1) < size]
+                if lost:
+                    return _Opened(lost_table=f"{one.place}/SSTs/{lost[0]}")
+            elif is_cut_off(content):
+                return _Opened(wrong=f"{name} ends too early")
+    except DamagedError as wrong:
+        return _Opened(wrong=str(wrong))
+    return _Opened(rows=rows)

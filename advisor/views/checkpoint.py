@@ -1,0 +1,127 @@
+"""A checkpoint as text for a terminal: at most some twenty lines, the answers first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from advisor.metrics.units import milliseconds, number
+from advisor.views.console import columns, console, written
+from advisor.views.paste import pastes
+
+if TYPE_CHECKING:
+    from advisor.checkpoint.record import Answer, Checkpoint, Store
+    from advisor.contract import Stage
+
+_SAYS: Final = {"yes": "yes", "no": "no", "only_so": "only so", "if": "it depends"}
+_COLOR: Final = {"yes": "green", "no": "red", "only_so": "yellow", "if": "yellow"}
+_MOST_STORES: Final = 2
+_SHOWN_CONFS: Final = (
+    "spark.sql.shuffle.partitions",
+    "spark.sql.streaming.stateStore.providerClass",
+    "spark.sql.streaming.join.stateFormatVersion",
+    "spark.sql.streaming.multipleWatermarkPolicy",
+)
+"""Pinned settings that people most often try to change; JSON has all."""
+
+
+def checkpoint_as_text(found: Checkpoint, *, width: int, color: bool) -> str:
+    """Return what was found, the answers first."""
+    page = console(width, color=color)
+    page.print(Text.assemble((f"Checkpoint {found.path}", "bold"), f"  {_whose(found)}"), soft_wrap=True)
+    rows: list[Sequence[str | Text]] = [*_starts(found), *_again(found), *_answers(found.answers), *_holds(found)]
+    page.print(columns(rows, {"style": "bold", "no_wrap": True}))
+    return written(page)
+
+
+def _whose(found: Checkpoint) -> str:
+    query = f"query {found.query_id}" if found.query_id else "no query id"
+    return f"{query}, last written {found.newest}" if found.newest else query
+
+
+def _starts(found: Checkpoint) -> Iterator[tuple[str, Text]]:
+    for first, answer in enumerate(found.start):
+        on = _versions(answer.versions)
+        yield ("" if first else "STARTS"), _said(answer, f"{on}: " if on else "")
+
+
+def _versions(versions: tuple[str, ...]) -> str:
+    if not versions:
+        return ""
+    return f"Spark {versions[0]}" + (f" to {versions[-1]}" if len(versions) > 1 else "")
+
+
+def _said(answer: Answer, where: str = "") -> Text:
+    return Text.assemble(where, (_SAYS[answer.answer], _COLOR[answer.answer]), f". {answer.says}")
+
+
+def _again(found: Checkpoint) -> Iterator[tuple[str, str]]:
+    again, replayed = found.again, sum(one.replayed for one in found.stores)
+    said = f"It goes on with batch {again.next}."
+    if again.batch is not None:
+        rows = f" ({again.rows:,} rows)" if again.rows is not None else ""
+        said = f"Batch {again.batch}{rows}: its offsets are logged, its commit is not."
+        said += f" A typical batch takes {milliseconds(again.batch_ms)}." if again.batch_ms is not None else ""
+    if again.after_gaps:
+        said += " Batches were tracked asynchronously: rows read after these offsets are processed again, too."
+    if found.stores:
+        size = number(sum(one.loaded_bytes for one in found.stores), "bytes")
+        most = max(one.most_replayed for one in found.stores)
+        said += (
+            f" State {again.next}: {size} to load; {replayed:,} files of changes to replay, at most {most} in a row."
+        )
+    yield "AGAIN", said
+
+
+def _answers(answers: Iterable[Answer]) -> Iterator[tuple[str, Text]]:
+    for answer in answers:
+        yield "MAY I", Text.assemble((answer.asked, "bold"), ": ", _said(answer))
+        for number_, stage in enumerate(answer.stages, 1):
+            yield "", Text(f"  {number_}. {_stage(stage)}")
+
+
+def _stage(stage: Stage) -> str:
+    pasted = "; ".join(" ".join(line.strip() for line in one.lines) for one in pastes(stage.change))
+    return f"{': '.join(one for one in (stage.do, pasted) if one)} (until {stage.until})"
+
+
+def _holds(found: Checkpoint) -> Iterator[tuple[str, str]]:
+    """Yield what the checkpoint holds: settings, state, logs and files."""
+    pinned = [
+        f"{key.removeprefix('spark.sql.')}={found.pinned[key].rpartition('.')[2]}"
+        for key in _SHOWN_CONFS
+        if key in found.pinned
+    ]
+    if pinned:
+        more = len(found.pinned) - len(pinned)
+        yield "PINNED", f"{', '.join(pinned)}; {more} more. Setting these elsewhere does nothing."
+    shown = sorted(found.stores, key=lambda one: -one.bytes)[:_MOST_STORES]
+    for first, store in enumerate(shown):
+        yield ("" if first else "STATE"), _store(store)
+    if len(found.stores) > len(shown):
+        yield "", f"and {len(found.stores) - len(shown)} smaller stores"
+    logs = [
+        f"{log.name} {log.first} to {log.last} ({log.count}{f', v{log.version}' if log.version else ''})"
+        for log in found.logs
+        if log.count
+    ]
+    yield "LOGS", "; ".join(logs) or "no batch yet"
+    grows = f", about {found.files_per_batch:g} more with each batch" if found.files_per_batch else ""
+    left = f"; {found.temporary} temporary files left in the logs" if found.temporary else ""
+    unopened = "" if found.is_checked else "; the state is too large to be opened: names and sizes were checked"
+    yield "FILES", f"{found.files:,} files, {number(found.bytes, 'bytes')}{grows}{left}{unopened}"
+
+
+def _store(store: Store) -> str:
+    name = f"{store.operator} {store.operator_name or 'operator'}" + (
+        f"/{store.name}" if store.name != "default" else ""
+    )
+    kinds = ", ".join(f"{count:,} {kind} files" for kind, count in store.files.items())
+    rows = f", {store.rows:,} rows" if store.rows is not None else ""
+    skew = f", the largest partition {store.skew:g} times the mean" if store.skew and store.skew >= 1.5 else ""
+    return (
+        f"{name}: {store.provider or 'no files'}, {store.partitions} partitions, versions {store.first_version} to"
+        f" {store.last_version} ({kinds}), {number(store.bytes, 'bytes')}{rows}{skew}"
+    )

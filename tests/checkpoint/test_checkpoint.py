@@ -1,0 +1,225 @@
+"""Checkpoints that real Spark wrote, whole and damaged: what the reader says of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from advisor.api import analyze, read_checkpoint
+from advisor.checkpoint import Checkpoint, describe, read
+from advisor.checkpoint.folder import Entry
+from advisor.cli import main
+from advisor.contract import as_json
+from advisor.errors import InputError, UsageError
+from advisor.sources.folders import folder_at
+from advisor.views.checkpoint import checkpoint_as_text
+from tests.made import events
+
+SAMPLES = sorted(Path(__file__).with_name("samples").glob("*.zip"))
+ASKED = yaml.safe_load(Path(__file__).with_name("asked.yaml").read_text(encoding="utf-8"))
+STARTS = yaml.safe_load(Path(__file__).with_name("damaged.yaml").read_text(encoding="utf-8"))
+MOST_LINES = 20
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Callable[[str], Path]:
+    """A copy of a sample by its name."""
+
+    def copy(name: str) -> Path:
+        place = tmp_path / name
+        with zipfile.ZipFile(Path(__file__).with_name("samples") / f"{name}.zip") as archive:
+            archive.extractall(place)
+        return place
+
+    return copy
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, ["checkpoint", *words], env={"COLUMNS": "120"})
+
+
+def newest(place: Path, log: str) -> Path:
+    return max((place / log).iterdir(), key=lambda one: int(one.name))
+
+
+@pytest.mark.parametrize("name", [one.stem for one in SAMPLES])
+def test_a_whole_checkpoint_starts_and_is_told_in_twenty_lines(name: str, sample: Callable[[str], Path]) -> None:
+    place = sample(name)
+    before = listed(place)
+    found = read_checkpoint(place)
+    assert listed(place) == before
+    assert {one.answer for one in found.start if "4.3" in one.versions} == {"only_so" if "async" in name else "yes"}
+    assert found.again.next in (int(newest(place, "offsets").name), int(newest(place, "offsets").name) + 1)
+    files = [one for one in place.rglob("*") if one.is_file() and "_metadata" not in one.parts]
+    assert (found.files, found.bytes) == (len(files), sum(one.stat().st_size for one in files))
+    assert bool(found.stores) == (name.split("-")[1] not in ("stateless", "async", "files", "named"))
+    assert len(checkpoint_as_text(found, width=120, color=False).splitlines()) <= MOST_LINES
+    assert json.loads(as_json(found))["query_id"] == json.loads((place / "metadata").read_text())["id"]
+
+
+def listed(place: Path) -> list[tuple[str, int, int]]:
+    return sorted((str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in place.rglob("*"))
+
+
+@pytest.mark.parametrize("case", ASKED, ids=lambda case: f"{case['sample']} {case['before']}")
+def test_what_may_be_changed(case: dict[str, Any], sample: Callable[[str], Path]) -> None:
+    found = read_checkpoint(sample(case["sample"]), before=[case["before"]], set=case.get("set", []))
+    (answer,) = found.answers
+    assert (answer.answer, answer.step) == (case["answer"], case.get("step"))
+    assert set(case.get("unknown", ())) <= set(answer.unknown)
+    assert bool(answer.stages) == ("step" in case or case.get("stages", False))
+    assert "{" not in answer.says + "".join(stage.until + str(stage.change.code) for stage in answer.stages)
+
+
+@pytest.mark.parametrize("case", STARTS, ids=lambda case: case["name"])
+def test_a_damaged_checkpoint_starts_only_where_spark_starts(
+    case: dict[str, Any], sample: Callable[[str], Path]
+) -> None:
+    place = sample(case["sample"])
+    for name in case.get("delete", ()):
+        target = place / name
+        shutil.rmtree(target) if target.is_dir() else target.unlink()
+    for name, text in case.get("write", {}).items():
+        (place / name).write_text(text)
+    for name, size in case.get("cut", {}).items():
+        (place / name).write_bytes((place / name).read_bytes()[:size])
+    found = read_checkpoint(place, set=case.get("set", []))
+    assert {v: one.answer for one in found.start for v in one.versions or ("known",)}.items() >= case["starts"].items()
+    assert case.get("names", "") in " ".join(one.says for one in found.start)
+
+
+def damaged(place: Path, chance: random.Random) -> str:
+    """Delete, cut off or garble one file, or all of a folder."""
+    files = sorted(one for one in place.rglob("*") if one.is_file())
+    victim = chance.choice(files)
+    way = chance.choice(("delete", "cut", "garble", "empty", "folder"))
+    content = victim.read_bytes()
+    if way == "folder":
+        shutil.rmtree(victim.parent if victim.parent != place else place / "commits")
+    elif way == "delete":
+        victim.unlink()
+    elif way == "garble":
+        at = chance.randrange(max(1, len(content)))
+        victim.write_bytes(content[:at] + chance.randbytes(20) + content[at + 20 :])
+    else:
+        victim.write_bytes(content[: chance.randrange(max(1, len(content)))] if way == "cut" else b"")
+    return f"{way} {victim.relative_to(place)}"
+
+
+@pytest.mark.parametrize("seed", range(len(SAMPLES)))
+def test_any_damage_gets_one_clear_line(seed: int, sample: Callable[[str], Path]) -> None:
+    whole = sample(SAMPLES[seed].stem)
+    chance = random.Random(seed)
+    for number in range(-(-200 // len(SAMPLES))):
+        place = whole.with_name(f"damaged{number}")
+        shutil.copytree(whole, place)
+        done = damaged(place, chance)
+        try:
+            seen = read(folder_at(place))
+        except InputError as error:
+            assert "\n" not in str(error), done
+            continue
+        assert all("\n" not in wrong and wrong.isprintable() for wrong in (*seen.damage, str(seen.state_gap))), done
+
+
+def test_the_command_says_of_a_damaged_checkpoint_what_is_wrong(sample: Callable[[str], Path]) -> None:
+    place = sample("4.3-default")
+    newest(place, "offsets").write_text("")
+    shown = run(str(place), "--fail-on", "no")
+    assert shown.exit_code == 1
+    assert f"offsets/{newest(place, 'offsets').name} is empty" in shown.stdout
+
+
+class Listed:
+    """A folder that counts how often each of its folders is listed."""
+
+    def __init__(self, place: Path) -> None:
+        self._folder = folder_at(place)
+        self.place = str(place)
+        self.times: Counter[str] = Counter()
+
+    def entries(self, below: str) -> Iterator[Entry]:
+        self.times[below] += 1
+        return self._folder.entries(below)
+
+    def read(self, name: str) -> bytes:
+        return self._folder.read(name)
+
+
+@pytest.mark.parametrize("name", ["4.3-join", "4.3-ids", "4.3-files", "3.5-rocksdb"])
+def test_each_folder_is_listed_once(name: str, sample: Callable[[str], Path]) -> None:
+    folder = Listed(sample(name))
+    read(folder)
+    assert set(folder.times.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nowhere",), "no such file or directory"),
+        ((str(Path(__file__).parent),), "no checkpoint"),
+        ((__file__,), "is a file, not a folder"),
+    ],
+)
+def test_what_is_no_checkpoint_is_refused_in_one_line(words: tuple[str, ...], said: str) -> None:
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "asked", ["async", "partitions", "partitions=many", "async-off=1", "spark=new", "trigger=hourly"]
+)
+def test_a_question_that_is_none_is_refused(asked: str, sample: Callable[[str], Path]) -> None:
+    with pytest.raises(UsageError, match="--before"):
+        read_checkpoint(sample("4.3-default"), before=[asked])
+
+
+def log_of(place: Path, query_id: str) -> Path:
+    log = place.with_name("driver.jsonl")
+    rows = [{"triggerExecution": 300, "addBatch": 200, "id": query_id, "sink": "NoopTable"}] * 40
+    log.write_text("".join(json.dumps(one) + "\n" for one in events(rows)))
+    return log
+
+
+def test_a_log_and_its_checkpoint_know_more_together(sample: Callable[[str], Path]) -> None:
+    place = sample("4.3-changelog")
+    log = log_of(place, read_checkpoint(place).query_id or "")
+    facts = {
+        name: known["value"]
+        for name, known in analyze(log, checkpoint=place).data["queries"][0]["facts"].items()
+        if known["from"] == "checkpoint"
+    }
+    assert facts["shuffle_partitions"] == 2
+    assert facts["state_store"] == "rocksdb"
+    assert facts["changelog"] is True
+    found = read_checkpoint(place, log=log)
+    assert found.again.batch_ms == 300
+
+
+def test_a_log_of_another_query_is_refused(sample: Callable[[str], Path]) -> None:
+    place = sample("4.3-default")
+    with pytest.raises(InputError, match="of one query"):
+        analyze(log_of(place, "11111111-1111-1111-1111-111111111111"), checkpoint=place)
+
+
+def test_json_holds_the_whole_record(sample: Callable[[str], Path]) -> None:
+    shown = run(str(sample("4.3-ids")), "--format", "json", "--before", "state-format=1")
+    found = json.loads(shown.stdout)
+    assert found["answers"][0]["answer"] == "no"
+    assert found["stores"][0]["rows"] == 20
+    assert [log["version"] for log in found["logs"]][:2] == [1, 2]
+
+
+__all__ = ["Checkpoint", "describe"]
