@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from pathlib import Path
 
@@ -14,9 +15,14 @@ from advisor.contract import Promise
 from advisor.metrics.units import milliseconds
 from advisor.savings import in_common
 from advisor.savings.common import HAS_PARTS
+from advisor.sources.sightings.line import Told
+from advisor.sources.sightings.plan import read_physical_plan
 from advisor.views.terminal import report_as_text
+from tests.made import events
 from tests.views.reports import ASYNC, advice
 
+QUICK = {"triggerExecution": 330, "addBatch": 254, "walCommit": 30, "commitOffsets": 30, "numInputRows": 500}
+SLOW = QUICK | {"triggerExecution": 2330, "addBatch": 2254}
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_progress"
 
 
@@ -73,3 +79,26 @@ def test_a_comparison_and_a_report_tell_the_same_state_commit() -> None:
     told = {part.name: part.ms for part in query.inside.parts}
     (compared,) = (one.before_ms for one in found.effects if one.name == "addBatch: state commit")
     assert compared == pytest.approx(told["state_commit"], abs=0.2)
+
+
+def test_two_slow_batches_are_a_rhythm_where_a_table_log_is_written_and_two_are_said_to_be_few(tmp_path: Path) -> None:
+    rows = [SLOW if number in (10, 20) else QUICK for number in range(28)]
+    (tmp_path / "p.json").write_text("\n".join(map(json.dumps, events(rows, first=0))))
+    (query,) = advisor.analyze(tmp_path / "p.json", set=["writes_delta=true", "sink=foreach_batch"]).typed.queries
+    assert {one.rule for one in query.findings} >= {"SK001"}
+    assert any("two are few" in words for words in query.limits)
+    (other,) = advisor.analyze(tmp_path / "p.json", set=["sink=kafka"]).typed.queries
+    assert {one.rule for one in other.findings} & {"SK001", "DR005"} == {"DR005"}
+
+
+def test_a_batch_twice_as_slow_shows_its_cause_on_the_first_screen() -> None:
+    report = advisor.analyze(SAMPLES / "SK007/delta-in-foreachbatch-4.0.0").typed
+    assert "Slowest" in report_as_text(report)
+
+
+def test_a_scan_of_real_time_mode_tells_it_of_its_own_query() -> None:
+    told = [
+        read_physical_plan(f"* Project\n+- {scan}[value#1] class org.apache.spark.sql.kafka010.KafkaSourceRDD")
+        for scan in ("RealTimeStreamScan", "MicroBatchScan")
+    ]
+    assert told == [[Told("trigger", "real_time")], []]

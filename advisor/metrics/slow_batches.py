@@ -19,6 +19,10 @@ RHYTHMS = (*_USUAL, *(every for every in range(2, LONGEST + 1) if every not in _
 """Intervals that are looked for, Spark's and Delta's default first: the later one is tried, the surer it has to be."""
 _RHYTHMS = np.array(RHYTHMS, dtype=np.intp)
 FEWEST_SPIKES = 3
+_TWO = 2
+OF_A_TABLE = 10
+"""Commits from one checkpoint of Delta's log to the next, and batches between compactions of a file sink's or source's
+log: where that is known to be written, two spikes so far apart are enough."""
 SPIKE_FACTOR = 1.5  # a spike takes at least this many times the median of the other batches
 MOST_MISSED = 0.2  # of the batches in the rhythm that are no spikes
 MOST_ELSEWHERE = 0.1  # of the other batches that are as slow as a spike
@@ -55,10 +59,11 @@ def rhythm(window: Window) -> Rhythm | Missing:
 
 def _found(window: Window) -> tuple[int, float] | None:
     """The rhythm's length and the batch id modulo that at which it is slow."""
-    run = window.executed
-    present = np.flatnonzero(~np.isnan(run["trigger_execution_ms"] + run["batch_id"]) & (run["input_rows"] != 0))
+    run, few = window.executed, OF_A_TABLE if _keeps_a_log(window) else None
+    counted = ~np.isnan(run["trigger_execution_ms"] + run["batch_id"]) & (run["input_rows"] != 0)
+    present = np.flatnonzero(counted & (run["batch_id"] > 0) if few else counted)  # a table's first commit is cold
     ids, times = run["batch_id"][present], _beside_neighbours(run["trigger_execution_ms"][present])
-    possible = _may_be(ids, times)
+    possible = _may_be(ids, times, few)
     for tried, every in enumerate(RHYTHMS, 1):
         if every not in possible:
             continue
@@ -67,24 +72,42 @@ def _found(window: Window) -> tuple[int, float] | None:
         slow = places == offset
         if _in_rhythm(times[slow], times[~slow], MOST_CHANCE / (tried * every)):
             return every, float(offset)
+        if every == few and _two_alone(times[slow], times[~slow]):
+            return every, float(offset)
     return None
 
 
-def _may_be(ids: np.ndarray, times: np.ndarray) -> set[int]:
+def _keeps_a_log(window: Window) -> bool:
+    """Whether the query is known to write a table's log that is gathered up in every tenth commit."""
+    ends = {window.facts.value("sink"), window.facts.value("source")}
+    return window.facts.value("writes_delta") is True or not ends.isdisjoint({"delta", "file"})
+
+
+def _two_alone(slow: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two batches are slow beyond doubt, and no other one is slow at all."""
+    usual = median(others)
+    return len(slow) == _TWO and bool(slow.min() >= SLOW_FACTOR * usual and others.max() < SPIKE_FACTOR * usual)
+
+
+def _may_be(ids: np.ndarray, times: np.ndarray, few: int | None) -> set[int]:
     """Return the rhythms with enough spikes at one place, found for all at once; each is then examined more closely.
 
     A spike takes a factor of the median of the others. These are at least half of all, their median no less than p25.
+    In the rhythm `few` two are enough.
     """
     if len(times) < FEWEST_SPIKES * min(RHYTHMS):
         return set()
     slow = times >= SPIKE_FACTOR * np.sort(times)[(len(times) - 1) // 4]
-    if slow.sum() < FEWEST_SPIKES:
+    if slow.sum() < _TWO:
         return set()
-    every = _RHYTHMS[len(times) >= FEWEST_SPIKES * _RHYTHMS][:, np.newaxis]
+    fewest = np.where(few == _RHYTHMS, _TWO, FEWEST_SPIKES)
+    held = len(times) >= fewest * _RHYTHMS
+    every, fewest = _RHYTHMS[held][:, np.newaxis], fewest[held][:, np.newaxis]
     first = np.cumsum(every, axis=0) - every  # the places of each interval, those of all put in one row
     places = first + ids.astype(np.intp) % every
     count, spikes = (np.bincount(some.ravel(), minlength=int(every.sum())) for some in (places, places[:, slow]))
-    enough = (count >= FEWEST_SPIKES) & (spikes >= (1 - MOST_MISSED) * count)
+    least = np.repeat(fewest.ravel(), every.ravel())
+    enough = (count >= least) & (spikes >= (1 - MOST_MISSED) * count)
     return set(every[np.logical_or.reduceat(enough, first.ravel())].ravel().tolist())
 
 
@@ -136,6 +159,12 @@ def _parted(window: Window) -> tuple[np.ndarray, np.ndarray]:
 def spike_every(window: Window) -> float:
     """Every how many batches one is slow."""
     return float(needed(rhythm(window)).every)
+
+
+@window_metric("count", "count", label="periodic slow batches that were seen")
+def spikes_seen(window: Window) -> float:
+    """How many of the judged batches are slow in the rhythm."""
+    return float(needed(rhythm(window)).slow.sum())
 
 
 @window_metric("share", label="the share of the periodic slow batches in all time")

@@ -9,7 +9,7 @@ from advisor.catalogue import ranking
 from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Screen, Terminated, WindowEntry
 from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
-from advisor.metrics import METRICS, Estimate, measure, statistics
+from advisor.metrics import METRICS, Estimate, measure, statistics, sure
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
@@ -148,6 +148,8 @@ def limits(judged: Judged) -> list[str]:
         said.append("Task slots are not known, so wall times of state are intervals: --set task_slots=N.")
     if facts.value("slots_shared"):
         said.append("Other queries ran in the same application: task slots are an upper bound.")
+    if sure(window, "spikes_seen") == 2:
+        said.append("Two slow batches show the rhythm, and two are few: a longer log makes sure of it.")
     said += _held_back(window)
     said += filter(None, [too_long_by(window)])
     if _rows_wait(window):

@@ -47,7 +47,7 @@ LOSSES: dict[LossKind, str] = {
 }
 """What is lost, in a word or two."""
 _NONE = Metric()
-_MUCH_SLOWER = 3
+_MUCH_SLOWER = 2
 """Times a typical batch: a batch that takes as long is shown though slow batches are not the loss."""
 _TRIGGERS = {
     "unspecified": "default trigger",

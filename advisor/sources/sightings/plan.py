@@ -11,6 +11,7 @@ from advisor.sources.sightings.line import Line, Told
 from advisor.sources.sightings.query import checkpoint
 
 MARK: Final = "Finish initializing with logical plan:"
+_REAL_TIME_SCAN: Final = "RealTimeStreamScan"
 _HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w{0,40} (?P<sink>.*)", re.DOTALL)
 _OPTIONS: Final = re.compile(r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)", re.DOTALL)
 _NEXT_OPTION: Final = re.compile(r", (?=[\w.\-]+=)")
@@ -37,12 +38,13 @@ def read_plan(line: Line) -> list[Told]:
 
 
 def read_physical_plan(text: str) -> list[Told]:
-    """Checkpoint, output mode and statefulness, where the plan has an operator with state; otherwise nothing."""
+    """Real-time mode by its scan; checkpoint, output mode and statefulness by an operator with state."""
+    real_time = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
     info = _STATE_INFO.search(text)
     if info is None:
-        return []
+        return real_time
     path = [] if info[1] == "<unknown>" else checkpoint(info[1].removesuffix("/state"))
-    found = [Told("stateful", value=True), *path]
+    found = [Told("stateful", value=True), *path, *real_time]
     mode = _save_mode(text)
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
 
