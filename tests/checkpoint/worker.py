@@ -104,6 +104,8 @@ class Worker:
             self.query.stop()
             return self._told()
         if "repartition" in order:
+            for key, value in order.get("confs", {}).items():
+                self.spark.conf.set(key, value)
             self.spark._streamingCheckpointManager.repartition(order["checkpoint"], order["repartition"])
             return {}
         session = self.spark.newSession()
