@@ -16,7 +16,6 @@ from advisor.catalogue.condition import Model, Text
 from advisor.catalogue.load import CHECKPOINT
 from advisor.catalogue.plain import read_plain
 from advisor.catalogue.step import Change, StepId
-from advisor.checkpoint.facts import scheme
 from advisor.checkpoint.record import Answer, Says
 from advisor.contract import Stage
 from advisor.engine.conditions import Verdict, ask_all
@@ -54,6 +53,11 @@ class Wish(Model):
     starts: bool = False
     cases: tuple[Case, ...]
 
+    @property
+    def form(self) -> str:
+        """How it is asked."""
+        return f"{self.wish}={self.value}" if self.value else self.wish
+
 
 class Cases(Model):
     """All of rules/checkpoint.yaml."""
@@ -79,68 +83,38 @@ def starts(window: Window) -> tuple[Answer, ...]:
     """Return whether the query starts: one answer for each range of versions, or for the one that is known."""
     if window.facts.get("spark_version"):
         return (_first("start", cases().starts, window),)
-    of_version = [(one, _start_on(one, window)) for one in cases().versions]
-    return tuple(_together(several) for _, several in groupby(of_version, key=lambda pair: pair[1]))
-
-
-def _start_on(version: str, window: Window) -> Answer:
-    return _first("start", cases().starts, _with(window, spark_version=version))
-
-
-def _together(several: Iterable[tuple[str, Answer]]) -> Answer:
-    found = list(several)
-    first = found[0][1]
-    return Answer(
-        asked=first.asked, answer=first.answer, says=first.says, versions=tuple(version for version, _ in found),
-        stages=first.stages, step=first.step, unknown=first.unknown,
-    )  # fmt: skip
+    on = [(one, _first("start", cases().starts, _with(window, spark_version=one))) for one in cases().versions]
+    alike = [(answer, tuple(one for one, _ in several)) for answer, several in groupby(on, key=lambda pair: pair[1])]
+    return tuple(msgspec.structs.replace(answer, versions=versions) for answer, versions in alike)
 
 
 def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     """Answer one question as `--before` takes it; UsageError for one that is not understood."""
     name, _, value = asked.partition("=")
-    wish = next((one for one in cases().may if one.wish == name), None)
-    if wish is None and name.startswith("spark."):
-        wish = next((one for one in cases().may if one.conf == name), _setting())
-    if wish is None:
-        known = [one.wish for one in cases().may]
-        raise UsageError(f"--before {asked}", "is no change that can be asked", did_you_mean(name, known, _all()))
-    if name == wish.wish:
-        _refuse(wish, asked, value)
-    given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": wish.conf or name}
-    if (kept := pinned.get(wish.conf or name)) is not None:
-        given |= {f"{ASKED}is_pinned": True, f"{ASKED}kept": kept, f"{ASKED}is_same": _same(kept, value)}
-    else:
-        given[f"{ASKED}is_pinned"] = False
+    wish = _wish(asked, name, value)
+    kept, setting_ = pinned.get(wish.conf or name), wish.conf or name
+    given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting_, f"{ASKED}is_pinned": kept is not None}
+    if kept is not None:
+        given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
     if wish.as_fact:
-        given[wish.as_fact] = scheme(value) if wish.as_fact == f"{ASKED}scheme" else value
+        given[wish.as_fact] = value
     return _first(asked, (*cases().starts, *wish.cases) if wish.starts else wish.cases, _with(window, **given))
 
 
-def _setting() -> Wish:
-    return next(one for one in cases().may if one.wish == "KEY")
-
-
-def _all() -> str:
-    return "ask " + ", ".join(f"{one.wish}={one.value}" if one.value else one.wish for one in cases().may)
-
-
-def _refuse(wish: Wish, asked: str, value: str) -> None:
-    """UsageError for a value of another kind."""
-    if bool(value) != bool(wish.value):
-        raise UsageError(f"--before {asked}", "needs a value" if wish.value else "takes no value",
-                         f"write {wish.wish}={wish.value}" if wish.value else f"write {wish.wish}")  # fmt: skip
-    if wish.takes and value not in wish.takes:
-        raise UsageError(f"--before {asked}", f"{value} is not known", f"write one of {', '.join(wish.takes)}")
-    wrong = {"N": not value.isdecimal(), "VERSION": not version_numbers(value)}
-    if wrong.get(wish.value or ""):
-        raise UsageError(f"--before {asked}", f"{value} is no {(wish.value or '').lower()}",
-                         f"write {wish.wish}=16" if wish.value == "N" else f"write {wish.wish}=4.3.0")  # fmt: skip
-
-
-def _same(kept: str, value: str) -> bool:
-    """Whether a value is the one that the checkpoint keeps; a class may be called by its last word."""
-    return kept.lower() == value.lower() or kept.rpartition(".")[2].lower().startswith(value.lower())
+def _wish(asked: str, name: str, value: str) -> Wish:
+    """Return the change that is meant; UsageError for none, and for a value that it does not take."""
+    known = {one.wish: one for one in cases().may}
+    if name.startswith("spark."):
+        return next((one for one in known.values() if one.conf == name), known["KEY"])
+    if name not in known:
+        every = "ask " + ", ".join(one.form for one in known.values())
+        raise UsageError(f"--before {asked}", "is no change that can be asked", did_you_mean(name, known, every))
+    wish = known[name]
+    fits = {"N": value.isdecimal(), "VERSION": bool(version_numbers(value)), None: not value}
+    if not fits.get(wish.value, bool(value)) or (wish.takes and value not in wish.takes):
+        one_of = f" ({', '.join(wish.takes)})" if wish.takes else ""
+        raise UsageError(f"--before {asked}", "is not understood", f"write {wish.form}{one_of}")
+    return wish
 
 
 def _with(window: Window, **given: Any) -> Window:
@@ -180,16 +154,11 @@ def _answer(
 
 def _stages(case: Case, step: Step | None, window: Window) -> Iterator[Stage]:
     """Yield what a person does: the step's own stages, or the change that it is; then those of the case."""
-    for stage in step.stages if step else ():
-        yield Stage(do=stage.do, change=_change(stage.change, window), until=stage.until)
-    if step and step.change:
-        yield Stage(
-            do=sentence(step.do, window), change=_change(step.change, window), until=sentence(step.check, window)
-        )
-    for one in case.stages:
-        yield Stage(
-            do=sentence(one.do or "", window), change=_change(one.change, window), until=sentence(one.until, window)
-        )
+    parts = [(one.do, one.change, one.until) for one in step.stages] if step else []
+    parts += [(step.do, step.change, step.check)] if step and step.change else []
+    parts += [(one.do, one.change, one.until) for one in case.stages]
+    for do, change, until in parts:
+        yield Stage(do=sentence(do or "", window), change=_change(change, window), until=sentence(until, window))
 
 
 def _change(change: Change | None, window: Window) -> contract.Change:

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
-from typing import Final
 
 from advisor.batches import SCHEMA
 from advisor.checkpoint.answers import may, starts
 from advisor.checkpoint.facts import facts_of, own_facts
-from advisor.checkpoint.logs import Held
 from advisor.checkpoint.read import Seen
 from advisor.checkpoint.record import Again, Checkpoint, Log, Store
-from advisor.checkpoint.statestores import Instance, Load
+from advisor.checkpoint.statestores import Instance
 from advisor.facts import settle
 from advisor.metrics import Estimate, measure
 from advisor.window import Window, run_window
 
 
 def describe(
-    seen: Seen,
-    before: Iterable[str],
-    window: Window | None = None,
-    user: Mapping[str, object] | None = None,
+    seen: Seen, before: Iterable[str], window: Window | None = None, user: Mapping[str, object] | None = None
 ) -> Checkpoint:
     """Return the record; `window`: the batches of the query, where a log shows them; `user`: facts that are given."""
     window = window or run_window(SCHEMA.empty_table(), settle((), facts_of(seen), user=user))
     window = window.with_facts(window.facts.having(**own_facts(seen)))
     pinned = dict(seen.newest.confs) if seen.newest else {}
-    newest = max((one.newest for one in (seen.offset_log, seen.commit_log) if one.newest), default=None)
-    per_batch = _per_batch(seen)
+    changed = max(seen.offset_log.newest or 0, seen.commit_log.newest or 0)
+    logs = {"offsets": (seen.offset_log, seen.newest), "commits": (seen.commit_log, seen.commit)}
+    logs |= {f"sources/{name}": (log, None) for name, log in seen.source_logs.items()}
     return Checkpoint(
         path=seen.place,
         query_id=seen.query_id,
@@ -39,28 +35,27 @@ def describe(
         answers=tuple(may(asked, pinned, window) for asked in before),
         pinned=pinned,
         stores=tuple(_stores(seen)),
-        logs=(
-            _log("offsets", seen.offset_log, seen.newest.version if seen.newest else None),
-            _log("commits", seen.commit_log, seen.commit.version if seen.commit else None),
-            *(_log(f"sources/{name}", log, None) for name, log in seen.source_logs.items()),
+        logs=tuple(
+            Log(
+                name=name, first=min(log.batches, default=None), last=log.last, count=len(log.batches), bytes=log.bytes,
+                version=read.version if read else None,
+            )
+            for name, (log, read) in logs.items()
         ),
-        sources={name: text or "-" for name, text in (seen.newest.offsets if seen.newest else {}).items()},
-        watermark_ms=(seen.newest.watermark_ms or None) if seen.newest else None,
-        newest=datetime.fromtimestamp(newest, timezone.utc).isoformat(timespec="seconds") if newest else None,
+        sources=dict(seen.newest.offsets) if seen.newest else {},
+        newest=datetime.fromtimestamp(changed // 10**9, timezone.utc).isoformat() if changed else None,
         files=seen.files,
         bytes=seen.bytes,
-        files_per_batch=per_batch,
-        damage=seen.damage,
-        missing_batch=seen.missing_batch,
-        state_gap=seen.state_gap or seen.lost_table,
+        files_per_batch=_per_batch(seen),
+        damage=(*seen.damage, *(one for one in (seen.state_gap, seen.lost_table) if one)),
         is_checked=seen.checked,
         temporary=seen.offset_log.left + seen.commit_log.left,
-    )
+    )  # fmt: skip
 
 
 def _again(seen: Seen, window: Window) -> Again:
     """Return what a restart does again."""
-    batch = None if seen.is_committed or seen.newest is None else seen.offset_log.last
+    batch = None if seen.is_committed else seen.offset_log.last
     took = measure(window, "trigger_execution_ms", "typical") if len(window) else None
     return Again(
         next=seen.next_batch,
@@ -71,62 +66,41 @@ def _again(seen: Seen, window: Window) -> Again:
     )
 
 
-def _log(name: str, log: Held, version: int | None) -> Log:
-    return Log(
-        name=name, first=log.batches[0] if log.batches else None, last=log.last, count=len(log.batches),
-        files=log.files, bytes=log.bytes, version=version,
-    )  # fmt: skip
-
-
 def _per_batch(seen: Seen) -> float | None:
-    """Return the files that a batch adds: those of its two logs, and those of the newest version of each store."""
-    if not seen.offset_log.batches:
-        return None
-    of_logs = sum(one.files / len(one.batches) for one in (seen.offset_log, seen.commit_log) if one.batches)
-    kept = [
-        (one.files.files, max(1, len({v for k in one.files.of_kind.values() for v in k}))) for one in seen.instances
-    ]
-    return round(of_logs + sum(files / versions for files, versions in kept), 1)
+    """Return the files that a batch adds: those of its two logs, and those of a version of each store."""
+    logs = [(one.files, len(one.batches)) for one in (seen.offset_log, seen.commit_log)]
+    states = [(one.files.files, len({v for k in one.files.of_kind.values() for v in k})) for one in seen.instances]
+    found = [files / numbers for files, numbers in (*logs, *states) if numbers]
+    return round(sum(found), 1) if found else None
 
 
-def _stores(seen: Seen) -> Iterable[Store]:
+def _stores(seen: Seen) -> Iterator[Store]:
     """Yield each store of each operator, over its partitions."""
+    names = {one.number: one.name for one in seen.operators}
     together: dict[tuple[int, str], list[Instance]] = defaultdict(list)
     for one in seen.instances:
         together[one.operator, one.store].append(one)
-    loads: dict[tuple[int, str], list[Load]] = defaultdict(list)
-    for one, loaded in seen.loads:
-        loads[one.operator, one.store].append(loaded)
-    names = {one.number: one.name for one in seen.operators}
     for (operator, store), several in together.items():
-        yield _store(operator, names.get(operator), store, several, loads[operator, store], seen)
-
-
-def _store(
-    operator: int, name: str | None, store: str, several: list[Instance], loads: list[Load], seen: Seen
-) -> Store:
-    sizes = [one.files.bytes for one in several]
-    versions = [v for one in several for kind in one.files.of_kind.values() for v in kind]
-    files = {kind: sum(len(one.files.of_kind.get(kind, ())) for one in several) for kind in _KINDS}
-    is_rocks = any(one.files.is_rocksdb for one in several)
-    return Store(
-        operator=operator,
-        operator_name=name,
-        name=store,
-        provider="rocksdb" if is_rocks else "hdfs" if versions else None,
-        partitions=len(several),
-        first_version=min(versions, default=None),
-        last_version=max(versions, default=None),
-        files={kind: count for kind, count in files.items() if count},
-        bytes=sum(sizes),
-        largest_bytes=max(sizes),
-        skew=round(max(sizes) * len(sizes) / sum(sizes), 2) if sum(sizes) else None,
-        rows=(seen.rows or {}).get((operator, store)),
-        snapshot=min((one.snapshot for one in loads), default=0),
-        replayed=sum(one.replayed for one in loads),
-        most_replayed=max((one.replayed for one in loads), default=0),
-        loaded_bytes=sum(one.bytes for one in loads),
-    )
-
-
-_KINDS: Final = ("snapshot", "delta", "zip", "changelog")
+        sizes = [one.files.bytes for one in several]
+        counts: Counter[str] = Counter()
+        for one in several:
+            counts.update({kind: len(versions) for kind, versions in one.files.of_kind.items()})
+        versions = [number for one in several for held in one.files.of_kind.values() for number in held]
+        loads = [loaded for one, loaded in seen.loads if (one.operator, one.store) == (operator, store)]
+        yield Store(
+            operator=operator,
+            operator_name=names[operator],
+            name=store,
+            provider="rocksdb" if any(one.files.is_rocksdb for one in several) else "hdfs" if versions else None,
+            partitions=len(several),
+            first_version=min(versions, default=None),
+            last_version=max(versions, default=None),
+            files=dict(counts),
+            bytes=sum(sizes),
+            skew=round(max(sizes) * len(sizes) / sum(sizes), 2) if sum(sizes) else None,
+            rows=(seen.rows or {}).get((operator, store)),
+            snapshot=min((one.snapshot for one in loads), default=0),
+            replayed=sum(one.replayed for one in loads),
+            most_replayed=max((one.replayed for one in loads), default=0),
+            loaded_bytes=sum(one.bytes for one in loads),
+        )

@@ -20,71 +20,62 @@ OWN: Final = "checkpoint:"
 """Prefix of the facts that rules do not ask."""
 NEWEST_OFFSETS, NEWEST_COMMITS = 2, 3
 """The newest versions of the logs that any Spark here reads (4.3)."""
-_SCHEME: Final = "://"
 
 
 def facts_of(seen: Seen) -> dict[str, Known]:
     """Return the facts of rules that a checkpoint settles."""
-    found: dict[str, Any] = {"checkpoint_path": seen.place, "checkpoint_scheme": scheme(seen.place)}
-    if seen.newest is not None:
-        found["stateful"] = bool(seen.operators)
-        found["missing_batch"] = seen.missing_batch
-        found["source"] = _source(seen)
-        if not seen.operators and seen.has_gaps:
-            found["async_progress_before"] = True
-    if names := [one.name for one in seen.operators if one.name]:
-        found["state_operators"] = ",".join(dict.fromkeys(names))
-    if any(one.files.is_rocksdb for one in seen.instances):
-        newest = max(v for one in seen.instances for kind in one.files.of_kind.values() for v in kind)
-        found["changelog"] = any(newest in one.files.of_kind.get("changelog", ()) for one in seen.instances)
-    if floor := _least_version(seen):
-        found["spark_version_at_least"] = floor
-    settled = {name: Known(value, "checkpoint") for name, value in found.items() if value is not None or name in _NONE}
+    found: dict[str, Any] = {
+        "checkpoint_path": seen.place,
+        "checkpoint_scheme": seen.place.partition("://")[0].lower() if "://" in seen.place else "file",
+        "source": _source(seen),
+        "state_operators": ",".join(dict.fromkeys(one.name for one in seen.operators if one.name)) or None,
+        "changelog": _has_changelog(seen),
+        "spark_version_at_least": _least_version(seen),
+        "stateful": bool(seen.operators) if seen.newest else None,
+        "async_progress_before": (not seen.operators and seen.has_gaps) or None,
+    }
     confs = from_confs(seen.newest.confs, "checkpoint") if seen.newest else {}
     confs.pop("ignored_databricks_setting", None)  # the checkpoint holds a few settings, not all that were set
-    return confs | settled
-
-
-_NONE: Final = ("missing_batch",)
-"""Facts of which it is known, too, that there is none."""
+    settled = {name: Known(value, "checkpoint") for name, value in found.items() if value is not None}
+    return {**confs, **settled, "missing_batch": Known(seen.missing_batch, "checkpoint")}
 
 
 def own_facts(seen: Seen) -> dict[str, Known]:
     """Return what the cases ask besides."""
-    return {
-        OWN + name: Known(value, "checkpoint")
-        for name, value in {
-            "is_new": seen.offset_log.last is None and seen.commit_log.last is None,
-            "is_damaged": bool(seen.damage),
-            "damage": seen.damage[0] if seen.damage else None,
-            "has_metadata": seen.has_metadata,
-            "has_gap": seen.missing_batch is not None,
-            "newest": seen.offset_log.last,
-            "next": seen.next_batch,
-            "commit_is_ahead": seen.commit_ahead is not None,
-            "commit_ahead": seen.commit_ahead,
-            "has_state": bool(seen.operators),
-            "state_is_lost": seen.state_gap is not None,
-            "state_gap": seen.state_gap,
-            "table_is_lost": seen.lost_table is not None,
-            "lost_table": seen.lost_table,
-            "has_replacement": seen.has_replacement,
-            "is_repartitioned_halfway": seen.is_repartitioned_halfway,
-            "offset_log": seen.newest.version if seen.newest else None,
-            "commit_log": seen.commit.version if seen.commit else None,
-            "is_newer": (seen.newest and seen.newest.version > NEWEST_OFFSETS)
-            or (seen.commit and seen.commit.version > NEWEST_COMMITS)
-            or False,
-            "has_changelogs": any("changelog" in one.files.of_kind for one in seen.instances),
-            "has_join": any(one.name == "symmetricHashJoin" for one in seen.operators),
-            "has_families": any(one.shares_stores for one in seen.operators),
-        }.items()
+    offsets, commits = seen.newest.version if seen.newest else None, seen.commit.version if seen.commit else None
+    found = {
+        "is_new": seen.offset_log.last is None and seen.commit_log.last is None,
+        "is_damaged": bool(seen.damage),
+        "damage": seen.damage[0] if seen.damage else None,
+        "has_metadata": seen.has_metadata,
+        "has_gap": seen.missing_batch is not None,
+        "newest": seen.offset_log.last,
+        "next": seen.next_batch,
+        "commit_is_ahead": seen.commit_ahead is not None,
+        "commit_ahead": seen.commit_ahead,
+        "has_state": bool(seen.operators),
+        "state_is_lost": seen.state_gap is not None,
+        "state_gap": seen.state_gap,
+        "table_is_lost": seen.lost_table is not None,
+        "lost_table": seen.lost_table,
+        "has_replacement": seen.has_replacement,
+        "is_repartitioned_halfway": seen.is_repartitioned_halfway,
+        "offset_log": offsets,
+        "commit_log": commits,
+        "is_newer": (offsets or 0) > NEWEST_OFFSETS or (commits or 0) > NEWEST_COMMITS,
+        "has_changelogs": any("changelog" in one.files.of_kind for one in seen.instances),
+        "has_join": any(one.name == "symmetricHashJoin" for one in seen.operators),
+        "has_families": any(one.shares_stores for one in seen.operators),
     }
+    return {OWN + name: Known(value, "checkpoint") for name, value in found.items()}
 
 
-def scheme(place: str) -> str:
-    """Return the file system of an address."""
-    return place.partition(_SCHEME)[0].lower() if _SCHEME in place else "file"
+def _has_changelog(seen: Seen) -> bool | None:
+    """Whether RocksDB's newest version is a changelog; None of another store."""
+    numbers = [n for one in seen.instances for kind in one.files.of_kind.values() for n in kind]
+    if not any(one.files.is_rocksdb for one in seen.instances):
+        return None
+    return any(max(numbers) in one.files.of_kind.get("changelog", ()) for one in seen.instances)
 
 
 def _source(seen: Seen) -> str | None:

@@ -11,12 +11,12 @@ MOST_BYTES: Final = 64 << 20
 
 
 class Entry(NamedTuple):
-    """One file or folder of a listing; `changed`: seconds since 1970, where the file system tells."""
+    """One file or folder of a listing; `changed`: nanoseconds since 1970, where the file system tells."""
 
     name: str
     size: int
     is_folder: bool
-    changed: float | None = None
+    changed: int | None = None
 
 
 class Folder(Protocol):

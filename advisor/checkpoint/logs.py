@@ -30,7 +30,7 @@ class Held(NamedTuple):
     files: int = 0
     bytes: int = 0
     left: int = 0
-    newest: float | None = None
+    newest: int | None = None
 
     @property
     def last(self) -> int | None:
@@ -47,7 +47,7 @@ def held(entries: Iterable[Entry]) -> Held:
         if number.isdecimal() and number.isascii():
             batches.append(int(number))
             compact |= {int(number)} if one.name != number else set()
-            newest = max(newest or 0.0, one.changed) if one.changed else newest
+            newest = max(newest or 0, one.changed or 0) or None
         left += one.name.endswith(".tmp")
     return Held(tuple(sorted(batches)), frozenset(compact), files, size, left, newest)
 

@@ -6,30 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
+from advisor.checkpoint import logs, statestores
 from advisor.checkpoint.folder import DamagedError, Folder, whole
-from advisor.checkpoint.logs import (
-    Commit,
-    Held,
-    Offsets,
-    file_batch,
-    held,
-    read_commit,
-    read_offsets,
-    read_query_id,
-    read_source_batch,
-)
-from advisor.checkpoint.statestores import (
-    Instance,
-    Load,
-    Operator,
-    has_replacement,
-    is_cut_off,
-    load,
-    operator,
-    read_snapshot,
-)
+from advisor.checkpoint.logs import Commit, Held, Offsets, held
+from advisor.checkpoint.statestores import Instance, Load, Operator
 from advisor.errors import InputError
 
 PARTITIONS: Final = "spark.sql.shuffle.partitions"
@@ -111,33 +93,34 @@ class Seen:
 def read(folder: Folder) -> Seen:
     """Read what a start would read, and count the rest; InputError where the folder is no checkpoint."""
     top = list(folder.entries(""))
-    has_metadata = any(one.name == "metadata" and not one.is_folder for one in top)
+    has_metadata = any(one.name == "metadata" for one in top)
     offsets, commits = held(folder.entries("offsets")), held(folder.entries("commits"))
     states, of_sources = _numbered(folder, "state"), _numbered(folder, "sources")
     if not (offsets.files or commits.files or states or has_metadata):
         where = "give the folder that checkpointLocation names"
         raise InputError(folder.place, "no checkpoint: there are no offsets, commits or metadata in it", where)
     sources = {one: held(folder.entries(f"sources/{one}")) for one in of_sources}
-    logs = _Logs(folder, offsets, commits, sources)
-    ids = logs.commit.state_ids if logs.commit else {}
-    found = [operator(folder, int(one), ids.get(one)) for one in states]
+    first = _Logs(folder, offsets, commits, sources)
+    query_id = first.tried(lambda: logs.read_query_id(folder)) if has_metadata else None
+    ids = first.commit.state_ids if first.commit else {}
+    found = [statestores.operator(folder, int(one), ids.get(one)) for one in states]
     instances = tuple(one for _, several in found for one in several)
     counted = [(one.files, one.bytes) for one in (offsets, commits, *sources.values())]
     counted += [(one.files.files, one.files.bytes) for one in instances]
     seen = Seen(
         place=folder.place,
-        query_id=logs.tried(lambda: read_query_id(folder)) if has_metadata else None,
+        query_id=query_id,
         has_metadata=has_metadata,
         offset_log=offsets,
         commit_log=commits,
         source_logs=sources,
-        newest=logs.newest,
-        before=logs.before,
-        commit=logs.commit,
+        newest=first.newest,
+        before=first.before,
+        commit=first.commit,
         operators=tuple(one for one, _ in found),
         instances=instances,
-        damage=tuple(logs.damage),
-        missing_batch=logs.missing,
+        damage=tuple(first.damage),
+        missing_batch=first.missing,
         files=sum(not one.is_folder for one in top) + sum(files for files, _ in counted),
         bytes=sum(one.size for one in top) + sum(size for _, size in counted),
     )
@@ -164,9 +147,9 @@ class _Logs:
             if these != those:
                 self.damage.append(f"offsets/{offsets.last} is of {these} sources, and the batch before of {those}")
         commit = f"commits/{commits.last}"
-        self.commit = None if commits.last is None else self.tried(lambda: read_commit(folder, commit))
+        self.commit = None if commits.last is None else self.tried(lambda: logs.read_commit(folder, commit))
         for number, text in enumerate(self.newest.offsets.values() if self.newest else ()):
-            self._source(number, file_batch(text), sources.get(str(number), Held()))
+            self._source(f"sources/{number}", logs.file_batch(text), sources.get(str(number), Held()))
 
     def tried(self, read: Callable[[], Read]) -> Read | None:
         """Return what is read; None where it is damaged, which is kept."""
@@ -177,27 +160,27 @@ class _Logs:
             return None
 
     def _offsets(self, batch: int | None, *, read_all: bool = True) -> Offsets | None:
-        if batch is None:
-            return None
-        return self.tried(lambda: read_offsets(self._folder, f"offsets/{batch}", read_all=read_all))
+        file = f"offsets/{batch}"
+        return None if batch is None else self.tried(lambda: logs.read_offsets(self._folder, file, read_all=read_all))
 
-    def _source(self, number: int, batch: int | None, log: Held) -> None:
+    def _source(self, place: str, batch: int | None, log: Held) -> None:
         """Note what is wrong with the log of a file source, which a start reads from its newest compact file on."""
         if batch is None:
             return
-        known = set(log.batches)
-        for one in range(max(log.compact, default=0), max(batch, log.last or 0) + 1):
-            file = f"sources/{number}/{one}" + (".compact" if one in log.compact else "")
-            if one not in known:
-                self.damage.append(f"{file} is missing; the source of files cannot start without it")
-                return
-            self.tried(lambda name=file: read_source_batch(self._folder, name))  # type: ignore[misc]
+        numbers = range(max(log.compact, default=0), max(batch, log.last or 0) + 1)
+        files = [f"{place}/{one}" + (".compact" if one in log.compact else "") for one in numbers]
+        absent = set(numbers) - set(log.batches)
+        if absent:
+            self.damage.append(f"{place}/{min(absent)} is missing; the source of files cannot start without it")
+            return
+        for file in files:
+            self.tried(lambda name=file: logs.read_source_batch(self._folder, name))  # type: ignore[misc]
 
 
 def _with_state(folder: Folder, seen: Seen) -> Seen:
     """Return it with what a start would load of each partition, and with what is wrong with that."""
     live = [one for one in seen.instances if seen.partitions is None or one.partition < seen.partitions]
-    loads = tuple((one, load(one.files, seen.next_batch, one.id)) for one in live)
+    loads = tuple((one, statestores.load(one.files, seen.next_batch, one.id)) for one in live)
     gaps = [f"{one.place}/{loaded.missing} is missing" for one, loaded in loads if loaded.missing]
     gaps += [lost for one in seen.operators for lost in _lost(one, seen)]
     is_small = sum(loaded.bytes for _, loaded in loads) <= MOST_CHECKED
@@ -206,49 +189,43 @@ def _with_state(folder: Folder, seen: Seen) -> Seen:
     with ThreadPoolExecutor(AT_ONCE) as together:
         found = list(together.map(lambda pair: _opened(folder, *pair), loads))
     rows: Counter[tuple[int, str]] = Counter()
-    for (one, _), opened in zip(loads, found, strict=True):
-        if opened.rows is not None:
-            rows[one.operator, one.store] += opened.rows
-    lost = [pair for pair, opened in zip(loads, found, strict=True) if opened.lost_table]
+    for (one, _), (_, _, held_rows) in zip(loads, found, strict=True):
+        if held_rows is not None:
+            rows[one.operator, one.store] += held_rows
     return replace(
         seen,
         loads=loads,
         rows=rows,
-        state_gap=next((one.wrong for one in found if one.wrong), None),
-        lost_table=next((one.lost_table for one in found if one.lost_table), None),
-        has_replacement=all(has_replacement(one.files, loaded) for one, loaded in lost),
+        state_gap=next((wrong for wrong, _, _ in found if wrong), None),
+        lost_table=next((table for _, table, _ in found if table), None),
+        has_replacement=all(
+            statestores.has_replacement(one.files, loaded)
+            for (one, loaded), (_, table, _) in zip(loads, found, strict=True)
+            if table
+        ),
     )
 
 
 def _lost(of: Operator, seen: Seen) -> list[str]:
     """Return the partitions without any file that a start needs; a state without keys has one partition only."""
     there = {one.partition for one in seen.instances if one.operator == of.number}
-    if not seen.next_batch or seen.partitions is None or of.has_no_keys:
-        return []
-    return [f"state/{of.number}/{number} is missing" for number in range(seen.partitions) if number not in there]
+    needed = range(seen.partitions or 0) if seen.next_batch and not of.has_no_keys else ()
+    return [f"state/{of.number}/{number} is missing" for number in needed if number not in there]
 
 
-class _Opened(NamedTuple):
-    """What the state files of a partition show: what is wrong, a table that is lost, the snapshot's rows."""
-
-    wrong: str | None = None
-    lost_table: str | None = None
-    rows: int | None = None
-
-
-def _opened(folder: Folder, one: Instance, loaded: Load) -> _Opened:
-    """Open the files that a start loads."""
+def _opened(folder: Folder, one: Instance, loaded: Load) -> tuple[str | None, str | None, int | None]:
+    """Open the files that a start loads: (what is wrong, a table that is lost, the snapshot's rows)."""
     rows: int | None = None
     try:
         for name in (f"{one.place}/{file}" for file in loaded.names):
             content = whole(folder, name)
             if name.endswith(".zip"):
-                rows, tables = read_snapshot(name, content)
+                rows, tables = statestores.read_snapshot(name, content)
                 lost = [table for table, size in tables.items() if one.files.tables.get(table, -1) < size]
                 if lost:
-                    return _Opened(lost_table=f"{one.place}/SSTs/{lost[0]}")
-            elif is_cut_off(content):
-                return _Opened(wrong=f"{name} ends too early")
+                    return None, f"{one.place}/SSTs/{lost[0]}", rows
+            elif statestores.is_cut_off(content):
+                return f"{name} ends too early", None, rows
     except DamagedError as wrong:
-        return _Opened(wrong=str(wrong))
-    return _Opened(rows=rows)
+        return str(wrong), None, rows
+    return None, None, rows

@@ -25,16 +25,12 @@ class Answer(Entry, frozen=True):
 
 
 class Log(Entry, frozen=True):
-    """A log folder: its first and newest batch, how many batches it holds, and its files and bytes in all.
-
-    `version`: of the form of its newest file.
-    """
+    """A log folder: its first and newest batch, how many it holds; `version`: of the form of its newest file."""
 
     name: str
     first: int | None
     last: int | None
     count: int
-    files: int
     bytes: int
     version: int | None = None
 
@@ -56,7 +52,6 @@ class Store(Entry, frozen=True):
     last_version: int | None
     files: dict[str, int]
     bytes: int
-    largest_bytes: int
     skew: float | None
     rows: int | None
     snapshot: int
@@ -75,17 +70,16 @@ class Again(Entry, frozen=True):
     next: int
     batch: int | None
     rows: int | None
-    after_gaps: bool = False
-    batch_ms: float | None = None
+    after_gaps: bool
+    batch_ms: float | None
 
 
 class Checkpoint(Entry, frozen=True):
     """A checkpoint as its files show it. `start`: one answer for each range of Spark versions that agree.
 
     `answers`: to what was asked; `pinned`: the settings that a start takes from here, whatever is set; `sources`: the
-    newest offsets. `newest`: when its logs last changed. `damage`, `missing_batch`, `state_gap`: files that a start
-    reads and that are not whole, or not there; without `is_checked` the state was too large to be opened.
-    `temporary`: files that nobody finished.
+    newest offsets; `newest`: when the logs last changed. `damage`: files that a start reads and that are not there or
+    not whole; without `is_checked` the state was too large to be opened. `temporary`: files that nobody finished.
     """
 
     path: str
@@ -96,14 +90,11 @@ class Checkpoint(Entry, frozen=True):
     pinned: dict[str, str]
     stores: tuple[Store, ...]
     logs: tuple[Log, ...]
-    sources: dict[str, str]
-    watermark_ms: int | None
+    sources: dict[str, str | None]
     newest: str | None
     files: int
     bytes: int
     files_per_batch: float | None
     damage: tuple[str, ...]
-    missing_batch: int | None
-    state_gap: str | None
-    is_checked: bool = True
-    temporary: int = 0
+    is_checked: bool
+    temporary: int

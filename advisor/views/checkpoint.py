@@ -42,15 +42,9 @@ def _whose(found: Checkpoint) -> str:
 
 
 def _starts(found: Checkpoint) -> Iterator[tuple[str, Text]]:
-    for first, answer in enumerate(found.start):
-        on = _versions(answer.versions)
-        yield ("" if first else "STARTS"), _said(answer, f"{on}: " if on else "")
-
-
-def _versions(versions: tuple[str, ...]) -> str:
-    if not versions:
-        return ""
-    return f"Spark {versions[0]}" + (f" to {versions[-1]}" if len(versions) > 1 else "")
+    for nth, answer in enumerate(found.start):
+        on = dict.fromkeys((*answer.versions[:1], *answer.versions[-1:]))
+        yield ("" if nth else "STARTS"), _said(answer, f"Spark {' to '.join(on)}: " if on else "")
 
 
 def _said(answer: Answer, where: str = "") -> Text:
