@@ -233,35 +233,37 @@ def batch_at_load_ms(window: Window) -> Estimate | Missing:
     return Estimate(min(found), found[1], max(found))
 
 
-@window_metric("ratio", label="intervals that the run's first batch took")
-def first_batch_intervals(window: Window) -> float | Missing:
-    """How many intervals the first batch after a start took, which works off what piled up; 0 where it had no more rows
-    than others. Without an interval, how many batches of the usual length.
-    """
-    ran = window.executed
-    if not len(ran) or not ran["cold"][0] or not len(window):
-        return Missing("the first batch after the start is not there")
-    if (
-        not ran["input_rows"][0] > 2 * np.nanmax(window.batches["input_rows"])
-        or window.facts.value("trigger") in ENDING
-    ):
-        return 0.0
-    usual = window.facts.fixed_interval_ms or median(window.batches["trigger_execution_ms"])
-    return float(ran["trigger_execution_ms"][0]) / usual if usual > 0 else Missing("the usual batch is not known")
-
-
 @window_metric("ms", label="the first batch")
 def first_batch_ms(window: Window) -> float | Missing:
     """How long the first batch after the start took."""
-    took = window.executed["trigger_execution_ms"]
-    return float(took[0]) if len(took) and took[0] > 0 else Missing("how long the first batch took is not known")
+    return _of_the_first(window, "trigger_execution_ms")
 
 
 @window_metric("rows", "count", label="rows that the first batch took")
 def first_batch_rows(window: Window) -> float | Missing:
     """Rows of the first batch after the start."""
-    rows = window.executed["input_rows"]
-    return float(rows[0]) if len(rows) and rows[0] > 0 else Missing("the rows of the first batch are not known")
+    return _of_the_first(window, "input_rows")
+
+
+def _of_the_first(window: Window, column: str) -> float | Missing:
+    ran = window.executed
+    if not len(ran) or not ran["cold"][0] or not ran[column][0] > 0:
+        return Missing("the first batch after the start is not there")
+    return float(ran[column][0])
+
+
+@window_metric("ratio", label="intervals that the run's first batch took")
+def first_batch_intervals(window: Window) -> float | Missing:
+    """How many intervals the first batch after a start took, which works off what piled up; 0 where it had hardly more
+    rows than others. Without an interval, how many batches of the usual length.
+    """
+    took, rows = needed(first_batch_ms(window)).safe, needed(first_batch_rows(window)).safe
+    if not len(window) or window.facts.value("trigger") in ENDING:
+        return Missing("no later batch shows what is usual")
+    if not rows > PILED_UP * np.nanmax(window.batches["input_rows"]):
+        return 0.0
+    usual = window.facts.fixed_interval_ms or median(window.batches["trigger_execution_ms"])
+    return took / usual if usual > 0 else Missing("the usual batch is not known")
 
 
 @window_metric("rows", "count", label="the limit of rows for the next restart")
