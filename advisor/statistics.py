@@ -18,6 +18,11 @@ def zero_filled(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), 0.0, values)
 
 
+def since_last(values: np.ndarray) -> np.ndarray:
+    """Return by how much each value is larger than the one before; NaN for the first."""
+    return np.concatenate([[np.nan], values[1:] - values[:-1]])[: len(values)]
+
+
 def total(values: np.ndarray) -> float:
     """Return the sum of what is known."""
     return float(zero_filled(values).sum())

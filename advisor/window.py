@@ -14,7 +14,7 @@ from advisor import batches as tables
 from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of, whole_seconds
 from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
-from advisor.statistics import middle, sorted_quantile, zero_filled
+from advisor.statistics import middle, since_last, sorted_quantile, zero_filled
 
 if TYPE_CHECKING:
     from advisor.facts import Facts
@@ -185,7 +185,7 @@ def _moved(whole: Batches) -> np.ndarray:
 
 def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Columns:
     """Return the executed batches with the columns that follow from their order in time."""
-    since, steps = (np.diff(executed[name], prepend=np.nan) for name in ("timestamp", "batch_id"))
+    since, steps = (since_last(executed[name]) for name in ("timestamp", "batch_id"))
     by_clock = np.where((steps == 1) & (since > 0), since, np.nan)
     interval = np.where(held_back, by_clock, _intervals(executed, by_clock))
     gap = since - np.concatenate([[np.nan], executed["trigger_execution_ms"]])[:-1]

@@ -164,6 +164,10 @@ def test_a_missing_directory_is_named(tmp_path: Path) -> None:
         load([tmp_path / "nowhere"])
 
 
+def test_a_directory_that_is_named_twice_is_read_once(catalogue: Catalogue) -> None:
+    assert load([rules_directory()]).rules.keys() == catalogue.rules.keys()
+
+
 def test_falling_levels_mean_that_less_is_worse(tmp_path: Path) -> None:
     rule = changed("levels", {"low": 10, "medium": 5, "high": 1})
     assert load([own(tmp_path / "own", rule)]).rules["XX001"].falling

@@ -24,6 +24,9 @@ class Inside:
     def __init__(self, parts: pa.Table, stages: pa.Table) -> None:
         self._parts, self._stages = _ByRun(parts), _ByRun(stages)
 
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._parts or run_id in self._stages
+
     def parts(self, run_id: str, rows: Columns) -> dict[str, np.ndarray]:
         """The columns of a run's parts beside these batches, nothing where a batch has none; {} if none has any."""
         found = self._parts.of(run_id)
@@ -59,6 +62,9 @@ class _ByRun:
         names = coded.dictionary.to_pylist()
         self._at = {run: order[start:end] for run, start, end in zip(names, starts, ends, strict=True)}
         self._rows = rows_of(table)
+
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._at
 
     def of(self, run_id: str) -> Columns:
         """The run's rows in order of the table; none where it has none."""
@@ -171,7 +177,7 @@ class RunBatches(Mapping[str, Batches]):
         start, end = int(self._starts[number]), int(self._ends[number])
         first, block = self._block_with(start, end)
         batches = block.part(start - first, end - first)
-        return batches.opened(run_id, self._inside) if self._inside else batches
+        return batches.opened(run_id, self._inside) if self._inside and run_id in self._inside else batches
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._number)

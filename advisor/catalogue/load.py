@@ -146,7 +146,10 @@ def load(dirs: Sequence[Path | str] | None = None) -> Catalogue:
 def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
     written: list[Written] = []
     problems: list[Problem] = []
-    for directory in dirs:
+    each_once: dict[Path, Path] = {}
+    for directory in dirs:  # the project's own rules may be named, too
+        each_once.setdefault(directory.resolve(), directory)
+    for directory in each_once.values():
         if not directory.is_dir():
             problems.append(Problem(str(directory), "", "no such directory"))
             continue

@@ -13,7 +13,7 @@ import numpy as np
 
 from advisor.batches import Columns, whole_seconds
 from advisor.facts.names import Known
-from advisor.statistics import middle, quantile
+from advisor.statistics import middle, quantile, since_last
 
 _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "real_time")
 """All but continuous processing, which reports no progress at all."""
@@ -124,9 +124,10 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     interval = _interval_of(starts, pauses)
     if interval is not None:
         return _every(interval, "progress")
-    if _polls_at_once(executed):
+    paced = _paced(executed)
+    if _polls_at_once(paced):
         return {"trigger": Known("unspecified", "progress")}
-    return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed)
+    return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced)
 
 
 _AT_ONCE: Final = {"trigger": Known("unspecified", "inferred")}
@@ -178,14 +179,13 @@ class _Paced(NamedTuple):
         return _Paced(*(column[keep] for column in self))
 
 
-def _polls_at_once(executed: Columns) -> bool:
+def _polls_at_once(paced: _Paced) -> bool:
     """Whether batches began within 20 ms of a trigger that found nothing, long after the batch before had ended.
 
     With an interval, only the trigger right behind a batch that outlasts it may be so near to the one before.
     """
-    paced = _paced(executed)
     shortest = paced.before + np.fmax(paced.before, PAUSE_MS)
-    found = (paced.steps < LATE_MS) & (np.diff(paced.starts, prepend=np.nan) > shortest)
+    found = (paced.steps < LATE_MS) & (since_last(paced.starts) > shortest)
     return bool(found.sum() >= _FEWEST_AT_ONCE)
 
 
@@ -193,13 +193,12 @@ def _paced(executed: Columns) -> _Paced:
     took, rate = executed["trigger_execution_ms"], executed["input_rows_per_second"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         steps = executed["input_rows"] / rate * 1000
-    before = np.where(np.diff(executed["batch_id"], prepend=np.nan) == 1, np.roll(took, 1), np.nan)
+    before = np.where(since_last(executed["batch_id"]) == 1, np.roll(took, 1), np.nan)
     return _Paced(took, executed["timestamp"], np.where((rate > 0) & np.isfinite(steps), steps, np.nan), before)
 
 
-def _by_rates(executed: Columns) -> dict[str, Known]:
+def _by_rates(executed: Columns, paced: _Paced) -> dict[str, Known]:
     """What the rates of a few batches show, where their starts alone say nothing."""
-    paced = _paced(executed)
     if not np.isfinite(paced.steps).any():
         return {}
     placed = paced.where(np.isfinite(paced.steps) & ~np.isnan(paced.starts))
@@ -260,7 +259,8 @@ def _interval_by_wait(placed: _Paced) -> int | None:
     have waited, or one most of the interval. So it must where several intervals fit, as at a full minute: most of the
     least. Starts cut to seconds say nothing.
     """
-    fitting = {each: waits for each in USUAL_MS if len(waits := _waits(placed, each))}
+    long = (each for each in USUAL_MS if each >= _SHORTEST_BY_WAIT_MS)
+    fitting = {each: waits for each in long if len(waits := _waits(placed, each))}
     if not fitting or whole_seconds(placed.starts):
         return None
     least, waits = next(iter(fitting.items()))
@@ -276,10 +276,12 @@ def _waits(placed: _Paced, interval: int) -> np.ndarray:
     batch that outlasts its interval. So it may be with one whose forerunner nobody saw.
     """
     on_time = placed.starts % interval < LATE_MS
+    if not on_time.any():
+        return placed.steps[:0]
     waited = ~(placed.steps - placed.before < PAUSE_MS) & (on_time | ~np.isnan(placed.before))
     steps, at_once = placed.steps[waited], placed.where(~waited)
     explained = (
-        interval >= max(_SHORTEST_BY_WAIT_MS, (1 - _STEP_SHARE) * steps.max(initial=0))
+        interval >= (1 - _STEP_SHARE) * steps.max(initial=0)
         and on_time[waited].all()
         and (steps >= _WAITED * placed.took[waited]).all()
         and ((at_once.starts - at_once.steps) // interval < at_once.starts // interval).all()
@@ -329,4 +331,5 @@ def _rounded_steps(executed: Columns, paced: _Paced) -> np.ndarray:
 
 def _near(steps: np.ndarray, interval: int, share: float = _STEP_SHARE) -> bool:
     """Return whether each step is that interval within a share of it: the precision of a rate with one decimal."""
-    return bool((np.abs(steps - interval) <= share * interval).all())
+    ends = (float(steps.min()), float(steps.max())) if len(steps) else ()
+    return all(abs(end - interval) <= share * interval for end in ends)

@@ -18,7 +18,7 @@ from advisor.metrics.phases import share_of
 from advisor.metrics.repeats import reread_factor
 from advisor.metrics.slots import slots
 from advisor.metrics.tasks import of_kind
-from advisor.statistics import zero_filled
+from advisor.statistics import since_last, zero_filled
 from advisor.window import Window
 
 DEFAULT_WAIT_MS = 500.0
@@ -146,7 +146,7 @@ def _pauses(window: Window) -> tuple[np.ndarray, np.ndarray]:
 
     NaN where the next batch follows no such trigger, or is not there.
     """
-    follows, since = (np.diff(window.batches[name], prepend=np.nan) for name in ("batch_id", "timestamp"))
+    follows, since = (since_last(window.batches[name]) for name in ("batch_id", "timestamp"))
     empty = since - window.batches["interval_ms"]
     after_idle = (follows == 1) & (empty > np.maximum(AT_ONCE_MS, _SURE_SHARE * since))
     return after_idle, np.append(np.where(after_idle, empty, np.nan)[1:], np.nan)[: len(empty)]

@@ -7,9 +7,9 @@ import json
 import numpy as np
 
 from advisor.metrics.addbatch import of_jobs
-from advisor.metrics.metric import batch_metric, window_metric
+from advisor.metrics.metric import batch_metric, remembered, window_metric
 from advisor.metrics.missing import NO_BATCHES, Missing, needed
-from advisor.statistics import known, median
+from advisor.statistics import known, median, since_last
 from advisor.vocabulary import ENDING
 from advisor.window import Window
 
@@ -41,7 +41,7 @@ def utilisation(window: Window) -> np.ndarray | Missing:
     if window.facts.value("trigger") in ENDING:
         return Missing("with a one-shot trigger all rows came before the run")
     duration, since_trigger = batches["trigger_execution_ms"], batches["interval_ms"]
-    follows, since_batch = (np.diff(batches[name], prepend=np.nan) for name in ("batch_id", "timestamp"))
+    follows, since_batch = (since_last(batches[name]) for name in ("batch_id", "timestamp"))
     polled = since_trigger < np.minimum(duration / 2, LEAST_WITHOUT_POLLING_MS)
     since = np.where(follows == 1, np.fmax(since_trigger, since_batch), np.where(polled, np.nan, since_trigger))
     return duration / np.where(since > 0, since, np.nan)
@@ -112,6 +112,7 @@ def sum_of_sources(window: Window, values: np.ndarray) -> np.ndarray:
     return np.where(np.bincount(batch, minlength=len(window)) > 0, total, np.nan)
 
 
+@remembered
 def rows_taken(window: Window) -> np.ndarray:
     """Return the rows between a batch's offsets, else the rows that it counted."""
     between = sum_of_sources(window, window.sources["offset_rows"])

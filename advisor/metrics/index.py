@@ -34,6 +34,7 @@ def _defined() -> Iterator[AnyMetric]:
 
 
 METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}
+ALL = tuple(METRICS)
 assert len(METRICS) == sum(1 for _ in _defined()), "two metrics have one name"
 
 
@@ -70,7 +71,8 @@ def measure(window: Window, name: str, stat: str | None = None) -> Estimate | Mi
 
 def remember_typical(window: Window) -> None:
     """Take the typical value of each metric at once, for those who ask one by one."""
-    found = measuring.typical(window, METRICS.values())
+    told = _untold(ALL, window.batches.length > 0, window.opened)[1]
+    found = measuring.typical(window, map(METRICS.__getitem__, told))
     window.memo.update({(name, "typical"): value for name, value in found.items()})
 
 
@@ -81,20 +83,34 @@ def sure(window: Window, name: str) -> float:
 
 def statistics(window: Window, names: Iterable[str]) -> dict[str, contract.Metric]:
     """Return each of these metrics as the report holds it: its statistics, an interval, or why there is none."""
-    values = {name: measured(window, name) for name in names}
+    untold, told = _untold(tuple(names), window.batches.length > 0, window.opened)
+    values: dict[str, Values] = {name: METRICS[name](window) for name in told}
     of_batches = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     ends = row_quantiles(np.array([*of_batches.values()], dtype=np.float64), _ENDS).T.tolist() if of_batches else []
     by_name = dict(zip(of_batches, ends, strict=True))
-    return {name: _entry(window, name, value, by_name.get(name)) for name, value in values.items()}
+    return untold | {name: _entry(window, name, value, by_name.get(name)) for name, value in values.items()}
+
+
+@lru_cache(maxsize=64)
+def _untold(
+    names: tuple[str, ...], any_batches: bool, opened: bool
+) -> tuple[dict[str, contract.Metric], tuple[str, ...]]:
+    """Return the metrics in this order, with why a window of this kind never has them, and the names of the others.
+
+    These others hold their place until they are told.
+    """
+    why = {name: measuring.never_told(METRICS[name], any_batches, opened) for name in names}
+    entries = {name: _missing(missing.reason if missing else "") for name, missing in why.items()}
+    return entries, tuple(name for name, missing in why.items() if missing is None)
 
 
 def _entry(window: Window, name: str, value: Values, ends: Sequence[float] | None) -> contract.Metric:
-    unit = METRICS[name].unit
-    if isinstance(value, Quantiles):
-        return _shared(unit=unit, p50=_round(value.p50), p99=_round(value.p99))
-    typical = value if isinstance(value, Missing) else measure(window, name)
+    typical = value if isinstance(value, Missing | Quantiles) else measure(window, name)
     if isinstance(typical, Missing):
-        return _shared(missing=typical.reason)
+        return _missing(typical.reason)
+    unit = METRICS[name].unit
+    if isinstance(typical, Quantiles):
+        return _shared(unit=unit, p50=_round(typical.p50), p99=_round(typical.p99))
     if ends is not None:
         p50, p95, p99 = map(_round, ends)
         return _shared(unit=unit, p50=p50, p95=p95, p99=p99, typical=_round(typical.safe))
@@ -106,6 +122,12 @@ _shared = lru_cache(maxsize=4096)(contract.Metric)
 """Metrics are most of a report's memory, and of many runs many are alike: these are one object."""
 
 
+@lru_cache(maxsize=1024)
+def _missing(reason: str) -> contract.Metric:
+    return contract.Metric(missing=reason)
+
+
+@lru_cache(maxsize=1024)
 def _round(number: float) -> float | None:
     """Round to six significant figures: more would be noise in a report. None of infinity, which JSON has not."""
     number = float(number)

@@ -53,14 +53,19 @@ def computed(window: Window, metric: AnyMetric) -> Values:
 
 def untold(window: Window, metric: AnyMetric) -> Missing | None:
     """Why the metric has no value whatever it computes: there is no batch, or nothing shows jobs; None where it may."""
-    if not window.batches.length and metric.per == "batch":
+    return never_told(metric, window.batches.length > 0, window.opened)
+
+
+def never_told(metric: AnyMetric, any_batches: bool, opened: bool) -> Missing | None:
+    """Why the metric has no value in any window that has batches, or shows jobs, or not; None where it may."""
+    if not any_batches and metric.per == "batch":
         return NO_BATCHES
-    return NOT_SEEN if metric.inside and not window.opened else None
+    return NOT_SEEN if metric.inside and not opened else None
 
 
 def typical(window: Window, metrics: Iterable[AnyMetric]) -> dict[str, Estimate]:
-    """Measure the metrics whose values are known for each batch, by name: all summed at once."""
-    values = {metric: metric(window) for metric in metrics if metric.per == "batch" and not untold(window, metric)}
+    """Measure those of the metrics whose values are known for each batch, by name: all summed at once."""
+    values = {metric: metric(window) for metric in metrics if metric.per == "batch"}
     found = {metric: of_batches for metric, of_batches in values.items() if isinstance(of_batches, np.ndarray)}
     if not found:
         return {}

@@ -116,12 +116,18 @@ def unaccounted_ms(window: Window) -> np.ndarray:
     return np.where(lacks(window.batches, "durationMs"), np.nan, rest.clip(min=0))
 
 
+@remembered
+def _lengths(window: Window) -> np.ndarray:
+    """Return how long each batch took; NaN where that is no length to divide by."""
+    whole = needed(trigger_execution_ms(window))
+    return np.where(whole > 0, whole, np.nan)
+
+
 def share_of(part: BatchMetric, name: str = "", label: str = "", meaning: str = "") -> Metric[Batchwise]:
     """Return the metric `part` over triggerExecution, batch by batch, which is called after it if nothing is given."""
 
     def compute(window: Window) -> Batchwise:
-        values, whole = needed(part(window)), needed(trigger_execution_ms(window))
-        whole = np.where(whole > 0, whole, np.nan)
+        values, whole = needed(part(window)), _lengths(window)
         if isinstance(values, Bounds):
             return Bounds(values.low / whole, values.high / whole, values.fact)
         return values / whole

@@ -73,7 +73,6 @@ _OF_USER: Final = rf"(?:(?<=\"){_USER}[^\"]{{1,200}}(?=\")|(?<='){_USER}[^']{{1,
 _WORD: Final = rf"{NOT_YET}(?:\"[^\"]*\"|'[^']*'|\S+)"
 _CLIENTS: Final = (
     r"(?:docker|podman|az|oc|helm registry) login|sqlcmd|bcp|mongo\w*|redis-cli|sqlplus|beeline|cqlsh|ldap\w{3,9}"
-    r"|(?:un)?zip"
 )
 """Clients that take a password behind -p, -P, -a or -w."""
 _OF_PROSE: Final = r"auth\w*|credentials?|error|header|is|method|realm|scheme|tokens?|was"
@@ -97,8 +96,12 @@ INTRODUCED: Final = (
     rule("curl", r"((?i:\bcurl)\s[^\n|&]{0,300}?(?<=\s)-[a-zA-Z]{0,6}[uU][\s=]{0,3}[\"']?)"
                  + _OF_USER),
     # clients of databases and registries
-    rule("-p", rf"((?<![\w-])(?:mysql|mariadb)\w*[^\n|&]{{0,300}}?\s-p)(?=\S){_WORD}"),
+    rule("-p", rf"((?<![\w-])(?:mysql|mariadb|7z)\w*[^\n|&]{{0,300}}?\s-p)(?=\S){_WORD}"),
     rule(" -", rf"((?<![\w-])(?:{_CLIENTS})\s[^\n|&]{{0,300}}?(?<=\s)-[pPaw]\s{{1,3}}){_WORD}"),
+    rule(" -p", rf"((?<![\w-])(?:un)?zip\s[^\n|&]{{0,300}}?(?<=\s)-P\s{{1,3}}){_WORD}"),
+    rule("net ", r"((?i:\bnet\s{1,3}use\s{1,3}(?:[a-z*]:?\s{1,3})?)\\{2,8}[^\s\"']{1,200}\s{1,3})(?![/*])" + _WORD),
+    rule("net ", r"((?i:\bnet\s{1,3}user\s{1,3})[\w.-]{1,64}\s{1,3})(?=\S{1,100}\s{1,3}/)(?![/*])" + _WORD),
+    rule("credstash", r"(\bcredstash\s{1,3}(?:-\S{1,60}\s{1,3}){0,4}put\s{1,3}[\w./-]{1,200}\s{1,3})" + _WORD),
     rule("htpasswd", rf"(\bhtpasswd\s{{1,3}}-[a-zA-Z]{{0,9}}\s{{1,3}}\S{{1,200}}\s{{1,3}}\S{{1,100}}\s{{1,3}}){_WORD}"),
     rule("%", rf"(\s-U\s{{0,3}}[\"']?[\w.\\/-]{{1,64}}%){NOT_YET}[^\s\"']+"),
     rule("-value", r"((?i:secret|passw|token|credential|put-parameter|keyvault)[^\n|&]{0,300}?"
@@ -109,6 +112,7 @@ INTRODUCED: Final = (
     rule("securestring", rf"(SecureString\s{{1,3}}(?:-String\s{{1,3}})?[\"']){NOT_YET}[^\"']{{1,200}}"),
     # protocols: what stands behind the scheme, of SASL, of Redis, of OAuth
     rule("sharedkey", rf"(\bSharedKey(?:Lite)?\s{{1,3}}[\w.-]{{1,64}}:){NOT_YET}[\w+/=]{{8,}}"),
+    rule("hmac", rf"((?i:\bhmac[\w-]{{0,30}})\s{{1,3}}[\w.-]{{1,64}}:){NOT_YET}(?=\D{{0,100}}\d)[\w+/=-]{{16,}}"),
     rule(("negotiate", "ntlm", "kerberos"), rf"(\b(?:Negotiate|NTLM|Kerberos)\s{{1,3}}){NOT_YET}[\w+/=]{{24,}}"),
     rule("scram-sha", rf"(SCRAM-SHA-\d{{1,3}}\$\d{{1,9}}:[\w+/=]{{1,100}}\$){NOT_YET}[\w+/=:]{{16,}}"),
     rule("auth", rf"(\bAUTH[\"']?\s{{1,3}}(?:[\"']?[\w-]{{1,64}}[\"']?\s{{1,3}})?[\"']?){_DRAWN}"),

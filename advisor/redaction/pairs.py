@@ -54,7 +54,8 @@ _TUPLE: Final = re.compile(r"\((?P<inside>\*{9}\(redacted\)|\s?[\"'][^()]{1,300}
 _NUMBERS: Final = re.compile(r"[\[{](?:[\s,:]|\\{0,7}\"\d{1,10}\\{0,7}\":|-?\d{1,20}(?!\d))*[\]}]")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
-    r"(?:true|false|null|none|nil|yes|no|not|on|off|missing|unset|expired|required|\d{1,2}|string|binary|kerberos|simple|basic|bearer|USER_INFO"
+    r"(?:no such [a-z ]{1,40}|permission denied"
+    r"|true|false|null|none|nil|yes|no|not|on|off|missing|unset|expired|required|\d{1,2}|string|binary|kerberos|simple|basic|bearer|USER_INFO"
     r"|arn:aws[\w-]*:[\w-]+:[\w-]*:\d*:[\w/:.-]+|(?-i:(?:String|Binary|Struct|Array|Map)Type)(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
     re.IGNORECASE,
 )

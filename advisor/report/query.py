@@ -9,7 +9,7 @@ from advisor.catalogue import ranking
 from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Screen, Terminated, WindowEntry
 from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
-from advisor.metrics import METRICS, Estimate, measure, statistics, sure
+from advisor.metrics import ALL, Estimate, measure, statistics, sure
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
@@ -60,7 +60,7 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
         trend=trends(window),
         facts=facts_told(facts),
         conflicts=msgspec.convert(facts.conflicts, tuple[Conflict, ...]),
-        metrics=statistics(window, _BRIEFLY),
+        metrics=statistics(window, _BRIEFLY if brief else ALL),
         budget={},
         findings=tuple(finding.rounded() for finding in findings),
         suppressed=judged.judgement.suppressed,
@@ -82,7 +82,6 @@ def _whole(
     window, findings, parts = judged.window, judged.judgement.findings, budget(judged.window)
     return msgspec.structs.replace(
         entry,
-        metrics=statistics(window, METRICS),
         budget=parts,
         saved=saved(parts, best.advice) if best else {},
         together=together(findings, parts),

@@ -139,8 +139,8 @@ def _members(path: str) -> list[Input]:
 
 def in_zip(path: str) -> tuple[str, str] | None:
     """(archive, name in it) of a file in a zip archive; None for any other file."""
-    archive, mark, name = path.partition(f"{ZIP}/")
-    return (archive + ZIP, name) if mark and Path(archive + ZIP).is_file() else None
+    ends = [found.end() for found in re.finditer(rf"\{ZIP}/", path)]  # a directory may be called so, too
+    return next(((path[: end - 1], path[end:]) for end in ends if Path(path[: end - 1]).is_file()), None)
 
 
 def shown(path: str) -> str:

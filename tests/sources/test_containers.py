@@ -132,6 +132,12 @@ class TestZip:
         assert (found.events, found.files, found.broken) == (12, 2, ())
         assert len(set(found.batches["log"].to_pylist())) == 1
 
+    def test_one_in_a_directory_that_is_called_like_one_is_read(self, archive: Path) -> None:
+        place = archive.with_name("logs.zip")
+        place.mkdir()
+        archive.rename(place / archive.name)
+        assert files.read([place]).events == 12
+
     def test_a_bomb_is_not_unpacked(self, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(codecs, "_GENEROUS", 0)
         monkeypatch.setattr(codecs, "_HIGHEST_RATIO", 0.1)
