@@ -59,6 +59,7 @@ def own_facts(seen: Seen) -> dict[str, Known]:
         "table_is_lost": seen.lost_table is not None,
         "lost_table": seen.lost_table,
         "has_replacement": seen.has_replacement,
+        "snapshot_form": seen.snapshot_form,
         "is_repartitioned_halfway": seen.is_repartitioned_halfway,
         "offset_log": offsets,
         "commit_log": commits,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from advisor.checkpoint import logs, statestores
 from advisor.checkpoint.folder import DamagedError, Folder, whole
@@ -29,7 +29,8 @@ class Seen:
     `damage`: files that a start reads, and what is wrong with each. `missing_batch`: the number of the offsets before
     the newest, where they are not there. `loads`: what a start loads of each partition; `rows`: of each store, as
     RocksDB's newest snapshots count them. `state_gap`: state that a start cannot load; `lost_table`: a table that a
-    snapshot of RocksDB needs, and whether an older snapshot and the changelogs since replace it.
+    snapshot of RocksDB needs, and whether an older snapshot and the changelogs since replace it. `snapshot_form`: the
+    newest form of the snapshots that a start reads.
     """
 
     place: str
@@ -52,6 +53,7 @@ class Seen:
     state_gap: str | None = None
     lost_table: str | None = None
     has_replacement: bool = False
+    snapshot_form: str | None = None
     checked: bool = True
 
     @property
@@ -87,7 +89,7 @@ class Seen:
     def is_repartitioned_halfway(self) -> bool:
         """Whether the newest batch, which is not complete, has another number of partitions than the one before."""
         numbers = {one.confs.get(PARTITIONS) for one in (self.before, self.newest) if one}
-        return bool(self.operators) and not self.is_committed and len(numbers) == 2
+        return not self.is_committed and len(numbers) == 2
 
 
 def read(folder: Folder) -> Seen:
@@ -189,20 +191,18 @@ def _with_state(folder: Folder, seen: Seen) -> Seen:
     with ThreadPoolExecutor(AT_ONCE) as together:
         found = list(together.map(lambda pair: _opened(folder, *pair), loads))
     rows: Counter[tuple[int, str]] = Counter()
-    for (one, _), (_, _, held_rows) in zip(loads, found, strict=True):
-        if held_rows is not None:
-            rows[one.operator, one.store] += held_rows
+    for (one, _), opened in zip(loads, found, strict=True):
+        if opened.rows is not None:
+            rows[one.operator, one.store] += opened.rows
+    lost = [pair for pair, opened in zip(loads, found, strict=True) if opened.lost_table]
     return replace(
         seen,
         loads=loads,
         rows=rows,
-        state_gap=next((wrong for wrong, _, _ in found if wrong), None),
-        lost_table=next((table for _, table, _ in found if table), None),
-        has_replacement=all(
-            statestores.has_replacement(one.files, loaded)
-            for (one, loaded), (_, table, _) in zip(loads, found, strict=True)
-            if table
-        ),
+        state_gap=next((one.wrong for one in found if one.wrong), None),
+        lost_table=next((one.lost_table for one in found if one.lost_table), None),
+        has_replacement=all(statestores.has_replacement(one.files, loaded) for one, loaded in lost),
+        snapshot_form=max((one.form for one in found if one.form), default=None),
     )
 
 
@@ -213,19 +213,27 @@ def _lost(of: Operator, seen: Seen) -> list[str]:
     return [f"state/{of.number}/{number} is missing" for number in needed if number not in there]
 
 
-def _opened(folder: Folder, one: Instance, loaded: Load) -> tuple[str | None, str | None, int | None]:
-    """Open the files that a start loads: (what is wrong, a table that is lost, the snapshot's rows)."""
+class _Opened(NamedTuple):
+    """What the state files of a partition show: what is wrong, a lost table, the snapshot's rows and form."""
+
+    wrong: str | None = None
+    lost_table: str | None = None
     rows: int | None = None
+    form: str | None = None
+
+
+def _opened(folder: Folder, one: Instance, loaded: Load) -> _Opened:
+    """Open the files that a start loads."""
+    found = _Opened()
     try:
         for name in (f"{one.place}/{file}" for file in loaded.names):
             content = whole(folder, name)
             if name.endswith(".zip"):
-                rows, tables = statestores.read_snapshot(name, content)
+                form, rows, tables = statestores.read_snapshot(name, content)
                 lost = [table for table, size in tables.items() if one.files.tables.get(table, -1) < size]
-                if lost:
-                    return None, f"{one.place}/SSTs/{lost[0]}", rows
+                found = _Opened(None, f"{one.place}/SSTs/{lost[0]}" if lost else None, rows, form)
             elif statestores.is_cut_off(content):
-                return f"{name} ends too early", None, rows
+                return found._replace(wrong=f"{name} ends too early")
     except DamagedError as wrong:
-        return str(wrong), None, rows
-    return None, None, rows
+        return found._replace(wrong=str(wrong))
+    return found

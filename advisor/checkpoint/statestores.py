@@ -172,15 +172,16 @@ def _instances(folder: Folder, operator: int, partition: int, ids: Mapping[str, 
         yield Instance(operator, store, partition, place, files, ids.get(store))
 
 
-def read_snapshot(name: str, held: bytes) -> tuple[int | None, dict[str, int]]:
-    """Return (rows, tables that it needs with their bytes) of a snapshot of RocksDB; DamagedError where it is torn."""
+def read_snapshot(name: str, held: bytes) -> tuple[str, int | None, dict[str, int]]:
+    """Return (form, rows, its tables with their bytes) of a snapshot of RocksDB; DamagedError where it is torn."""
     try:
         with zipfile.ZipFile(io.BytesIO(held)) as archive:
-            told = json.loads(archive.read("metadata").partition(b"\n")[2])
+            form, _, text = archive.read("metadata").decode().partition("\n")
+        told = json.loads(text)
         tables = {str(one["dfsSstFileName"]): int(one["sizeBytes"]) for one in told["sstFiles"]}
     except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
         raise DamagedError(name, "is torn or garbled") from None
-    return told["numKeys"] if type(told.get("numKeys")) is int else None, tables
+    return form, told["numKeys"] if type(told.get("numKeys")) is int else None, tables
 
 
 def is_cut_off(held: bytes) -> bool:

@@ -63,9 +63,8 @@ def _again(found: Checkpoint) -> Iterator[tuple[str, str]]:
     if found.stores:
         size = number(sum(one.loaded_bytes for one in found.stores), "bytes")
         most = max(one.most_replayed for one in found.stores)
-        said += (
-            f" State {again.next}: {size} to load; {replayed:,} files of changes to replay, at most {most} in a row."
-        )
+        said += f" State {again.next}: {size} to load"
+        said += f", {replayed:,} files of changes to replay, at most {most} in a row." if replayed else "."
     yield "AGAIN", said
 
 

@@ -51,14 +51,12 @@ class Worker:
 
     def kill(self) -> None:
         """End all at once, as kill -9 does, and begin anew."""
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._end()
         self._begin()
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(30)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._end()
+
+    def _end(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()

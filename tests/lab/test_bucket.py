@@ -6,10 +6,12 @@ import gzip
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from pyarrow import fs
 
+from advisor.api import read_checkpoint
 from advisor.sources import files
 from lab.bucket import SERVER
 from lab.processes import running
@@ -44,3 +46,13 @@ def test_a_bucket_is_read_like_a_directory(place: str) -> None:
 
 def test_an_object_is_read_like_a_file(place: str) -> None:
     assert files.read([f"s3://logs/day/driver.log?{place}"]).events == 3
+
+
+def test_a_checkpoint_in_a_bucket_is_read_like_a_folder(place: str, tmp_path: Path) -> None:
+    with ZipFile(Path(__file__).parents[1] / "checkpoint/samples/4.3-ids.zip") as archive:
+        archive.extractall(tmp_path / "orders")
+    system, _ = fs.FileSystem.from_uri(f"s3://logs?{place}")
+    fs.copy_files(str(tmp_path / "orders"), "logs/orders", destination_filesystem=system)
+    here, there = read_checkpoint(tmp_path / "orders"), read_checkpoint(f"s3a://logs/orders?{place}")
+    assert (there.start, there.again, there.stores) == (here.start, here.again, here.stores)
+    assert (there.files, there.bytes, there.query_id) == (here.files, here.bytes, here.query_id)
