@@ -15,6 +15,7 @@ from advisor.contract import Promise
 from advisor.metrics.units import milliseconds
 from advisor.savings import in_common
 from advisor.savings.common import HAS_PARTS
+from advisor.sources.sightings import sight
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_physical_plan
 from advisor.views.terminal import report_as_text
@@ -102,3 +103,17 @@ def test_a_scan_of_real_time_mode_tells_it_of_its_own_query() -> None:
         for scan in ("RealTimeStreamScan", "MicroBatchScan")
     ]
     assert told == [[Told("trigger", "real_time")], []]
+
+
+def test_a_phase_that_takes_longer_than_the_loss_is_named_too(tmp_path: Path) -> None:
+    row = {"triggerExecution": 1550, "addBatch": 385, "latestOffset": 626, "walCommit": 240, "commitOffsets": 245}
+    (tmp_path / "p.json").write_text("\n".join(map(json.dumps, events([row] * 30))))
+    (query,) = advisor.analyze(tmp_path / "p.json").typed.queries
+    assert query.screen.loss and query.screen.loss.rule == "LG001"
+    assert any("626 ms" in words for words in query.screen.troubles)
+
+
+def test_the_limit_of_a_file_source_is_read_from_its_line() -> None:
+    line = b"26/11/26 08:11:52 INFO FileStreamSource: maxFilesPerBatch = Some(7), maxBytesPerBatch = None\n"
+    (found,) = sight(line, log="a", file="a", base=0)
+    assert (found.fact, found.value) == ("max_files_per_trigger", "7")

@@ -116,6 +116,21 @@ def too_few_state_tasks_ms(window: Window) -> np.ndarray | Missing:
     return _too_few(window, "state")
 
 
+@stage_metric("ms", label="the one task that computes the batch")
+def one_task_ms(window: Window) -> np.ndarray | Missing:
+    """What stages of a single task take beyond their work spread over all slots.
+
+    Of those behind a shuffle the ones that get most of the batch's rows: the end of an aggregation gets few.
+    """
+    of, stages = spread(window), window.stages
+    slots = np.where(np.isnan(of.slots), _seen_at_once(window), of.slots)
+    if len(stages) and not (slots > 1).any() and np.isnan(of.slots).any():
+        return NO_SLOTS
+    gathers = zero_filled(stages["rows_max"]) >= window.batches["input_rows"][stages["batch"]] / 2
+    reads = of_kind(window, "source_read") | (gathers & of_kind(window, "shuffle", "result"))
+    return per_batch(window, of.wall - of.total / slots, (of.tasks == 1) & (slots > 1) & reads)
+
+
 @window_metric("count", "count", label="the advised number of shuffle partitions")
 def advised_shuffle_partitions(window: Window) -> float | Missing:
     """As many partitions as there are task slots."""
@@ -227,6 +242,7 @@ def table_log_spike_share(window: Window) -> float:
 
 
 waves_share = share_of(waves_ms)
+one_task_share = share_of(one_task_ms)
 too_few_readers_share = share_of(too_few_readers_ms)
 too_few_state_tasks_share = share_of(too_few_state_tasks_ms)
 locality_wait_share = share_of(locality_wait_ms)

@@ -63,16 +63,22 @@ def grave(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Findin
 def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[str]:
     """Return the sentences of the other findings: why to take the best step, what explains the loss, what is grave.
 
-    The others follow as they are ranked. Beside a loss those that name a phase only say nothing new.
+    The others follow as they are ranked. Beside a loss those that name a phase only say nothing new,
+    unless it takes longer than the loss.
     """
     findings, rules = judged.judgement.findings, judged.catalogue.rules
+
+    def is_larger(phase: Finding) -> bool:
+        lost = lost_ms(rules[phase.rule], judged.window)
+        return bool(loss and loss.ms and lost and lost.safe > loss.ms and phase.explained_by is None)
+
     own = [one for one in findings if one.explained_by is None]
     if not len(judged.window) and judged.window.facts.value("terminated_error") is not None:
         own = own[1:]  # the verdict has the error, and what is gravest of it
     if loss is not None:
         asks = [one for one in findings if best and best.rule in (one.rule, _by_general(one, rules))]
         others = [*asks, *explain(loss.rule, findings), *grave(findings, rules), *own]
-        own = [one for one in others if one.rule != loss.rule and not rules[one.rule].general]
+        own = [one for one in others if one.rule != loss.rule and (not rules[one.rule].general or is_larger(one))]
     return list(dict.fromkeys(one.says for one in own))
 
 

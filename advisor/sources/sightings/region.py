@@ -87,6 +87,11 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
         _groups(_WRITTEN, "checkpoint_scheme", convert=str.lower),
         2,
     ),
+    (
+        b"maxFilesPerBatch = Some(",
+        _groups(r"maxFilesPerBatch = Some\((\d{1,18})\)", "max_files_per_trigger", convert=int),
+        4,
+    ),
     (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
     (b" Committed delta #", _is("writes_delta", value=True), 1),
