@@ -155,7 +155,7 @@ def _answer(
 def _stages(case: Case, step: Step | None, window: Window) -> Iterator[Stage]:
     """Yield what a person does: the step's own stages, or the change that it is; then those of the case."""
     parts = [(one.do, one.change, one.until) for one in step.stages] if step else []
-    parts += [(step.do, step.change, step.check)] if step and step.change else []
+    parts += [(step.do, step.change, "the query runs")] if step and step.change else []
     parts += [(one.do, one.change, one.until) for one in case.stages]
     for do, change, until in parts:
         yield Stage(do=sentence(do or "", window), change=_change(change, window), until=sentence(until, window))

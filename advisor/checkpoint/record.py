@@ -77,9 +77,10 @@ class Again(Entry, frozen=True):
 class Checkpoint(Entry, frozen=True):
     """A checkpoint as its files show it. `start`: one answer for each range of Spark versions that agree.
 
-    `answers`: to what was asked; `pinned`: the settings that a start takes from here, whatever is set; `sources`: the
-    newest offsets; `newest`: when the logs last changed. `damage`: files that a start reads and that are not there or
-    not whole; without `is_checked` the state was too large to be opened. `temporary`: files that nobody finished.
+    `answers`: to what was asked; `pinned`: the settings that a start takes from here, whatever is set (of a query
+    without state, from Spark 4.1 on, all but the number of partitions); `sources`: the newest offsets; `newest`: when
+    the logs last changed. `damage`: files that a start reads and that are not there or not whole; without `is_checked`
+    the state was too large to be opened. `temporary`: files that nobody finished.
     """
 
     path: str

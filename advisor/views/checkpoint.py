@@ -87,7 +87,7 @@ def _holds(found: Checkpoint) -> Iterator[tuple[str, str]]:
         for key in _SHOWN_CONFS
         if key in found.pinned
     ]
-    if pinned:
+    if pinned and found.stores:
         more = len(found.pinned) - len(pinned)
         yield "PINNED", f"{', '.join(pinned)}; {more} more. Setting these elsewhere does nothing."
     shown = sorted(found.stores, key=lambda one: -one.bytes)[:_MOST_STORES]

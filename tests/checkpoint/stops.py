@@ -136,6 +136,8 @@ def compare(found: Checkpoint, change: str, order: dict[str, Any], done: dict[st
     says = (
         answer.answer if answer and change in ("async-off", "spark", "trigger=available-now") else found.start[0].answer
     )
+    if says == "if":  # the reader does not know, and says what would decide
+        return
     runs = says == "yes" or (says == "only_so" and (is_async or has_conf))
     ran = bool(done["batches"])
     if ran != runs:
