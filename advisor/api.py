@@ -19,6 +19,7 @@ from advisor.facts import parse_user_fact
 from advisor.report import Asked, assemble
 from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
 from advisor.report.assemble import entries_of, input_of, judged_runs, report_on
+from advisor.report.silence import stalls
 from advisor.sources import files
 from advisor.sources.following import followed
 from advisor.views.shown import Compared, Report
@@ -126,9 +127,16 @@ def follow(
     given = replace(given, asked=replace(given.asked, live=True))
     following = followed(given.paths, stages=stages)
     known: list[tuple[str | None, ...]] = []
+    words: Mapping[str, str] = {}
     try:
         while True:
-            report = _shown(following.reading(stages=stages), given) if following.poll() else None
+            new = following.poll()
+            reading = following.reading(stages=stages and new)
+            now = {run: stall.word for run, stall in stalls(reading).items()}
+            report = None
+            if new or now != words:
+                report = _shown(reading if new else following.reading(stages=stages), given)
+            words = now
             if report and not known:
                 known = [names(query) for query in report.typed.queries]
                 refuse_unknown(given.meant, known)

@@ -858,6 +858,21 @@ class Terminated(Entry, frozen=True):
     error: str | None
 
 
+StallWord = Literal["silent", "long", "idle", "unheard", "gone"]
+
+
+class Stall(Entry, frozen=True):
+    """Of a run that lives and of which no batch ends: a word, since when, and what it does.
+
+    `silent`: no batch for several times the usual; `long`: a batch runs longer than usual; `idle`: nothing to read;
+    `unheard`: batches go on, their progress does not arrive; `gone`: its driver does not answer.
+    """
+
+    word: StallWord
+    since: str
+    says: str
+
+
 class QueryEntry(Entry, frozen=True):
     """One run of a query.
 
@@ -867,7 +882,8 @@ class QueryEntry(Entry, frozen=True):
     for. `saved`: of `budget` what the best step is expected to take away, or is sure to where nothing is expected
     yet; empty where it is not known of which phases. `together`: steps that help beside each other, with one
     promise for all; None where fewer than two do. `screen`: what is shown first. `inside`: what addBatch consists
-    of, where jobs were seen. `file`: where the run was read last.
+    of, where jobs were seen. `file`: where the run was read last. `stall`: only where
+    a live source shows that no batch ends.
 
     Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
     """
@@ -905,6 +921,7 @@ class QueryEntry(Entry, frozen=True):
     screen: Screen = msgspec.field(default_factory=Screen)
     inside: InsideBatch | None = None
     file: str | None = None
+    stall: Stall | None = None
 
     @property
     def level(self) -> Level | None:

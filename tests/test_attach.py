@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import json
 import logging
 import threading
+import urllib.error
+import urllib.request
+from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from advisor.batches import Reading
+from advisor.batches import Doing, Reading
 from advisor.catalogue import Catalogue, load
 from advisor.contract import QueryEntry, plain
 from advisor.errors import UsageError
@@ -623,3 +627,24 @@ def test_outside_a_notebook_watching_prints_the_last_report(capsys: pytest.Captu
         advisor.onQueryTerminated(ended())
         watch(advisor)
     assert capsys.readouterr().out.startswith("a session, ")
+
+
+def test_a_probe_hears_whether_queries_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(advisor: Any) -> tuple[int, Any]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{advisor._health.port}/", timeout=SECONDS) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    with attach(session("probed"), health=0) as advisor:
+        assert asked(advisor) == (200, {"status": "no query runs", "queries": []})
+        run(advisor, 30)
+        code, said = asked(advisor)
+        assert (code, said["status"], [one["status"] for one in said["queries"]]) == (200, "running", ["running"])
+        looked = Doing(datetime(2026, 3, 2, tzinfo=timezone.utc), thread="KafkaOffsetReader.fetchLatestOffsets")
+        monkeypatch.setattr(advisor._session, "doing", lambda run_id: looked)
+        code, said = asked(advisor)
+        assert (code, said["status"]) == (503, "silent") and "asks its source" in said["queries"][0]["says"]
+        advisor.onQueryTerminated(ended("no such table"))
+        assert asked(advisor)[0] == 503

@@ -2,6 +2,7 @@
 
 from advisor.batches.arrays import ALWAYS, Columns, all_lack, instant, lacks, rows_of, whole_seconds
 from advisor.batches.columns import COLUMNS, CUSTOM, OPERATOR, PHASES, SCHEMA, SIGHTINGS, SOURCE
+from advisor.batches.doing import Doing, job_in_words
 from advisor.batches.frames import operators, sources, to_pandas
 from advisor.batches.offsets import kafka_offsets
 from advisor.batches.reading import TABLES, Broken, Overrun, Reading, deduplicate, table_of_sightings
@@ -27,6 +28,7 @@ __all__ = [
     "Chunks",
     "Column",
     "Columns",
+    "Doing",
     "Inside",
     "Overrun",
     "Reading",
@@ -36,6 +38,7 @@ __all__ = [
     "deduplicate",
     "instant",
     "instants",
+    "job_in_words",
     "kafka_offsets",
     "lacks",
     "members_of",

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches.columns import PHASES, SCHEMA, SIGHTINGS
+from advisor.batches.doing import Doing
 from advisor.progress import FROM_UI
 from advisor.stages import BATCH_PARTS, STAGES
 
@@ -97,6 +98,8 @@ class Reading:
     overruns: tuple[Overrun, ...] = ()
     gone_since: datetime | None = None
     """Since when a driver that is watched does not answer."""
+    doing: Mapping[str, Doing] = field(default_factory=dict)
+    """What a live source shows of each run that runs, at the moment of the reading."""
     inside: Mapping[str, pa.Table] = field(default_factory=dict)
     """The tables that open addBatch, where they were asked for."""
 

@@ -6,11 +6,14 @@ from advisor.catalogue.load import (
     Catalogue,
     clue_alone,
     clues,
+    doing_of,
     late_batches,
     load,
     ranking,
     rules_directory,
     rules_to_judge_by,
+    silence,
+    waits,
 )
 from advisor.catalogue.reference import reference, schema
 from advisor.catalogue.rule import Measure, Rule, Seen
@@ -19,6 +22,6 @@ from advisor.vocabulary import LEVELS, Level
 
 __all__ = [
     "LEVELS", "Catalogue", "Change", "Condition", "Example", "Level", "Measure", "Operator", "Rule", "Saves", "Seen",
-    "Stage", "Step", "Trigger", "clue_alone", "clues", "late_batches", "load", "ranking", "reference",
-    "rules_directory", "rules_to_judge_by", "schema",
+    "Stage", "Step", "Trigger", "clue_alone", "clues", "doing_of", "late_batches", "load", "ranking", "reference",
+    "rules_directory", "rules_to_judge_by", "schema", "silence", "waits",
 ]  # fmt: skip

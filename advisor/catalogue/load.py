@@ -38,6 +38,8 @@ CLUES = "clues.yaml"
 """The file of what a text without progress shows."""
 RANKING = "ranking.yaml"
 """The file of the numbers by which the report ranks what rules find."""
+SILENCE = "silence.yaml"
+"""The file of when a query of which no batch ends gets a word."""
 CHECKPOINT = "checkpoint.yaml"
 """The file of what is answered about a checkpoint."""
 
@@ -80,6 +82,25 @@ def ranking() -> Mapping[str, float]:
     content, _ = read_plain(rules_directory() / RANKING)
     numbers: Mapping[str, float] = content
     return numbers
+
+
+@cache
+def silence() -> Mapping[str, Any]:
+    """Return when a query of which no batch ends gets a word, and what the frames of its thread say."""
+    content, _ = read_plain(rules_directory() / SILENCE)
+    limits: Mapping[str, Any] = content
+    return limits
+
+
+def doing_of(thread: str) -> Mapping[str, Any] | None:
+    """Return what the frames of a query's thread, or its status, show: the first entry that is seen there."""
+    return next((each for each in silence()["doing"] if re.search(each["seen"], thread)), None)
+
+
+def waits(thread: str) -> bool:
+    """Whether these frames, or this status, are those of a query that waits for data or for its next trigger."""
+    found = doing_of(thread)
+    return bool(found and found.get("idle"))
 
 
 @cache
@@ -157,7 +178,8 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not paths:
             problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
         for path in paths:
-            if path.name in (PHASES, ERRORS, CLUES, RANKING, CHECKPOINT) and path.parent == rules_directory():
+            known = (PHASES, ERRORS, CLUES, RANKING, SILENCE, CHECKPOINT)
+            if path.name in known and path.parent == rules_directory():
                 continue
             if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
                 problems.append(Problem(str(path), "", "is not a file"))

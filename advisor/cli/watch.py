@@ -6,10 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import facts_given, goal_options, output_options, stages_option, wish_options
 from advisor.cli.output import check_output, put, rendered, terminal, to_file
 
@@ -35,6 +37,7 @@ Examples:
   latency-advisor watch progress/ --set task_slots=32
   latency-advisor watch driver.log --once-per 10s >> advice.log
   latency-advisor watch driver.log --format html --output page.html
+  latency-advisor watch http://driver:4040 --fail-if-silent 5m
 """
 
 
@@ -46,6 +49,12 @@ Examples:
     metavar="TIME",
     help="Print a new screen below the last one, at most one in 10s or 1m, and only when something is new. "
     "Without a terminal this is 10s.",
+)
+@click.option(
+    "--fail-if-silent",
+    "silent",
+    metavar="TIME",
+    help="Exit with 1 once no batch of a query has ended for so long, such as 5m, though there is data to read.",
 )
 @wish_options
 @goal_options
@@ -65,30 +74,49 @@ def watch(paths: tuple[str, ...], **options: Any) -> int:
     seconds = look if every is None else duration(every, "--once-per").total_seconds()
     end_in_order()
     asked = {name: options[name] for name in ("config", "rules", "stages")}
+    longest = options["silent"] and duration(options["silent"], "--fail-if-silent").to_pytimedelta()
     steps = follow(paths, set=facts_given(options), **asked)
     with _printed(options) if every else _drawn(options) as show:
-        until_it_ends(steps, show, lambda busy: time.sleep(max(seconds, busy / CPU_SHARE)))
-    return 0
+        return until_it_ends(steps, show, lambda busy: time.sleep(max(seconds, busy / CPU_SHARE)), longest)
 
 
 def until_it_ends(
-    steps: Iterable[Report | None], show: Callable[[Report], None], wait: Callable[[float], None]
-) -> None:
+    steps: Iterable[Report | None],
+    show: Callable[[Report], None],
+    wait: Callable[[float], None],
+    longest: timedelta | None = None,
+) -> int:
     """Show each step's report, and wait between steps, until every query has stopped or somebody interrupts it.
 
-    `wait` hears the seconds of CPU time that the step took.
+    `wait` hears the seconds of CPU time that the step took. Return 1 where no batch of a query ended for `longest`.
     """
-    looks, begun = iter(steps), time.process_time()
+    looks, begun, newest = iter(steps), time.process_time(), None
     try:
         for report in looks:
+            newest = report or newest
             if report is not None:
                 show(report)
                 if ended(report.typed):
-                    return
+                    return 0
+            if longest and newest and (why := silent(newest.typed, longest, datetime.now(timezone.utc))):
+                click.echo(f"latency-advisor: {why}", err=True)
+                return FAILED_ON
             wait(time.process_time() - begun)
             begun = time.process_time()
     except KeyboardInterrupt:
-        return
+        return 0
+    return 0
+
+
+def silent(report: contract.Report, longest: timedelta, now: datetime) -> str:
+    """Return which query is silent, long or gone for so long, in one line; empty where none is."""
+    from advisor.views import wording
+
+    for query in report.queries:
+        stall = query.stall
+        if stall and stall.word in ("silent", "long", "gone") and now - datetime.fromisoformat(stall.since) >= longest:
+            return f"{wording.name(query)}: {wording.state(query)}"
+    return ""
 
 
 def ended(report: contract.Report) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import msgspec
+
 import advisor
 from advisor.batches import Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
@@ -13,6 +15,7 @@ from advisor.redaction import hide
 from advisor.report.falling_behind import falling_behind
 from advisor.report.judged import Judged
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
+from advisor.report.silence import stalls
 from advisor.vocabulary import GRAVE, LEVELS
 
 SCHEMA_VERSION = 1
@@ -27,7 +30,11 @@ def assemble(
     judged: Callable[[int, int], None] | None = None,
 ) -> Report:
     """The report on everything that was read. `judged` hears how many of how many runs are done."""
-    return report_on(reading, entries_of(reading, catalogue, asked or Asked(), judged))
+    entries = entries_of(reading, catalogue, asked or Asked(), judged)
+    if reading.doing:
+        words = stalls(reading)
+        entries = (msgspec.structs.replace(one, stall=words.get(one.run_id)) for one in entries)
+    return report_on(reading, entries)
 
 
 def entries_of(

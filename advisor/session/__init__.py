@@ -25,12 +25,14 @@ def attach(
     on_finding: Callable[[Notice], None] | None = None,
     keep: int = 10_000,
     capacity: int = 10_000,
+    health: int | None = None,
 ) -> LiveAdvisor:
     """An advisor that listens to the queries of this session, classic or Connect; queries that run are picked up.
 
     `set`, `config`, `rules`: as for `analyze`. `history`: a directory to which every event is appended as JSON lines,
     for `analyze`. `on_finding(notice)` hears of a finding that appears, worsens or is gone; without it, a line goes
     through `logging` (logger "advisor"). `keep`: batches kept of each query. `capacity`: events that may wait.
+    `health`: a port that answers 200 or 503 and a JSON line: whether a query has gone silent or died.
     A session has one advisor: attached again, the same one comes back, with the wishes of the new call. Raises
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
@@ -44,7 +46,7 @@ def attach(
     judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
     judging = Judging(judges, wishes.user_wishes(set, config, [], judges))
     place = None if history is None else Path(history)
-    return LiveAdvisor.of(spark, Options(judging, place, on_finding, keep, capacity))
+    return LiveAdvisor.of(spark, Options(judging, place, on_finding, keep, capacity, health))
 
 
 def watch(session: Any = None) -> None:

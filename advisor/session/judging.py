@@ -43,3 +43,4 @@ class Options:
     on_finding: Callable[[Notice], None] | None
     keep: int
     capacity: int
+    health: int | None = None

@@ -15,11 +15,13 @@ import msgspec
 import pyarrow.compute as pc
 
 from advisor import batches, contract
-from advisor.contract import Comparison, Problem, plain
+from advisor.contract import Comparison, Problem, Stall, plain
 from advisor.contract import Session as SessionEntry
 from advisor.errors import InputError, UsageError
 from advisor.redaction import redact
+from advisor.report.silence import ALARMS, stalls
 from advisor.session import onscreen
+from advisor.session.health import Health
 from advisor.session.judging import Options
 from advisor.session.notices import Notice, Watch
 from advisor.sources.listener.callbacks import SessionListener
@@ -35,7 +37,7 @@ from advisor.views.shown import Compared, Report
 if TYPE_CHECKING:
     import pandas as pd
 
-    from advisor.batches import Reading
+    from advisor.batches import Doing, Reading
 
 FIRST_JUDGEMENT: Final = 10
 """New batches of a run after which its findings are judged (again)."""
@@ -97,6 +99,8 @@ class LiveAdvisor(SessionListener):
         self._session = session
         self._options = options
         self._watches: dict[str, Watch] = {}
+        self._ends: tuple[tuple[str, str], ...] = ()
+        """The last runs that ended: (query, run)."""
         self._new: dict[str, int] = {}
         self._news = onscreen.News()
         self._teller = Worker(self._tell_one, lambda: False, recorder.failed, capacity=UNTOLD)
@@ -105,6 +109,7 @@ class LiveAdvisor(SessionListener):
         self._watch_cpu_seconds = 0.0
         self._watch_wall_seconds = 0.0
         self.judging = options.judging
+        self._health = Health(options.health, self.health) if options.health is not None else None
         recorder.changed = self._changed
         recorder.tick = self._look_after
 
@@ -115,6 +120,7 @@ class LiveAdvisor(SessionListener):
         `data["session"]` is `overhead()`.
         """
         reading = self.opened() if stages else self.recorder.reading()
+        reading = replace(reading, doing=self._doing())
         idle, session = self.recorder.store.idle_since(), self._session_entry()
         compared: list[tuple[Comparison, ...]] = []
 
@@ -172,6 +178,28 @@ class LiveAdvisor(SessionListener):
         """
         frame: pd.DataFrame = batches.to_pandas(self.opened().tables["batch_parts" if parts else "stages"])
         return frame
+
+    def health(self) -> tuple[bool, dict[str, Any]]:
+        """Whether every query goes on, and a word for each that runs; what died counts until another runs."""
+        live, reading = self.recorder.store.live(), self.recorder.store.reading()
+        words = stalls(replace(reading, doing=self._doing()))
+        queries = [{"id": id, "run_id": run, **_in_short(words.get(run))} for run, id in live.items()]
+        bad = [one for one in queries if one["status"] in ALARMS]
+        gone = self._session.stopped() or (not live and any(self.recorder.store.died(*one) for one in self._ends))
+        status = "gone" if gone else bad[0]["status"] if bad else "running" if live else "no query runs"
+        return not bad and not gone, {"status": status, "queries": queries}
+
+    def _doing(self) -> dict[str, Doing]:
+        """What each run that is alive does; nothing of one of which that cannot be asked."""
+        found = {}
+        for run_id in self.recorder.store.live():
+            try:
+                if (doing := self._session.doing(run_id)) is not None:
+                    said = self.recorder.idle.get(run_id)
+                    found[run_id] = doing if said is None else doing._replace(idle=max(said, doing.idle or said))
+            except Exception as error:  # Py4J raises what it likes
+                self.recorder.failed(error)
+        return found
 
     def opened(self) -> Reading:
         """What is kept, with the jobs and stages that Spark still holds. Raises UsageError on Spark Connect."""
@@ -253,6 +281,8 @@ class LiveAdvisor(SessionListener):
         self.recorder.pick_up()
 
     def _let_go(self) -> None:
+        if self._health is not None:
+            self._health.close()
         with _LOCK:
             if _ATTACHED.get(self._session.key) is self:
                 del _ATTACHED[self._session.key]
@@ -278,6 +308,8 @@ class LiveAdvisor(SessionListener):
 
     def _changed(self, id: str, run_id: str, ended: bool) -> None:
         self._news.tell(ended=ended)
+        if ended:
+            self._ends = (*self._ends[-9:], (id, run_id))
         self._new[run_id] = self._new.get(run_id, 0) + 1
         due = ended or self._new[run_id] >= FIRST_JUDGEMENT
         rested = self._still_owed() < CPU_AHEAD
@@ -322,6 +354,13 @@ class LiveAdvisor(SessionListener):
             (self._options.on_finding or _logged)(notice)
         except BaseException as error:  # the caller's own code, sys.exit() in it too
             self.recorder.trouble(f"on_finding: {words_of(error)}")
+
+
+def _in_short(stall: Stall | None) -> dict[str, Any]:
+    """A run's word for a probe: its state, since when and what it does."""
+    if stall is None:
+        return {"status": "running", "since": None, "says": None}
+    return {"status": stall.word, "since": stall.since, "says": redact(stall.says)}
 
 
 def _logged(notice: Notice) -> None:

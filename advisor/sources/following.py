@@ -7,12 +7,13 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Chunks, Reading, table_of_sightings
+from advisor.batches import SCHEMA, Chunks, Doing, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
 from advisor.sources import containers
 from advisor.sources.codecs import is_packed
@@ -28,6 +29,8 @@ from advisor.sources.sightings.stretches import Memory
 if TYPE_CHECKING:
     from advisor.sources.ui.watched import Watched
 
+_IDLE: Final = (b"has been idle and waiting for new data", b"StreamingQueryListener$QueryIdleEvent")
+"""What Spark 3.5 and later write into a driver log and an event log every ten seconds in which there is no data."""
 KEPT: Final = 20_000
 """Events of a file that are kept, the newest: twice what is judged of a run."""
 _QUICK: Final = 1.0
@@ -78,7 +81,14 @@ class Following:
     def reading(self, *, stages: bool = False) -> Reading:
         """Return all that was read so far; with `stages` also what ran inside addBatch, of the files that are there."""
         found = Reading.merge([part.reading() for part in (*self._done, *self._growing.values())])
+        found = replace(found, doing=self._doing(found))
         return replace(found, inside=self._stages()) if stages else found
+
+    def _doing(self, found: Reading) -> dict[str, Doing]:
+        """What the logs show now of each query's last run: whether one of them lately said that it is idle."""
+        newest = dict(zip(found.batches["id"].to_pylist(), found.batches["run_id"].to_pylist(), strict=True))
+        idle = max((part.idle for part in self._growing.values() if part.idle is not None), default=None)
+        return {run: Doing(datetime.now(timezone.utc), idle=idle) for run in newest.values()}
 
     def _stages(self) -> Mapping[str, pa.Table]:
         """Return what ran inside addBatch: read from the beginning, as jobs end long after they begin.
@@ -144,6 +154,8 @@ class _Plain:
 
     def __init__(self, one: Input) -> None:
         self._name, self._log = shown(one.path), one.log
+        self.idle: datetime | None = None
+        """When a line was read that says that a query is idle."""
         self._file = Path(one.path).open("rb")  # noqa: SIM115 - open as long as it is followed
         self._old: list[Scan] = []
         self._rows: deque[pa.RecordBatch] = deque()
@@ -203,6 +215,8 @@ class _Plain:
     def _feed(self, block: bytes) -> None:
         self._buffer += block
         self._size += len(block)
+        if any(mark in block for mark in _IDLE):
+            self.idle = datetime.now(timezone.utc)
         if self._size < HEAD:  # too short to tell its format for good: read as a whole, and once more when it has grown
             self._scan_anew()
             self._scan.feed(Stretch(self._buffer, 0, 0, final=True))
@@ -233,6 +247,7 @@ class _Packed:
 
     def __init__(self, one: Input) -> None:
         self._path = one.path
+        self.idle = None
         self._seen: tuple[int, int] | None = None
         self._reading = Reading.of(SCHEMA.empty_table(), files=1)
 

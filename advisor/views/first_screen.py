@@ -117,7 +117,7 @@ def _trigger(query: QueryEntry) -> str:
 
 def state_if_news(query: QueryEntry) -> str:
     """Return that a query is idle or started again and again; empty for what the headline says, and for the usual."""
-    if isinstance(query.idle_since, str):
+    if query.stall is not None or isinstance(query.idle_since, str):
         return state(query)
     return query.state if query.state == "restarting" else ""
 

@@ -88,7 +88,7 @@ def _ranking(
 
 
 def _state(query: QueryEntry, short: bool = False) -> Text:
-    state = "idle" if query.idle_since else query.state.replace("_", " ")
+    state = query.stall.word if query.stall else "idle" if query.idle_since else query.state.replace("_", " ")
     return Text(state if short else wording.state(query), style=STATE_STYLES.get(query.state, ""))
 
 

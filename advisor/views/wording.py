@@ -42,6 +42,8 @@ def name(query: QueryEntry) -> str:
 def state(query: QueryEntry) -> str:
     """`running`, `running, idle since …`, `the log ends, last batch …`, `restarting`, `dead: why`, … in one line."""
     words = query.state.replace("_", " ")
+    if query.stall is not None:
+        return f"{query.stall.word} since {text.moment(query.stall.since)} UTC: {query.stall.says}"
     if isinstance(query.idle_since, str):
         return f"{words}, idle since {text.moment(query.idle_since)} UTC"
     if query.state == "log_ends":

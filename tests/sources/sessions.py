@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import Any
 
+from advisor.batches import Doing
 from advisor.sources.listener.recorder import Recorder
 from tests.made import event
 
@@ -40,6 +42,9 @@ class Made:
 
     def facts_at_start(self, run_id: str) -> list[tuple[str, Any, str]]:
         return self.facts
+
+    def doing(self, run_id: str) -> Doing:
+        return Doing(datetime.now(timezone.utc))
 
     def facts_at_batch(self, run_id: str) -> list[tuple[str, Any, str]]:
         return []

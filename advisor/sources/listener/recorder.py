@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -52,6 +53,8 @@ class Recorder:
         self.changed: Callable[[str, str, bool], None] = lambda *_: None
         self.tick: Callable[[], None] = lambda: None
         self.detached = False
+        self.idle: dict[str, datetime] = {}
+        """When each run last said that there is nothing to read."""
         self._dropped = 0
         self._silent = 0
         self._seen: set[str] = set()  # runs that the session itself named
@@ -243,6 +246,7 @@ class Recorder:
 
     def _idle(self, heard: Any) -> None:
         idle = events.idle(heard)
+        self.idle[idle.run_id] = datetime.now(timezone.utc)
         raw = {"id": idle.id, "runId": idle.run_id, "timestamp": idle.at, "durationMs": {}}
         try:
             event = decode(msgspec.json.encode(raw))
@@ -255,6 +259,7 @@ class Recorder:
     def _ended(self, event: Any) -> None:
         end = events.ended(event)
         self._once.discard(end.run_id)
+        self.idle.pop(end.run_id, None)
         facts = [(one.fact, one.value) for one in read_error(end.error)] if end.error else [("stopped", True)]
         self._sight(end.id, end.run_id, [(fact, value, "session") for fact, value in facts])
         self.store.ended(end.run_id)

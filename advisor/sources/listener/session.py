@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
 from typing import Any, Final, Protocol, TypeVar
 
+from advisor.batches import Doing, job_in_words
+from advisor.catalogue import waits
 from advisor.errors import UsageError
 from advisor.facts import from_confs, version_at_least
 from advisor.sources.answering import within
@@ -12,6 +15,8 @@ from advisor.sources.listener.events import as_json
 from advisor.sources.listener.execution import Told, attempt, of_batch, of_start, separated, slots
 
 LEAVING_SECONDS: Final = 30.0
+_LOOKS: Final = 5
+"""At a query's status, where one look does not show that it waits."""
 ANSWER_SECONDS: Final = 60.0
 """How long a server of Spark Connect is waited for: of one that is gone PySpark asks again for ten minutes."""
 
@@ -50,6 +55,9 @@ class Session(Protocol):
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
         """Read what is known only once batches have run: what the checkpoint pins, and their jobs."""
+
+    def doing(self, run_id: str) -> Doing | None:
+        """What the run does at this moment; None of one that the session does not know."""
 
 
 class _Classic:
@@ -102,6 +110,29 @@ class _Classic:
         execution = self._execution(run_id)
         own = [] if execution is None else of_batch(execution, self._confs())
         return [*self._slots(), *own]
+
+    def doing(self, run_id: str) -> Doing | None:
+        found = Doing(datetime.now(timezone.utc))
+        execution = self._execution(run_id)
+        if execution is None:
+            return None
+        last, status, thread = execution.lastProgress(), "", execution.queryExecutionThread()
+        for _ in range(_LOOKS):  # between two waits it asks its source
+            status = str(execution.status().message())
+            if waits(status):
+                return found._replace(thread=status, idle=found.at)
+        frames = [str(frame) for frame in thread.getStackTrace()]
+        newest = None if last is None else int(last.batchId())
+        return found._replace(thread="\n".join([*frames, status]), newest=newest, job=self._job(run_id))
+
+    def _job(self, run_id: str) -> str:
+        """The newest job of the run that runs, in words."""
+        tracker = self._spark.sparkContext.statusTracker()
+        running = sorted({*tracker.getJobIdsForGroup(run_id)} & {*tracker.getActiveJobsIds()})
+        info = tracker.getJobInfo(running[-1]) if running else None
+        stages = filter(None, map(tracker.getStageInfo, info.stageIds)) if info else ()
+        done = [(one.numCompletedTasks, one.numTasks) for one in stages]
+        return job_in_words(running[-1], sum(a for a, _ in done), sum(b for _, b in done)) if running else ""
 
     def _execution(self, run_id: str) -> Any:
         """Spark's own object of the run; None when it does not run any more."""
@@ -192,6 +223,12 @@ class _Connect:
 
     def jobs(self) -> tuple[bytes, bytes]:
         raise UsageError("stages", "a Spark Connect client sees no jobs", "analyze its event log, which holds them")
+
+    def doing(self, run_id: str) -> Doing:
+        """Its status alone: a client sees no threads and no jobs."""
+        found = [query for query in answered(lambda: list(self._spark.streams.active)) if str(query.runId) == run_id]
+        message = str(answered(lambda: found[0].status)["message"]) if found else ""
+        return Doing(datetime.now(timezone.utc), thread=message)
 
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
         """Nothing: a client does not see what the checkpoint pins."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Chunks, Reading, instants, table_of_sightings
+from advisor.batches import SCHEMA, Chunks, Doing, Reading, instants, job_in_words, table_of_sightings
+from advisor.catalogue import waits
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.progress import FROM_UI, from_object
@@ -22,7 +24,7 @@ from advisor.sources.stages.statusstore import work_of
 from advisor.sources.ui import history, pages
 from advisor.sources.ui.executions import Batch, Execution, operators_of, told
 from advisor.sources.ui.pages import Event, Listed
-from advisor.sources.ui.rest import Application, Environment, Executor, slots
+from advisor.sources.ui.rest import Application, Environment, Executor, Job, Thread, slots
 from advisor.sources.ui.web import Absent, Server, parted
 from advisor.stages import BATCH_PARTS, STAGES, tables
 
@@ -37,6 +39,10 @@ _KEPT: Final = 20_000
 """Batches that are kept while a driver is watched, the newest."""
 _OPENED_EVERY: Final = 60.0
 """Seconds between two readings of jobs and stages: the driver writes all that it holds each time."""
+_LOOKS: Final = 5
+"""At the driver's threads, where one look does not show that a query waits."""
+_QUIET: Final = timedelta(seconds=10)
+"""After a run's last batch: from then on each look asks what it does, too."""
 _BRIEF: Final = "details=false&planDescription=false"
 _LACKS: Final = (FROM_UI, "eventTime", "sources", "sink")
 """Parts of a progress event that no page shows, or not all of."""
@@ -61,6 +67,11 @@ class Driver:
         self._seen: set[tuple[str, str]] = set()
         self._facts: dict[tuple[str, str | None, str], Sighting] = {}
         self._learned: set[str] = set()
+        self._ended: dict[str, datetime] = {}
+        """When the newest batch of each run ended."""
+        self._doing: dict[str, Doing] = {}
+        self._idle: dict[str, datetime] = {}
+        """When each run was last seen to wait."""
         self._inside = {"stages": STAGES.empty_table(), "batch_parts": BATCH_PARTS.empty_table()}
 
     def look(self) -> bool:
@@ -75,6 +86,9 @@ class Driver:
         told = [self._list(run) for run in runs]
         for run in unknown:
             self._learn(run, [*executions.values()])
+        for event in new:
+            self._ended[event["runId"]] = _end(event)
+        self._doing = self._ask([run.run_id for run in runs if run.active], datetime.now(timezone.utc))
         if self._opens and self._unopened and time.monotonic() >= self._open_from:
             self._open()
         return bool(new) or any(told)
@@ -86,7 +100,42 @@ class Driver:
             table_of_sightings(self._facts.values()),
             size=self._server.bytes,
         )
-        return replace(found, inside=self._inside) if self._opens else found
+        return replace(found, doing=self._doing, inside=self._inside if self._opens else {})
+
+    def _ask(self, running: Sequence[str], now: datetime) -> dict[str, Doing]:
+        """Return what each run does that runs; of those whose last batch ended long ago jobs, thread and executions."""
+        found = {run: Doing(now) for run in running}
+        quiet = [run for run in running if run in self._ended and now - self._ended[run] > _QUIET]
+        if not quiet:
+            return found
+        threads = self._threads(quiet)
+        seen = any(thread and not waits(thread) for thread in threads.values())
+        jobs = self._answer("jobs?status=running", list[Job]) if seen else []
+        newest = [one.batch for one in self._executions(all=False).values() if one.batch] if seen else []
+        self._idle |= {run: now for run, thread in threads.items() if waits(thread)}
+        for run in quiet:
+            own = [one for one in jobs if one.job_group == run]
+            job = max(own, key=lambda one: one.job_id, default=None)
+            words = job_in_words(job.job_id, job.num_completed_tasks, job.num_tasks) if job else ""
+            last = max((number for of, number in newest if of == run), default=None)
+            found[run] = Doing(now, threads[run], words, last, self._idle.get(run))
+        return found
+
+    def _threads(self, runs: Sequence[str]) -> dict[str, str]:
+        """Return the frames of each run's thread; between two waits it asks its source."""
+        found = dict.fromkeys(runs, "")
+        for _ in range(_LOOKS):
+            try:
+                threads = self._answer("executors/driver/threads", list[Thread])
+            except InputError:  # spark.ui.threadDumpsEnabled=false
+                return found
+            for run in [run for run in runs if not waits(found[run])]:
+                found[run] = "\n".join(
+                    frame.strip() for one in threads if run in one.thread_name for frame in one.stack_trace.elems
+                )
+            if all(map(waits, found.values())):
+                break
+        return found
 
     def _meet(self) -> None:
         """Ask which application runs there, and its slots; of a new application also its settings."""
@@ -123,7 +172,7 @@ class Driver:
     def _nothing_streams(self) -> tuple[str, str]:
         """Return what runs here instead of a streaming query, and what would do."""
         called = redact(self._application.name or self._application.id)
-        running = self._answer("jobs?status=running", list[_Running])
+        running = self._answer("jobs?status=running", list[Job])
         instead = f"running: {', '.join(job.words for job in running[:3])}" if running else "no job is running"
         return f"the application '{called}' has no streaming query; {instead}", "give the driver that runs the query"
 
@@ -223,18 +272,6 @@ class Driver:
         self._unopened, self._open_from = [], time.monotonic() + _OPENED_EVERY
 
 
-class _Running(msgspec.Struct):
-    """A job that runs."""
-
-    name: str = ""
-    description: str = ""
-
-    @property
-    def words(self) -> str:
-        """Its description, or where its program calls it, on one line."""
-        return redact(" ".join((self.description or self.name).split())[:80])
-
-
 def _joined(old: pa.Table, new: pa.Table) -> pa.Table:
     """Return the rows of the new table, and those of the old one whose batches the new one does not have."""
     there = {*_batches_in(new)}
@@ -244,6 +281,11 @@ def _joined(old: pa.Table, new: pa.Table) -> pa.Table:
 
 def _batches_in(table: pa.Table) -> Iterable[Batch]:
     return zip(table["run_id"].to_pylist(), table["batch_id"].to_pylist(), strict=True)
+
+
+def _end(event: Mapping[str, Any]) -> datetime:
+    began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00"))
+    return began + timedelta(milliseconds=event["batchDuration"])
 
 
 def _key(event: Mapping[str, Any]) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from advisor.facts import from_confs
+from advisor.redaction import redact
 from advisor.sources.sightings.line import Told
 
 
@@ -50,6 +51,35 @@ class Executor(msgspec.Struct, rename="camel"):
     id: str
     is_active: bool = True
     max_tasks: int = 0
+
+
+class Job(msgspec.Struct, rename="camel"):
+    """A job that runs; in a micro-batch `job_group` is the run's id."""
+
+    job_id: int = 0
+    name: str = ""
+    description: str = ""
+    job_group: str = ""
+    num_tasks: int = 0
+    num_completed_tasks: int = 0
+
+    @property
+    def words(self) -> str:
+        """Its description, or where its program calls it, on one line."""
+        return redact(" ".join((self.description or self.name).split())[:80])
+
+
+class Frames(msgspec.Struct):
+    """The frames of a thread, the innermost first."""
+
+    elems: list[str] = []
+
+
+class Thread(msgspec.Struct, rename="camel"):
+    """A thread of the driver."""
+
+    thread_name: str = ""
+    stack_trace: Frames = msgspec.field(default_factory=Frames)
 
 
 def slots(executors: Iterable[Executor]) -> int | None:

@@ -1,0 +1,107 @@
+"""Queries of which no batch ends: the word for each, from batches and what a live source shows; the clock is data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from advisor.batches import Doing, Reading
+from advisor.cli.watch import silent
+from advisor.contract import Stall
+from advisor.report.silence import stalls
+from tests.made import START, events, table
+from tests.views.reports import report, slow
+
+RUN = "22222222-2222-2222-2222-222222222222"
+BATCHES = [{"triggerExecution": 2_000, "addBatch": 1_500}] * 20
+"""The last one begins at 40 s and ends at 42 s, and one comes every 2 s."""
+LAST = START + timedelta(seconds=42)
+FOREACH = (
+    "java.base@17/java.net.SocketInputStream.read\npy4j.CallbackClient.sendCommand\n"
+    "org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink.addBatch\n"
+    "org.apache.spark.sql.execution.streaming.MicroBatchExecution.runBatch"
+)
+KAFKA = (
+    "java.lang.Object.wait\norg.apache.spark.sql.kafka010.KafkaOffsetReaderAdmin.fetchLatestOffsets\n"
+    "org.apache.spark.sql.kafka010.KafkaMicroBatchStream.latestOffset"
+)
+STORAGE = "java.io.FileOutputStream.write\norg.apache.spark.sql.execution.streaming.CommitLog.add"
+TASKS = "java.util.concurrent.locks.LockSupport.park\norg.apache.spark.scheduler.DAGScheduler.runJob"
+POLLING = (
+    "java.base@17/java.lang.Thread.sleep(Native Method)\napp//org.apache.spark.MicroBatchExecution.executeOneBatch"
+)
+TRIGGER = (
+    "java.lang.Thread.sleep\norg.apache.spark.util.SystemClock.waitTillTime\norg.apache.spark.ProcessingTimeExecutor"
+)
+JOB = "job 7 runs, 3 of 200 tasks done"
+
+
+def stall(after: float, **doing: Any) -> Stall | None:
+    """The word so many seconds after the last batch ended."""
+    looked = Doing(LAST + timedelta(seconds=after), **doing)
+    return stalls(replace(Reading.of(table(events(BATCHES))), doing={RUN: looked})).get(RUN)
+
+
+@pytest.mark.parametrize(
+    ("word", "says", "doing"),
+    [
+        ("silent", "asks its source", {"thread": KAFKA}),
+        ("silent", "your foreachBatch", {"thread": FOREACH}),
+        ("silent", "storage of its checkpoint", {"thread": STORAGE}),
+        ("long", "3 of 200 tasks", {"thread": TASKS, "job": JOB}),
+        ("long", "your foreachBatch, job 7", {"thread": FOREACH, "job": JOB}),
+        ("unheard", "batch 31", {"thread": TASKS, "newest": 31}),
+        ("idle", "new data", {"thread": POLLING}),
+        ("idle", "next trigger", {"thread": TRIGGER}),
+        ("idle", "new data", {"thread": "Waiting for data to arrive"}),
+        ("silent", "asks its source", {"thread": "Getting offsets from KafkaV2[Subscribe[orders]]"}),
+        ("silent", "no batch has ended; usually one ends every 2.0 s", {}),
+    ],
+)
+def test_the_word_for_what_a_query_does(word: str, says: str, doing: dict[str, Any]) -> None:
+    found = stall(60, **doing)
+    assert found is not None and found.word == word and says in found.says
+
+
+@pytest.mark.parametrize("doing", [{}, {"thread": KAFKA}, {"thread": TASKS, "job": JOB}])
+def test_nothing_is_said_before_its_time(doing: dict[str, Any]) -> None:
+    assert stall(29, **doing) is None
+
+
+def test_a_slow_query_is_silent_after_three_times_its_usual() -> None:
+    rows = [{"triggerExecution": 30_000, "addBatch": 20_000}] * 12
+    reading, ended = Reading.of(table(events(rows))), START + timedelta(seconds=13 * 30)
+    words = [stalls(replace(reading, doing={RUN: Doing(ended + timedelta(seconds=after))})) for after in (80, 95)]
+    assert [list(found) for found in words] == [[], [RUN]]
+
+
+def test_an_hour_without_data_raises_no_alarm() -> None:
+    for second in range(10, 3_600, 10):
+        said = LAST + timedelta(seconds=second - 8)
+        for doing in ({"idle": said}, {"thread": POLLING}, {"thread": TRIGGER}):
+            found = stall(second, **doing)
+            assert found is None or found.word == "idle"
+
+
+def test_a_log_that_says_no_more_that_it_is_idle_is_silent() -> None:
+    found = stall(300, idle=LAST + timedelta(seconds=200))
+    assert found is not None and found.word == "silent"
+    assert datetime.fromisoformat(found.since) == LAST + timedelta(seconds=200)
+
+
+def test_a_driver_that_does_not_answer_is_gone() -> None:
+    reading = Reading.of(table(events(BATCHES)))
+    gone = replace(reading, doing={RUN: Doing(LAST)}, gone_since=LAST)
+    assert stalls(gone)[RUN].word == "gone"
+
+
+@pytest.mark.parametrize(
+    ("word", "after", "ends"),
+    [("silent", 301, True), ("long", 301, True), ("gone", 301, True), ("silent", 299, False), ("idle", 9_999, False)],
+)
+def test_watch_ends_for_what_is_silent_long_enough(word: Any, after: int, ends: bool) -> None:
+    shown = report(slow() | {"stall": {"word": word, "since": LAST.isoformat(), "says": "it waits"}})
+    assert bool(silent(shown, timedelta(minutes=5), LAST + timedelta(seconds=after))) is ends
