@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +13,8 @@ import pytest
 from advisor.metrics import Estimate, Missing, measure
 from advisor.metrics.capacity import Line, drained_ms
 from advisor.report.capacity import capacity
-from advisor.window import Window
-from tests.made import window
+from advisor.window import Window, run_window
+from tests.made import facts, table, window
 
 EVERY = {"trigger": "processing_time", "trigger_interval_ms": 1000}
 NOISE = np.random.default_rng(3).normal(0, 10, 90)
@@ -77,11 +80,28 @@ def test_a_log_that_cannot_tell(made: Window, because: str) -> None:
     assert capacity(made) is None
 
 
-def test_where_rows_hardly_cost_anything_only_a_low_end_is_told() -> None:
-    rows = [batch(count, 300 + off) for count, off in zip(ROWS, NOISE, strict=True)]
+def test_far_from_what_was_seen_only_a_low_end_is_told() -> None:
+    rows = [batch(count, 300 + 0.02 * count + off / 10) for count, off in zip(ROWS, NOISE, strict=True)]
     found = estimate(measure(window(rows, interval_ms=1000, **EVERY), "capacity_per_second"))
     assert (found.value, found.high) == (None, np.inf)
-    assert 1500 < found.low <= 15_000  # ten times the largest batch
+    assert found.low == pytest.approx(10 * ROWS.max(), rel=0.01)
+
+
+def test_what_a_row_costs_is_no_guess() -> None:
+    rows = [batch(count, 300 + off) for count, off in zip(ROWS, NOISE, strict=True)]
+    found = measure(window(rows, interval_ms=1000, **EVERY), "capacity_per_second")
+    assert isinstance(found, Missing) and "lost" in found.reason
+
+
+def test_a_recorded_run_on_a_busy_machine_gets_no_number() -> None:
+    """Its batches of alike rows differ by far more than what its rows cost."""
+    with gzip.open(Path(__file__).with_name("promises") / "capacity" / "files-to-nowhere.jsonl.gz", "rt") as file:
+        events = [json.loads(line) for line in file]
+    rising = [event for event in events if event["runId"] == events[0]["runId"]]
+    found = measure(
+        run_window(table(rising), facts(trigger="processing_time", trigger_interval_ms=10_000)), "capacity_per_second"
+    )
+    assert isinstance(found, Missing) and "lost" in found.reason
 
 
 @pytest.mark.parametrize(

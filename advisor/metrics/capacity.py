@@ -77,6 +77,8 @@ def lines(window: Window) -> tuple[Line, Line, Line] | Missing:
     if not np.ptp(rows) > 0:
         return Missing(f"the row counts do not vary; {_WOULD_TELL}")
     slopes = theil_sen(took, rows).ends
+    if not slopes[0] > 0:
+        return Missing(f"what a row costs is lost in what batches of alike rows differ by; {_WOULD_TELL}")
     dear, likely, cheap = (Line(float(np.median(took - slope * rows)), slope) for slope in reversed(slopes))
     return dear, likely, cheap
 
@@ -169,7 +171,11 @@ def capacity_per_second(window: Window) -> Estimate | Missing:
     if value <= seen and high <= WIDEST * low:
         return Estimate(low, value, high)
     worth = low >= WORTH_TELLING * needed(rows_coming_per_second(window)).safe
-    return Estimate(low, None, math.inf) if worth else Missing(f"rows cost too little to tell; {_WOULD_TELL}")
+    return (
+        Estimate(low, None, math.inf)
+        if worth
+        else Missing(f"the cost of a row is not known well enough; {_WOULD_TELL}")
+    )
 
 
 def _held(line: Line, interval: float | None, limit: float | None) -> float:
