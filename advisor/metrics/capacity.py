@@ -74,9 +74,7 @@ def lines(window: Window) -> tuple[Line, Line, Line] | Missing:
         rows, took = np.array([[middle(column) for column in group.T[:2]] for group in groups]).T
     else:
         took, rows = _thinned(found)
-    if not np.ptp(rows) > 0:
-        return Missing(f"the row counts do not vary; {_WOULD_TELL}")
-    slopes = theil_sen(took, rows).ends
+    slopes = theil_sen(took, rows).ends if np.ptp(rows) > 0 else (0.0,)
     if not slopes[0] > 0:
         return Missing(f"what a row costs is lost in what batches of alike rows differ by; {_WOULD_TELL}")
     dear, likely, cheap = (Line(float(np.median(took - slope * rows)), slope) for slope in reversed(slopes))
