@@ -57,7 +57,6 @@ class Offsets(NamedTuple):
 
     version: int
     offsets: Mapping[str, str | None]
-    watermark_ms: int | None
     confs: Mapping[str, str]
 
     def rows_since(self, before: Offsets) -> int | None:
@@ -92,8 +91,7 @@ def read_offsets(folder: Folder, name: str, *, read_all: bool = True) -> Offsets
             raise DamagedError(name, "is torn or garbled: an offset in it does not read")
     confs = told.get("conf") if isinstance(told.get("conf"), dict) else {}
     safe = {str(key): redact_setting(str(key), str(value)) for key, value in (confs or {}).items()}
-    watermark = told.get("batchWatermarkMs")
-    return Offsets(version, offsets, watermark if type(watermark) is int else None, safe)
+    return Offsets(version, offsets, safe)
 
 
 def _reads(text: str) -> bool:
