@@ -12,6 +12,7 @@ from advisor.catalogue.load import (
     ranking,
     rules_directory,
     rules_to_judge_by,
+    runs_of,
     silence,
     waits,
 )
@@ -23,5 +24,5 @@ from advisor.vocabulary import LEVELS, Level
 __all__ = [
     "LEVELS", "Catalogue", "Change", "Condition", "Example", "Level", "Measure", "Operator", "Rule", "Saves", "Seen",
     "Stage", "Step", "Trigger", "clue_alone", "clues", "doing_of", "late_batches", "load", "ranking", "reference",
-    "rules_directory", "rules_to_judge_by", "schema", "silence", "waits",
+    "rules_directory", "rules_to_judge_by", "runs_of", "schema", "silence", "waits",
 ]  # fmt: skip

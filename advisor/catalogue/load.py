@@ -6,6 +6,7 @@ To check every file at each start would take longer than to judge a log: `rules 
 from __future__ import annotations
 
 import atexit
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ _EXAMPLES: Final = "\nexamples:"
 Make = Callable[[Any], Any]
 CLUES = "clues.yaml"
 """The file of what a text without progress shows."""
+RUNS = "runs.json"
+"""The file of what came of steps on real Sparks, which `python -m tests.legality` writes."""
 RANKING = "ranking.yaml"
 """The file of the numbers by which the report ranks what rules find."""
 SILENCE = "silence.yaml"
@@ -66,6 +69,17 @@ def clue_alone(text: bytes) -> tuple[str | None, str | None]:
             name = found.groupdict().get("name")
             return clue.says.format(name=f" ({name.decode('utf-8', 'replace')})" if name else ""), clue.give
     return None, None
+
+
+def runs_of(step: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return what came of a step on each Spark that it was run on: how many queries by outcome, and the date."""
+    return _runs().get(step, {})
+
+
+@cache
+def _runs() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    found: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads((rules_directory() / RUNS).read_text("utf-8"))
+    return found
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.catalogue.condition import Condition
-from advisor.catalogue.load import Catalogue
+from advisor.catalogue.load import Catalogue, runs_of
 from advisor.catalogue.rule import FAMILIES, Rule, WrittenRule
 from advisor.catalogue.step import SharedStep, Step
 from advisor.metrics import METRICS
@@ -112,6 +112,7 @@ def _evidence(rule: Rule) -> str:
 def _step(step: Step) -> str:
     lines = [f"### {step.id}\n", f"{step.does}. Takes {_TAKES[step.takes]}.\n"]
     lines += _lines("Meant when", step.when) + _lines("Not meant when", step.unless) + _legal(step)
+    lines.append(f"- Stands on: {_runs(step)}")
     lines.append(f"- Saves: {_promise(step)}")
     undo = step.undo if isinstance(step.undo, str) else f"[{step.undo.id}](#{step.undo.id})"
     lines += [f"- Costs: {step.costs}", f"- Undo: {undo}", f"- Check: {step.check}"]
@@ -122,6 +123,15 @@ def _legal(step: Step) -> list[str]:
     if not step.legal:
         return ["- Legal: always"]
     return ["- Legal when", *(f"  - {_condition(line)}. Otherwise: {line.else_}" for line in step.legal)]
+
+
+def _runs(step: Step) -> str:
+    """Return on which Sparks queries were run with the step, and how many ended how."""
+    said = []
+    for version, told in runs_of(step.id).items():
+        counts = ", ".join(f"{number} x {outcome}" for outcome, number in told.items() if outcome != "date")
+        said.append(f"run on Spark {version} ({counts}; {told['date']})")
+    return "; ".join(said) or "documentation; not run"
 
 
 def _promise(step: Step) -> str:

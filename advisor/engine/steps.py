@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from advisor import contract
-from advisor.catalogue import Rule, Stage, Step
+from advisor.catalogue import Rule, Stage, Step, runs_of
 from advisor.contract import Advice, Promise
 from advisor.engine.conditions import Verdict, ask_all
 from advisor.engine.sentences import change_of, sentence, undo_says
@@ -67,6 +67,7 @@ def advised(
         saves_in=saves_in(step.saves) if isinstance(saves, Promise) else (),
         saves_of=step.saves.metric if step.saves else None,
         against=tuple(against),
+        run_on=tuple(runs_of(step.id)),
     )
 
 

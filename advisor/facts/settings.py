@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Final, NamedTuple
 
 import msgspec
 
 from advisor.facts.versions import version_at_least
 
+FILE: Final = files("advisor.facts") / "settings.json"
 PREFIXES: Final = ("spark.sql.streaming.", "spark.sql.adaptive.streaming.")
 STATE_STORE_CLASS: Final = "spark.sql.streaming.stateStore.providerClass"
 SPARKS_OWN: Final = "org.apache.spark."
@@ -34,7 +35,7 @@ class Settings(NamedTuple):
 @cache
 def known_settings() -> Settings:
     """Read the data file that `python -m tests.legality.settings` writes from Spark's jars."""
-    data = msgspec.json.decode(Path(__file__).with_name("settings.json").read_bytes())
+    data = msgspec.json.decode(FILE.read_bytes())
     versions = tuple(data["versions"])
     spread = {key: tuple(values) if len(values) > 1 else tuple(values) * len(versions)
               for key, (_, *values) in data["settings"].items()}  # fmt: skip

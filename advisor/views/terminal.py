@@ -222,7 +222,8 @@ def _before_code(step: Advice) -> Rows:
 
 
 def _after_code(step: Advice) -> Iterator[tuple[str, str]]:
-    rows = (("safety", wording.semantics(step)), ("costs", step.costs), ("undo", step.undo), ("watch", step.check))
+    rows = (("safety", wording.semantics(step)), ("costs", step.costs), ("undo", step.undo), ("watch", step.check),
+            ("run on", wording.run_on(step)))  # fmt: skip
     return ((label, words) for label, words in rows if words)
 
 

@@ -227,6 +227,11 @@ def semantics(step: Advice) -> str:
     return "" if step.semantics == "unchanged" else _SEMANTICS.get(step.semantics, step.semantics.replace("_", " "))
 
 
+def run_on(step: Advice) -> str:
+    """On which Sparks the step was run."""
+    return f"Spark {', '.join(step.run_on)}" if step.run_on else "documented, not run"
+
+
 def savings(step: Advice) -> list[str]:
     """What a step saves per batch and in record latency, a line each; one line that says so if nothing is promised."""
     per_batch, latency = text.saving(step.saves_ms), text.saving(step.saves_latency_ms)

@@ -29,14 +29,14 @@ from lab.broker import broker_of, topics
 from lab.processes import scratch
 from tests.legality import outcomes, streams, verdicts
 from tests.legality.cells import ON_APPLICATION, Cell, cells
+from tests.legality.effects import PARTITIONS
 from tests.record.cases import DELTA
 from tests.spark.versions import installed_in
 
 ROOT: Final = Path(__file__).parents[2]
 BROKER: Final = "broker"
-WIDE: Final = 6
 ROWS_A_SECOND: Final = 400
-MAKE_TOPICS: Final = {streams.TOPICS["kafka"]: 2, streams.TOPIC_OUT: 2, streams.TOPICS["kafka_wide"]: WIDE}
+MAKE_TOPICS: Final = {streams.TOPIC_OUT: 2} | {streams.TOPICS[source]: number for source, number in PARTITIONS.items()}
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
     end_in_order()
     words = argparse.ArgumentParser(prog="python -m tests.legality", description=__doc__.partition("\n")[0])
     words.add_argument("--spark", action="append", choices=outcomes.VERSIONS, help="only this version; may be repeated")
-    words.add_argument("--only", default="", help="only cells whose step or name holds this text")
+    words.add_argument("--only", action="append", help="only cells whose step or name holds this text; may be repeated")
     words.add_argument("--list", action="store_true", help="name the cells and end")
     words.add_argument("--keep", type=Path, help="an empty directory for what the runs write")
     asked = words.parse_args()
@@ -65,8 +65,8 @@ def main() -> None:
     sys.exit(bool(wrong))
 
 
-def _chosen(version: str, text: str) -> list[Cell]:
-    return [cell for cell in cells(version) if text in f"{cell.step}: {cell.name}"]
+def _chosen(version: str, texts: Sequence[str] | None) -> list[Cell]:
+    return [cell for cell in cells(version) if any(text in f"{cell.step}: {cell.name}" for text in texts or [""])]
 
 
 @contextlib.contextmanager

@@ -10,20 +10,28 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from tests.legality.runs import Seen
 
+PARTITIONS: Final = {"kafka": 2, "kafka_wide": 6}
+"""Of the topic that a source of the matrix reads."""
+EPOCHS: Final = 6
+"""Commits of continuous processing after which a query counts as one that runs."""
 Effect = Callable[["Seen", set[Path]], bool]
 
 
 def moved(seen: Seen) -> bool:
     """Whether a query whose tasks never end has read every partition of its source."""
     if seen.execution == "ContinuousExecution":
-        return len(seen.commits) >= 2
-    ends = [offsets for batch in seen.batches for source in batch["sources"]
-            for offsets in (source.get("endOffset") or {}).values()]  # fmt: skip
+        return len(seen.commits) >= EPOCHS
+    first: dict[str, int] = {}
     most: dict[str, int] = {}
-    for offsets in ends:
-        for partition, offset in offsets.items():
-            most[partition] = max(most.get(partition, 0), offset)
-    return bool(most) and min(most.values()) > 0
+    for source in (source for batch in seen.batches for source in batch["sources"]):
+        for name, offsets in (("startOffset", first), ("endOffset", most)):
+            for partition, offset in _of_topic(source.get(name)).items():
+                offsets[partition] = (max if offsets is most else min)(offsets.get(partition, offset), offset)
+    return bool(most) and all(offset > first.get(partition, 0) for partition, offset in most.items())
+
+
+def _of_topic(offsets: dict[str, dict[str, int]] | None) -> dict[str, int]:
+    return {partition: offset for topic in (offsets or {}).values() for partition, offset in topic.items()}
 
 
 def _tracked_apart(seen: Seen, before: set[Path]) -> bool:
@@ -99,6 +107,12 @@ def _tasks(number: int) -> Effect:
     return lambda seen, before: re.search(rf"Adding task set \d+\.\d+ with {number} tasks", seen.log) is not None
 
 
+def _more_tasks(seen: Seen, before: set[Path]) -> bool:
+    """Whether a stage has more tasks than the topic has partitions."""
+    partitions = PARTITIONS[seen.query.source]
+    return any(int(tasks) > partitions for tasks in re.findall(r"Adding task set \d+\.\d+ with (\d+) tasks", seen.log))
+
+
 def _prints(text: str) -> Effect:
     return lambda seen, before: text in seen.log
 
@@ -159,12 +173,13 @@ EFFECTS: Final[dict[str, Effect]] = {
     "watermark-in-aggregation": _watermark,
     "fewer-shuffle-partitions": _tasks(3),
     "kafka-fetch-wait": _prints("fetch.max.wait.ms = 10\n"),
-    "more-source-partitions": _tasks(5),
+    "more-source-partitions": _more_tasks,
     "twice-the-rows-per-batch": _at_most(7),
     "twice-the-files-per-batch": _two_files,
     "clean-source": _archived,
     "real-time-mode": _real_time,
     "real-time-mode-in-place": _real_time,
+    "real-time-mode-on-old-checkpoint": _real_time,
     "real-time-mode-stateful": _real_time,
     "continuous-processing": _continuous,
     "fair-scheduler": _fair,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from advisor.catalogue import load, rules_directory
 from tests.legality.cells import Cell
+from tests.legality.cells import cells as cells_of
 from tests.record.sparks import KAFKA_JARS, KAFKA_VERSIONS
 
 CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "latency-advisor-lab"
@@ -63,7 +64,10 @@ def write(version: str, results: Sequence[dict[str, Any]], missing: Iterable[Cel
         if "step" in one:
             cells[one["step"], one["cell"]] = _cell(one["step"], one["cell"], one["outcome"], one["says"], today)
     listed = next((one["listed"] for one in results if "listed" in one), known["listed"])
-    _put(version, sorted(listed), usual, queries, [cells[key] for key in sorted(cells)])
+    wanted = sorted({(cell.step, cell.name) for cell in cells_of(version)} & cells.keys())
+    of_cells = {name.rpartition(", ")[0] for _, name in wanted}
+    queries = {name: query for name, query in queries.items() if name in of_cells}
+    _put(version, sorted(listed), usual, queries, [cells[key] for key in wanted])
 
 
 def _put(
@@ -108,8 +112,7 @@ def facts(run: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
 
 def asked_facts() -> set[str]:
     """The facts that steps ask for, and those that narrow them down."""
-    steps = [step for rule in load().rules.values() for step in rule.steps]
-    lines = [line for step in steps for line in (*step.legal, *step.when, *step.unless)]
+    lines = [line for step in load().steps.values() for line in (*step.legal, *step.when, *step.unless)]
     return {line.subject for line in lines if line.fact} | set(_ALSO)
 
 

@@ -26,7 +26,7 @@ from advisor.report.assemble import judged_runs
 from advisor.session import attach
 from tests.legality import streams
 from tests.legality.cells import ON_APPLICATION, Cell, Query, matrix
-from tests.legality.effects import EFFECTS, moved
+from tests.legality.effects import EFFECTS, EPOCHS, moved
 
 BATCHES: Final = 4
 SECONDS: Final = 120.0
@@ -90,7 +90,7 @@ class _Heard:
 class Runner:
     """Runs queries one after the other in one session."""
 
-    def __init__(self, spark: Any, place: Path, log: Path, bootstrap: str | None) -> None:
+    def __init__(self, spark: Any, place: Path, log: Path | None = None, bootstrap: str | None = None) -> None:
         self.spark, self.place, self.log, self.bootstrap = spark, place, log, bootstrap
         self.files = place / "files"
         if not self.files.exists():
@@ -98,7 +98,7 @@ class Runner:
         self.advisor = attach(spark, on_finding=lambda _: None)
         self._heard = _Heard(self.advisor)
         self.catalogue = load()
-        self.steps = {step.id: step for rule in self.catalogue.rules.values() for step in rule.steps}
+        self.steps = self.catalogue.steps
 
     def query(self, query: Query, place: Path) -> tuple[Seen, dict[str, Any]]:
         """Run the query without any step; also the facts that the advisor has of it, and one of its batches."""
@@ -156,7 +156,7 @@ class Runner:
     def _run(
         self, query: Query, place: Path, change: dict[str, Any], code: str = "", batches: int = BATCHES
     ) -> tuple[Seen, str | None]:
-        seen, start = Seen(query, place=place), self.log.stat().st_size
+        seen, start = Seen(query, place=place), self.log.stat().st_size if self.log else 0
         kind, interval = _trigger(query, change)
         conf = {key: value for key, value in change.get("conf", {}).items() if key not in ON_APPLICATION}
         with self._session(streams.settings(query) | conf):
@@ -170,15 +170,15 @@ class Runner:
             finally:
                 with contextlib.suppress(Exception):
                     started.stop()
-        seen.log = self.log.read_bytes()[start:].decode(errors="replace")
+        seen.log = self.log.read_bytes()[start:].decode(errors="replace") if self.log else ""
         seen.offsets, seen.commits = _numbers(place / "checkpoint/offsets"), _numbers(place / "checkpoint/commits")
         return seen, str(started.runId)
 
     @contextlib.contextmanager
     def _session(self, conf: dict[str, str]) -> Iterator[None]:
-        for key, value in conf.items():
-            self.spark.conf.set(key, value)
         try:
+            for key, value in conf.items():
+                self.spark.conf.set(key, value)
             yield
         finally:
             for key in conf:
@@ -203,10 +203,14 @@ class Runner:
     def _watch(self, started: Any, kind: str, place: Path, batches: int, seen: Seen) -> None:
         execution = started._jsq.streamingQuery()
         seen.execution, seen.trigger = execution.getClass().getSimpleName(), execution.trigger().toString()
+        epochs = EPOCHS + len(_numbers(place / "checkpoint/commits"))
         run_id, until = str(started.runId), time.monotonic() + STARVING_SECONDS
         if kind == "continuous":  # it sends no events
-            while started.isActive and len(_numbers(place / "checkpoint/commits")) < 2 and time.monotonic() < until:
-                started.awaitTermination(0.2)
+            while (
+                started.isActive and len(_numbers(place / "checkpoint/commits")) < epochs and time.monotonic() < until
+            ):
+                with contextlib.suppress(Exception):  # it raises what the query died of, which is asked for below
+                    started.awaitTermination(0.2)
         elif kind == "real_time":
             for wanted in range(1, 100):
                 self._heard.wait(run_id, wanted, until - time.monotonic())
@@ -265,14 +269,13 @@ def _shuffles(execution: Any) -> list[str]:
     """How the shuffles of the last batch are written, by the class of their handles."""
     found: list[str] = []
     with contextlib.suppress(Exception):
-        left = [execution.lastExecution().toRdd()]
-        while left and len(found) < 4:
-            dependencies = left.pop().dependencies()
-            for number in range(dependencies.size()):
-                one = dependencies.apply(number)
-                if "ShuffleDependency" in one.getClass().getSimpleName():
-                    found.append(one.shuffleHandle().getClass().getSimpleName())
-                left.append(one.rdd())
+        left = [execution.lastExecution().executedPlan()]
+        while left:
+            node = left.pop()
+            if node.getClass().getSimpleName() == "ShuffleExchangeExec":
+                found.append(str(node.shuffleDependency().shuffleHandle().getClass().getSimpleName()))
+            children = node.children()
+            left += [children.apply(number) for number in range(children.size())]
     return found
 
 
@@ -356,8 +359,9 @@ def outcomes(runner: Runner, plan: dict[str, Any], place: Path) -> Iterator[dict
         began = time.monotonic()
         try:
             outcome, says = runner.cell(cell, base)
-        except Exception as error:
-            outcome, says = "not run", f"{type(error).__name__}: {str(error)[:300]}"
+        except Exception as error:  # of a value that Spark refuses as soon as it is set, too
+            refused = type(error).__name__ == "IllegalArgumentException"
+            outcome, says = "refused" if refused else "not run", words(error)
         spent = round(time.monotonic() - began, 1)
         yield {"step": cell.step, "cell": cell.name, "outcome": outcome, "says": says, "seconds": spent}
 

@@ -33,7 +33,7 @@ _BATCH: Final = {
 
 def disagreements(run: dict[str, Any], catalogue: Catalogue) -> list[str]:
     """A line for each cell on which rules and Spark disagree."""
-    steps = {step.id: step for rule in catalogue.rules.values() for step in rule.steps}
+    steps = catalogue.steps
     found = []
     for cell in run["cells"]:
         if cell["outcome"] not in AGREE or cell["step"] not in steps:
