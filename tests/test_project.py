@@ -71,6 +71,7 @@ def test_pages_name_options_that_exist() -> None:
             ["trial"],
             ["watch"],
             ["log4j"],
+            ["checkpoint"],
         )
     ]
     known = {*re.findall(r"--[a-z-]+", "".join(pages))}

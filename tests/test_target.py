@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+import advisor
 from advisor.catalogue import load
 from advisor.cli.options import facts_given
 from advisor.contract import Advice, Promise, Target
@@ -16,6 +18,7 @@ from advisor.facts.evidence import Run
 from advisor.metrics.phases import budget
 from advisor.report.judged import Judged
 from advisor.report.target import target
+from advisor.views.terminal import report_as_text
 from advisor.window import Window
 from tests.made import window
 from tests.test_together import finding, step
@@ -132,3 +135,10 @@ def test_options_stand_for_facts() -> None:
     for wrong in ("500ms", "p95=2s", "p99=500"):
         with pytest.raises(UsageError, match="--target"):
             facts_given(options | {"targets": (wrong,)})
+
+
+def test_the_first_screen_stays_short() -> None:
+    log = Path(__file__).parents[1] / "sample_progress" / "ST001" / "rocksdb-8-partitions-4.3.0"
+    report = advisor.analyze(log, set=["latency_target_ms=1000"])
+    screen = report_as_text(report.typed).partition("\n\n")[2]
+    assert "TARGET" in screen and len(screen.splitlines()) <= 25

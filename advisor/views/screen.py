@@ -71,7 +71,8 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     if words := first_screen.state_if_news(query):
         yield _Part(_MUST, Text(words, style=STATE_STYLES.get(query.state, "")))
     for nth, words in enumerate(first_screen.target(query)):
-        yield _Part(_MUST, _row("" if nth else "TARGET", Text(words, "" if nth else "bold"), indent=0, label_width=6))
+        rank = _TROUBLE if nth else _MUST
+        yield _Part(rank, _row("" if nth else "TARGET", Text(words, "" if nth else "bold"), indent=0, label_width=6))
     headline = _headline(query)
     yield _Part(_MUST, headline)
     troubles = [words for words in query.screen.troubles if words not in headline.plain]
