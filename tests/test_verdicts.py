@@ -117,3 +117,9 @@ def test_the_limit_of_a_file_source_is_read_from_its_line() -> None:
     line = b"26/11/26 08:11:52 INFO FileStreamSource: maxFilesPerBatch = Some(7), maxBytesPerBatch = None\n"
     (found,) = sight(line, log="a", file="a", base=0)
     assert (found.fact, found.value) == ("max_files_per_trigger", "7")
+
+
+@pytest.mark.parametrize(("logger", "told"), [("TaskSetManager", ["debug_log"]), ("MyJob", [])])
+def test_the_level_debug_of_spark_s_own_lines_is_told(logger: str, told: list[str]) -> None:
+    line = f"26/11/26 08:11:52 DEBUG {logger}: Valid locality levels for TaskSet 0.0: NO_PREF, ANY\n".encode()
+    assert [one.fact for one in sight(line, log="a", file="a", base=0)] == told

@@ -241,6 +241,8 @@ _OBSERVED = (
     Fact("stopped", "bool", "the run ended without an error",
          "'was stopped' lines, session, or the end of query or application in an event log", _ASKED, outcome=True,
          settable=False),
+    Fact("debug_log", "bool", "Spark logs at level DEBUG", "log", _LINES, nullable=True, scope="application",
+         outcome=True, settable=False),
     Fact("records_torn", "bool", "records of the log were torn or could not be read", "reading the log",
          ("log", "session"), scope="application", outcome=True, settable=False),
     Fact("falling_behind", "bool", "Spark said that a batch took longer than the trigger interval", "log", _LINES,

@@ -226,7 +226,7 @@ def _window(
     return window, earlier, "restart"
 
 
-_NONE_SEEN = ("missing_batch", "known_error", "shut_down_in_batch", "scheduled_runs")
+_NONE_SEEN = ("missing_batch", "known_error", "shut_down_in_batch", "scheduled_runs", "debug_log")
 """Facts of which a run that ran batches has none, where nothing shows one."""
 
 

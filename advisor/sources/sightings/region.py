@@ -38,6 +38,10 @@ def _is(fact: str, value: Any, words: str = "") -> Reader:
     return lambda line: [Told(fact, value)] if words in line.text else []
 
 
+_DEBUG: Final = re.compile(
+    r"^[^A-Za-z]{8,40} DEBUG \S{0,99}\b(?:Task|Block|DAGScheduler|MicroBatch|CodeGenerator)\w{0,40}:"
+)
+"""A line at DEBUG of Spark itself: what other libraries write there costs less."""
 _WITHOUT_AQE: Final = (
     ("stateful workloads", Told("stateful", value=True)),
     ("Real-time Mode", Told("trigger", "real_time")),
@@ -74,6 +78,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
         _is("window_in_one_partition", value=True, words="to a single partition"),
         2,
     ),
+    (b" DEBUG ", lambda line: [Told("debug_log", value=True)] if _DEBUG.search(line.text) else [], 4),
     (b"falling behind", query.read_falling_behind, 4),
     (b" terminated with error", query.read_termination, 1000),
     (b" terminated with exception: ", query.read_failure, 100),
