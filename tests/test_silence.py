@@ -54,6 +54,7 @@ def stall(after: float, **doing: Any) -> Stall | None:
         ("long", "3 of 200 tasks", {"thread": TASKS, "job": JOB}),
         ("long", "your foreachBatch, job 7", {"thread": FOREACH, "job": JOB}),
         ("unheard", "batch 31", {"thread": TASKS, "newest": 31}),
+        ("unheard", "batch 31", {"thread": TRIGGER, "newest": 31, "idle": LAST + timedelta(seconds=60)}),
         ("idle", "new data", {"thread": POLLING}),
         ("idle", "next trigger", {"thread": TRIGGER}),
         ("idle", "new data", {"thread": "Waiting for data to arrive"}),
@@ -64,6 +65,24 @@ def stall(after: float, **doing: Any) -> Stall | None:
 def test_the_word_for_what_a_query_does(word: str, says: str, doing: dict[str, Any]) -> None:
     found = stall(60, **doing)
     assert found is not None and found.word == word and says in found.says
+
+
+@pytest.mark.parametrize(
+    ("word", "says", "doing"),
+    [
+        ("unheard", "batch 502", {"thread": TRIGGER, "oldest": 500, "newest": 502}),
+        ("long", "it is in your foreachBatch, job 7 runs, 3 of 200 tasks done", {"thread": FOREACH, "job": JOB}),
+        ("silent", "it is in your foreachBatch", {"thread": FOREACH, "oldest": 500, "newest": 500}),
+        ("idle", "it waits for new data", {"thread": POLLING}),
+        ("silent", "no batch has ended", {}),
+    ],
+)
+def test_a_query_of_which_no_batch_has_ended_counts_from_the_first_look(word: str, says: str, doing: Any) -> None:
+    nothing = Reading.of(table([]))
+    looked = {at: Doing(LAST + timedelta(seconds=at), met=LAST, **doing) for at in (29, 31)}
+    words = {at: stalls(replace(nothing, doing={RUN: one})).get(RUN) for at, one in looked.items()}
+    assert words == {29: None, 31: Stall(word=word, since=LAST.isoformat(timespec="seconds"), says=words[31].says)}
+    assert (words[31].says.startswith(says), "0 ms" in words[31].says) == (True, False)
 
 
 @pytest.mark.parametrize("doing", [{}, {"thread": KAFKA}, {"thread": TASKS, "job": JOB}])

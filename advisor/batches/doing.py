@@ -10,8 +10,8 @@ class Doing(NamedTuple):
     """A look at a run.
 
     `at`: the clock. `thread`: the frames of the query's thread, the innermost first, or the query's status.
-    `job`: its job that runs, in words. `newest`: the newest batch that anything else than progress names. `idle`: when
-    the source last said that there is nothing to read.
+    `job`: its job that runs, in words. `newest`, `oldest`: the batches that anything else than progress names. `idle`:
+    when the source last said that there is nothing to read. `met`: when the run was first seen.
     """
 
     at: datetime
@@ -19,6 +19,8 @@ class Doing(NamedTuple):
     job: str = ""
     newest: int | None = None
     idle: datetime | None = None
+    oldest: int | None = None
+    met: datetime | None = None
 
 
 def job_in_words(job: int, done: int, tasks: int) -> str:

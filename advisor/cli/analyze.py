@@ -71,7 +71,11 @@ _FLEET = group(
 @wish_options
 @click.option("--query", metavar="NAME", help="Show only the query with this name or id.")
 @goal_options
-@click.option("--app", metavar="ID", help="The application of a History Server, which is the only one of PATHS.")
+@click.option(
+    "--app",
+    metavar="ID",
+    help="The application of a History Server, which is the only one of PATHS; ID/2 is its second attempt.",
+)
 @click.option("--last", metavar="TIME", help="Judge only the end of each run, such as 30m, 2h or 1d.")
 @click.option("--since", metavar="TIME", help="Judge batches from this time on, such as 2026-03-01T10:58:00Z.")
 @click.option("--until", metavar="TIME", help="Judge batches up to this time.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -57,27 +58,39 @@ def _pace(batches: pa.Table, run_id: str) -> _Pace | None:
 
 def _stall(pace: _Pace | None, doing: Doing, limits: Mapping[str, Any]) -> Stall | None:
     if pace is None:
-        return None
+        if doing.met is None:
+            return None
+        pace = _Pace(doing.met, math.inf if doing.oldest is None else doing.oldest, 0.0, 0.0)  # no batch has ended
+    if doing.at - pace.ended >= _quiet(pace, limits) and _is_unheard(pace, doing, limits):
+        says = f"batch {doing.newest} runs, and no progress arrives: a listener of its session is slow"
+        return Stall(word="unheard", since=_iso(pace.ended), says=says)
     heard = max(pace.ended, doing.idle or pace.ended)
-    longest_quiet = max(limits["least_seconds"], limits["times_usual"] * pace.usual_ms / 1000)
-    if doing.at - heard < timedelta(seconds=longest_quiet):
-        waits = heard > pace.ended and doing.at - heard <= timedelta(seconds=limits["idle_seconds"])
+    if doing.at - heard < _quiet(pace, limits):
+        waits = pace.usual_ms and heard > pace.ended and doing.at - heard <= timedelta(seconds=limits["idle_seconds"])
         return Stall(word="idle", since=_iso(pace.ended), says=_NOTHING_NEW) if waits else None
-    word, says = _word(pace, doing, limits)
+    word, says = _word(pace, doing)
     return Stall(word=word, since=_iso(heard if word == "silent" else pace.ended), says=says)
 
 
-def _word(pace: _Pace, doing: Doing, limits: Mapping[str, Any]) -> tuple[StallWord, str]:
+def _word(pace: _Pace, doing: Doing) -> tuple[StallWord, str]:
     """Return the word for a run of which no batch has ended for long, and what it does."""
-    if doing.newest is not None and doing.newest - pace.newest >= limits["unheard_batches"]:
-        return "unheard", f"batch {doing.newest} runs, and no progress arrives: a listener of its session is slow"
     what = doing_of(doing.thread)
     if what is not None and what.get("idle"):
         return "idle", f"it {what['says']}"
     says = f"it {what['says']}" if what else "no batch has ended"
     if doing.job:
-        return "long", f"{says}, {doing.job}; so far the longest batch took {milliseconds(pace.longest_ms)}"
-    return "silent", f"{says}; usually one ends every {milliseconds(pace.usual_ms)}"
+        longest = f"; so far the longest batch took {milliseconds(pace.longest_ms)}" if pace.longest_ms else ""
+        return "long", f"{says}, {doing.job}{longest}"
+    return "silent", f"{says}; usually one ends every {milliseconds(pace.usual_ms)}" if pace.usual_ms else says
+
+
+def _quiet(pace: _Pace, limits: Mapping[str, Any]) -> timedelta:
+    """Return how long no batch may end before anything is said."""
+    return timedelta(seconds=max(limits["least_seconds"], limits["times_usual"] * pace.usual_ms / 1000))
+
+
+def _is_unheard(pace: _Pace, doing: Doing, limits: Mapping[str, Any]) -> bool:
+    return doing.newest is not None and doing.newest - pace.newest >= limits["unheard_batches"]
 
 
 def _iso(at: datetime) -> str:

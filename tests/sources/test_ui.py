@@ -6,6 +6,7 @@ import io
 import json
 import re
 import tempfile
+import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -261,6 +262,30 @@ class TestServers:
         with serving({}, drip) as served:
             assert "did not answer within" in says(served.address)
 
+    def test_all_answers_of_a_look_have_one_limit(self, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        with serving(made["answers"]) as served:
+            driver = Driver(web.Server(served.address), stages=False)
+            monkeypatch.setattr("advisor.sources.ui.driver.SECONDS_OF_ALL", -1.0)
+            with pytest.raises(InputError, match="did not answer within"):
+                driver.look()
+
+    def test_who_waits_is_told_once_for_what(self, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(web, "QUIET_SECONDS", 0.0)
+        id = next(path for path in made["answers"] if path.endswith("/stages")).split("/")[-2]
+
+        def slow(handler: Any) -> None:
+            told.wait(20)
+            body(handler, made["answers"][f"api/v1/applications/{id}/stages"])
+
+        told = threading.Event()
+        monkeypatch.setattr(
+            web.Server, "_tell", lambda _, words: "/stages" in words and (said.append(words), told.set())
+        )
+        said: list[str] = []
+        with serving(made["answers"] | {f"api/v1/applications/{id}/stages": slow}) as served:
+            assert files.read([served.address], stages=True).from_ui
+        assert said == [said[0]] and said[0].endswith("--no-stages asks for less")
+
     def test_an_answer_that_breaks_off(self) -> None:
         def answer(handler: Any) -> None:
             handler.send_response(200)
@@ -413,6 +438,8 @@ class TestHistoryServer:
         answers = {
             "api/v1/applications": self.LISTED,
             "api/v1/applications/app-1/logs": zipped(event_log()),
+            "api/v1/applications/app-1/2/logs": zipped(event_log()),
+            "api/v1/applications/app-2/logs": "<title>Sign in</title>",
             "": "<title>History Server</title>",
         }
         with serving(answers) as served:
@@ -421,16 +448,31 @@ class TestHistoryServer:
     def test_an_application_is_to_be_named(self, server: Served) -> None:
         assert "a History Server with 2 applications, the newest: app-1 (orders), app-2 (old)" in says(server.address)
 
-    @pytest.mark.parametrize("path", ["/history/app-1", "/history/app-1/StreamingQuery/", "/history/app-1/1/jobs/"])
+    @pytest.mark.parametrize("path", ["/history/app-1", "/history/app-1/StreamingQuery/", "/history/app-1/2/jobs/"])
     def test_the_event_log_of_one_is_read_and_removed(self, path: str, server: Served) -> None:
         found = files.read([server.address + path], stages=True)
         assert (found.events, found.from_ui) == (12, 0)
         assert all(name.startswith(server.address) for name in found.batches["file"].to_pylist())
-        assert not [*Path(tempfile.gettempdir()).glob("latency-advisor-*/app-1.zip")]
+        assert not [*Path(tempfile.gettempdir()).glob("latency-advisor-*/log.zip")]
 
     def test_an_option_names_it(self, server: Served) -> None:
         result = CliRunner().invoke(main, ["analyze", server.address, "--app", "app-1"])
         assert (result.exit_code, "12 progress events" in result.output) == (0, True)
+
+    def test_an_attempt_is_one_of_an_application(self, server: Served) -> None:
+        result = CliRunner().invoke(main, ["analyze", server.address, "--app", "app-1/2"])
+        assert (result.exit_code, server.paths) == (0, ["/api/v1/applications/app-1/2/logs"])
+
+    def test_an_answer_that_is_no_archive_names_the_address_alone(self, server: Served) -> None:
+        said = says(f"{server.address}/history/app-2")
+        assert said.startswith(f"{server.address}: gives no event log of app-2")
+        assert tempfile.gettempdir() not in said
+
+    def test_an_archive_without_progress_names_the_address_alone(self) -> None:
+        with serving({"api/v1/applications/app-3/logs": zipped(b"nothing\n")}) as served:
+            said = says(f"{served.address}/history/app-3")
+        assert said.startswith(f"{served.address}/history/app-3")
+        assert tempfile.gettempdir() not in said
 
     def test_an_application_that_is_not_there(self, server: Served) -> None:
         assert "has no application app-9" in says(f"{server.address}/history/app-9")
@@ -515,6 +557,15 @@ class TestWatching:
             report = next(steps)
             assert "gone since" in str(report)
             assert report.data["input"]["gone_since"]
+
+    def test_a_driver_without_a_batch_is_shown_at_once(self, answers: dict[str, Any]) -> None:
+        for path in [path for path in answers if "statistics" in path]:
+            answers[path] = "<h3>Streaming Query Statistics</h3>"
+        with serving(answers) as served:
+            steps = advisor.api.follow(served.address)
+            first = next(steps)
+            assert {(one.state, one.batches) for one in first.typed.queries} == {("no_data", 0)}
+            assert next(steps) is None
 
     def test_an_address_is_watched_alone(self) -> None:
         with pytest.raises(UsageError, match="one address at a time"):

@@ -112,18 +112,18 @@ class _Classic:
         return [*self._slots(), *own]
 
     def doing(self, run_id: str) -> Doing | None:
-        found = Doing(datetime.now(timezone.utc))
+        at = datetime.now(timezone.utc)
         execution = self._execution(run_id)
         if execution is None:
             return None
         last, status, thread = execution.lastProgress(), "", execution.queryExecutionThread()
+        found = Doing(at, newest=None if last is None else int(last.batchId()))
         for _ in range(_LOOKS):  # between two waits it asks its source
             status = str(execution.status().message())
             if waits(status):
                 return found._replace(thread=status, idle=found.at)
         frames = [str(frame) for frame in thread.getStackTrace()]
-        newest = None if last is None else int(last.batchId())
-        return found._replace(thread="\n".join([*frames, status]), newest=newest, job=self._job(run_id))
+        return found._replace(thread="\n".join([*frames, status]), job=self._job(run_id))
 
     def _job(self, run_id: str) -> str:
         """The newest job of the run that runs, in words."""

@@ -25,7 +25,7 @@ from advisor.sources.ui import history, pages
 from advisor.sources.ui.executions import Batch, Execution, operators_of, told
 from advisor.sources.ui.pages import Event, Listed
 from advisor.sources.ui.rest import Application, Environment, Executor, Job, Thread, slots
-from advisor.sources.ui.web import Absent, Server, parted
+from advisor.sources.ui.web import SECONDS_OF_ALL, Absent, Server, parted
 from advisor.stages import BATCH_PARTS, STAGES, tables
 
 ORIGIN: Final = "ui"
@@ -72,10 +72,15 @@ class Driver:
         self._doing: dict[str, Doing] = {}
         self._idle: dict[str, datetime] = {}
         """When each run was last seen to wait."""
+        self._met: dict[str, datetime] = {}
+        """When each run was first seen."""
+        self._begun: dict[str, int | None] = {}
+        """The newest batch of each run whose SQL execution a look has seen."""
         self._inside = {"stages": STAGES.empty_table(), "batch_parts": BATCH_PARTS.empty_table()}
 
     def look(self) -> bool:
         """Ask once, and return whether there was a new batch. Raises InputError where no query can be read."""
+        self._server.begin(SECONDS_OF_ALL)
         self._meet()
         runs = self._runs()
         new = [event for run in runs for event in self._new(run)]
@@ -88,7 +93,7 @@ class Driver:
             self._learn(run, [*executions.values()])
         for event in new:
             self._ended[event["runId"]] = _end(event)
-        self._doing = self._ask([run.run_id for run in runs if run.active], datetime.now(timezone.utc))
+        self._doing = self._ask([run.run_id for run in runs if run.active], executions, datetime.now(timezone.utc))
         if self._opens and self._unopened and time.monotonic() >= self._open_from:
             self._open()
         return bool(new) or any(told)
@@ -102,23 +107,31 @@ class Driver:
         )
         return replace(found, doing=self._doing, inside=self._inside if self._opens else {})
 
-    def _ask(self, running: Sequence[str], now: datetime) -> dict[str, Doing]:
-        """Return what each run does that runs; of those whose last batch ended long ago jobs, thread and executions."""
-        found = {run: Doing(now) for run in running}
-        quiet = [run for run in running if run in self._ended and now - self._ended[run] > _QUIET]
+    def _ask(self, running: Sequence[str], executions: Mapping[int, Execution], now: datetime) -> dict[str, Doing]:
+        """Return what each run does that runs; of those whose last batch ended long ago jobs, thread and executions.
+
+        The newest batch is the one of the look before: the pages are older than the executions.
+        """
+        self._met = {run: self._met.get(run, now) for run in running}
+        found = {run: Doing(now, met=self._met[run]) for run in running}
+        quiet = [run for run in running if now - self._ended.get(run, self._met[run]) > _QUIET]
         if not quiet:
             return found
         threads = self._threads(quiet)
         seen = any(thread and not waits(thread) for thread in threads.values())
         jobs = self._answer("jobs?status=running", list[Job]) if seen else []
-        newest = [one.batch for one in self._executions(all=False).values() if one.batch] if seen else []
+        held = (executions or self._executions(all=False)) if any(threads.values()) else {}
+        batches = [one.batch for one in held.values() if one.batch]
         self._idle |= {run: now for run, thread in threads.items() if waits(thread)}
         for run in quiet:
             own = [one for one in jobs if one.job_group == run]
             job = max(own, key=lambda one: one.job_id, default=None)
             words = job_in_words(job.job_id, job.num_completed_tasks, job.num_tasks) if job else ""
-            last = max((number for of, number in newest if of == run), default=None)
-            found[run] = Doing(now, threads[run], words, last, self._idle.get(run))
+            numbers = [number for of, number in batches if of == run]
+            last, first = max(numbers, default=None), min(numbers, default=None)
+            newest = self._begun.get(run, last)
+            self._begun[run] = last
+            found[run] = Doing(now, threads[run], words, newest, self._idle.get(run), first, self._met[run])
         return found
 
     def _threads(self, runs: Sequence[str]) -> dict[str, str]:
@@ -305,4 +318,7 @@ def read(address: str, read_files: Callable[[Sequence[Path]], Reading], *, stage
         driver.look()
         return driver.reading()
     with history.event_log(server, application) as archive:
-        return history.named(read_files([archive]), str(archive), address)
+        try:
+            return history.named(read_files([archive]), str(archive), address)
+        except InputError as error:
+            raise InputError(address, error.found, error.would_do) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from advisor.batches import Reading
 from advisor.errors import InputError
 from advisor.redaction import redact
 from advisor.sources.ui.rest import Application
-from advisor.sources.ui.web import Absent, Server
+from advisor.sources.ui.web import SECONDS_OF_A_LOG, Absent, Server
 
 TITLE: Final = "History Server"
 _LISTED: Final = 5
@@ -38,7 +39,8 @@ def several(server: Server, found: list[Application]) -> InputError:
 def event_log(server: Server, application: str) -> Iterator[Path]:
     """Yield the event log of an application as a zip archive, as long as it is read."""
     with tempfile.TemporaryDirectory(prefix="latency-advisor-") as folder:
-        place = Path(folder) / f"{application}.zip"
+        place = Path(folder) / "log.zip"
+        server.begin(SECONDS_OF_A_LOG)
         try:
             with place.open("wb") as file:
                 server.save(f"applications/{application}/logs", file)
@@ -46,7 +48,18 @@ def event_log(server: Server, application: str) -> Iterator[Path]:
             raise InputError(
                 server.address, f"has no application {application}", "see its list of applications"
             ) from None
+        if not _holds_a_file(place):
+            give = "--app is for a History Server: give the address of a driver without it"
+            raise InputError(server.address, f"gives no event log of {application}", give)
         yield place
+
+
+def _holds_a_file(place: Path) -> bool:
+    try:
+        with zipfile.ZipFile(place) as archive:
+            return bool(archive.namelist())
+    except zipfile.BadZipFile:
+        return False
 
 
 def named(reading: Reading, archive: str, address: str) -> Reading:

@@ -18,12 +18,13 @@ class Watched:
         """Raises InputError where no query can be read now."""
         self._driver = Driver(Server(parted(address)[0]), stages=stages)
         self._gone: datetime | None = None
-        self._new = self._driver.look()
+        self._driver.look()
+        self._told = False
 
     def poll(self) -> bool:
-        """Ask again; whether there is a new batch, the driver is gone, or it is back."""
-        if self._new:
-            self._new = False
+        """Ask again; whether there is a new batch, the driver is gone, or it is back. The first look counts as new."""
+        if not self._told:
+            self._told = True
             return True
         was_gone = self._gone
         try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import netrc
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from html import unescape
@@ -23,14 +25,19 @@ from advisor.sources.paths import holds_credential
 LARGEST: Final = 64 << 20
 """Bytes of a page or an answer: a thousand stages are 4 MB."""
 LARGEST_LOG: Final = 8 << 30
-SECONDS: Final = 60.0
+SECONDS: Final = 30.0
 """For one page or answer, however it comes."""
+SECONDS_OF_ALL: Final = 60.0
+"""For all that is asked in one look."""
+QUIET_SECONDS: Final = 5.0
+"""After which somebody is told what is waited for."""
 SECONDS_OF_A_LOG: Final = 600.0
 _CONNECT_SECONDS: Final = 10.0
 _PIECE: Final = 256 << 10
 _REDIRECTS: Final = 5
 _REDIRECTED: Final = (301, 302, 303, 307, 308)
-_OF_HISTORY: Final = re.compile(r"(https?://.*?)/history/([\w.-]+)", re.IGNORECASE)
+_OF_HISTORY: Final = re.compile(r"(https?://.*?)/history/([\w.-]+(?:/\d+(?=/|$))?)", re.IGNORECASE)
+"""An application may be followed by the number of one of its attempts."""
 _PAGE: Final = re.compile(r"/(?:StreamingQuery|jobs|stages|SQL|environment|executors|storage)(?:[/?#].*)?$")
 """A page of Spark's UI, as a browser's address names it."""
 _TITLE: Final = re.compile(r"<title>([^<]{1,200})</title>", re.IGNORECASE)
@@ -38,6 +45,9 @@ TOKEN, USER, PASSWORD = "LATENCY_ADVISOR_TOKEN", "LATENCY_ADVISOR_USER", "LATENC
 """Variables of the environment that hold a bearer token, or a name and its password."""
 _LOGIN: Final = f"set {TOKEN}, or {USER} and {PASSWORD}, or name the host in ~/.netrc"
 _OWN_PAGES: Final = "give the address of a Spark driver's UI or of a History Server"
+_OPENS: Final = ("/jobs", "/stages")
+"""The answers that are large, and can be done without."""
+_LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
@@ -74,9 +84,14 @@ class Server:
         self._origin = (parts.scheme.lower(), self.host, port or _usual_port(parts.scheme))
         self.bytes = 0
         """Read so far."""
+        self.begin(SECONDS_OF_ALL)
         self._pool = urllib3.PoolManager(
             timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=SECONDS), retries=False, maxsize=1
         )
+
+    def begin(self, seconds: float) -> None:
+        """Begin to ask: all that is asked from now on may take so long, until this is called again."""
+        self._begun, self._until, self._told = time.monotonic(), time.monotonic() + seconds, False
 
     def page(self, path: str, heading: str = "") -> str:
         """Return a page below the address. Raises Absent, and InputError for a page without this heading."""
@@ -108,24 +123,40 @@ class Server:
 
     def _ask(self, path: str, take: Callable[[bytes], Any], most: int, seconds: float) -> None:
         """Let `take` have an answer piece by piece, on a thread: whatever drips, the time is over in time."""
-        late = TimeoutError(f"did not answer within {seconds:.0f} s")
+        now = time.monotonic()
+        seconds = max(0.0, min(seconds, self._until - now))
+        late = TimeoutError(f"did not answer within {now + seconds - self._begun:.0f} s")
+        leave_out = "; --no-stages asks for less" if path.endswith(_OPENS) else ""
+        words = f"{self.address} is slow: waiting for {path}, at most {seconds:.0f} s{leave_out}"
+        notice = threading.Timer(self._begun + QUIET_SECONDS - now, self._tell, [words])
+        notice.daemon = True
+        notice.start()
         try:
-            within(lambda: self._take(f"{self.address}/{path}", take, most, time.monotonic() + seconds), seconds, late)
+            within(lambda: self._take(f"{self.address}/{path}", take, most, now + seconds, late), seconds, late)
         except TimeoutError as error:
-            raise Unreachable(self.address, str(error), "is the driver busy, or something else at this port?") from None
+            busy = f"is the driver busy, or something else at this port?{leave_out}"
+            raise Unreachable(self.address, str(error), busy) from None
         except urllib3.exceptions.HTTPError as error:
             raise Unreachable(
                 self.address, _why(error), "check host and port, and that a port-forward is open"
             ) from None
+        finally:
+            notice.cancel()
 
-    def _take(self, url: str, take: Callable[[bytes], Any], most: int, until: float) -> None:
+    def _tell(self, words: str) -> None:
+        """Tell it once in a look; a core that knows no terminal logs it, and Python shows it on standard error."""
+        if not self._told:
+            self._told = True
+            _LOG.warning("latency-advisor: %s", words)
+
+    def _take(self, url: str, take: Callable[[bytes], Any], most: int, until: float, late: TimeoutError) -> None:
         taken = 0
         for piece in self._pieces(url):
             taken += len(piece)
             if taken > most:
                 raise InputError(self.address, f"an answer is larger than {most >> 20:,} MB", _OWN_PAGES)
             if time.monotonic() > until:
-                return  # nobody waits any more
+                raise late
             self.bytes += len(piece)
             take(piece)
 
