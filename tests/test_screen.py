@@ -380,7 +380,7 @@ def test_a_step_that_waits_for_a_fact_is_not_said_to_need_a_new_checkpoint() -> 
 
 
 def test_steps_without_room_are_counted() -> None:
-    screen = report_as_text(advisor.analyze(SAMPLES / "ST001" / "rocksdb-8-partitions-4.3.0").typed)
+    screen = report_as_text(advisor.analyze(SAMPLES / "SR003" / "skewed-partitions-4.3.0").typed)
     assert screen.endswith("More: --all, with 1 more step\n")
 
 

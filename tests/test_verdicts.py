@@ -123,3 +123,42 @@ def test_the_limit_of_a_file_source_is_read_from_its_line() -> None:
 def test_the_level_debug_of_spark_s_own_lines_is_told(logger: str, told: list[str]) -> None:
     line = f"26/11/26 08:11:52 DEBUG {logger}: Valid locality levels for TaskSet 0.0: NO_PREF, ANY\n".encode()
     assert [one.fact for one in sight(line, log="a", file="a", base=0)] == told
+
+
+@pytest.mark.parametrize(
+    ("sample", "loss", "beside"),
+    [
+        ("ST001/rocksdb-8-partitions-4.3.0", "ST005", "ST001"),
+        ("LG004/s3a-count-by-key-4.0.0", "LG004", "ST001"),
+        ("SH001/little-memory-4.3.0", "SH001", None),
+        ("SK006/delta-small-files-4.0.0", "SK006", None),
+        ("SK008/delta-other-writer-4.0.0", "SK008", None),
+        ("SK008/paimon-other-writer-3.5.9", "LG001", None),  # one batch in eighteen is no headline
+        ("ST009/state-reloaded-4.3.0", "ST009", None),
+    ],
+)
+def test_a_loss_is_named_by_its_cause_and_only_once(sample: str, loss: str, beside: str | None) -> None:
+    (query,) = advisor.analyze(SAMPLES / sample).typed.queries
+    said = {one.rule: one.says for one in query.findings}
+    assert query.screen.loss and (query.screen.loss.rule, query.screen.loss.says) == (loss, said[loss])
+    assert beside is None or said[beside] not in query.screen.troubles
+
+
+@pytest.mark.parametrize("sample", ["CL003/one-straggler-4.3.0", "CL005/beside-a-heavy-query-4.3.0"])
+def test_a_wait_is_told_in_milliseconds_too(sample: str) -> None:
+    loss = advisor.analyze(SAMPLES / sample).typed.queries[0].screen.loss
+    assert loss and loss.ms and loss.rule == sample[:5]
+    assert re.search(rf"\b{loss.ms:.0f} ms of \d+ ms \(\d\d\.\d %\)", loss.says)
+
+
+@pytest.mark.parametrize(
+    ("sample", "title", "also"),
+    [
+        ("DV001/driver-between-jobs-4.3.0", "(restart · DV001)", "addBatch 571 ms: "),
+        ("CL005/beside-a-heavy-query-4.3.0", "(1 line, restart · CL005)", ""),
+    ],
+)
+def test_the_count_of_lines_breaks_no_title(sample: str, title: str, also: str) -> None:
+    lines = report_as_text(advisor.analyze(SAMPLES / sample).typed).splitlines()
+    assert next(line for line in lines if line.startswith("DO ")).endswith(title)
+    assert any(also in line for line in lines)

@@ -91,9 +91,10 @@ def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
         yield from _conditions(key, getattr(rule, key))
     if rule.loses:
         yield from _loses(rule.loses)
-    for n, other in enumerate(rule.explains):
-        if other not in rules:
-            yield f"explains.{n}", f"no rule '{other}'{suggestion(other, rules)}"
+    for key in ("explains", "overlaps"):
+        for n, other in enumerate(getattr(rule, key)):
+            if other not in rules:
+                yield f"{key}.{n}", f"no rule '{other}'{suggestion(other, rules)}"
     for n, step in enumerate(rule.steps):
         if isinstance(step, Use) and step.use not in steps:
             yield f"steps.{n}.use", f"no step {short(step.use)}{suggestion(step.use, steps)}"

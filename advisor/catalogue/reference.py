@@ -94,6 +94,8 @@ def _rule(rule: Rule) -> str:
         lines.append(f"- Grave: {rule.grave}")
     if rule.explains:
         lines.append(f"- Explains: {', '.join(rule.explains)}")
+    if rule.overlaps:
+        lines.append(f"- Tells of the same time as: {', '.join(rule.overlaps)}")
     lines.append(f"- Steps: {', '.join(f'[{s.id}](#{s.id})' for s in rule.steps) or 'none that helps'}")
     lines.append(f"- References: {'; '.join(rule.references)}")
     return "\n".join(lines) + "\n"

@@ -87,12 +87,18 @@ class RuleBody(Model):
     requires: tuple[Condition, ...] = ()
     unless: tuple[Condition, ...] = ()
     explains: tuple[str, ...] = ()
+    overlaps: tuple[str, ...] = Field(
+        (), description="rules that tell of the same time in other words; beside this finding theirs are not said again"
+    )
     loses: str | None = Field(
         None, description="the metric with the ms that this takes of a batch or record; default: the measured part"
     )
     grave: Grave | None = Field(
         None,
         description="what is lost beside milliseconds; from level medium on, such a finding is the headline",
+    )
+    headline_from: Level | None = Field(
+        None, description="from this level on its sentence is the headline where a loss only names addBatch"
     )
     general: bool = Field(False, description="it names a phase only, so that a finding with a cause goes before it")
     says: Text

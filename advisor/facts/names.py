@@ -131,7 +131,7 @@ _QUERY = (
     Fact("load_factor", "number", "how many times today's load you ask about", "only you know it", (), minimum=0.01,
          outcome=True),
     Fact("max_offsets_per_trigger", "int", "maxOffsetsPerTrigger of the Kafka source", "printed options", _ASKED,
-         unit="rows", minimum=1),
+         unit="rows", minimum=1, nullable=True),
     Fact("min_offsets_per_trigger", "int", "minOffsetsPerTrigger of the Kafka source", "printed options", _ASKED,
          unit="rows", minimum=1),
     Fact("max_files_per_trigger", "int", "maxFilesPerTrigger of the source", "printed options", _ASKED, unit="files",

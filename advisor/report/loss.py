@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from advisor.batches import lacks
 from advisor.catalogue import Rule, ranking
@@ -17,7 +18,7 @@ from advisor.metrics.slow_batches import Rhythm, rhythm
 from advisor.metrics.units import milliseconds, with_article
 from advisor.report.judged import Judged
 from advisor.statistics import known, total
-from advisor.vocabulary import GRAVE
+from advisor.vocabulary import GRAVE, LEVELS
 from advisor.window import PHASES, Window
 
 LEAST_PART = 0.02  # of all batch time: what takes less is left out
@@ -44,7 +45,19 @@ def largest_loss(judged: Judged) -> Loss | None:
         return None
     found = list(_findings(judged))
     best = max([*found, *_phases(judged, found)], key=lambda one: one.counts, default=None)
-    return best.loss if best else None
+    return _with_its_cause(best.loss, judged) if best else None
+
+
+def _with_its_cause(loss: Loss, judged: Judged) -> Loss:
+    """Return a loss that only names addBatch in the words of a finding with a cause, where there is one."""
+    rules = judged.catalogue.rules
+    if loss.kind != "add_batch" or (loss.rule and not rules[loss.rule].general):
+        return loss
+    for one in judged.judgement.findings:
+        least = rules[one.rule].headline_from
+        if least and LEVELS.index(one.level) >= LEVELS.index(least):
+            return replace(loss, says=one.says, rule=one.rule)
+    return loss
 
 
 def grave(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
@@ -79,7 +92,12 @@ def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[s
         asks = [one for one in findings if best and best.rule in (one.rule, _by_general(one, rules))]
         others = [*asks, *explain(loss.rule, findings), *grave(findings, rules), *own]
         own = [one for one in others if one.rule != loss.rule and (not rules[one.rule].general or is_larger(one))]
-    return list(dict.fromkeys(one.says for one in own))
+    told, again = dict[str, None](), set(rules[loss.rule].overlaps if loss and loss.rule else ())
+    for one in own:
+        if one.rule not in again or (best and best.rule == one.rule):
+            told[one.says] = None
+            again.update(rules[one.rule].overlaps)
+    return list(told)
 
 
 def _by_general(finding: Finding, rules: Mapping[str, Rule]) -> str | None:

@@ -348,11 +348,11 @@ def based_on(chosen: Selection) -> str:
 # The step
 
 
-def effort(step: Advice) -> str:
-    """Return `1 line, restart`, or `4 stages`: how much there is to change, and what the change takes."""
+def effort(step: Advice, *, counted: bool = True) -> str:
+    """Return `1 line, restart`, or `4 stages`: how much there is to change (if `counted`), and what that takes."""
     if step.stages:
         return text.plural(len(step.stages), "stage")
-    lines = sum(len(paste.lines) for paste in pastes(step.change))
+    lines = sum(len(paste.lines) for paste in pastes(step.change)) if counted else 0
     return (f"{text.plural(lines, 'line')}, " if lines else "") + _TAKES[step.takes]
 
 

@@ -148,6 +148,8 @@ def _do(chosen: Selection, width: int) -> Iterator[RenderableType]:
         return
     step = chosen.best.advice
     takes = f"   ({first_screen.effort(step)} · {chosen.best.rule})"
+    if _CODE + len(step.do) + len(takes) > width:  # no line is spent on the count of lines
+        takes = f"   ({first_screen.effort(step, counted=False)} · {chosen.best.rule})"
     words = Text.assemble((step.do, "bold green"), (takes, "dim"))
     yield _row("DO", words, indent=0, label_width=4, gap=1)
     if step.stages:

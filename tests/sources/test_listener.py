@@ -526,6 +526,19 @@ def test_the_limit_of_kafkas_source_is_read_from_the_plan_and_nothing_else_of_it
     assert "max_offsets_per_trigger" not in {told[0] for told in of_start(execution(other))}
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("subscribe=t", [None]),
+        ("subscribe=t, minPartitions=4, ... 3 more fields", []),
+        ("MaxOffsetsPerTrigger=five", []),
+    ],
+)
+def test_a_source_of_kafka_without_a_limit_says_so_where_its_options_are_whole(options: str, told: list[Any]) -> None:
+    plan = f"~StreamingRelationV2 org.example.Provider@1, kafka, org.example.Table@2, [{options}]"
+    assert [value for fact, value, _ in of_start(execution(plan)) if fact == "max_offsets_per_trigger"] == told
+
+
 def test_a_connect_server_that_does_not_answer_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "ANSWER_SECONDS", 0.01)
     comes, lock = threading.Event(), threading.Lock()

@@ -118,9 +118,11 @@ def _plan(execution: Any) -> list[tuple[str, Any]]:
 
 
 def _limits(execution: Any) -> list[tuple[str, Any]]:
-    """`maxOffsetsPerTrigger`, in the options that the plan prints with a source of Kafka."""
-    rows = [row for row in execution.analyzedPlan().treeString().splitlines() if ", kafka, " in row]
-    return [(one.fact, one.value) for one in limits("\n".join(rows))]
+    """`maxOffsetsPerTrigger`, in the options that the plan prints with a source of Kafka; None where it has none."""
+    text = "\n".join(row for row in execution.analyzedPlan().treeString().splitlines() if ", kafka, " in row)
+    found = [(one.fact, one.value) for one in limits(text)]
+    whole = text and "more fields" not in text and "maxoffsetspertrigger" not in text.lower()
+    return [("max_offsets_per_trigger", None), *found] if whole else found
 
 
 def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
