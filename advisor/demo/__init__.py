@@ -47,6 +47,8 @@ def _live(stage: Stage, workload: str) -> None:
         place = Path(name)
         try:
             with started(place) as spark:
+                if address := spark.sparkContext.uiWebUrl:
+                    stage.say(f"Its UI while it runs; in another terminal: latency-advisor watch {address}\n")
                 run_loop(spark, WORKLOADS[workload], place, stage)
         except NoSparkError as error:
             stage.say(f"No stream runs here: Spark did not start: {error}")

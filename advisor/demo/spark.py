@@ -18,6 +18,7 @@ from advisor.log4j import log4j_settings
 LOG: Final = "driver.log"
 _SAID: Final = "java.txt"
 _LEAVING_SECONDS: Final = 10
+_LOCAL_IP: Final = "SPARK_LOCAL_IP"
 _OTHER_SPARKS: Final = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 
 
@@ -118,11 +119,13 @@ def _end(java: Popen[bytes]) -> None:
 
 @contextmanager
 def _without_other_sparks() -> Iterator[None]:
-    """Hide other Sparks of this machine, so that PySpark starts its own."""
-    others = {name: os.environ.pop(name) for name in _OTHER_SPARKS if name in os.environ}
+    """Hide other Sparks of this machine, so that PySpark starts its own, whose UI serves this machine alone."""
+    others = {name: os.environ.pop(name) for name in (*_OTHER_SPARKS, _LOCAL_IP) if name in os.environ}
+    os.environ[_LOCAL_IP] = "127.0.0.1"
     try:
         yield
     finally:
+        del os.environ[_LOCAL_IP]
         os.environ.update(others)
 
 
@@ -135,7 +138,7 @@ def _settings(place: Path) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging}",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
+        "spark.ui.killEnabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(place / "tmp"),
         "spark.sql.warehouse.dir": str(place / "warehouse"),
