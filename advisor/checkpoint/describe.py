@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 
 from advisor.batches import SCHEMA
+from advisor.batches.offsets import parse
 from advisor.checkpoint.answers import may, starts
 from advisor.checkpoint.facts import facts_of, own_facts
 from advisor.checkpoint.read import Seen
@@ -24,6 +25,7 @@ def describe(
     window = window or run_window(SCHEMA.empty_table(), settle((), facts_of(seen), user=user))
     window = window.with_facts(window.facts.having(**own_facts(seen)))
     pinned = dict(seen.newest.confs) if seen.newest else {}
+    offsets = seen.newest.offsets if seen.newest else {}
     changed = max(seen.offset_log.newest or 0, seen.commit_log.newest or 0)
     logs = {"offsets": (seen.offset_log, seen.newest), "commits": (seen.commit_log, seen.commit)}
     logs |= {f"sources/{name}": (log, None) for name, log in seen.source_logs.items()}
@@ -42,7 +44,7 @@ def describe(
             )
             for name, (log, read) in logs.items()
         ),
-        sources=dict(seen.newest.offsets) if seen.newest else {},
+        sources={name: text and parse(text.encode()).text for name, text in offsets.items()},
         newest=datetime.fromtimestamp(changed // 10**9, timezone.utc).isoformat() if changed else None,
         files=seen.files,
         bytes=seen.bytes,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
 MOST_BYTES: Final = 64 << 20
 """Longest file that is read: offset logs of a thousand partitions have 100 kB."""
+
+
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 class Entry(NamedTuple):
@@ -37,6 +41,11 @@ class DamagedError(Exception):
     def __init__(self, name: str, wrong: str) -> None:
         self.name = name
         super().__init__(f"{name} {wrong}")
+
+
+def number_of(text: str) -> int | None:
+    """Return the number that a name or a setting is; None of any other, and of one that no Java long holds."""
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def whole(folder: Folder, name: str) -> bytes:

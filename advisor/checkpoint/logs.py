@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from advisor.batches.offsets import parse
-from advisor.checkpoint.folder import DamagedError, Entry, Folder, json_object, whole
-from advisor.redaction import redact_setting
+from advisor.checkpoint.folder import DamagedError, Entry, Folder, json_object, number_of, whole
+from advisor.redaction import redact, redact_setting
 
 _VERSION: Final = re.compile(r"v(\d{1,6})")
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+"""As Java ends lines; Python ends them at other characters, too, which stand in names of files."""
 _NO_OFFSET: Final = "-"
 """What stands for a source that has no offset yet."""
 _NAMED_SOURCES: Final = 2
@@ -43,10 +45,10 @@ def held(entries: Iterable[Entry]) -> Held:
     batches, compact, files, size, left, newest = [], set(), 0, 0, 0, None
     for one in entries:
         files, size = files + 1, size + one.size
-        number = one.name.removesuffix(_COMPACT)
-        if number.isdecimal() and number.isascii():
-            batches.append(int(number))
-            compact |= {int(number)} if one.name != number else set()
+        number = number_of(one.name.removesuffix(_COMPACT))
+        if number is not None:
+            batches.append(number)
+            compact |= {number} if one.name.endswith(_COMPACT) else set()
             newest = max(newest or 0, one.changed or 0) or None
         left += one.name.endswith(".tmp")
     return Held(tuple(sorted(batches)), frozenset(compact), files, size, left, newest)
@@ -116,7 +118,7 @@ def read_query_id(folder: Folder) -> str:
     found = json_object("metadata", whole(folder, "metadata").decode("utf-8", "replace"))
     if not isinstance(found.get("id"), str):
         raise DamagedError("metadata", "names no query")
-    return str(found["id"])
+    return redact(str(found["id"]))
 
 
 def read_source_batch(folder: Folder, name: str) -> None:
@@ -134,7 +136,9 @@ def file_batch(text: str | None) -> int | None:
 
 def _lines(folder: Folder, name: str) -> tuple[int, list[str]]:
     """Return (version, all lines) of a file of a log; DamagedError where it has no version."""
-    lines = whole(folder, name).decode("utf-8", "replace").splitlines()
+    lines = _LINE_END.split(whole(folder, name).decode("utf-8", "replace"))
+    if not lines[-1]:
+        lines.pop()
     version = _VERSION.fullmatch(lines[0].strip()) if lines else None
     if version is None:
         raise DamagedError(name, "does not begin with the version of its log (v1)")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final, NamedTuple, TypeVar
 
 from advisor.checkpoint import logs, statestores
-from advisor.checkpoint.folder import DamagedError, Folder, whole
+from advisor.checkpoint.folder import DamagedError, Folder, number_of, whole
 from advisor.checkpoint.logs import Commit, Held, Offsets, held
 from advisor.checkpoint.statestores import Instance, Load, Operator
 from advisor.errors import InputError
@@ -82,8 +83,7 @@ class Seen:
     @property
     def partitions(self) -> int | None:
         """The number of state partitions that the newest batch was begun with."""
-        text = self.newest.confs.get(PARTITIONS, "") if self.newest else ""
-        return int(text) if text.isdecimal() else None
+        return number_of(self.newest.confs.get(PARTITIONS, "")) if self.newest else None
 
     @property
     def is_repartitioned_halfway(self) -> bool:
@@ -130,7 +130,7 @@ def read(folder: Folder) -> Seen:
 
 
 def _numbered(folder: Folder, below: str) -> list[str]:
-    return sorted(one.name for one in folder.entries(below) if one.is_folder and one.name.isdecimal())
+    return sorted(one.name for one in folder.entries(below) if one.is_folder and number_of(one.name) is not None)
 
 
 class _Logs:
@@ -169,13 +169,12 @@ class _Logs:
         """Note what is wrong with the log of a file source, which a start reads from its newest compact file on."""
         if batch is None:
             return
-        numbers = range(max(log.compact, default=0), max(batch, log.last or 0) + 1)
-        files = [f"{place}/{one}" + (".compact" if one in log.compact else "") for one in numbers]
-        absent = set(numbers) - set(log.batches)
-        if absent:
-            self.damage.append(f"{place}/{min(absent)} is missing; the source of files cannot start without it")
+        numbers, there = range(max(log.compact, default=0), max(batch, log.last or 0) + 1), set(log.batches)
+        absent = next((one for one in numbers if one not in there), None)
+        if absent is not None:
+            self.damage.append(f"{place}/{absent} is missing; the source of files cannot start without it")
             return
-        for file in files:
+        for file in (f"{place}/{one}" + (".compact" if one in log.compact else "") for one in numbers):
             self.tried(lambda name=file: logs.read_source_batch(self._folder, name))  # type: ignore[misc]
 
 
@@ -183,11 +182,11 @@ def _with_state(folder: Folder, seen: Seen) -> Seen:
     """Return it with what a start would load of each partition, and with what is wrong with that."""
     live = [one for one in seen.instances if seen.partitions is None or one.partition < seen.partitions]
     loads = tuple((one, statestores.load(one.files, seen.next_batch, one.id)) for one in live)
-    gaps = [f"{one.place}/{loaded.missing} is missing" for one, loaded in loads if loaded.missing]
-    gaps += [lost for one in seen.operators for lost in _lost(one, seen)]
+    missing = (f"{one.place}/{loaded.missing} is missing" for one, loaded in loads if loaded.missing)
+    gap = next(chain(missing, (lost for one in seen.operators for lost in _lost(one, seen))), None)
     is_small = sum(loaded.bytes for _, loaded in loads) <= MOST_CHECKED
-    if gaps or not is_small:
-        return replace(seen, loads=loads, state_gap=gaps[0] if gaps else None, checked=is_small)
+    if gap or not is_small:
+        return replace(seen, loads=loads, state_gap=gap, checked=is_small)
     with ThreadPoolExecutor(AT_ONCE) as together:
         found = list(together.map(lambda pair: _opened(folder, *pair), loads))
     rows: Counter[tuple[int, str]] = Counter()
@@ -206,11 +205,11 @@ def _with_state(folder: Folder, seen: Seen) -> Seen:
     )
 
 
-def _lost(of: Operator, seen: Seen) -> list[str]:
-    """Return the partitions without any file that a start needs; a state without keys has one partition only."""
+def _lost(of: Operator, seen: Seen) -> Iterator[str]:
+    """Yield the partitions without any file that a start needs; a state without keys has one partition only."""
     there = {one.partition for one in seen.instances if one.operator == of.number}
     needed = range(seen.partitions or 0) if seen.next_batch and not of.has_no_keys else ()
-    return [f"state/{of.number}/{number} is missing" for number in needed if number not in there]
+    yield from (f"state/{of.number}/{number} is missing" for number in needed if number not in there)
 
 
 class _Opened(NamedTuple):

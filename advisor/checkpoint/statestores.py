@@ -8,9 +8,13 @@ import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from advisor.checkpoint.folder import DamagedError, Entry, Folder, json_object, whole
+import msgspec
+
+from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry, Folder, json_object, number_of, whole
+from advisor.checkpoint.logs import held
 
 _FILE: Final = re.compile(r"(\d{1,18})(?:_([0-9a-fA-F-]{36}))?\.(delta|snapshot|changelog|zip)")
 _WHOLE: Final = ("snapshot", "zip")
@@ -41,7 +45,7 @@ class Files(NamedTuple):
 class Load(NamedTuple):
     """What a start loads of a partition: the snapshot's version (0: none), and how many files it replays on it.
 
-    `names`: of all these files; `missing`: the first of them that is not there.
+    `names`: of these files, up to `missing`, the first of them that is not there; `bytes`: of those before it.
     """
 
     snapshot: int = 0
@@ -71,6 +75,22 @@ class Operator(NamedTuple):
     shares_stores: bool
 
 
+class _Info(msgspec.Struct, frozen=True):
+    operatorName: str | None = None  # noqa: N815 - Spark's own names
+
+
+class _Store(msgspec.Struct, frozen=True):
+    storeName: str = ""  # noqa: N815
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    """What is read of an operator's metadata."""
+
+    operatorInfo: _Info = _Info()  # noqa: N815
+    stateStoreInfo: tuple[_Store, ...] = ()  # noqa: N815
+    operatorPropertiesJson: Any = None  # noqa: N815
+
+
 def counted(entries: Iterable[Entry], tables: Mapping[str, int], id: str | None = None) -> Files:
     """Count the files of one store in one partition; of several of one version the one with the id is kept."""
     of_kind: dict[str, dict[int, int]] = defaultdict(dict)
@@ -97,16 +117,18 @@ def load(files: Files, version: int, id: str | None = None, before: int | None =
     wholes = {number: kind for kind in _WHOLE for number in files.of_kind.get(kind, ())}
     snapshot = max((one for one in wholes if one <= version and (before is None or one < before)), default=0)
     change = "changelog" if files.is_rocksdb else "delta"
-    needed = [(snapshot, wholes[snapshot])] if snapshot else []
-    needed += [(number, change) for number in range(snapshot + 1, version + 1)]
-    names, absent, size = [], [], 0
-    for number, kind in needed:
+    whole_one = [(snapshot, wholes[snapshot])] if snapshot else []
+    changes = ((number, change) for number in range(snapshot + 1, version + 1))
+    names: list[str] = []
+    missing, size = None, 0
+    for number, kind in chain(whole_one, changes):
         known = id if id and number == version else files.ids.get((number, kind))
         names.append(f"{number}_{known}.{kind}" if known else f"{number}.{kind}")
         if number not in files.of_kind.get(kind, ()) or files.ids.get((number, kind)) != known:
-            absent.append(names[-1])
+            missing = names[-1]
+            break
         size += files.of_kind.get(kind, {}).get(number, 0)
-    return Load(snapshot, version - snapshot, size, tuple(names), absent[0] if absent else None)
+    return Load(snapshot, version - snapshot, size, tuple(names), missing)
 
 
 def has_replacement(files: Files, loaded: Load) -> bool:
@@ -119,20 +141,20 @@ def operator(folder: Folder, number: int, ids: Any) -> tuple[Operator, list[Inst
     """Read what an operator says of itself, and list its state, each folder once; `ids`: of the commit log."""
     below = f"state/{number}"
     folders = {one.name for one in folder.entries(below) if one.is_folder}
-    told = _told(folder, below) if "_metadata" in folders else {}
-    partitions = sorted(int(one) for one in folders if one.isdecimal())
-    stores = [str(one.get("storeName")) for one in told.get("stateStoreInfo") or ()]
+    told = _told(folder, below) if "_metadata" in folders else _Metadata()
+    partitions = sorted(at for one in folders if (at := number_of(one)) is not None)
+    stores = [one.storeName for one in told.stateStoreInfo]
     instances = [one for at in partitions for one in _instances(folder, number, at, _ids(ids, at, stores))]
-    shares = "useVirtualColumnFamilies" in str(told.get("operatorPropertiesJson")) or "_stateSchema" in folders
+    shares = "useVirtualColumnFamilies" in str(told.operatorPropertiesJson) or "_stateSchema" in folders
     has_no_keys = partitions == [0] and _has_no_keys(folder, below)
-    return Operator(number, (told.get("operatorInfo") or {}).get("operatorName"), has_no_keys, shares), instances
+    return Operator(number, told.operatorInfo.operatorName, has_no_keys, shares), instances
 
 
 def _ids(ids: Any, partition: int, stores: list[str]) -> dict[str, str]:
     """Return the unique ids of a partition's stores."""
     try:
         return dict(zip(stores, ids[partition], strict=True))
-    except (IndexError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError):
         return {}
 
 
@@ -144,14 +166,15 @@ def _has_no_keys(folder: Folder, below: str) -> bool:
         return False
 
 
-def _told(folder: Folder, below: str) -> dict[str, Any]:
+def _told(folder: Folder, below: str) -> _Metadata:
     """Return what an operator's metadata says, the newest file of its second form; Spark starts without it, too."""
-    newest = max((int(one.name) for one in folder.entries(f"{below}/_metadata/v2") if one.name.isdecimal()), default=-1)
-    name = f"{below}/_metadata/metadata" if newest < 0 else f"{below}/_metadata/v2/{newest}"
+    newest = held(folder.entries(f"{below}/_metadata/v2")).last
+    name = f"{below}/_metadata/metadata" if newest is None else f"{below}/_metadata/v2/{newest}"
     try:
-        return json_object(name, whole(folder, name).decode("utf-8", "replace").partition("\n")[2])
-    except DamagedError:
-        return {}
+        text = whole(folder, name).decode("utf-8", "replace").partition("\n")[2]
+        return msgspec.convert(json_object(name, text), _Metadata)
+    except (DamagedError, msgspec.ValidationError):
+        return _Metadata()
 
 
 def _instances(folder: Folder, operator: int, partition: int, ids: Mapping[str, str]) -> Iterator[Instance]:
@@ -176,10 +199,10 @@ def read_snapshot(name: str, held: bytes) -> tuple[str, int | None, dict[str, in
     """Return (form, rows, its tables with their bytes) of a snapshot of RocksDB; DamagedError where it is torn."""
     try:
         with zipfile.ZipFile(io.BytesIO(held)) as archive:
-            form, _, text = archive.read("metadata").decode().partition("\n")
+            form, _, text = archive.open("metadata").read(MOST_BYTES).decode().partition("\n")
         told = json.loads(text)
         tables = {str(one["dfsSstFileName"]): int(one["sizeBytes"]) for one in told["sstFiles"]}
-    except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
+    except Exception:  # what is torn raises whatever its decoder pleases
         raise DamagedError(name, "is torn or garbled") from None
     return form, told["numKeys"] if type(told.get("numKeys")) is int else None, tables
 

@@ -118,7 +118,7 @@ def _is_async_placebo(lowered: str) -> bool:
 
 def _whole(text: str) -> int | None:
     stripped = text.strip()
-    return int(stripped) if stripped.isdigit() and len(stripped) <= 15 else None
+    return int(stripped) if stripped.isdecimal() and len(stripped) <= 15 else None
 
 
 def _positive(text: str) -> int | None:

@@ -244,4 +244,4 @@ def _log_purge(candidates: Candidates) -> None:
 
 def _whole(value: Any) -> int | None:
     text = str(value)
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdecimal() and len(text) <= 15 else None

@@ -131,7 +131,7 @@ def files_waiting(window: Window) -> np.ndarray | Missing:
     """Files that the sources have seen and not taken, after the batch."""
     if _WAIT not in window.sources:
         return _UNTOLD
-    found = np.array([float(text) if text and text.isdigit() else np.nan for text in window.sources[_WAIT]])
+    found = np.array([float(text) if text and text.isdecimal() else np.nan for text in window.sources[_WAIT]])
     batch, present = window.sources["batch"], ~np.isnan(found)
     count = np.full(len(window), np.nan)
     count[batch[present]] = 0.0

@@ -211,7 +211,7 @@ class LiveAdvisor(SessionListener):
             stages,
             log=self._session.log,
             file=FILE,
-            slots=int(slots[-1]) if slots and slots[-1].isdigit() else None,
+            slots=int(slots[-1]) if slots and slots[-1].isdecimal() else None,
             batches=reading.batches,
         )
         opened = tables([work], reading.batches)

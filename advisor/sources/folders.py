@@ -9,7 +9,7 @@ from typing import Any
 
 from advisor.checkpoint.folder import MOST_BYTES, Entry, Folder
 from advisor.errors import InputError
-from advisor.sources.paths import is_url, mounted, opened_address, refuse_missing
+from advisor.sources.paths import is_url, mounted, opened_address, refuse_missing, special
 
 _WHERE = "give the folder that checkpointLocation names"
 
@@ -30,6 +30,13 @@ def folder_at(path: str | os.PathLike[str]) -> Folder:
     return _Stored(place, system, below.rstrip("/"))
 
 
+def _name(info: Any) -> str:
+    try:
+        return str(info.base_name)
+    except UnicodeDecodeError:  # Spark writes none
+        return "\ufffd"
+
+
 class _Stored:
     """A folder on any file system that Arrow reads; each listing is one request a page."""
 
@@ -46,10 +53,12 @@ class _Stored:
             fs.FileSelector(f"{self._path}/{below}".rstrip("/"), allow_not_found=True)
         ):
             is_folder = one.type == fs.FileType.Directory
-            yield Entry(one.base_name, one.size or 0, is_folder, None if is_folder else one.mtime_ns)
+            yield Entry(_name(one), one.size or 0, is_folder, None if is_folder else one.mtime_ns)
 
     def read(self, name: str) -> bytes:
-        """Return what a file holds."""
+        """Return what a file holds, and of a long one its beginning; OSError where it is no file on a disk."""
+        if what := not is_url(self.place) and special(f"{self._path}/{name}"):
+            raise OSError(0, f"it is {what}")
         with self._system.open_input_file(f"{self._path}/{name}") as file:
             held: bytes = file.read(MOST_BYTES)
         return held

@@ -110,7 +110,7 @@ def _expand(path: str) -> list[Input]:
         return [one for file in in_order(_files_below(place)) for one in _in_directory(file)]
     if _is_archive(path):
         return _members(path)
-    what = _special(path)
+    what = special(path)
     if what not in ("", _PIPE):
         raise InputError(path, f"{what}, which may never end", "give a log file, or - for standard input")
     return [Input(path, log_of(shown(path)), True)]
@@ -121,7 +121,7 @@ def _in_directory(file: str) -> list[Input]:
 
 
 def _is_archive(path: str) -> bool:
-    return path.endswith(ZIP) and not _special(path) and zipfile.is_zipfile(path)
+    return path.endswith(ZIP) and not special(path) and zipfile.is_zipfile(path)
 
 
 def _members(path: str) -> list[Input]:
@@ -150,11 +150,11 @@ def shown(path: str) -> str:
 
 def _unfit(path: str) -> str:
     """Why a file of a directory is not opened; who names one that is no plain file wants it read as a stream."""
-    what = _special(path)
+    what = special(path)
     return f"{what}, which is not read as one of a directory's logs" if what else ""
 
 
-def _special(path: str) -> str:
+def special(path: str) -> str:
     """Return what a path is that is no file on a disk; nothing if it cannot be told: opening it shows why."""
     try:
         found = os.stat(path)  # noqa: PTH116 - of tens of thousands of files

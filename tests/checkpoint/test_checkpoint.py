@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import random
+import re
 import shutil
 import zipfile
 from collections import Counter
@@ -130,6 +133,94 @@ def test_any_damage_gets_one_clear_line(seed: int, sample: Callable[[str], Path]
             assert "\n" not in str(error), done
             continue
         assert all("\n" not in wrong and wrong.isprintable() for wrong in (*seen.damage, str(seen.state_gap))), done
+
+
+FAR = "9" * 17
+STATE_OF_4 = "state/0/_metadata/v2/0"
+
+
+def snapshot(told: str, *, encrypted: bool = False) -> bytes:
+    """A snapshot of RocksDB that says this."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("metadata", told)
+    held = bytearray(packed.getvalue())
+    held[6] |= encrypted
+    held[held.index(b"PK\1\2") + 8] |= encrypted
+    return bytes(held)
+
+
+def put(place: Path, file: str, held: str | bytes) -> None:
+    for one in place.glob(file):
+        one.write_bytes(held.encode() if isinstance(held, str) else held)
+
+
+def replaced(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert re.search(old, text)
+    file.write_text(re.sub(old, new, text))
+
+
+HOSTILE: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "a far batch": ("3.5-changelog", lambda at: newest(at, "offsets").rename(at / "offsets" / FAR)),
+    "many partitions": (
+        "3.5-changelog",
+        lambda at: replaced(newest(at, "offsets"), r'(shuffle.partitions":)"\d+', rf'\1"{FAR}'),
+    ),
+    "partitions in other digits": (
+        "3.5-changelog",
+        lambda at: replaced(newest(at, "offsets"), r'(shuffle.partitions":)"\d+', r'\1"²'),
+    ),
+    "a far source": (
+        "4.3-files",
+        lambda at: replaced(newest(at, "offsets"), r'(logOffset":)\d+', rf"\g<1>{FAR * 20}"),
+    ),
+    "stores that are a number": ("4.3-ids", lambda at: put(at, STATE_OF_4, 'v2\n{"stateStoreInfo":5}')),
+    "an operator that is a list": ("4.3-ids", lambda at: put(at, STATE_OF_4, 'v2\n{"operatorInfo":[1]}')),
+    "an operator named a list": (
+        "4.3-ids",
+        lambda at: put(at, STATE_OF_4, 'v2\n{"operatorInfo":{"operatorName":[1]}}'),
+    ),
+    "ids that are no list": (
+        "4.3-ids",
+        lambda at: replaced(newest(at, "commits"), r'"stateUniqueIds":.*', '"stateUniqueIds":{"0":{"0":[]}}}'),
+    ),
+    "a snapshot that unpacks to 128 MB": (
+        "3.5-rocksdb",
+        lambda at: put(at, "state/0/0/*.zip", snapshot(" " * (128 << 20))),
+    ),
+    "an encrypted snapshot": ("3.5-rocksdb", lambda at: put(at, "state/0/0/*.zip", snapshot("v1\n{}", encrypted=True))),
+    "a deep snapshot": ("3.5-rocksdb", lambda at: put(at, "state/0/0/*.zip", snapshot("v1\n" + "[" * 100_000))),
+    "a name that is no text": ("3.5-rocksdb", lambda at: (at / "state/0/0/\udcff").mkdir()),
+    "a pipe": ("3.5-rocksdb", lambda at: os.mkfifo(at / "offsets/99")),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_files_that_spark_never_writes_are_answered(what: str, sample: Callable[[str], Path]) -> None:
+    name, make = HOSTILE[what]
+    place = sample(name)
+    make(place)
+    shown = run(str(place))
+    assert (shown.exit_code, shown.stdout.count("STARTS"), shown.stderr) == (0, 1, "")
+
+
+def test_names_of_files_with_other_ends_of_lines_and_an_id_with_a_credential(sample: Callable[[str], Path]) -> None:
+    place = sample("4.3-files")
+    for one in (place / "sources/0").iterdir():
+        one.write_text(one.read_text().replace("file:///", "file:///a\u2028b\x85c"))
+    replaced(place / "metadata", r'"id":"[^"]*"', '"id":"password=hunter2hunter2"')
+    found = read_checkpoint(place)
+    assert found.damage == ()
+    assert "hunter2" not in as_json(found)
+
+
+def test_a_credential_in_an_offset_is_hidden(sample: Callable[[str], Path]) -> None:
+    place = sample("4.3-files")
+    replaced(newest(place, "offsets"), r'"logOffset":', '"url":"jdbc:postgresql://u:hunter2hunter2@h/db","logOffset":')
+    found = read_checkpoint(place)
+    assert "logOffset" in str(found.sources)
+    assert "hunter2" not in as_json(found)
 
 
 def test_the_command_says_of_a_damaged_checkpoint_what_is_wrong(sample: Callable[[str], Path]) -> None:
