@@ -6,12 +6,14 @@ import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 import advisor
 from advisor.contract import Promise
+from advisor.metrics import Estimate, measure
 from advisor.metrics.units import milliseconds
 from advisor.savings import in_common
 from advisor.savings.common import HAS_PARTS
@@ -19,7 +21,7 @@ from advisor.sources.sightings import sight
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_physical_plan
 from advisor.views.terminal import report_as_text
-from tests.made import events
+from tests.made import events, window
 from tests.views.reports import ASYNC, advice
 
 QUICK = {"triggerExecution": 330, "addBatch": 254, "walCommit": 30, "commitOffsets": 30, "numInputRows": 500}
@@ -162,3 +164,18 @@ def test_the_count_of_lines_breaks_no_title(sample: str, title: str, also: str) 
     lines = report_as_text(advisor.analyze(SAMPLES / sample).typed).splitlines()
     assert next(line for line in lines if line.startswith("DO ")).endswith(title)
     assert any(also in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("first", "known"),
+    [
+        ({"first": 1}, False),
+        ({"first": 7}, True),
+        ({"first": 1, "interval_ms": 1000}, True),
+    ],
+)
+def test_the_gap_to_the_first_batch_of_all_is_no_wait(first: dict[str, Any], known: bool) -> None:
+    row = {"triggerExecution": 420, "addBatch": 300, "numInputRows": 4000}
+    trigger = "processing_time" if "interval_ms" in first else "unspecified"
+    found = window([row], **first, trigger=trigger, trigger_interval_ms=first.get("interval_ms"))
+    assert isinstance(measure(found, "record_latency_ms", "p50"), Estimate) is known

@@ -110,7 +110,9 @@ def mixture(window: Window) -> Mixture | Missing:
     if not known.any():
         return Missing("the time between batches is not known")
     steady = known & ~_follows_cold(window)
-    known = steady if steady.any() else known
+    known = steady if steady.any() else known & (np.rint(width / (window.facts.fixed_interval_ms or np.nan)) <= 1)
+    if not known.any():
+        return Missing("these rows waited for the first batch after the start; those of later batches do not")
     visible = np.maximum(duration - _not_waited(window), 0)
     rows = np.where(np.isnan(rows), 1, rows)
     waited, spread = _waited(window), _spread(window)
@@ -124,7 +126,7 @@ def mixture(window: Window) -> Mixture | Missing:
 def _follows_cold(window: Window) -> np.ndarray:
     """Which batches follow a cold one: their rows waited for it, as those of later batches do not."""
     ran = window.executed
-    return np.isin(window.batches["batch_id"] - 1, ran["batch_id"][ran["cold"]])
+    return np.isin(window.batches["batch_id"] - 1, np.append(ran["batch_id"][ran["cold"]], 0))  # batch 0 always is cold
 
 
 def typical_by_batch(window: Window) -> np.ndarray | None:
