@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import struct
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,7 +13,9 @@ import pytest
 from advisor.batches import Doing, Reading
 from advisor.cli.watch import silent
 from advisor.contract import Stall
+from advisor.errors import UsageError
 from advisor.report.silence import stalls
+from advisor.session.health import MOST_AT_ONCE, Health
 from tests.made import START, events, table
 from tests.views.reports import report, slow
 
@@ -124,3 +128,25 @@ def test_a_driver_that_does_not_answer_is_gone() -> None:
 def test_watch_ends_for_what_is_silent_long_enough(word: Any, after: int, ends: bool) -> None:
     shown = report(slow() | {"stall": {"word": word, "since": LAST.isoformat(), "says": "it waits"}})
     assert bool(silent(shown, timedelta(minutes=5), LAST + timedelta(seconds=after))) is ends
+
+
+def test_the_address_bears_clients_that_hold_break_or_leave(capfd: pytest.CaptureFixture[str]) -> None:
+    health = Health(0, lambda: (True, {"status": "running"}))
+    address = ("127.0.0.1", health.port)
+    held = [socket.create_connection(address) for _ in range(MOST_AT_ONCE)]
+    with socket.create_connection(address) as beyond:
+        assert beyond.recv(1) == b""
+    for one in held[1:]:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed with a reset
+        one.close()
+    held[0].sendall(b"GET / HTTP/1.0\r\n\r\n")
+    with held[0], held[0].makefile("rb") as answer:
+        assert answer.read().endswith(b'{"status":"running"}\n')
+    health.close()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("port", [-1, 65536, "spark", 1.5])
+def test_what_is_no_port_is_refused(port: Any) -> None:
+    with pytest.raises(UsageError):
+        Health(port, lambda: (True, {}))

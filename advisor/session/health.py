@@ -5,11 +5,39 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from advisor.errors import UsageError
+
+MOST_AT_ONCE: Final = 100
+"""Connections; each takes a thread and a file of the driver, of which Spark needs some, too."""
+
+
+class _Server(ThreadingHTTPServer):
+    """Closes connections beyond MOST_AT_ONCE, and says nothing of a client that went away."""
+
+    daemon_threads = True
+    request_queue_size = MOST_AT_ONCE
+
+    def __init__(self, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
+        self._free = threading.BoundedSemaphore(MOST_AT_ONCE)
+        super().__init__(("", port), handler)
+
+    def verify_request(self, *_: Any) -> bool:
+        """Whether there is room for one more."""
+        return self._free.acquire(blocking=False)
+
+    def process_request_thread(self, *request: Any) -> None:
+        """Answer one connection, on a thread of its own."""
+        try:
+            super().process_request_thread(*request)
+        finally:
+            self._free.release()
+
+    def handle_error(self, *_: Any) -> None:
+        """Nothing: the log of the driver is not the client's."""
 
 
 class Health:
@@ -37,10 +65,9 @@ class Health:
                 """Nothing: a probe comes every few seconds."""
 
         try:
-            self._server = ThreadingHTTPServer(("", port), Answer)
-        except (OSError, OverflowError) as error:
+            self._server = _Server(port, Answer)
+        except (OSError, OverflowError, TypeError) as error:
             raise UsageError(f"health={port}", str(error), "give a free port") from None
-        self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
         threading.Thread(target=self._server.serve_forever, name="advisor-health", daemon=True).start()
 
