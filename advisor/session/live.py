@@ -299,6 +299,8 @@ class LiveAdvisor(SessionListener):
             self.recorder.write_to(_written_to(options.history))
         self._options = replace(options, history=options.history or self._options.history)
         self.judging = options.judging
+        if options.health is not None and self._health is None:
+            self._health = Health(options.health, self.health)
 
     def _look_after(self) -> None:
         """Spark Connect drops every listener when its stream of events breaks: come back."""

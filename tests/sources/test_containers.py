@@ -54,6 +54,11 @@ KINDS = {
     "png": (b"\x89PNG\r\n\x1a\n" + NOISE, "this is an image; copy the text from where the image was taken"),
     "parquet": (b"PAR1" + NOISE, "this is a Parquet file; tables are not read: give the logs that they were made of"),
     "sqlite": (b"SQLite format 3\0" + NOISE, "this is an SQLite database; tables are not read"),
+    "report": (
+        b'{\n  "schema_version": 1,\n  "advisor_version": "0.1.0",\n  "queries": []\n}\n',
+        "this is a report of latency-advisor; it holds no batches: give what it was made of, "
+        "or lines of query.recentProgress that were kept then",
+    ),
     "pickle": (pickle.dumps({"id": 1}), "this is a pickle; write what it holds as JSON lines, and give that"),
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,9 @@ def test_a_stateless_query(spark: Any, advisor: Any, heard: Heard, tmp_path: Pat
         "ignored_async_setting": None,
     }  # fmt: skip
     assert "hunter2" not in advisor.report().to_json()
+    assert attach(spark, health=0) is advisor
+    with urllib.request.urlopen(f"http://127.0.0.1:{advisor._health.port}/", timeout=SECONDS) as answer:
+        assert (answer.status, json.loads(answer.read())["status"]) == (200, "running")
     told = advisor.overhead()
     assert (told["way"], told["dropped"], told["broken"], told["problems"]) == ("lean", 0, 0, [])
     query.stop()

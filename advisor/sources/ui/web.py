@@ -84,6 +84,7 @@ class Server:
         self._origin = (parts.scheme.lower(), self.host, port or _usual_port(parts.scheme))
         self.bytes = 0
         """Read so far."""
+        self._told = False
         self.begin(SECONDS_OF_ALL)
         self._pool = urllib3.PoolManager(
             timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=SECONDS), retries=False, maxsize=1
@@ -91,7 +92,7 @@ class Server:
 
     def begin(self, seconds: float) -> None:
         """Begin to ask: all that is asked from now on may take so long, until this is called again."""
-        self._begun, self._until, self._told = time.monotonic(), time.monotonic() + seconds, False
+        self._begun, self._until = time.monotonic(), time.monotonic() + seconds
 
     def page(self, path: str, heading: str = "") -> str:
         """Return a page below the address. Raises Absent, and InputError for a page without this heading."""
@@ -144,7 +145,7 @@ class Server:
             notice.cancel()
 
     def _tell(self, words: str) -> None:
-        """Tell it once in a look; a core that knows no terminal logs it, and Python shows it on standard error."""
+        """Tell it once; a core that knows no terminal logs it, and Python shows it on standard error."""
         if not self._told:
             self._told = True
             _LOG.warning("latency-advisor: %s", words)
