@@ -944,7 +944,10 @@ class Problem(Entry, frozen=True):
 
 
 class Session(Entry, frozen=True):
-    """What an attached advisor heard, what it costs and what got lost."""
+    """What an attached advisor heard, what it costs and what got lost.
+
+    `unheard`: batches that have ended, by the queries themselves, and whose progress Spark has not delivered yet.
+    """
 
     way: str
     because: str | None
@@ -955,6 +958,7 @@ class Session(Entry, frozen=True):
     dropped: int
     broken: int
     waiting: int
+    unheard: int
     capacity: int
     callback_ms_per_event: float | None
     cpu_ms_per_event: float | None

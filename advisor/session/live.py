@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from advisor import batches, contract
+from advisor.catalogue import silence
 from advisor.contract import Comparison, Problem, Stall, plain
 from advisor.contract import Session as SessionEntry
 from advisor.errors import InputError, UsageError
@@ -121,7 +122,7 @@ class LiveAdvisor(SessionListener):
         """
         reading = self.opened() if stages else self.recorder.reading()
         reading = replace(reading, doing=self._doing())
-        idle, session = self.recorder.store.idle_since(), self._session_entry()
+        idle, session = self.recorder.store.idle_since(), self._session_entry(reading.doing)
         compared: list[tuple[Comparison, ...]] = []
 
         def report(*, series: bool) -> contract.Report:
@@ -220,13 +221,21 @@ class LiveAdvisor(SessionListener):
     def overhead(self) -> dict[str, Any]:
         """What listening costs and what got lost: the way in, events heard and dropped, times per event, problems.
 
+        `unheard`: batches that have ended whose progress has not come, since another listener of the session is slow.
         `callback_ms_per_event`: time that Spark's listener thread spends here; `cpu_ms_per_event`: all of this process,
         reading, decoding and the table included.
         """
-        entry: dict[str, Any] = plain(self._session_entry())
+        entry: dict[str, Any] = plain(self._session_entry(self._doing()))
         return entry
 
-    def _session_entry(self) -> SessionEntry:
+    def _unheard(self, doing: Mapping[str, Doing]) -> int:
+        """Return how many batches have ended of which no progress came, neither here nor in the queue."""
+        heard, least = self.recorder.newest, silence()["unheard_batches"]
+        behind = [one.newest - heard[run] for run, one in doing.items() if one.newest is not None and run in heard]
+        late = sum(count for count in behind if count >= least)
+        return 0 if self.recorder.detached else max(0, late - self.recorder.worker.waiting())
+
+    def _session_entry(self, doing: Mapping[str, Doing]) -> SessionEntry:
         recorder, store = self.recorder, self.recorder.store
         heard = sum(recorder.heard.values())
         cpu = recorder.callback_cpu_seconds + recorder.worker.cpu_seconds - self._watch_cpu_seconds
@@ -240,6 +249,7 @@ class LiveAdvisor(SessionListener):
             dropped=recorder.worker.dropped,
             broken=store.unreadable,
             waiting=recorder.worker.waiting(),
+            unheard=self._unheard(doing),
             capacity=recorder.worker.capacity,
             callback_ms_per_event=_per(recorder.callback_seconds, heard),
             cpu_ms_per_event=_per(cpu, heard),

@@ -193,6 +193,7 @@ def heard(session: Session) -> str:
         f"{text.plural(sum(session.events.values()), 'event')} heard ({way})",
         f"{session.dropped:,} dropped",
         f"{session.waiting:,} waiting" if session.waiting else "",
+        f"{session.unheard:,} not delivered yet: another listener is slow" if session.unheard else "",
         "" if session.attached else "detached",
     ]
     return ", ".join(filter(None, said))

@@ -202,6 +202,37 @@ def low_latency_stream(spark: Any) -> tuple[Any, Any]:
     return stream, DataFrame(stream.toDF(), spark)
 
 
+def test_a_slow_listener_of_the_session_is_told(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    go, sixth = threading.Event(), threading.Event()
+
+    class Slow(StreamingQueryListener):
+        def onQueryStarted(self, event: Any) -> None: ...  # noqa: N802
+        def onQueryTerminated(self, event: Any) -> None: ...  # noqa: N802
+        def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+            go.wait(SECONDS)
+
+    def write(batch: Any, number: int) -> None:
+        if number == 6:  # progress of those before is in the query's own list
+            sixth.set()
+
+    listener = Slow()
+    spark.streams.addListener(listener)  # after the advisor, which hears one batch and then no more
+    try:
+        query = rows(spark).writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path)).start()
+        heard.batches(query, 1)
+        assert sixth.wait(SECONDS)
+        assert advisor.overhead()["unheard"] >= 4
+        assert "another listener is slow" in repr(advisor.report())
+    finally:
+        go.set()
+    query.stop()
+    heard.end(query)
+    assert advisor.overhead()["unheard"] == 0
+    spark.streams.removeListener(listener)
+
+
 def test_a_query_that_waits_for_data_is_idle(spark: Any, advisor: Any, tmp_path: Path) -> None:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 

@@ -55,6 +55,8 @@ class Recorder:
         self.detached = False
         self.idle: dict[str, datetime] = {}
         """When each run last said that there is nothing to read."""
+        self.newest: dict[str, int] = {}
+        """The newest batch of each run of which progress came."""
         self._dropped = 0
         self._silent = 0
         self._seen: set[str] = set()  # runs that the session itself named
@@ -192,6 +194,8 @@ class Recorder:
             return
         self._meet(event)
         self.store.add(event, len(raw))
+        if event.batch_id is not None:
+            self.newest[event.run_id] = event.batch_id
         self._write(event.run_id, raw)
         if not event.idle and not replayed:
             self._ask_of_batches(event)
@@ -260,6 +264,7 @@ class Recorder:
         end = events.ended(event)
         self._once.discard(end.run_id)
         self.idle.pop(end.run_id, None)
+        self.newest.pop(end.run_id, None)
         facts = [(one.fact, one.value) for one in read_error(end.error)] if end.error else [("stopped", True)]
         self._sight(end.id, end.run_id, [(fact, value, "session") for fact, value in facts])
         self.store.ended(end.run_id)
