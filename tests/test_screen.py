@@ -14,14 +14,17 @@ import pytest
 
 import advisor
 from advisor.catalogue import load
+from advisor.catalogue.example import Example
 from advisor.contract import Calm, Passed, QueryEntry
 from advisor.engine import Judgement, judge
+from advisor.examples import window as of_example
 from advisor.facts.evidence import Run
 from advisor.metrics import METRICS, label
 from advisor.report import Asked
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, largest_loss
 from advisor.report.screen import first_sentence, is_unopened
+from advisor.report.steps import best_step
 from advisor.report.verdict import calm
 from advisor.views.first_screen import LOSSES, gain, in_a_line
 from advisor.views.terminal import report_as_text
@@ -400,3 +403,29 @@ def test_a_cheap_step_that_takes_a_good_part_of_the_loss_is_never_left_out() -> 
                 shown = report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)), width=80)
                 first = steps[cheap[0].rule, cheap[0].step].do
                 assert " ".join(first.split()) in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("source_ms", [560, 800])
+def test_a_step_in_the_code_against_the_largest_loss_stands_first_with_its_bound(source_ms: int) -> None:
+    """A query without state that calls `repartition(60)` on two slots: its files are the consequence."""
+    stages = [
+        {"kind": "source_read", "last": False, "stage": 1, "tasks": 2, "wall_ms": source_ms, "task_ms": 1000,
+         "task_max_ms": 520},
+        {"kind": "result", "last": True, "stage": 2, "tasks": 60, "wall_ms": 600, "task_ms": 1100, "task_max_ms": 30},
+    ]  # fmt: skip
+    row = {"triggerExecution": 1650, "addBatch": 1500, "walCommit": 50, "commitOffsets": 50, "numInputRows": 1000}
+    many = Example.model_validate(
+        {
+            "name": "repartition(60)",
+            "facts": {"stateful": False, "task_slots": 2, "spark_version": "4.3.0", "sink": "noop"},
+            "batches": {"count": 30, "row": row, "stages": [one | {"slots": 2, "first_task_ms": 5} for one in stages]},
+            "expect": {"verdict": "fires"},
+        }
+    )
+    found = of_example(many)
+    known = judged(found, judge(found, load(None)))
+    loss = largest_loss(known)
+    best = best_step(known.judgement.findings, loss, known.catalogue.rules)
+    assert loss and best and (loss.rule, best.rule, best.step) == ("SH002", "SH002", "repartition-in-code")
+    promise = best.advice.saves_ms
+    assert promise and promise.expected is None and promise.high > 500
