@@ -94,6 +94,12 @@ def test_nothing_is_said_before_its_time(doing: dict[str, Any]) -> None:
     assert stall(29, **doing) is None
 
 
+@pytest.mark.parametrize(("after", "word"), [(1, None), (5, None), (7, "idle")])
+def test_a_query_between_two_triggers_is_not_idle(after: float, word: str | None) -> None:
+    found = stall(after, thread=TRIGGER, idle=LAST + timedelta(seconds=after))
+    assert (found and found.word) == word
+
+
 def test_a_slow_query_is_silent_after_three_times_its_usual() -> None:
     rows = [{"triggerExecution": 30_000, "addBatch": 20_000}] * 12
     reading, ended = Reading.of(table(events(rows))), START + timedelta(seconds=13 * 30)

@@ -66,7 +66,8 @@ def _stall(pace: _Pace | None, doing: Doing, limits: Mapping[str, Any]) -> Stall
         return Stall(word="unheard", since=_iso(pace.ended), says=says)
     heard = max(pace.ended, doing.idle or pace.ended)
     if doing.at - heard < _quiet(pace, limits):
-        waits = pace.usual_ms and heard > pace.ended and doing.at - heard <= timedelta(seconds=limits["idle_seconds"])
+        waits = pace.usual_ms and heard - pace.ended > timedelta(milliseconds=limits["times_usual"] * pace.usual_ms)
+        waits = waits and doing.at - heard <= timedelta(seconds=limits["idle_seconds"])
         return Stall(word="idle", since=_iso(pace.ended), says=_NOTHING_NEW) if waits else None
     word, says = _word(pace, doing)
     return Stall(word=word, since=_iso(heard if word == "silent" else pace.ended), says=says)
