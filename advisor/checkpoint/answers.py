@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cache
 from itertools import groupby
 from typing import Any, Final
@@ -22,12 +23,15 @@ from advisor.engine.conditions import Verdict, ask_all
 from advisor.engine.sentences import change_of, sentence, setting
 from advisor.errors import UsageError, did_you_mean
 from advisor.facts import Known, version_numbers
+from advisor.facts.settings import PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
 from advisor.window import Window
 
 _FOLDER: Final = "<checkpoint>"
 """What stands in a step's code for the checkpoint's folder."""
 _ADVISED: Final = {"advised_state_partitions"}
 """Numbers that a step would advise, and that the question gives here."""
+_NEARLY: Final = 0.95
+"""From so much alike on a setting's name is taken for a misspelt one."""
 ASKED: Final = "asked:"
 """Prefix of the facts that the question itself gives."""
 
@@ -96,9 +100,25 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting_, f"{ASKED}is_pinned": kept is not None}
     if kept is not None:
         given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
+    given |= _spelling(setting_, pinned, window)
     if wish.as_fact:
         given[wish.as_fact] = value
     return _first(asked, (*cases().starts, *wish.cases) if wish.starts else wish.cases, _with(window, **given))
+
+
+def _spelling(key: str, pinned: Mapping[str, str], window: Window) -> dict[str, Any]:
+    """Return whether no Spark knows a setting, or the checkpoint keeps one that is spelt nearly so."""
+    version, store = window.facts.value("spark_version"), window.facts.value(f"conf:{STATE_STORE_CLASS}")
+    own_store = not str(store or SPARKS_OWN).startswith(SPARKS_OWN)
+    is_judged = key.startswith(PREFIXES) and key not in pinned and window.facts.value("platform") != "databricks"
+    unknown = unknown_settings([key] if is_judged else [], str(version) if version else None, own_store)
+    near = [] if key in pinned else get_close_matches(key, [one for one in pinned if one != key], 1, _NEARLY)
+    return {
+        f"{ASKED}unknown": unknown,
+        f"{ASKED}is_unknown": unknown is not None,
+        f"{ASKED}nearest": near[0] if near else None,
+        f"{ASKED}is_misspelt": bool(near) and not key.startswith(PREFIXES),
+    }
 
 
 def _wish(asked: str, name: str, value: str) -> Wish:
@@ -140,7 +160,7 @@ def _answer(
     asked: str, case: Case, step: Step | None, window: Window, meant: Verdict, legal: Verdict, refused: list[str]
 ) -> Answer:
     open_ones = [one for one in (meant, legal) if one.holds is None]
-    doubts = [because for one in open_ones for because in one.because]
+    doubts = dict.fromkeys(because for one in open_ones for because in one.because)
     says = sentence(case.says, window) + (f" Otherwise: {'; '.join(refused)}." if refused else "")
     return Answer(
         asked=asked,

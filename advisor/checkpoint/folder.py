@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple, Protocol
 MOST_BYTES: Final = 64 << 20
 """Longest file that is read: offset logs of a thousand partitions have 100 kB."""
 
+WHERE: Final = "give the folder that checkpointLocation names"
+
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 

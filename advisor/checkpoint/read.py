@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final, NamedTuple, TypeVar
 
 from advisor.checkpoint import logs, statestores
-from advisor.checkpoint.folder import DamagedError, Folder, number_of, whole
+from advisor.checkpoint.folder import WHERE, DamagedError, Entry, Folder, number_of, whole
 from advisor.checkpoint.logs import Commit, Held, Offsets, held
 from advisor.checkpoint.statestores import Instance, Load, Operator
 from advisor.errors import InputError
@@ -99,8 +99,7 @@ def read(folder: Folder) -> Seen:
     offsets, commits = held(folder.entries("offsets")), held(folder.entries("commits"))
     states, of_sources = _numbered(folder, "state"), _numbered(folder, "sources")
     if not (offsets.files or commits.files or states or has_metadata):
-        where = "give the folder that checkpointLocation names"
-        raise InputError(folder.place, "no checkpoint: there are no offsets, commits or metadata in it", where)
+        raise _no_checkpoint(folder, top)
     sources = {one: held(folder.entries(f"sources/{one}")) for one in of_sources}
     first = _Logs(folder, offsets, commits, sources)
     query_id = first.tried(lambda: logs.read_query_id(folder)) if has_metadata else None
@@ -127,6 +126,17 @@ def read(folder: Folder) -> Seen:
         bytes=sum(one.size for one in top) + sum(size for _, size in counted),
     )
     return _with_state(folder, seen)
+
+
+def _no_checkpoint(folder: Folder, top: list[Entry]) -> InputError:
+    """Return what is there instead: empty logs, checkpoints below the folder, or nothing of the kind."""
+    folders = sorted(one.name for one in top if one.is_folder)
+    if {"offsets", "commits"} & set(folders):
+        where = "restore it from a backup; without one a query starts from its beginning"
+        return InputError(folder.place, "an empty checkpoint: no file is left in its offsets and commits", where)
+    inside = [one for one in folders[:AT_ONCE] if any(below.name == "offsets" for below in folder.entries(one))]
+    where = f"give one of those below it: {', '.join(map(repr, inside))}" if inside else WHERE
+    return InputError(folder.place, "no checkpoint: there are no offsets, commits or metadata in it", where)
 
 
 def _numbered(folder: Folder, below: str) -> list[str]:

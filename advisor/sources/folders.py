@@ -7,11 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from advisor.checkpoint.folder import MOST_BYTES, Entry, Folder
+from advisor.checkpoint.folder import MOST_BYTES, WHERE, Entry, Folder
 from advisor.errors import InputError
-from advisor.sources.paths import is_url, mounted, opened_address, refuse_missing, special
-
-_WHERE = "give the folder that checkpointLocation names"
+from advisor.sources.paths import is_url, mounted, opened_address, special
 
 
 def folder_at(path: str | os.PathLike[str]) -> Folder:
@@ -22,11 +20,12 @@ def folder_at(path: str | os.PathLike[str]) -> Folder:
     if is_url(place):
         system, below, info = opened_address(place)
     else:
-        refuse_missing([place])
         system, below = fs.LocalFileSystem(), os.path.abspath(mounted(place))  # noqa: PTH100 - links stay as they are
         info = system.get_file_info(below)
+    if info.type == fs.FileType.NotFound:
+        raise InputError(place, "no such file or directory", WHERE)
     if info.type != fs.FileType.Directory:
-        raise InputError(place, "is a file, not a folder", _WHERE)
+        raise InputError(place, "is a file, not a folder", WHERE)
     return _Stored(place, system, below.rstrip("/"))
 
 

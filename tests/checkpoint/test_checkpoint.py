@@ -257,7 +257,7 @@ def test_each_folder_is_listed_once(name: str, sample: Callable[[str], Path]) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("nowhere",), "no such file or directory"),
+        (("nowhere",), "no such file or directory; give the folder that checkpointLocation names"),
         ((str(Path(__file__).parent),), "no checkpoint"),
         ((__file__,), "is a file, not a folder"),
     ],
@@ -267,6 +267,20 @@ def test_what_is_no_checkpoint_is_refused_in_one_line(words: tuple[str, ...], sa
     assert refused.exit_code == 2
     assert said in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_empty_logs_and_the_parent_of_checkpoints_are_named(sample: Callable[[str], Path], tmp_path: Path) -> None:
+    sample("4.3-default")
+    (tmp_path / "left" / "offsets").mkdir(parents=True)
+    assert "no file is left" in run(str(tmp_path / "left")).stderr
+    assert "below it: '4.3-default', 'left'" in run(str(tmp_path)).stderr
+
+
+def test_a_copy_is_made_from_an_address(sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    place = sample("4.3-default")
+    monkeypatch.chdir(place.parent)
+    (answer,) = read_checkpoint(place.name, before=["move=s3a://new/place"]).answers
+    assert f"distcp file://{place} s3a://new/place" in (answer.stages[0].change.code or "")
 
 
 @pytest.mark.parametrize(
