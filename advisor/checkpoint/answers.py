@@ -17,6 +17,7 @@ from advisor.catalogue.condition import Model, Text
 from advisor.catalogue.load import CHECKPOINT
 from advisor.catalogue.plain import read_plain
 from advisor.catalogue.step import Change, StepId
+from advisor.checkpoint.folder import number_of
 from advisor.checkpoint.record import Answer, Says
 from advisor.contract import Stage
 from advisor.engine.conditions import Verdict, ask_all
@@ -24,6 +25,7 @@ from advisor.engine.sentences import change_of, sentence, setting
 from advisor.errors import UsageError, did_you_mean
 from advisor.facts import Known, version_numbers
 from advisor.facts.settings import PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
+from advisor.redaction import redact_setting
 from advisor.window import Window
 
 _FOLDER: Final = "<checkpoint>"
@@ -94,7 +96,9 @@ def starts(window: Window) -> tuple[Answer, ...]:
 
 def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     """Answer one question as `--before` takes it; UsageError for one that is not understood."""
-    name, _, value = asked.partition("=")
+    name, equals, value = asked.partition("=")
+    value = redact_setting(name, value)
+    asked = f"{name}{equals}{value}"
     wish = _wish(asked, name, value)
     kept, setting_ = pinned.get(wish.conf or name), wish.conf or name
     given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting_, f"{ASKED}is_pinned": kept is not None}
@@ -130,7 +134,11 @@ def _wish(asked: str, name: str, value: str) -> Wish:
         every = "ask " + ", ".join(one.form for one in known.values())
         raise UsageError(f"--before {asked}", "is no change that can be asked", did_you_mean(name, known, every))
     wish = known[name]
-    fits = {"N": value.isdecimal(), "VERSION": bool(version_numbers(value)), None: not value}
+    fits = {
+        "N": number_of(value) is not None,
+        "VERSION": len(value) < 100 and bool(version_numbers(value)),
+        None: not value,
+    }
     if not fits.get(wish.value, bool(value)) or (wish.takes and value not in wish.takes):
         one_of = f" ({', '.join(wish.takes)})" if wish.takes else ""
         raise UsageError(f"--before {asked}", "is not understood", f"write {wish.form}{one_of}")

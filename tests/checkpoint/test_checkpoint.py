@@ -328,3 +328,14 @@ def test_json_holds_the_whole_record(sample: Callable[[str], Path]) -> None:
 
 
 __all__ = ["Checkpoint", "describe"]
+
+
+@pytest.mark.parametrize("asked", ["move=s3://k:hunter2hunter2@b", "spark.my.password=hunter2hunter2"])
+def test_a_credential_in_a_question_is_hidden(asked: str, sample: Callable[[str], Path]) -> None:
+    assert "hunter2" not in as_json(read_checkpoint(sample("4.3-default"), before=[asked]))
+
+
+@pytest.mark.parametrize("asked", ["spark=", "state-format=", "partitions="])
+def test_a_number_of_5000_digits_is_refused(asked: str, sample: Callable[[str], Path]) -> None:
+    with pytest.raises(UsageError):
+        read_checkpoint(sample("4.3-default"), before=[asked + "9" * 5000])
