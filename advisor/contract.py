@@ -867,12 +867,14 @@ class Stall(Entry, frozen=True):
     """Of a run that lives and of which no batch ends: a word, since when, and what it does.
 
     `silent`: no batch for several times the usual; `long`: a batch runs longer than usual; `idle`: nothing to read;
-    `unheard`: batches go on, their progress does not arrive; `gone`: its driver does not answer.
+    `unheard`: batches go on, their progress does not arrive; `gone`: its driver does not answer. `ms`: how long it had
+    lasted, where the source was looked at once.
     """
 
     word: StallWord
     since: str
     says: str
+    ms: float | None = None
 
 
 class QueryEntry(Entry, frozen=True):
@@ -1014,8 +1016,8 @@ class FleetFinding(Entry, frozen=True):
 class FleetQuery(Entry, frozen=True):
     """One run in short. `trigger_execution_ms` is its median batch, `judged` whether there was anything to judge.
 
-    `file`: where it was read last. `backlog_rows`: how far it lags. `behind`: its batches outlast their interval,
-    or Spark logged that one did.
+    `file`: where it was read last. `backlog_rows`: how far it lags. `behind`: it does not keep up; one late batch is
+    not enough.
     """
 
     id: str | None
@@ -1084,7 +1086,7 @@ class SkippedRule(Entry, frozen=True):
 
 
 class Fleet(Entry, frozen=True):
-    """The fleet's report: the latest run of each query, the most recoverable first; changes, the most first."""
+    """The fleet's report: the latest run of each query, those behind first; changes, the most first."""
 
     schema_version: int
     advisor_version: str

@@ -57,9 +57,16 @@ def summary(entry: QueryEntry) -> FleetQuery:
         application=entry.value("application"),
         file=entry.file,
         backlog_rows=_stat(entry, "backlog_rows", "typical"),
-        behind=bool(entry.value("falling_behind"))
-        or (entry.screen.loss is not None and entry.screen.loss.kind == "pace"),
+        behind=_is_behind(entry),
     )
+
+
+def _is_behind(entry: QueryEntry) -> bool:
+    """Whether the query loses pace; or Spark logged a late batch, and the typical one is not known to be in time."""
+    if entry.screen.loss is not None and entry.screen.loss.kind == "pace":
+        return True
+    batch, interval = _stat(entry, "trigger_execution_ms", "p50"), entry.value("trigger_interval_ms")
+    return bool(entry.value("falling_behind")) and (batch is None or not interval or batch > interval)
 
 
 def batches_per_hour(entry: QueryEntry) -> float | None:
@@ -71,8 +78,9 @@ def batches_per_hour(entry: QueryEntry) -> float | None:
 def report(summaries: Iterable[FleetQuery], read: Input, *, version: str) -> Fleet:
     """The fleet's report, from `summary` of each run and the `input` of the whole reading.
 
-    `queries`: the latest run of each query, most recoverable first. `changes`: steps, by what they would win over all
-    queries. Milliseconds per hour are savings per batch times batches per hour; what is only bounded counts apart.
+    `queries`: the latest run of each query, those behind first, then the most recoverable. `recoverable`: what the step
+    that saves most of each query would win. `changes`: steps, by what they would win over all queries. Milliseconds per
+    hour are savings per batch times batches per hour; what is only bounded counts apart.
     """
     runs = list(summaries)
     queries = sorted(sorted(latest(runs), key=_age, reverse=True), key=_most_first)
@@ -81,7 +89,7 @@ def report(summaries: Iterable[FleetQuery], read: Input, *, version: str) -> Fle
         advisor_version=version,
         input=read,
         runs=len(runs),
-        recoverable=_sum(query.recoverable for query in queries),
+        recoverable=_sum(map(_most, queries)),
         queries=tuple(queries),
         changes=tuple(changes(queries)),
         versions=_counted(query.spark_version for query in queries),
@@ -170,6 +178,12 @@ def _offered(query: FleetQuery) -> list[FleetStep]:
     return list({step.step: step for step in reversed(steps)}.values())
 
 
+def _most(query: FleetQuery) -> Wins | None:
+    """What the step that saves the query most wins; the best step may be another one, which mends a graver loss."""
+    wins = [query.recoverable, *(step.recoverable for step in _offered(query))]
+    return max(filter(None, wins), key=lambda each: (each.expected, each.at_most), default=None)
+
+
 def _change(name: str, members: list[tuple[FleetQuery, FleetStep]]) -> FleetChange:
     step = members[0][1]
     ordered = sorted(members, key=lambda member: -_expected(member[1].recoverable))
@@ -195,11 +209,11 @@ def _sum(parts: Iterable[Wins | None]) -> Wins:
     return Wins(expected=round(expected, 1), at_most=round(most, 1))
 
 
-def _most_first(query: FleetQuery) -> tuple[float, float, int, str, int]:
+def _most_first(query: FleetQuery) -> tuple[bool, float, float, int, str, int]:
     wins = query.recoverable or Wins(expected=0.0, at_most=0.0)
     dead = 0 if query.state in ("dead", "restarting") else 1
     worst = max((LEVELS.index(finding.level) for finding in query.findings), default=-1)
-    return -wins.expected, -wins.at_most, dead, query.label, -worst
+    return not query.behind, -wins.expected, -wins.at_most, dead, query.label, -worst
 
 
 def _age(run: FleetQuery) -> tuple[bool, str]:

@@ -65,6 +65,50 @@ def test_queries_stand_in_the_order_of_what_they_win_not_of_the_share() -> None:
     assert [query["name"] for query in report(rare, often)["queries"]] == ["often", "rare"]
 
 
+def late(batch_ms: float, **more: Any) -> QueryEntry:
+    """A query of which Spark logged a late batch, with an interval of 5 s."""
+    facts = {
+        name: {"value": value, "from": "log"}
+        for name, value in (("falling_behind", True), ("trigger_interval_ms", 5000))
+    }
+    return entry("late", facts=facts, metrics={"trigger_execution_ms": {"p50": batch_ms}}, **more)
+
+
+@pytest.mark.parametrize(
+    ("found", "behind"),
+    [
+        (late(364.0), False),
+        (late(5_100.0), True),
+        (late(364.0, screen={"loss": {"kind": "pace", "says": "It does not keep up."}}), True),
+    ],
+)
+def test_one_late_batch_is_not_behind(found: QueryEntry, behind: bool) -> None:
+    assert fleet.summary(found).behind is behind
+
+
+def test_a_query_that_is_behind_comes_first_whatever_its_step_wins() -> None:
+    made = ranked(entry("a", finding("LG001", step("async", 10.0, 20.0))), late(5_100.0))
+    assert [(query.name, query.recoverable is None) for query in made.queries] == [("late", True), ("a", False)]
+
+
+def test_one_change_never_wins_more_than_all_queries_together() -> None:
+    first = finding("TR001", step("look", None, 0.0), step("async", 40.0, 50.0))
+    made = ranked(entry("a", first), entry("b", finding("LG001", step("async", 10.0, 20.0))))
+    assert made.recoverable == made.changes[0].recoverable == Wins(expected=180_000.0, at_most=252_000.0)
+
+
+@pytest.mark.parametrize(
+    ("files", "opening"),
+    [
+        (0, "1 query in 1 run, the last 114 batches, read from the UI. No"),
+        (2, "1 query in 1 run, 7 events; read: 2 files (2 MB), the last 114 batches, read from the UI. No"),
+    ],
+)
+def test_batches_of_an_address_are_counted(files: int, opening: str) -> None:
+    read = Input(files=files, bytes=2_000_000, events=7 if files else 0, idle=0, duplicates=0, broken=(), from_ui=114)
+    assert view.fleet_as_text(fleet.report([fleet.summary(entry("a"))], read, version="1")).startswith(opening)
+
+
 def test_a_change_adds_up_over_queries() -> None:
     made = report(
         entry("a", finding("LG001", step("async", 10.0, 20.0))),
@@ -130,14 +174,14 @@ def test_the_report_is_json() -> None:
 
 
 TEXT = """\
-2 queries in 2 runs, 900 events; read: 3 files (2 MB). The best step of each query together: 36.0 s an hour of \
-waiting. Do async: helps 1 query, 36.0 s an hour.
+2 queries in 2 runs, 900 events; read: 3 files (2 MB). The step of each query that saves most, together: 36.0 \
+s an hour of waiting. Do async: helps 1 query, 36.0 s an hour.
 
 Changes, by what they win over all queries
   change    queries  wins            legal  takes    most for
   Do async  1        36.0 s an hour  1 yes  restart  a
 
-Queries, by what their best step wins
+Queries: those behind first, then by what their best step wins
   query  state    batch   batches/h  lag      behind  wins            what to do   application  file
   a      running  300 ms  3,600      unknown          36.0 s an hour  Do async
   b|c    running  300 ms  3,600      unknown          no step         b|c: do it.

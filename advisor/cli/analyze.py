@@ -50,7 +50,11 @@ _FLEET = group(
         help="Where logs are read and judged. auto: on Spark if --master is given, otherwise on this machine.",
     ),
     click.option("--master", metavar="URL", help="The cluster: spark://host:7077, yarn, k8s://…, local[8]."),
-    click.option("--fleet", is_flag=True, help="Rank all queries, and the changes that save most, one line each."),
+    click.option(
+        "--fleet",
+        is_flag=True,
+        help="Rank all queries, and the changes that save most, one line each; a page of --format html always does.",
+    ),
     click.option(
         "--save-table",
         metavar="DIR",

@@ -98,7 +98,7 @@ def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
     of_query = (
         "query", "state", "batch", "batches/h", "lag", "behind", "wins", "what to do", "application", "file",
     )  # fmt: skip
-    yield _QUERIES, _Part("Queries, by what their best step wins", "", of_query, queries)
+    yield _QUERIES, _Part("Queries: those behind first, then by what their best step wins", "", of_query, queries)
     yield 0, _Part("Seen", _seen(report))
     not_judged = [(each.reason, str(each.queries), ", ".join(each.examples)) for each in report.not_judged]
     yield _MOST, _Part("Queries not judged", "", ("reason", "queries", "for example"), not_judged)
@@ -112,11 +112,13 @@ def _opening(report: Fleet) -> str:
     read = report.input
     seen = f"{_count(len(report.queries))} in {text.plural(report.runs, 'run')}"
     held = text.plural(read.events, "event")  # with --incremental also of files that an earlier run read
-    said = f"{seen}, {held}; read: {text.plural(read.files, 'file')} ({text.size(read.bytes)}).{by_jvm(read)}"
+    held = f"{held}; read: {text.plural(read.files, 'file')} ({text.size(read.bytes)})"
+    pages = wording.from_pages(read)
+    said = f"{seen}, {', '.join(filter(None, (held if read.files or not pages else '', pages)))}.{by_jvm(read)}"
     if not report.changes:
         return said + " No change is known that would help."
     best, wins = report.changes[0], report.recoverable
-    total = f" The best step of each query together: {per_hour(wins)} of waiting." if wins.at_most else ""
+    total = f" The step of each query that saves most, together: {per_hour(wins)} of waiting." if wins.at_most else ""
     return f"{said}{total} {best.do}: helps {_count(best.queries)}, {per_hour(best.recoverable)}."
 
 

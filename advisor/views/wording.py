@@ -14,6 +14,7 @@ from advisor.contract import (
     Evidence,
     FactEntry,
     Finding,
+    Input,
     Metric,
     PartialRecord,
     QueryEntry,
@@ -39,11 +40,13 @@ def name(query: QueryEntry) -> str:
     return called if len(called) <= _LONGEST_NAME else f"{called[: _LONGEST_NAME - 1]}…"
 
 
-def state(query: QueryEntry) -> str:
+def state(query: QueryEntry, stalled_ms: float | None = None) -> str:
     """`running`, `running, idle since …`, `the log ends, last batch …`, `restarting`, `dead: why`, … in one line."""
     words = query.state.replace("_", " ")
     if query.stall is not None:
-        return f"{query.stall.word} since {text.moment(query.stall.since)} UTC: {query.stall.says}"
+        ms = stalled_ms or query.stall.ms
+        lasts = f" for {text.ms(ms)}," if ms else ""
+        return f"{query.stall.word}{lasts} since {text.moment(query.stall.since)} UTC: {query.stall.says}"
     if isinstance(query.idle_since, str):
         return f"{words}, idle since {text.moment(query.idle_since)} UTC"
     if query.state == "log_ends":
@@ -168,10 +171,7 @@ def window(query: QueryEntry) -> str:
 def read(report: Report) -> str:
     """What was read, in one line."""
     found = report.input
-    gone = f", gone since {text.moment(found.gone_since)} UTC" if found.gone_since else ""
-    pages = (
-        f"the last {text.plural(found.from_ui, 'batch', 'batches')}, read from the UI{gone}" if found.from_ui else ""
-    )
+    pages = from_pages(found)
     if pages and not found.files:
         return pages
     extras = [
@@ -184,6 +184,12 @@ def read(report: Report) -> str:
     ]
     where = "a session" if report.session else text.plural(found.files, "file")
     return f"{where}, {text.size(found.bytes)}: " + ", ".join(filter(None, extras))
+
+
+def from_pages(found: Input) -> str:
+    """How many batches a driver's pages showed, and since when it is gone; empty where no page was read."""
+    gone = f", gone since {text.moment(found.gone_since)} UTC" if found.gone_since else ""
+    return f"the last {text.plural(found.from_ui, 'batch', 'batches')}, read from the UI{gone}" if found.from_ui else ""
 
 
 def heard(session: Session) -> str:
