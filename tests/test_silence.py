@@ -10,12 +10,18 @@ from typing import Any
 
 import pytest
 
+from advisor import catalogue
 from advisor.batches import Doing, Reading
 from advisor.cli.watch import silent
 from advisor.contract import Stall
 from advisor.errors import UsageError
+from advisor.report.assemble import assemble
+from advisor.report.runs import Asked
 from advisor.report.silence import stalls
 from advisor.session.health import MOST_AT_ONCE, Health
+from advisor.views.markdown import report_as_markdown
+from advisor.views.page import report_as_page
+from advisor.views.terminal import report_as_text
 from tests.made import START, events, table
 from tests.views.reports import report, slow
 
@@ -133,7 +139,26 @@ def test_a_driver_that_does_not_answer_is_gone() -> None:
 )
 def test_watch_ends_for_what_is_silent_long_enough(word: Any, after: int, ends: bool) -> None:
     shown = report(slow() | {"stall": {"word": word, "since": LAST.isoformat(), "says": "it waits"}})
-    assert bool(silent(shown, timedelta(minutes=5), LAST + timedelta(seconds=after))) is ends
+    said = silent(shown, timedelta(minutes=5), LAST + timedelta(seconds=after))
+    assert bool(said) is ends and (f"{word} for 5.0 min" in said) is ends
+
+
+@pytest.mark.parametrize(("live", "ms"), [(False, 180_000.0), (True, None)])
+def test_one_look_says_for_how_long_and_a_screen_that_stays_since_when(live: bool, ms: float | None) -> None:
+    reading = Reading.of(table(events(BATCHES)))
+    asked = replace(reading, doing={RUN: Doing(LAST + timedelta(minutes=3), FOREACH)})
+    made = assemble(Reading.merge([asked]) if not live else asked, catalogue.load(None), Asked(live=live))
+    (found,) = (query.stall for query in made.queries)
+    assert found is not None and (found.word, found.ms) == ("silent", ms)
+    shown = [
+        report_as_text(made),
+        report_as_text(made, everything=True),
+        report_as_page(made),
+        report_as_markdown(made),
+    ]
+    assert [("silent for 3.0 min, since" in text, "in your foreachBatch" in text) for text in shown] == [
+        (not live, True)
+    ] * 4
 
 
 def test_the_address_bears_clients_that_hold_break_or_leave(capfd: pytest.CaptureFixture[str]) -> None:

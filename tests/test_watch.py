@@ -47,7 +47,7 @@ def test_a_log_whose_query_has_stopped_is_printed_once() -> None:
     result = CliRunner().invoke(main, ["watch", str(LOG), "--once-per", "1s"])
     assert result.exit_code == 0, result.output
     assert result.output.count("─" * 20) == 1
-    assert result.output.startswith("─" * 20 + " 2026-11-21 08:56:53 UTC\n")
+    assert result.output.startswith("─" * 20 + " last batch began 2026-11-21 08:56:53 UTC\n")
 
 
 def test_output_and_format_are_those_of_analyze(tmp_path: Path) -> None:

@@ -150,7 +150,8 @@ class Reading:
             name: pa.concat_tables([reading.inside[name] for reading in readings if name in reading.inside])
             for name in {name for reading in readings for name in reading.inside}
         }
-        return replace(merged, duplicates=dropped, inside=inside)
+        doing = {run: look for reading in readings for run, look in reading.doing.items()}
+        return replace(merged, duplicates=dropped, doing=doing, inside=inside)
 
 
 def table_of_sightings(rows: Iterable[tuple[Any, ...]]) -> pa.Table:

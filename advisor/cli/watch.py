@@ -114,8 +114,9 @@ def silent(report: contract.Report, longest: timedelta, now: datetime) -> str:
 
     for query in report.queries:
         stall = query.stall
-        if stall and stall.word in ("silent", "long", "gone") and now - datetime.fromisoformat(stall.since) >= longest:
-            return f"{wording.name(query)}: {wording.state(query)}"
+        lasted = now - datetime.fromisoformat(stall.since) if stall else timedelta()
+        if stall and stall.word in ("silent", "long", "gone") and lasted >= longest:
+            return f"{wording.name(query)}: {wording.state(query, 1000 * lasted.total_seconds())}"
     return ""
 
 
@@ -131,7 +132,7 @@ def ended(report: contract.Report) -> bool:
 
 @contextmanager
 def _printed(options: dict[str, Any]) -> Iterator[Callable[[Report], None]]:
-    """Prints each report below the last one, a screen with the time of its newest batch; in a file it replaces it."""
+    """Prints each report below the last one, a screen with the start of its newest batch; in a file it replaces it."""
 
     def printed(report: Report) -> None:
         words = rendered(report, options)
@@ -147,7 +148,7 @@ def _newest(report: contract.Report) -> str:
     from advisor.views.text import moment
 
     last = max((query.last for query in report.queries if query.last), default=None)
-    return f"{moment(last)} UTC" if last else "no batch yet"
+    return f"last batch began {moment(last)} UTC" if last else "no batch yet"
 
 
 @contextmanager

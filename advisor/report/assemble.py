@@ -30,9 +30,10 @@ def assemble(
     judged: Callable[[int, int], None] | None = None,
 ) -> Report:
     """The report on everything that was read. `judged` hears how many of how many runs are done."""
-    entries = entries_of(reading, catalogue, asked or Asked(), judged)
+    asked = asked or Asked()
+    entries = entries_of(reading, catalogue, asked, judged)
     if reading.doing:
-        words = stalls(reading)
+        words = stalls(reading, timed=not asked.live)  # a screen that stays would say an old time
         entries = (msgspec.structs.replace(one, stall=words.get(one.run_id)) for one in entries)
     return report_on(reading, entries)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,14 +25,20 @@ ALARMS = ("silent", "gone")
 """Words that are a reason to wake somebody."""
 
 
-def stalls(reading: Reading) -> dict[str, Stall]:
-    """Return a word for each run that a live source was asked about and of which no batch ends."""
+def stalls(reading: Reading, *, timed: bool = False) -> dict[str, Stall]:
+    """Return a word for each run that a live source was asked about and of which no batch ends.
+
+    With `timed` each says how long that had lasted at the look.
+    """
     found = {run: _stall(_pace(reading.batches, run), doing, silence()) for run, doing in reading.doing.items()}
     words = {run: stall for run, stall in found.items() if stall is not None}
     if reading.gone_since is not None:
         words |= {run: Stall(word="gone", since=_iso(reading.gone_since), says="its driver does not answer")
                   for run in reading.doing}  # fmt: skip
-    return words
+    if not timed:
+        return words
+    lasted = {run: reading.doing[run].at - datetime.fromisoformat(stall.since) for run, stall in words.items()}
+    return {run: msgspec.structs.replace(words[run], ms=1000 * each.total_seconds()) for run, each in lasted.items()}
 
 
 class _Pace(NamedTuple):

@@ -110,7 +110,7 @@ def _trigger(query: QueryEntry) -> str:
         likely = "likely " if interval and query.facts["trigger_interval_ms"].origin == "inferred" else ""
         return f"trigger {likely}every {text.ms(interval)}" if interval else "trigger with an interval"
     if kind == "unspecified" and query.facts["trigger"].origin == "inferred":
-        one_shot = "available_now" in (query.value("trigger_one_of") or ())
+        one_shot = query.state != "running" and "available_now" in (query.value("trigger_one_of") or ())
         return "no pause between batches (AvailableNow?)" if one_shot else "no pause between batches"
     return _TRIGGERS.get(str(kind), "trigger not known")
 

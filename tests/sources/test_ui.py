@@ -175,6 +175,9 @@ class TestTables:
         assert not looked.look()
         assert looked.reading().batches.equals(before.batches)
 
+    def test_what_each_query_does_is_read(self, made: dict[str, Any], reading: Any) -> None:
+        assert set(reading.doing) == {event["runId"] for event in made["progress"]}
+
     def test_the_report_names_the_ui(self, driver: Served) -> None:
         report = advisor.analyze(driver.address)
         first = report.data["queries"][0]

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 
 import advisor
 from advisor import contract
+from advisor.views.first_screen import kind_of_query
 from advisor.views.terminal import report_as_text
 from tests.made import event
 from tests.views.reports import dead, healthy, plain_report, report, said, slow
@@ -140,3 +141,14 @@ def test_databricks_is_named_where_no_version_is_known(tmp_path: Path) -> None:
     idle |= {"numInputRows": 0, "sources": [{"description": "CloudFilesSource[abfss://a@b/in]"}]}
     (tmp_path / "idle.json").write_text(json.dumps(idle), encoding="utf-8")
     assert "Spark version unknown (Databricks)" in report_as_text(advisor.analyze(tmp_path / "idle.json").typed)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("running", "no pause between batches"), ("stopped", "no pause between batches (AvailableNow?)")],
+)
+def test_a_query_that_runs_is_not_asked_whether_it_takes_only_what_is_there(state: str, words: str) -> None:
+    found = {"trigger": "unspecified", "trigger_one_of": ["unspecified", "available_now"]}
+    facts = {name: {"value": value, "from": "inferred"} for name, value in found.items()}
+    (query,) = report(healthy() | {"state": state, "facts": facts}).queries
+    assert kind_of_query(query).endswith(words)
