@@ -69,6 +69,13 @@ def _ordered(levels: dict[Level, Number]) -> dict[Level, Number]:
 Levels: TypeAlias = Annotated[dict[Level, Number], AfterValidator(_ordered)]
 
 
+class Instead(Model):
+    """A sentence for a query that none of the rule's steps concerns: the first whose conditions hold is said."""
+
+    when: tuple[Condition, ...] = ()
+    says: Text
+
+
 class RuleBody(Model):
     """Everything of a rule but its steps."""
 
@@ -102,6 +109,7 @@ class RuleBody(Model):
     )
     general: bool = Field(False, description="it names a phase only, so that a finding with a cause goes before it")
     says: Text
+    without_steps: tuple[Instead, ...] = ()
     why: Text
     references: tuple[Text, ...] = Field(min_length=1)
     examples: tuple[Example, ...] = Field(min_length=1)

@@ -14,7 +14,7 @@ from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_decide
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
 from advisor.engine.quiet import NotApplicable, excluded, passed, shared, unmet
-from advisor.engine.sentences import finding_says
+from advisor.engine.sentences import finding_says, sentence
 from advisor.engine.steps import advice, inferred
 from advisor.errors import fault
 from advisor.facts import FACTS
@@ -166,7 +166,7 @@ def _finding(
         title=rule.title,
         level=felt_level(level, felt),
         confidence=confidence(_weight(rule, window), rule.status == "experimental", wide, doubt),
-        says=finding_says(rule, window),
+        says=finding_says(rule, window) if steps else _without_steps(rule, window),
         why=rule.why,
         measure=_measured(rule, value),
         evidence=tuple(_fact(name, window) for name in _facts(rule, asked)),
@@ -175,6 +175,13 @@ def _finding(
         references=rule.references,
         felt_share=felt,
     )
+
+
+def _without_steps(rule: Rule, window: Window) -> str:
+    """Return the sentence for a query that no step concerns, where the rule has one; else its usual one."""
+    fitting = (one.says for one in rule.without_steps if ask_all(one.when, window).holds)
+    says = next(fitting, None)
+    return sentence(says, window, rule) if says else finding_says(rule, window)
 
 
 def _weight(rule: Rule, window: Window) -> int:

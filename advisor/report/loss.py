@@ -12,6 +12,7 @@ from advisor.batches import lacks
 from advisor.catalogue import Rule, ranking
 from advisor.catalogue.rule import Phase
 from advisor.contract import BestStep, Finding, Loss, LossKind, Part
+from advisor.facts import FACTS
 from advisor.metrics import METRICS, Estimate, label, measure, sure
 from advisor.metrics.phases import hides_commit_log, summed
 from advisor.metrics.slow_batches import Rhythm, rhythm
@@ -93,11 +94,16 @@ def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[s
         others = [*asks, *explain(loss.rule, findings), *grave(findings, rules), *own]
         own = [one for one in others if one.rule != loss.rule and (not rules[one.rule].general or is_larger(one))]
     told, again = dict[str, None](), set(rules[loss.rule].overlaps if loss and loss.rule else ())
-    for one in own:
+    for one in sorted(own, key=lambda one: not _is_asked_for(rules[one.rule])):
         if one.rule not in again or (best and best.rule == one.rule):
             told[one.says] = None
             again.update(rules[one.rule].overlaps)
     return list(told)
+
+
+def _is_asked_for(rule: Rule) -> bool:
+    """Whether a rule stands on a fact that only a person gives, who thereby asks what it says."""
+    return rule.seen is not None and rule.seen.fact in FACTS and not FACTS[rule.seen.fact].origins
 
 
 def _by_general(finding: Finding, rules: Mapping[str, Rule]) -> str | None:

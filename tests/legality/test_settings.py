@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+from advisor.api import analyze
 from advisor.catalogue import Catalogue, load
+from advisor.contract import Finding
 from advisor.engine.conditions import ask_all
+from advisor.engine.judge import judge_rule
 from advisor.examples import window
 from advisor.facts.settings import known_settings, unknown_settings
+from tests.made import events
 
 VERSIONS = known_settings().versions
 
@@ -91,3 +96,43 @@ def _told_of_upgrade(before: str, after: str, catalogue: Catalogue) -> list[str]
             if ask_all(step.when, window(example)).holds and step.change:
                 found += list(step.change.conf)
     return found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("4.3.0", "4.0.1", "is older"),
+        ("4.3.0", "4.3.0", "No difference"),
+        ("4.2.1", "4.9.0", "not known"),
+        ("4.0.1", "4.2.1", "each step"),
+    ],
+)
+def test_an_upgrade_without_steps_says_why(before: str, after: str, said: str, catalogue: Catalogue) -> None:
+    facts = {"platform": "open_source", "spark_version": before, "upgrade_to": after, "stateful": False}
+    found = judge_rule(
+        catalogue.rules["CF004"], window(catalogue.rules["CF004"].examples[0].model_copy(update={"facts": facts}))
+    )
+    assert isinstance(found, Finding)
+    assert said in found.says
+    assert bool(found.steps) is (said == "each step")
+
+
+def test_what_an_upgrade_changes_stands_on_the_first_screen(tmp_path: Path) -> None:
+    log = tmp_path / "driver.jsonl"
+    log.write_text(
+        "".join(
+            json.dumps(one) + "\n"
+            for one in events(
+                [{"triggerExecution": 9000, "addBatch": 4000, "walCommit": 3000, "queryPlanning": 1900}] * 40
+            )
+        )
+    )
+    given = [
+        "upgrade_to=4.3.0",
+        "spark_version=4.0.1",
+        "platform=open_source",
+        "stateful=false",
+        "ignored_async_setting=x",
+    ]
+    (query,) = analyze(log, set=given).typed.queries
+    assert "From Spark 4.0.1 to 4.3.0" in query.screen.troubles[0]
