@@ -464,9 +464,9 @@ class Latencies(Entry, frozen=True):
         return self.p99 if stat == "p99" else self.p50
 
     def rounded(self) -> Latencies:
-        """To a hundredth of a millisecond."""
+        """To a microsecond."""
         interval = None if self.interval_ms is None else round(self.interval_ms, 1)
-        return Latencies(p50=round(self.p50, 2), p99=round(self.p99, 2), interval_ms=interval)
+        return Latencies(p50=round(self.p50, 3), p99=round(self.p99, 3), interval_ms=interval)
 
 
 class PlannedStep(StepName, frozen=True):

@@ -23,6 +23,7 @@ from advisor.window import Window
 from tests.made import window
 from tests.test_together import finding, step
 
+SAMPLES = Path(__file__).parents[1] / "sample_progress"
 CATALOGUE = load(None)
 ROW = {"triggerExecution": 400, "walCommit": 60, "commitOffsets": 70, "addBatch": 260, "numInputRows": 100}
 LOGS = step("logs", Promise(90, 110, 130, 60), "async_progress_saving_ms", ("walCommit", "commitOffsets"))
@@ -78,17 +79,40 @@ def test_the_median_may_be_the_target() -> None:
     assert wanted("p99", 550).verdict == "not reached"
 
 
-@pytest.mark.parametrize(("taking", "keep"), [
-    ({"takes": "new_checkpoint", "legal": "if"}, "keep_checkpoint"),
-    ({"semantics": "at_least_once"}, "keep_exactly_once"),
-])  # fmt: skip
-def test_what_loses_something_is_taken_only_where_nothing_else_reaches_it(taking: dict[str, Any], keep: str) -> None:
+@pytest.mark.parametrize("taking", [{"takes": "new_checkpoint", "legal": "if"}, {"semantics": "at_least_once"}])
+def test_what_loses_something_is_taken_only_where_nothing_else_reaches_it(taking: dict[str, Any]) -> None:
     loses = step("loses", Promise(200, 300, 350), "skew_ms", ("addBatch",), **({"semantics": "unchanged"} | taking))
     assert ids(wanted("p99", 600, loses, STATE)) == ["state"]
     last = wanted("p99", 300, loses, LOGS)
     assert ids(last)[-1] == "loses" or taking.get("takes") is None
     assert "loses" in ids(last)
-    assert "loses" not in ids(wanted("p99", 300, loses, LOGS, **{keep: True}))
+
+
+def test_a_step_that_may_save_nothing_only_may_reach_it() -> None:
+    doubtful = replace(STATE, saves_ms=Promise(0, 150, 200), saves_latency_ms=None)
+    assert wanted("p99", 600, doubtful).verdict == "may be reached"
+
+
+@pytest.mark.parametrize(
+    ("fact", "kept_out"), [("keep_checkpoint", "new_checkpoint"), ("keep_exactly_once", "restart")]
+)
+def test_what_gives_up_what_is_kept_is_advised_nowhere(fact: str, kept_out: str) -> None:
+    sample = {"keep_checkpoint": "ST012/200-partitions-4.3.0", "keep_exactly_once": "LG001/rate-to-noop-4.3.0"}[fact]
+    (query,) = advisor.analyze(SAMPLES / sample, set=[f"{fact}=true", "latency_target_ms=10"]).typed.queries
+    steps = [step for one in query.findings for step in one.steps]
+    assert [step.takes for step in steps if fact in step.against and step.legal == "no"][:1] == [kept_out]
+    shown = {query.best_step.step} if query.best_step else set()
+    shown |= {one.step for one in query.screen.also} | {one.step for one in query.screen.target.steps}  # type: ignore[union-attr]
+    assert not shown & {step.id for step in steps if fact in step.against}
+
+
+def test_with_a_target_the_first_step_is_the_one_on_its_way() -> None:
+    (query,) = advisor.analyze(
+        SAMPLES / "TR004/kafka-to-kafka-4.3.0", set=["latency_target_ms=20", "latency_target_stat=p50"]
+    ).typed.queries
+    target = query.screen.target
+    assert target is not None and query.best_step is not None
+    assert query.best_step.step == target.steps[0].step
 
 
 def test_what_was_never_measured_only_may_reach_it() -> None:

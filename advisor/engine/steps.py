@@ -39,7 +39,7 @@ def _offered(step: Step, window: Window) -> Advice | None:
     already = [ask_all([line], window).holds for line in step.unless]
     if meant.holds is False or True in already or (step.takes == "new_checkpoint" and meant.holds is None):
         return None
-    legal, because, unknown, against = _legality(step, window, meant)
+    legal, because, unknown, against = _kept(step, window) or _legality(step, window, meant)
     return advised(step, window, legal, because, unknown, against)
 
 
@@ -69,6 +69,13 @@ def advised(
         against=tuple(against),
         run_on=tuple(runs_of(step.id)),
     )
+
+
+def _kept(step: Step, window: Window) -> tuple[Legal, str, list[str], list[str]] | None:
+    """Return a no for a step that gives up what the user keeps; None for any other."""
+    gives_up = {"keep_checkpoint": step.takes == "new_checkpoint", "keep_exactly_once": step.semantics != "unchanged"}
+    against = [fact for fact, given_up in gives_up.items() if given_up and window.facts.value(fact) is True]
+    return ("no", "you want to keep what it gives up", [], against) if against else None
 
 
 def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, list[str], list[str]]:

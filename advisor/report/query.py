@@ -6,7 +6,18 @@ import msgspec
 
 from advisor.batches import lacks
 from advisor.catalogue import ranking
-from advisor.contract import BestStep, Calm, Conflict, FactEntry, Loss, QueryEntry, Screen, Terminated, WindowEntry
+from advisor.contract import (
+    BestStep,
+    Calm,
+    Conflict,
+    FactEntry,
+    Loss,
+    QueryEntry,
+    Screen,
+    Target,
+    Terminated,
+    WindowEntry,
+)
 from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
 from advisor.metrics import ALL, Estimate, measure, statistics, sure
@@ -21,7 +32,8 @@ from advisor.report.change import change, trends
 from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
 from advisor.report.screen import is_unopened, screen
-from advisor.report.steps import best_step, together
+from advisor.report.steps import best_step, on_the_way, together
+from advisor.report.target import target
 from advisor.report.unjudged import first_batch
 from advisor.report.verdict import calm, verdict
 from advisor.vocabulary import State, at_once
@@ -40,7 +52,8 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     first, last = span(window.executed) if judged.fault is None else (judged.run.first, judged.run.last)
     changed = change(judged.before, window, judged.since) if judged.before is not None else None
     loss = largest_loss(judged)
-    best = best_step(findings, loss, judged.catalogue.rules)
+    aim = target(judged, budget(window))
+    best = on_the_way(findings, aim) or best_step(findings, loss, judged.catalogue.rules)
     quiet = calm(judged, loss, is_unopened(window))
     entry = QueryEntry(
         id=judged.run.id,
@@ -72,11 +85,11 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
         file=hide(max(judged.run.ends, key=lambda name: judged.run.ends[name], default="")) or None,
         screen=Screen(loss=loss),
     )
-    return entry if brief else _whole(entry, judged, best, loss, quiet)
+    return entry if brief else _whole(entry, judged, best, loss, quiet, aim)
 
 
 def _whole(
-    entry: QueryEntry, judged: Judged, best: BestStep | None, loss: Loss | None, quiet: Calm | None
+    entry: QueryEntry, judged: Judged, best: BestStep | None, loss: Loss | None, quiet: Calm | None, aim: Target | None
 ) -> QueryEntry:
     """The entry with all metrics, with what they come to, and with what is shown first."""
     window, findings, parts = judged.window, judged.judgement.findings, budget(judged.window)
@@ -88,7 +101,7 @@ def _whole(
         worst=worst(window),
         inside=inside(window),
         limits=tuple(limits(judged)),
-        screen=screen(judged, best, loss, quiet),
+        screen=screen(judged, best, loss, quiet, aim),
     )
 
 

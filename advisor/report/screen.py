@@ -23,17 +23,16 @@ from advisor.contract import (
     Refused,
     Screen,
     Skipped,
+    Target,
 )
 from advisor.facts import FACTS
 from advisor.metrics import Estimate, Quantiles, measure, measured, sure
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
-from advisor.metrics.phases import budget
 from advisor.report.capacity import capacity
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, troubles, within_add_batch
 from advisor.report.steps import felt, leaves_the_loss
-from advisor.report.target import target
 from advisor.report.verdict import closest, not_judged_yet
 from advisor.savings import sets
 from advisor.statistics import median
@@ -46,7 +45,9 @@ _ASKED_FIRST = {"trigger_interval_ms": "trigger"}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 
 
-def screen(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm | None) -> Screen:
+def screen(
+    judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm | None, aim: Target | None = None
+) -> Screen:
     """Return the first screen of a run, from what was judged of it."""
     window, findings, phases = judged.window, judged.judgement.findings, judged.catalogue.phases.phases
     return Screen(
@@ -68,7 +69,7 @@ def screen(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm 
         refused=tuple(_refused(findings, window)),
         unsure=_question(findings, judged.judgement.skipped, window, best),
         capacity=capacity(window),
-        target=target(judged, budget(window)),
+        target=aim,
     )
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from advisor.catalogue import Rule, ranking
-from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName, Together
+from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName, Target, Together
 from advisor.metrics import sure
 from advisor.report.judged import Judged
 from advisor.report.loss import explain, grave
@@ -39,6 +39,15 @@ def best_step(
         return None
     finding, step = chosen
     return BestStep(rule=finding.rule, step=step.id, title=finding.title, advice=step)
+
+
+def on_the_way(findings: Sequence[Finding], target: Target | None) -> BestStep | None:
+    """Return the first step on the way to a latency target that can be reached; None where there is no such way."""
+    if target is None or target.verdict == "not reached" or not target.steps:
+        return None
+    first = target.steps[0]
+    offers = [(one, step) for one in findings for step in one.steps if (one.rule, step.id) == (first.rule, first.step)]
+    return next((BestStep(rule=one.rule, step=step.id, title=one.title, advice=step) for one, step in offers), None)
 
 
 def leaves_the_loss(judged: Judged, loss: Loss | None, best: BestStep | None) -> bool:

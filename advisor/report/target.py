@@ -59,9 +59,9 @@ def target(judged: Judged, budget: Mapping[str, float]) -> Target | None:
     if today.at(stat) <= wanted:
         return _reached(window, stat, wanted, today)
     search = Search(window, stat, budget)
-    ways = list(search.ways(_offers(judged.judgement.findings, window)))
+    ways = list(search.ways(_offers(judged.judgement.findings)))
     reaching = [way for way in ways if way.state.at(stat) <= wanted]
-    sure_ones = [way for way in reaching if all(_measured(step) for step in way.steps)]
+    sure_ones = [way for way in reaching if all(_measured(step) and _surely_saves(step) for step in way.steps)]
     if reaching:
         best = min(sure_ones or reaching, key=lambda way: (way.price, way.state.at(stat)))
         verdict = "reached with steps" if sure_ones else "may be reached"
@@ -81,21 +81,13 @@ def target(judged: Judged, budget: Mapping[str, float]) -> Target | None:
     )
 
 
-def _offers(findings: Sequence[Finding], window: Window) -> list[_Offer]:
+def _offers(findings: Sequence[Finding]) -> list[_Offer]:
     """Return the steps that may be proposed and that promise something, the larger saving first."""
-    keeps = {name: window.facts.value(name) is True for name in ("keep_checkpoint", "keep_exactly_once")}
     found: dict[str, _Offer] = {}
     for finding in findings:
         for step in finding.steps:
-            kept = not (keeps["keep_checkpoint"] and step.takes == "new_checkpoint")
-            kept &= not (keeps["keep_exactly_once"] and step.semantics != "unchanged")
-            if (
-                kept
-                and step.legal != "no"
-                and not step.untold_kinds
-                and can_be_modelled(step)
-                and _most(step) >= LEAST_MS
-            ):
+            may_be = step.legal != "no" and not step.untold_kinds
+            if may_be and can_be_modelled(step) and _most(step) >= LEAST_MS:
                 found.setdefault(step.id, (finding.rule, step))
     return sorted(found.values(), key=lambda offer: -_most(offer[1]))[:MOST_STEPS]
 
@@ -212,7 +204,13 @@ def _holds_at(window: Window, stat: str, wanted: float) -> float | None:
 
 
 def _measured(step: Advice) -> bool:
-    return all(one is None or one.expected is not None for one in (step.saves_ms or step.saves_latency_ms,))
+    promise = step.saves_ms or step.saves_latency_ms
+    return promise is None or promise.expected is not None
+
+
+def _surely_saves(step: Advice) -> bool:
+    promise = step.saves_latency_ms or step.saves_ms
+    return promise is not None and promise.low > 0
 
 
 def _most(step: Advice) -> float:

@@ -71,7 +71,7 @@ _TAKES = {
 _ANSWERS = {
     "reached": "reached",
     "reached with steps": "reached with these steps, in this order",
-    "may be reached": "may be reached; nobody has measured all of these steps",
+    "may be reached": "may be reached; one of these steps is not measured, or may save nothing",
     "not reached": "not reached; the nearest",
     "unknown": "not known",
 }
@@ -233,6 +233,8 @@ def target(query: QueryEntry) -> list[str]:
         return [f"{said}: {found.missing}"]
     if found.verdict == "reached":
         return [f"{said} ({_latencies(found.now)}){_cheaper(found)}"]
+    if not found.steps:
+        said = said.partition(";")[0] + "; no step shortens it"
     steps = [f"{nth}. {_planned(step, found.stat)}" for nth, step in enumerate(found.steps, 1)]
     return [said, f"today: {_latencies(found.now)}", *steps, *_left(found)]
 

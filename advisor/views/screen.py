@@ -71,8 +71,9 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     if words := first_screen.state_if_news(query):
         yield _Part(_MUST, Text(words, style=STATE_STYLES.get(query.state, "")))
     for nth, words in enumerate(first_screen.target(query)):
-        rank = _TROUBLE if nth else _MUST
-        yield _Part(rank, _row("" if nth else "TARGET", Text(words, "" if nth else "bold"), indent=0, label_width=6))
+        rank = _INSIDE if nth == 1 else _MUST  # today's latency has its own line
+        row = _row("" if nth else "TARGET", Text(words, "" if nth else "bold"), indent=0, label_width=6)
+        yield _Part(rank, row, _on_the_way(query))
     headline = _headline(query)
     yield _Part(_MUST, headline)
     troubles = [words for words in query.screen.troubles if words not in headline.plain]
@@ -185,7 +186,8 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
 def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
     """Yield other steps, those that are not for this query, and what to ask: rank, label, words, steps."""
     query, screen = chosen.query, chosen.query.screen
-    for nth, (named, step) in enumerate(zip(screen.also, chosen.also, strict=False)):
+    also = [one for one in zip(screen.also, chosen.also, strict=False) if one[0].step not in _on_the_way(query)]
+    for nth, (named, step) in enumerate(also):
         rank = _MUST if named.cheap and not nth else _ranked(_ALSO, nth)
         yield rank, "" if nth else "ALSO", first_screen.also(query, step), [step.id]
     if query.together:
@@ -196,6 +198,12 @@ def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
         yield _ranked(_REFUSED, nth), "" if nth else "NOT HERE", f"{one.do}: {one.because}", []
     if screen.unsure:
         yield _UNSURE, "UNSURE", first_screen.question(screen.unsure), []
+
+
+def _on_the_way(query: QueryEntry) -> frozenset[str]:
+    """Return the steps that the target names."""
+    target = query.screen.target
+    return frozenset(step.step for step in target.steps) if target else frozenset()
 
 
 def _row(label: str, words: Text, *, indent: int, label_width: int, gap: int = 2) -> Padding:

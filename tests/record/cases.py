@@ -223,6 +223,14 @@ STATE = (
         runs=until(50),
     ),
     Case(
+        "CF005/misspelt-setting",
+        "a stateless query whose session sets minBatchesToRetain with two letters in the wrong order",
+        expect=("CF005",),
+        conf={"spark.sql.streaming.minBatchesToRetian": "20"},
+        keep=("eventlog",),
+        runs=until(20),
+    ),
+    Case(
         "ST002/event-log",
         "a count over 20,000 keys in RocksDB without changelog: each commit is a snapshot, in an event log",
         sparks=(THREE,),
