@@ -25,9 +25,9 @@ _NUMBERS = 11
 """Columns before the words of a number."""
 _CODE = 5
 """Columns before a line to paste."""
-_MUST, _TROUBLE, _ALSO, _INSIDE, _PROOF, _REFUSED = range(6)
+_MUST, _BRIEF, _TROUBLE, _ALSO, _INSIDE, _PROOF, _REFUSED = range(7)
 """What stays longest where lines are short; further entries of a list go before the first of any."""
-_FURTHER = 6
+_FURTHER = 7
 _UNSURE, _TOGETHER, _GAP = 2 * _FURTHER, 90, 99
 
 
@@ -83,6 +83,8 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
         yield _Part(rank, _row(label, number, indent=1, label_width=8))
     yield _Part(_GAP, Text())
     yield from (_Part(_MUST, what) for what in _do(chosen, width))
+    if chosen.best is not None:
+        yield from (_Part(_BRIEF, what) for what in _afterwards(query))
     others = list(_others(chosen))
     if others:
         yield _Part(_GAP, Text())
@@ -178,9 +180,13 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
         yield "if", first_screen.once_known(waits_for)
     if brief is not None and brief.risk != _HARMLESS:
         yield "risk", brief.risk or wording.semantics(step) or "none that is known"
-        yield "undo", brief.undo
-    if brief is not None:
-        yield "check", brief.check
+
+
+def _afterwards(query: QueryEntry) -> Iterator[Padding]:
+    """Yield how to undo the step, and how to check it."""
+    brief = query.screen.do
+    found = [] if brief is None else [("undo", brief.undo if brief.risk != _HARMLESS else ""), ("check", brief.check)]
+    yield from (_row(label, Text(words), indent=_CODE, label_width=5) for label, words in found if words)
 
 
 def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
@@ -188,7 +194,7 @@ def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
     query, screen = chosen.query, chosen.query.screen
     also = [one for one in zip(screen.also, chosen.also, strict=False) if one[0].step not in _on_the_way(query)]
     for nth, (named, step) in enumerate(also):
-        rank = _MUST if named.cheap and not nth else _ranked(_ALSO, nth)
+        rank = _MUST if named.cheap and not nth and not screen.target else _ranked(_ALSO, nth)
         yield rank, "" if nth else "ALSO", first_screen.also(query, step), [step.id]
     if query.together:
         best = {chosen.best.step} if chosen.best else set()
