@@ -42,8 +42,8 @@ def best_step(
 
 
 def on_the_way(findings: Sequence[Finding], target: Target | None) -> BestStep | None:
-    """Return the first step on the way to a latency target that can be reached; None where there is no such way."""
-    if target is None or target.verdict == "not reached" or not target.steps:
+    """Return the first step on the way to a latency target that is surely reached; None where there is no such way."""
+    if target is None or target.verdict != "reached with steps":
         return None
     first = target.steps[0]
     offers = [(one, step) for one in findings for step in one.steps if (one.rule, step.id) == (first.rule, first.step)]
