@@ -640,6 +640,7 @@ def test_a_probe_hears_whether_queries_go_on(monkeypatch: pytest.MonkeyPatch) ->
     with attach(session("probed"), health=0) as advisor:
         assert asked(advisor) == (200, {"status": "no query runs", "queries": []})
         run(advisor, 30)
+        assert advisor.recorder.worker.flush(SECONDS)
         code, said = asked(advisor)
         assert (code, said["status"], [one["status"] for one in said["queries"]]) == (200, "running", ["running"])
         looked = Doing(datetime(2026, 3, 2, tzinfo=timezone.utc), thread="KafkaOffsetReader.fetchLatestOffsets")
@@ -647,4 +648,5 @@ def test_a_probe_hears_whether_queries_go_on(monkeypatch: pytest.MonkeyPatch) ->
         code, said = asked(advisor)
         assert (code, said["status"]) == (503, "silent") and "asks its source" in said["queries"][0]["says"]
         advisor.onQueryTerminated(ended("no such table"))
+        assert advisor.recorder.worker.flush(SECONDS)
         assert asked(advisor)[0] == 503
