@@ -80,10 +80,14 @@ def _saved(saves: Saves, value: Estimate, whole: float, by: Calibration) -> tupl
     """Return what is saved of the metric at least, as expected and at most, in ms: calibrated, else as in the rule."""
     known = by.steps.get(saves.calibrated or "")
     low, expected, high = saves.share
-    if known is not None and known.metric == saves.metric:
-        low, expected = 0.0, min(known.expected, high)
-    likely = None if expected is None or value.value is None else expected * value.value
-    if known is None or known.error is None or expected is None or known.metric != saves.metric:
-        return low * value.low, likely, high * value.high
+    if known is None or known.metric != saves.metric:
+        return low * value.low, _of(expected, value), high * value.high
+    share = min(known.expected, high)
+    if known.error is None:
+        return 0.0, _of(share, value), high * value.high
     below, above = (known.error * uncertain_of(end, whole) for end in (value.low, value.high))
-    return expected * value.low - below, likely, min(expected * value.high + above, high * value.high)
+    return share * value.low - below, _of(share, value), min(share * value.high + above, high * value.high)
+
+
+def _of(share: float | None, value: Estimate) -> float | None:
+    return None if share is None or value.value is None else share * value.value
