@@ -15,7 +15,6 @@ from advisor.contract import Advice, Promise, Target
 from advisor.engine import Judgement
 from advisor.errors import UsageError
 from advisor.facts.evidence import Run
-from advisor.metrics.phases import budget
 from advisor.report.judged import Judged
 from advisor.report.target import target
 from advisor.views.terminal import report_as_text
@@ -42,7 +41,7 @@ def wanted(stat: str, ms: float, *steps: Advice, every: float | None = None, **f
     trigger = {"trigger": "processing_time", "trigger_interval_ms": every} if every else {"trigger": "unspecified"}
     known = {"latency_target_ms": ms, "latency_target_stat": stat, **trigger, **facts}
     made = window([ROW] * 60, interval_ms=every, **known)
-    found = target(judged(made, *steps), budget(made))
+    found = target(judged(made, *steps))
     assert found is not None
     return found
 
@@ -53,7 +52,7 @@ def ids(found: Target) -> list[str]:
 
 def test_without_a_target_nothing_is_told() -> None:
     made = window([ROW] * 60, trigger="unspecified")
-    assert target(judged(made), {}) is None
+    assert target(judged(made)) is None
 
 
 def test_what_is_reached_could_be_cheaper() -> None:

@@ -161,6 +161,7 @@ query_planning_share = share_of(query_planning_ms)
 add_batch_share = share_of(add_batch_ms, label="addBatch's share of the batch")
 
 
+@remembered
 def budget(window: Window) -> dict[str, float]:
     """Milliseconds per phase, by Spark's names; they add up to the typical triggerExecution.
 

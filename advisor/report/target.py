@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from advisor.contract import Advice, Finding, Latencies, PlannedStep, Target
+from advisor.contract import Advice, Finding, Latencies, PlannedStep, Target, TargetVerdict
 from advisor.metrics import Estimate, Missing, measure, sure
 from advisor.metrics.interval import shortest_stable_interval_ms
+from advisor.metrics.phases import budget
 from advisor.report.judged import Judged
 from advisor.savings import exclude
-from advisor.savings.after import INTERVAL, after, at_best, at_interval, at_load, can_be_modelled, now
+from advisor.savings.after import INTERVAL, after, at_interval, at_load, can_be_modelled, now
 from advisor.statistics import rounded_up
 from advisor.vocabulary import TAKES
 from advisor.window import Window
@@ -48,8 +49,8 @@ class Way(NamedTuple):
         )
 
 
-def target(judged: Judged, budget: Mapping[str, float]) -> Target | None:
-    """Return whether the target is reached; None without one. `budget`: ms of a typical batch by phase."""
+def target(judged: Judged) -> Target | None:
+    """Return whether the target is reached; None without one."""
     window, wanted = judged.window, judged.window.facts.number("latency_target_ms")
     if wanted is None:
         return None
@@ -58,14 +59,14 @@ def target(judged: Judged, budget: Mapping[str, float]) -> Target | None:
         return Target(stat=stat, ms=wanted, verdict="unknown", missing=today.reason)
     if today.at(stat) <= wanted:
         return _reached(window, stat, wanted, today)
-    search = Search(window, stat, budget)
+    search = Search(window, stat)
     ways = list(search.ways(_offers(judged.judgement.findings)))
     reaching = [way for way in ways if way.state.at(stat) <= wanted]
     sure_ones = [way for way in reaching if all(_measured(step) and _surely_saves(step) for step in way.steps)]
     if reaching:
         best = min(sure_ones or reaching, key=lambda way: (way.price, way.state.at(stat)))
-        verdict = "reached with steps" if sure_ones else "may be reached"
-        return Target(stat=stat, ms=wanted, verdict=verdict, now=today.rounded(), steps=search.in_order(best))  # type: ignore[arg-type]
+        verdict: TargetVerdict = "reached with steps" if sure_ones else "may be reached"
+        return Target(stat=stat, ms=wanted, verdict=verdict, now=today.rounded(), steps=search.in_order(best))
     nearest = min(ways, key=lambda way: (round(way.state.at(stat)), way.price), default=Way((), today))
     waves = measure(window, "most_waves", "p50")
     return Target(
@@ -75,7 +76,7 @@ def target(judged: Judged, budget: Mapping[str, float]) -> Target | None:
         now=today.rounded(),
         steps=search.in_order(nearest),
         left_ms=round(nearest.state.at(stat) - wanted, 1),
-        in_the_way=_in_the_way(nearest, budget),
+        in_the_way=_in_the_way(nearest, budget(window)),
         holds_at_rows=_holds_at(window, stat, wanted - (nearest.state.at(stat) - today.at(stat))),
         waves=waves.safe if isinstance(waves, Estimate) and waves.safe > 1 else None,
     )
@@ -95,11 +96,11 @@ def _offers(findings: Sequence[Finding]) -> list[_Offer]:
 class Search:
     """Looks through sets of steps for one target of one window."""
 
-    def __init__(self, window: Window, stat: str, budget: Mapping[str, float]) -> None:
-        self._window, self._stat, self._budget = window, stat, budget
+    def __init__(self, window: Window, stat: str) -> None:
+        self._window, self._stat, self._budget = window, stat, budget(window)
 
     def ways(self, offers: Sequence[_Offer]) -> Iterator[Way]:
-        """Return every set of steps that go together and of which each gains something beside the others."""
+        """Return every set of steps that go together, the smallest first."""
         for count in range(1, min(MOST_TOGETHER, len(offers)) + 1):
             for chosen in combinations(offers, count):
                 if all(_go_together(one, other) for (_, one), (_, other) in combinations(chosen, 2)):
@@ -147,15 +148,14 @@ def _go_together(one: Advice, other: Advice) -> bool:
 
 
 def _reached(window: Window, stat: str, wanted: float, today: Latencies) -> Target:
-    idle = measure(window, "idle_slots_share", "typical")
-    longest = _longest_interval(window, stat, wanted)
+    idle = sure(window, "idle_slots_share")
     return Target(
         stat=stat,
         ms=wanted,
         verdict="reached",
         now=today.rounded(),
-        longest_interval_ms=longest,
-        idle_slots=round(idle.safe, 2) if isinstance(idle, Estimate) and idle.safe > 0 else None,
+        longest_interval_ms=_longest_interval(window, stat, wanted),
+        idle_slots=round(idle, 2) if idle > 0 else None,
     )
 
 
@@ -166,25 +166,34 @@ def _longest_interval(window: Window, stat: str, wanted: float) -> float | None:
     today = window.facts.fixed_interval_ms or sure(window, "interval_ms")
     shortest = shortest_stable_interval_ms(window)
     low = max(today, shortest.safe if isinstance(shortest, Estimate) else today)
-    if not low > 0 or at_interval(window, low).at(stat) > wanted:
+
+    def is_quick(interval: float) -> bool:
+        return at_interval(window, interval).at(stat) <= wanted
+
+    if not low > 0 or not is_quick(low):
         return None
-    high = LONGEST * low
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if at_interval(window, middle).at(stat) <= wanted else (low, middle)
+    low = _largest(low, LONGEST * low, is_quick)
     found = rounded_up(low * 0.95) if low > 100 else low
     return found if found > 1.05 * today else None
 
 
-def _in_the_way(way: Way, budget: Mapping[str, float]) -> dict[str, float]:
+def _largest(low: float, high: float, holds: Callable[[float], bool]) -> float:
+    """Return the largest number from `low`, which holds, up to `high` that holds, found by halving."""
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _in_the_way(way: Way, phases_ms: Mapping[str, float]) -> dict[str, float]:
     """Return what is left of a record's wait, in ms: the phases of its batch, and the wait for the batch to start."""
     saved: dict[str, float] = {}
-    for step in map(at_best, way.steps):
-        phases = {phase: budget.get(phase, 0.0) for phase in step.saves_in}
-        whole, ms = sum(phases.values()), step.saves_ms.likely if step.saves_ms else 0.0
+    for step in way.steps:
+        phases = {phase: phases_ms.get(phase, 0.0) for phase in step.saves_in}
+        whole, ms = sum(phases.values()), step.saves_ms.told if step.saves_ms else 0.0
         for phase, of in phases.items():
             saved[phase] = saved.get(phase, 0.0) + ms * of / whole if whole > 0 else 0.0
-    left = {phase: round(ms - saved.get(phase, 0.0), 1) for phase, ms in budget.items()}
+    left = {phase: round(ms - saved.get(phase, 0.0), 1) for phase, ms in phases_ms.items()}
     waits = {"wait": round(max(0.0, way.state.p50 - sum(max(0.0, ms) for ms in left.values())), 1)}
     parts = sorted((left | waits).items(), key=lambda part: -part[1])
     return {name: ms for name, ms in parts[:3] if ms >= LEAST_MS}
@@ -192,15 +201,14 @@ def _in_the_way(way: Way, budget: Mapping[str, float]) -> dict[str, float]:
 
 def _holds_at(window: Window, stat: str, wanted: float) -> float | None:
     """Return the rows a second at which records are that quick; None if no load is low enough, or that is unknown."""
-    least = at_load(window, 0.0)
-    if least is None or least.at(stat) > wanted:
+
+    def is_quick(share: float) -> bool:
+        found = at_load(window, share)
+        return found is not None and found.at(stat) <= wanted
+
+    if not is_quick(0.0):
         return None
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        found = at_load(window, middle)
-        low, high = (middle, high) if found is not None and found.at(stat) <= wanted else (low, middle)
-    return float(f"{low * sure(window, 'rows_coming_per_second'):.2g}") or None
+    return float(f"{_largest(0.0, 1.0, is_quick) * sure(window, 'rows_coming_per_second'):.2g}") or None
 
 
 def _measured(step: Advice) -> bool:
