@@ -8,16 +8,15 @@ import numpy as np
 from msgspec.structs import replace
 
 from advisor.contract import Advice, Latencies, Promise
-from advisor.metrics import Estimate, Missing, measure, named, sure
+from advisor.metrics import Estimate, Missing, named, sure
 from advisor.metrics.capacity import lines
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
 from advisor.savings.common import in_common
 from advisor.savings.promise import promise
-from advisor.savings.record import OF_RECORDS, of_records, waits_follow
-from advisor.window import Window
+from advisor.savings.record import AFTER_SINK, OF_RECORDS, of_records, waits_follow
+from advisor.window import PHASES, Window
 
-AFTER_SINK = "commitOffsets"
 SHORTEST_MS = 1.0
 INTERVAL = ("interval_wait_ms", "unwanted_interval_wait_ms")
 _WAITING = ("backlog_wait_ms", "waiting_ms")
@@ -94,7 +93,7 @@ def at_interval(window: Window, interval: float) -> Latencies:
     more = np.maximum(interval / gap - 1, 0.0)
     drawn = lines(window)
     took = window.batches["trigger_execution_ms"][mixed.known]
-    longer = took * more if isinstance(drawn, Missing) else np.maximum(drawn[0].per_row, 0) * mixed.rows * more
+    longer = took * more if isinstance(drawn, Missing) else drawn[0].per_row * mixed.rows * more
     width = np.maximum(interval, took + longer) + mixed.width - gap
     return _state(mixed.start + longer, width, mixed.rows, interval)
 
@@ -104,7 +103,7 @@ def at_load(window: Window, share: float) -> Latencies | None:
     mixed, drawn, before = mixture(window), lines(window), now(window)
     if isinstance(drawn, Missing) or not isinstance(mixed, Mixture) or isinstance(before, Missing):
         return None
-    less = np.maximum(drawn[1].per_row, 0) * mixed.rows * (1 - share)
+    less = drawn[1].per_row * mixed.rows * (1 - share)
     start, width = _spread(window, mixed, less, less, before.interval_ms, waits_follow(window)[0])
     return _state(np.maximum(start, 0.0), width, mixed.rows, before.interval_ms)
 
@@ -146,19 +145,16 @@ def _shorter(steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> 
 
 def at_best(step: Advice) -> Advice:
     """Return the step; of one that was never measured, as if it saved the most that it may."""
-    batch, record = (
-        replace(one, expected=one.high) if one and one.expected is None else one
-        for one in (step.saves_ms, step.saves_latency_ms)
-    )
+    batch, record = (one and replace(one, expected=one.told) for one in (step.saves_ms, step.saves_latency_ms))
     return replace(step, saves_ms=batch, saves_latency_ms=record)
 
 
 def _part_after_sink(step: Advice, budget: Mapping[str, float]) -> float:
     """Return the share of a step's saving that lies after the results are visible."""
-    inside = {phase: budget.get(phase, 0.0) for phase in step.saves_in}
-    if AFTER_SINK not in inside or len(inside) == 1:
-        return float(AFTER_SINK in inside)
-    return inside[AFTER_SINK] / max(sum(inside.values()), 1e-9)
+    inside, after_sink = {phase: budget.get(phase, 0.0) for phase in step.saves_in}, PHASES[AFTER_SINK]
+    if after_sink not in inside or len(inside) == 1:
+        return float(after_sink in inside)
+    return inside[after_sink] / max(sum(inside.values()), 1e-9)
 
 
 def _rows_left(window: Window, mixed: Mixture, steps: Sequence[Advice], end: str) -> np.ndarray:
@@ -173,8 +169,8 @@ def _rows_left(window: Window, mixed: Mixture, steps: Sequence[Advice], end: str
 def _waits_left(window: Window, steps: Sequence[Advice], end: str) -> float:
     """Return the share of the wait in the backlog that is left."""
     saved = [_of(step.saves_latency_ms, end) for step in steps if step.saves_of in _WAITING]
-    waits = measure(window, "waiting_ms")
-    return max(0.0, 1 - max(saved) / waits.safe) if saved and isinstance(waits, Estimate) and waits.safe > 0 else 1.0
+    waits = sure(window, "waiting_ms")
+    return max(0.0, 1 - max(saved) / waits) if saved and waits > 0 else 1.0
 
 
 def _waits_otherwise(step: Advice) -> bool:
@@ -194,5 +190,4 @@ def _of(promised: Promise | None, end: str) -> float:
     """Return one end of a promise; a step that was never measured counts with the most that it may save."""
     if promised is None:
         return 0.0
-    likely = promised.high if promised.expected is None else promised.expected
-    return {"low": promised.low, "likely": likely, "high": promised.high}[end]
+    return {"low": promised.low, "likely": promised.told, "high": promised.high}[end]
