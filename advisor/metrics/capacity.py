@@ -10,7 +10,7 @@ import numpy as np
 from advisor.batches import Columns
 from advisor.metrics.backlog import DEFAULT_FILES, arriving, full_batches_share
 from advisor.metrics.flow import files_read, files_taken, full_of_files_share, rows_taken
-from advisor.metrics.interval import FEWEST_FOR_FIT, MOST_FOR_FIT, ROWS_FOLLOW_BATCH, ROWS_MUST_VARY
+from advisor.metrics.interval import FEWEST_FOR_FIT, ROWS_FOLLOW_BATCH, ROWS_MUST_VARY, sample
 from advisor.metrics.measure import sure_part
 from advisor.metrics.metric import Estimate, remembered, window_metric
 from advisor.metrics.missing import Missing, MissingError, needed
@@ -94,7 +94,7 @@ def _warm(window: Window) -> np.ndarray:
 
 
 def _thinned(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    chosen = found[np.linspace(0, len(found) - 1, min(len(found), MOST_FOR_FIT)).astype(int)]
+    chosen = found[sample(len(found))]
     return chosen[:, 1], chosen[:, 0]
 
 
@@ -146,7 +146,7 @@ def rows_of_a_file(window: Window) -> float:
 
 def rows_that_fit(line: Line, ms: float) -> float:
     """Return how many rows a batch of this length takes."""
-    return max(0.0, ms - line.fixed) / line.per_row if line.per_row > 0 else math.inf
+    return max(0.0, ms - line.fixed) / line.per_row
 
 
 @window_metric("per_second", "count", label="rows that the query holds a second")
@@ -168,26 +168,22 @@ def capacity_per_second(window: Window) -> Estimate | Missing:
     low, high = min((1 - OFF) * low, seen), (1 + OFF) * high
     if value <= seen and high <= WIDEST * low:
         return Estimate(low, value, high)
-    worth = low >= WORTH_TELLING * needed(rows_coming_per_second(window)).safe
-    return (
-        Estimate(low, None, math.inf)
-        if worth
-        else Missing(f"the cost of a row is not known well enough; {_WOULD_TELL}")
-    )
+    if low >= WORTH_TELLING * needed(rows_coming_per_second(window)).safe:
+        return Estimate(low, None, math.inf)
+    return Missing(f"the cost of a row is not known well enough; {_WOULD_TELL}")
 
 
 def _held(line: Line, interval: float | None, limit: float | None) -> float:
     """Return the rows a second that are held along this line."""
     if interval is None:
-        return 1000 * (limit / line.ms(limit) if limit else 1 / line.per_row if line.per_row > 0 else math.inf)
+        return 1000 * (limit / line.ms(limit) if limit else 1 / line.per_row)
     return 1000 * min(rows_that_fit(line, interval), limit or math.inf) / interval
 
 
 @window_metric("ms", time="latency", label="the time until an outage is worked off")
 def outage_drain_ms(window: Window) -> Estimate | Missing:
     """How long until what waits after an outage (`outage_minutes`, else half an hour) is worked off, at this load."""
-    minutes = window.facts.number("outage_minutes")
-    outage = 60_000 * (USUAL_OUTAGE_MINUTES if minutes is None else minutes)
+    outage = 60_000 * outage_minutes(window)
     load = asked_load(window) / 1000
     interval, limit = window.facts.fixed_interval_ms or 0.0, limit_of_rows(window)
     found = [drained_ms(line, load, interval, limit, outage) for line in needed(lines(window))]
@@ -198,9 +194,19 @@ def outage_drain_ms(window: Window) -> Estimate | Missing:
     return Estimate(low, value, high) if high <= WIDEST * low else Estimate(0.0, None, high)
 
 
+def outage_minutes(window: Window) -> float:
+    """Return how long the outage lasts that is asked about."""
+    return window.facts.number("outage_minutes") or USUAL_OUTAGE_MINUTES
+
+
+def load_factor(window: Window) -> float:
+    """Return how many times today's load is asked about."""
+    return window.facts.number("load_factor") or 1.0
+
+
 def asked_load(window: Window) -> float:
     """Return the rows a second that are asked for: those that come, times `load_factor`."""
-    return needed(rows_coming_per_second(window)).safe * (window.facts.number("load_factor") or 1.0)
+    return needed(rows_coming_per_second(window)).safe * load_factor(window)
 
 
 def drained_ms(line: Line, load: float, interval: float, limit: float | None, outage: float) -> float:

@@ -43,11 +43,16 @@ def fit(window: Window) -> tuple[Estimate, Estimate] | Missing:
         return reason
     rows, duration = window.batches["input_rows"], window.batches["trigger_execution_ms"]
     present = np.flatnonzero(~np.isnan(rows) & ~np.isnan(duration))
-    sample = present[np.linspace(0, len(present) - 1, min(len(present), MOST_FOR_FIT)).astype(int)]
-    rows, duration = rows[sample], duration[sample]
+    chosen = present[sample(len(present))]
+    rows, duration = rows[chosen], duration[chosen]
     low, beta, high = (max(0.0, end) for end in theil_sen(duration, rows).ends)
     low_a, mid_a, high_a = (max(0.0, float(np.median(duration - b * rows))) for b in (high, beta, low))
     return Estimate(low_a, mid_a, high_a), Estimate(low, beta, high)
+
+
+def sample(count: int) -> np.ndarray:
+    """Return which of so many batches a line is drawn through: all, or some at even distances."""
+    return np.linspace(0, count - 1, min(count, MOST_FOR_FIT)).astype(int)
 
 
 def _cannot_fit(window: Window) -> Missing | None:

@@ -6,7 +6,7 @@ import math
 
 from advisor.contract import Capacity, Interval
 from advisor.metrics import Estimate, Missing, measure, sure
-from advisor.metrics.capacity import USUAL_OUTAGE_MINUTES, asked_load
+from advisor.metrics.capacity import asked_load, load_factor, outage_minutes
 from advisor.window import Window
 
 
@@ -17,13 +17,13 @@ def capacity(window: Window) -> Capacity | None:
         asked = facts.get("load_factor") or facts.get("outage_minutes")
         return Capacity(missing=held.reason) if asked else None
     drain, batch = measure(window, "outage_drain_ms"), measure(window, "batch_at_load_ms")
-    factor = facts.number("load_factor") or 1.0
+    factor = load_factor(window)
     return Capacity(
         low=_rounded(held.low),
         value=None if held.value is None else _rounded(held.value),
         high=_rounded(held.high) if math.isfinite(held.high) else None,
         coming=_rounded(sure(window, "rows_coming_per_second")),
-        outage_minutes=facts.number("outage_minutes") or USUAL_OUTAGE_MINUTES,
+        outage_minutes=outage_minutes(window),
         drain_ms=_interval(drain),
         load_factor=factor,
         asked=_rounded(asked_load(window)) if factor != 1 else None,
