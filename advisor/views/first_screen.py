@@ -241,11 +241,10 @@ def target(query: QueryEntry) -> list[str]:
 
 def _planned(step: PlannedStep, stat: str) -> str:
     """Return `Track progress asynchronously (restart): p50 60 ms, p99 140 ms (p99 120 ms to 190 ms)`."""
-    sure = f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
     weaker = "" if step.semantics == "unchanged" else f", {step.semantics.replace('_', ' ')}"
     at_best = "" if step.measured else "at best "
     between = f" ({stat} {text.ms(step.low)} to {text.ms(step.high)})"
-    return f"{step.do} ({_TAKES[step.takes]}{weaker}{sure}): {at_best}{_latencies(step.after)}{between}"
+    return f"{step.do} ({_TAKES[step.takes]}{weaker}{_if_allowed(step)}): {at_best}{_latencies(step.after)}{between}"
 
 
 def _latencies(found: Latencies) -> str:
@@ -461,8 +460,11 @@ def once_known(facts: Sequence[str]) -> str:
 
 def also(query: QueryEntry, step: Advice) -> str:
     """Return another step that helps: what to do, how much it saves, what it takes."""
-    sure = f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
-    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(query, step)} ({effort(step)}){sure}"
+    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(query, step)} ({effort(step)}){_if_allowed(step)}"
+
+
+def _if_allowed(step: Advice | PlannedStep) -> str:
+    return f", if {step.unknown[0]} allows it" if step.legal == "if" and step.unknown else ""
 
 
 def together(query: QueryEntry) -> str:
