@@ -91,9 +91,14 @@ def _steps() -> Mapping[str, Step]:
 
 def calibrated(cases: list[Saved], metric: str) -> Calibrated:
     """What these cases say of any other workload; of one alone nothing can be said."""
-    workloads = _workloads(cases)
-    error = conformal([off(one, _without(cases, one.workload)) for one in cases if len(workloads) > 1])
-    return Calibrated(metric, round(expected(cases), 3), error and round(error, 3), len(cases), len(workloads))
+    several = len(_workloads(cases)) > 1
+    return _of_trials(cases, metric, [off(one, _without(cases, one.workload)) for one in cases if several])
+
+
+def _of_trials(cases: list[Saved], metric: str, scores: list[float]) -> Calibrated:
+    error = conformal(scores)
+    rounded = error and round(error, 3)
+    return Calibrated(metric, round(expected(cases), 3), rounded, len(cases), len(_workloads(cases)))
 
 
 def by_step(cases: Mapping[str, list[Saved]]) -> dict[str, Calibrated]:
@@ -107,16 +112,8 @@ def by_step(cases: Mapping[str, list[Saved]]) -> dict[str, Calibrated]:
         for one in of_one:
             others = [other for other in of_one if other.workload != one.workload]
             scores.append(off(one, expected(others) if _enough(others) else _without(every, one.workload)))
-    error = conformal(scores)
-    error = error and round(error, 3)
     return {
-        f"{step}, {OF_RECORDS.calibrated}": Calibrated(
-            OF_RECORDS.metric,
-            round(expected(of_one), 3),
-            error and round(error, 3),
-            len(of_one),
-            len(_workloads(of_one)),
-        )
+        f"{step}, {OF_RECORDS.calibrated}": _of_trials(of_one, OF_RECORDS.metric, scores)
         for step, of_one in sorted(cases.items())
         if _enough(of_one)
     }

@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -60,30 +61,34 @@ def main() -> None:
 def markdown(known: Known) -> str:
     """The score in sentences, and a row for each case, its workload left out of what the promise is taken from."""
     counted = [one for one in known.values() if of(one) and one["saved_between_ms"]]
-    with_all = [judged(one, calibration(known)) for one in counted]
-
-    @cache
-    def without(workload: str) -> Calibration:
-        return calibration(known, without=workload)
-
-    left_out = [judged(one, without(one["case"]["workload"])) for one in counted]
+    with_all, by_others = [judged(one, calibration(known)) for one in counted], left_out(known, counted)
     tried = [one for one in known.values() if "failed" not in one]
     workloads = {one["case"]["workload"] for one in tried}
     sparks = " and ".join(sorted({one["spark"] for one in tried}))
     return "\n".join(
         [
             f"{plural(len(tried), 'case')} of {plural(len(workloads), 'workload')} on Spark {sparks}, "
-            f"{len(left_out)} with a promise.",
+            f"{len(by_others)} with a promise.",
             "",
             f"- With the calibration as it is shipped: {score(with_all)}",
-            f"- With the case's own workload left out of it: {score(left_out)}",
+            f"- With the case's own workload left out of it: {score(by_others)}",
             "",
             "Each row's promise is the one with its workload left out. Cases without an interval are not judged.",
             "",
             *HEAD,
-            *(_row(one) for one in left_out),
+            *(_row(one) for one in by_others),
         ]
     )
+
+
+def left_out(known: Known, cases: Iterable[dict[str, Any]]) -> list[Judged]:
+    """The cases, each with its workload left out of what its promise is taken from."""
+
+    @cache
+    def without(workload: str) -> Calibration:
+        return calibration(known, without=workload)
+
+    return [judged(one, without(one["case"]["workload"])) for one in cases]
 
 
 def verdicts(known: Known) -> dict[str, str]:
