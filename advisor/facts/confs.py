@@ -81,7 +81,7 @@ def from_writer_options(options: Mapping[str, str], *, interval_default: bool = 
     """
     enabled = options.get(ASYNC_ENABLED, "false").strip().lower() == "true"
     found: list[tuple[str, Any]] = [("async_progress", enabled), ("ignored_async_setting", ignored_option(options))]
-    interval = _whole(options.get(ASYNC_INTERVAL, str(ASYNC_INTERVAL_MS) if interval_default else ""))
+    interval = whole(options.get(ASYNC_INTERVAL, str(ASYNC_INTERVAL_MS) if interval_default else ""))
     if enabled and interval is not None:
         found.append(("async_progress_interval_ms", interval))
     return found
@@ -89,7 +89,7 @@ def from_writer_options(options: Mapping[str, str], *, interval_default: bool = 
 
 def from_reader_options(options: Mapping[str, str]) -> list[tuple[str, Any]]:
     """(fact, value) pairs that these options of a source settle."""
-    wait = _whole(options.get(FETCH_WAIT, ""))
+    wait = whole(options.get(FETCH_WAIT, ""))
     return [] if wait is None else [("kafka_fetch_max_wait_ms", wait)]
 
 
@@ -104,7 +104,7 @@ def local_slots(master: str, task_cpus: int = 1) -> int | None:
     if master == "local":
         return 1
     inside = master.removeprefix("local[").partition("]")[0].partition(",")[0]
-    cores = _whole(inside) if master.startswith("local[") else None
+    cores = whole(inside) if master.startswith("local[") else None
     return max(cores // task_cpus, 1) if cores else None
 
 
@@ -116,13 +116,14 @@ def _is_async_placebo(lowered: str) -> bool:
     return "asyncprogress" in lowered and lowered != REAL_ASYNC_CONF
 
 
-def _whole(text: str) -> int | None:
+def whole(text: str) -> int | None:
+    """Return a number of digits alone, as Spark reads it; None for anything else."""
     stripped = text.strip()
     return int(stripped) if stripped.isdecimal() and len(stripped) <= 15 else None
 
 
 def _positive(text: str) -> int | None:
-    return _whole(text) or None
+    return whole(text) or None
 
 
 def _flag(text: str) -> bool | None:

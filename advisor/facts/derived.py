@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, DATABRICKS_ONLY, IGNORED_EVERYWHERE, local_slots
+from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, DATABRICKS_ONLY, IGNORED_EVERYWHERE, local_slots, whole
 from advisor.facts.names import EXECUTOR, ORIGINS
 from advisor.facts.settings import PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
 from advisor.facts.version_bounds import COMMIT_OFFSETS_ON_DATABRICKS
@@ -24,8 +24,6 @@ _PINNED_BY_CHECKPOINT: Final = {
 """Facts that a query with state takes from its first start, and what sets them."""
 _SINKS_WITHOUT_ASYNC: Final = ("delta", "file", "foreach_batch")
 """Sinks for which Spark refuses asynchronous progress tracking at start."""
-
-
 _STREAMING: Final = tuple(CONF + prefix for prefix in PREFIXES)
 
 
@@ -193,7 +191,7 @@ def _sink(candidates: Candidates) -> None:
 
 def _slots(candidates: Candidates) -> None:
     """Task slots from a local master, or from the executors that are there."""
-    cpus = _whole(_best(candidates, CONF + "spark.task.cpus")) or 1
+    cpus = whole(str(_best(candidates, CONF + "spark.task.cpus"))) or 1
     master = candidates.get(CONF + "spark.master", {})
     for origin, text in master.items():
         _put(candidates, "local_mode", re.match(r"local(\[|$)", str(text)) is not None, origin)
@@ -201,7 +199,7 @@ def _slots(candidates: Candidates) -> None:
         if slots:
             _put(candidates, "task_slots", slots, origin)
     executors = {name: by for name, by in candidates.items() if name.startswith(EXECUTOR)}
-    default = _whole(_best(candidates, CONF + "spark.executor.cores"))
+    default = whole(str(_best(candidates, CONF + "spark.executor.cores")))
     total = _total_cores(executors, default, cpus)
     if total:
         origin = next(iter(next(iter(executors.values()))))
@@ -240,8 +238,3 @@ def _log_purge(candidates: Candidates) -> None:
         _put(candidates, "async_log_purge", True, "default")
     elif version and not newer and _best(candidates, "platform") != "databricks":
         _put(candidates, "async_log_purge", False, "default")
-
-
-def _whole(value: Any) -> int | None:
-    text = str(value)
-    return int(text) if text.isdecimal() and len(text) <= 15 else None
