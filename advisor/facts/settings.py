@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from advisor.facts.versions import version_at_least
+from advisor.facts.versions import version_at_least, version_numbers
 
 FILE: Final = files("advisor.facts") / "settings.json"
 PREFIXES: Final = ("spark.sql.streaming.", "spark.sql.adaptive.streaming.")
@@ -49,16 +49,13 @@ def unknown_settings(keys: Iterable[str], version: str | None, own_store: bool =
     Without a version a key counts that no known Spark has. A state store of one's own may read any setting of stores.
     """
     known = known_settings()
-    if version and (not version_at_least(version, known.versions[0]) or _newer(version, known.versions[-1])):
+    oldest, newest = (version_numbers(known.versions[end])[:2] for end in (0, -1))
+    if version and not oldest <= version_numbers(version)[:2] <= newest:
         return None
     judged = [key for key in keys if not (own_store and key.startswith(_STATE_STORE))]
     told = [told for key in sorted(judged) if (told := _told(key, version))]
     more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
     return f"{', '.join(told[:_NAMED])}{more}" if told else None
-
-
-def _newer(version: str, last: str) -> bool:
-    return _minor(version) != _minor(last) and version_at_least(version, last)
 
 
 def _minor(version: str) -> str:

@@ -54,6 +54,11 @@ def test_a_setting_is_known_from_its_first_version_to_its_last() -> None:
     assert unknown_settings(["spark.sql.streaming.maxRetries"], "3.3.0") is None
 
 
+def test_an_earlier_release_of_the_oldest_spark_counts_as_that_spark() -> None:
+    assert (unknown_settings(["spark.sql.streaming.maxRetries"], "3.5.1") or "").startswith("spark.sql.str")
+    assert unknown_settings(["spark.sql.streaming.noDataMicroBatches.enabled"], "3.5.1") is None
+
+
 def test_a_store_of_ones_own_may_read_any_setting_of_stores() -> None:
     key = "spark.sql.streaming.stateStore.mapdb.checkpointPath"
     assert unknown_settings([key], "4.3.0", own_store=True) is None
