@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
@@ -86,13 +85,16 @@ def _name(key: str) -> str:
     return next((name for name in known_settings().settings if name.lower() == lowered), key)
 
 
+@lru_cache(maxsize=1024)  # every run of a session has the same settings
 def _nearest(key: str) -> str:
     """Return the known setting that is spelt most alike behind the common prefix, and since when it is there."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only who has an unknown setting waits for it
+
     known = known_settings()
     if key.rpartition(".")[2] in known.options:
         return "; it is an option of a source or writer"
     tails = {name.removeprefix(PREFIXES[0]).lower(): name for name in known.settings}
-    near = difflib.get_close_matches(key.removeprefix(PREFIXES[0]).lower(), tails, 1, _ALIKE)
+    near = get_close_matches(key.removeprefix(PREFIXES[0]).lower(), tails, 1, _ALIKE)
     if not near:
         return ""
     name = tails[near[0]]
