@@ -31,6 +31,7 @@ from tests.legality import outcomes, streams, verdicts
 from tests.legality.cells import ON_APPLICATION, Cell, cells
 from tests.legality.effects import PARTITIONS
 from tests.record.cases import DELTA
+from tests.record.sparks import CACHE
 from tests.spark.versions import installed_in
 
 ROOT: Final = Path(__file__).parents[2]
@@ -94,7 +95,7 @@ def _servers(kafka: bool, versions: Sequence[str]) -> Iterator[tuple[str | None,
 
 def _jars(versions: Sequence[str]) -> dict[str, dict[str, list[Path]]]:
     """The jars of each version and of the broker; once fetched they need no Spark any more."""
-    file = outcomes.CACHE / "legality-jars.json"
+    file = CACHE / "legality-jars.json"
     known: dict[str, dict[str, list[str]]] = json.loads(file.read_text()) if file.exists() else {}
     wanted = [version for version in (BROKER, *versions) if not _there(known.get(version))]
     if wanted:
@@ -200,7 +201,7 @@ def _apart(version: str, plan: dict[str, Any], place: Path) -> None:
 def environment(version: str) -> dict[str, str]:
     """The variables of a process that is to run with that PySpark."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
-    path = f"{installed_in(outcomes.CACHE / 'pyspark', version)}:{ROOT}"
+    path = f"{installed_in(CACHE / 'pyspark', version)}:{ROOT}"
     return kept | {"PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
 
 

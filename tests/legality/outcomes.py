@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
@@ -13,16 +12,14 @@ from typing import Any, Final
 from advisor.catalogue import load, rules_directory
 from tests.legality.cells import Cell
 from tests.legality.cells import cells as cells_of
-from tests.record.sparks import KAFKA_JARS, KAFKA_VERSIONS
+from tests.record.sparks import DELTA_JARS, KAFKA_JARS, KAFKA_VERSIONS
 
-CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "latency-advisor-lab"
-"""Where PySparks and lists of jars are kept."""
 HERE: Final = Path(__file__).with_name("outcomes")
 WRITTEN: Final = rules_directory() / "runs.json"
 VERSIONS: Final = ("3.5.9", "4.0.1", "4.1.4", "4.2.1", "4.3.0")
 _DELTA: Final = {
     "3.5.9": ("io.delta:delta-spark_2.12:3.2.0", "io.delta:delta-storage:3.2.0"),
-    "4.0.1": ("io.delta:delta-spark_2.13:4.0.0", "io.delta:delta-storage:4.0.0", "org.antlr:antlr4-runtime:4.13.1"),
+    "4.0.1": DELTA_JARS,
     "4.1.4": ("io.delta:delta-spark_4.1_2.13:4.1.0", "io.delta:delta-storage:4.1.0", "org.antlr:antlr4-runtime:4.13.1"),
 }
 JARS: Final = {

@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from advisor.session import attach
 from tests.legality import streams
 from tests.legality.cells import ON_APPLICATION, Cell, Query, matrix
 from tests.legality.effects import EFFECTS, EPOCHS, moved
+from tests.spark.queries import Heard
 
 BATCHES: Final = 4
 SECONDS: Final = 120.0
@@ -66,27 +66,6 @@ class Seen:
     scheduler: str = ""
 
 
-class _Heard:
-    """Waits for the batches of the run that was started last."""
-
-    def __init__(self, advisor: Any) -> None:
-        self._news = threading.Condition()
-        self._batches: dict[str, int] = {}
-        self._ended: set[str] = set()
-        self._inner, advisor.recorder.changed = advisor.recorder.changed, self._changed
-
-    def _changed(self, id: str, run_id: str, ended: bool) -> None:
-        with self._news:
-            self._ended |= {run_id} if ended else set()
-            self._batches[run_id] = self._batches.get(run_id, 0) + (not ended)
-            self._news.notify_all()
-        self._inner(id, run_id, ended)
-
-    def wait(self, run_id: str, batches: int, seconds: float) -> None:
-        with self._news:
-            self._news.wait_for(lambda: run_id in self._ended or self._batches.get(run_id, 0) >= batches, seconds)
-
-
 class Runner:
     """Runs queries one after the other in one session."""
 
@@ -96,7 +75,7 @@ class Runner:
         if not self.files.exists():
             streams.write_files(self.files)
         self.advisor = attach(spark, on_finding=lambda _: None)
-        self._heard = _Heard(self.advisor)
+        self._heard = Heard(self.advisor)
         self.catalogue = load()
         self.steps = self.catalogue.steps
 
@@ -213,12 +192,12 @@ class Runner:
                     started.awaitTermination(0.2)
         elif kind == "real_time":
             for wanted in range(1, 100):
-                self._heard.wait(run_id, wanted, until - time.monotonic())
+                self._heard.batches_or_end(run_id, wanted, until - time.monotonic())
                 seen.batches = _executed(execution)
                 if not started.isActive or time.monotonic() >= until or (seen.batches and moved(seen)):
                     break
         else:
-            self._heard.wait(run_id, batches, SECONDS)
+            self._heard.batches_or_end(run_id, batches, SECONDS)
         seen.batches = _executed(execution)
         seen.scheduler = str(self.spark.sparkContext._jsc.sc().getSchedulingMode().toString())
         stateful = bool(seen.batches) and bool(seen.batches[-1]["stateOperators"])

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import ZipFile
 
-from tests.legality.outcomes import CACHE, VERSIONS
+from advisor.facts.settings import PREFIXES
+from tests.legality.outcomes import VERSIONS
+from tests.record.sparks import CACHE
 
-PREFIXES: Final = ("spark.sql.streaming.", "spark.sql.adaptive.streaming.")
 OPTIONS: Final = (
     "asyncProgressTrackingCheckpointIntervalMs", "asyncProgressTrackingEnabled", "cleanSource", "failOnDataLoss",
     "fileNameOnly", "latestFirst", "maxBytesPerTrigger", "maxFileAge", "maxFilesPerTrigger", "maxOffsetsPerTrigger",

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import run
 from cases import CASES, EVENTS, KAFKA, MAIN, RATE, Case, naps, until
-from sparks import Lab
+from sparks import CACHE, Lab
 
 from advisor.catalogue import load
 from advisor.metrics import METRICS
@@ -126,7 +126,7 @@ PLANTS = (
 
 def main() -> None:
     """Run the plants, print one line of a table for each."""
-    lab = Lab(run.CACHE)
+    lab = Lab(CACHE)
     print("| planted | batches | planted, median | told, median | batches within 15 % |\n|---|---|---|---|---|")
     for plant in PLANTS:
         if len(sys.argv) == 1 or plant.case.name in sys.argv[1:]:

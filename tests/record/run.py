@@ -18,11 +18,10 @@ from typing import Any
 import readme
 import servers
 from cases import CASES, Case
-from sparks import Lab
+from sparks import CACHE, Lab
 
 HERE = Path(__file__).resolve().parent
 SAMPLES = HERE.parent.parent / "sample_progress"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "latency-advisor-lab"
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import run
 from cases import CASES, EVENTS, FOUR, MAIN, ROCKSDB, Case, Run, until
-from sparks import Lab
+from sparks import CACHE, Lab
 
 from advisor.catalogue import load
 from advisor.comparison.interleaved import Arm, interleaved, order
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="the rule whose steps are tried (default: all)")
     parser.add_argument("--turns", type=int, default=8, metavar="RUNS", help="runs of both sides together")
     asked = parser.parse_args()
-    lab = Lab(run.CACHE)
+    lab = Lab(CACHE)
     print(HEAD, flush=True)
     for pair in PAIRS:
         if not asked.names or pair.name.split()[0] in asked.names:

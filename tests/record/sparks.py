@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "latency-advisor-lab"
+"""Where Sparks, jars and lists of them are kept."""
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_{scala}:{connector}"
 KAFKA_JARS = (
     CONNECTOR,

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import run
 import savings
 from cases import CHANGELOG, EIGHT_PARTITIONS, MAIN, RATE, ROCKSDB, Case, Made, Run
-from sparks import Lab
+from sparks import CACHE, Lab
 
 import advisor
 from advisor.comparison.interleaved import Arm, order
@@ -187,7 +187,7 @@ def main() -> None:
     known = {work.name: work for work in WORKLOADS}
     chosen = [known[name] for name in arguments.name or known]
     left = [work for work in chosen if "failed" in rows.get(work.name, {"failed": ""})]
-    end, lab = time.monotonic() + 60 * arguments.minutes, Lab(run.CACHE)
+    end, lab = time.monotonic() + 60 * arguments.minutes, Lab(CACHE)
     for number, work in enumerate(left):
         began = time.monotonic()
         if began > end:

@@ -37,6 +37,11 @@ class Heard:
         with self._news:
             assert self._news.wait_for(lambda: self._batches[run_id] >= number, SECONDS), query.exception()
 
+    def batches_or_end(self, run_id: str, batches: int, seconds: float) -> None:
+        """Return when so many batches of the run were heard of, it has ended, or time is over."""
+        with self._news:
+            self._news.wait_for(lambda: run_id in self._ended or self._batches[run_id] >= batches, seconds)
+
     def steady(self, query: Any, feed: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """The entry of the run in the report as soon as one of its batches is steady: after 51 with rows at the latest.
 
