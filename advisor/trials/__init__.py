@@ -43,13 +43,13 @@ def trial(
     state from which on batches count. `latency(setup)`: a context manager around each run that measures record latency.
     Raises UsageError for what a trial must not touch and for what was asked wrongly.
     """
-    from advisor.trials.length import USUAL_BATCHES, USUAL_SECONDS, Length  # noqa: PLC0415
+    from advisor.trials.length import USUAL_BATCHES, WARM_UP_SECONDS, Length  # noqa: PLC0415
     from advisor.trials.run import Bounds  # noqa: PLC0415 - the first import of PySpark
     from advisor.trials.setup import Permissions  # noqa: PLC0415
     from advisor.trials.turns import MOST_RUNS, Bench  # noqa: PLC0415
 
     most = MOST_RUNS * runs if most_runs is None else most_runs
-    bounds = Bounds(runs, USUAL_BATCHES, USUAL_SECONDS, state_rows, most)
+    warm_up = Bounds(runs, batches or USUAL_BATCHES, seconds or WARM_UP_SECONDS, state_rows, most)
     permissions, length = Permissions(safe_sink, safe_source), Length(batches, seconds)
-    bench = Bench.of(spark, build, bounds, permissions, place, latency, rules, say, length)
+    bench = Bench.of(spark, build, warm_up, permissions, place, latency, rules, say, length)
     return bench.tried(list(steps))

@@ -38,10 +38,6 @@ class Length:
         if self.seconds is not None and self.seconds <= 0:
             raise UsageError("--seconds", f"{self.seconds:g} is no length", "give a few seconds, or leave it out")
 
-    def of_warm_up(self, bounds: Bounds) -> Bounds:
-        """Return the bounds of the run that warms up."""
-        return replace(bounds, batches=self.batches or USUAL_BATCHES, seconds=self.seconds or WARM_UP_SECONDS)
-
     def of_runs(self, first: Run, bounds: Bounds) -> Bounds:
         """Return the bounds of the runs that count; UsageError where the warm-up shows that they cannot be enough."""
         if not len(first.window):

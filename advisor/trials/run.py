@@ -99,11 +99,11 @@ class Runner:
         with self.latency(setup) as measured, attach(session, on_finding=lambda _: None) as live:
             heard = _Heard(live)
             try:
-                return self._watched(setup, live, heard, measured, WARM if warms_up else self.bounds.batches)
+                return self._watched(setup, live, heard, measured, warms_up)
             finally:
                 _stop_all(session)
 
-    def _watched(self, setup: Setup, live: LiveAdvisor, heard: _Heard, measured: Any, enough: int) -> Run:
+    def _watched(self, setup: Setup, live: LiveAdvisor, heard: _Heard, measured: Any, warms_up: bool) -> Run:
         writer = self.build(setup)
         with own_topic(setup, check(writer, setup, self.permissions)):
             try:
@@ -111,7 +111,7 @@ class Runner:
             except Exception as error:  # Spark's own refusals have no common class
                 return Run(setup.variant, None, _nothing(), _words(error), {})
             begun = time.monotonic()
-            judged = self._steady(query, live, heard, enough)
+            judged = self._steady(query, live, heard, warms_up)
             seconds = time.monotonic() - begun
             refused = _words(query.exception()) if query.exception() is not None else None
             query.stop()
@@ -128,10 +128,11 @@ class Runner:
         every = setup.variant.trigger.get("processing_time")
         return writer.trigger(processingTime=interval(every)) if every else writer
 
-    def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, enough: int) -> Reading:
+    def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, warms_up: bool) -> Reading:
         """Return what was read when enough batches are steady, time is over or the query has ended."""
-        until, wanted = time.monotonic() + self.bounds.seconds, enough
-        if enough == WARM:
+        until, enough = time.monotonic() + self.bounds.seconds, WARM if warms_up else self.bounds.batches
+        wanted = enough
+        if warms_up:
             heard.wait(query, self.bounds.batches, min(until, time.monotonic() + WARM_SECONDS))
             wanted = heard.batches
         while True:

@@ -57,7 +57,7 @@ class Bench:
         cls,
         spark: Any,
         build: Callable[[Setup], Any],
-        bounds: Bounds,
+        warm_up: Bounds,
         permissions: Permissions,
         place: str | None,
         latency: Any,
@@ -66,12 +66,12 @@ class Bench:
         length: Length,
     ) -> Bench:
         """A bench on this session, or on the active one; UsageError for bounds and sessions that will not do."""
-        order(bounds.runs)
+        order(warm_up.runs)
         length.check()
         guard.check_unbuilt(build, permissions)
         judges = catalogue.rules_to_judge_by([Path(rule) for rule in rules])
         session = _session(spark)
-        runner = Runner(session, build, length.of_warm_up(bounds), permissions, latency, judges)
+        runner = Runner(session, build, warm_up, permissions, latency, judges)
         return cls(runner, place, say or (lambda _: None), length)
 
     def tried(self, given: Sequence[on_trial.Given]) -> Tried:
