@@ -17,7 +17,7 @@ from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
 from advisor.facts import parse_user_fact
 from advisor.report import Asked, assemble
-from advisor.report.absent import Span, names, queries, refuse_empty, refuse_unknown, span
+from advisor.report.absent import Span, names, no_query, queries, refuse_empty, refuse_unknown, span
 from advisor.report.assemble import entries_of, input_of, judged_runs, report_on
 from advisor.report.silence import stalls
 from advisor.sources import files
@@ -89,8 +89,7 @@ def _only(report: Report, query: str | None) -> Report:
     if query is None:
         return report
     if not any(query in names(one) for one in report.typed.queries):
-        near = ", ".join(sorted({str(one.name or one.id) for one in report.typed.queries})) or "no query"
-        raise UsageError("--query", f"no query {query!r}", f"the queries are: {near}")
+        raise no_query(query, (str(one.name or one.id) for one in report.typed.queries))
 
     def of(whole: contract.Report) -> contract.Report:
         return msgspec.structs.replace(whole, queries=tuple(one for one in whole.queries if query in names(one)))

@@ -49,10 +49,20 @@ def refuse_unknown(wanted: Iterable[str | None], queries: Sequence[tuple[str | N
             raise UsageError(f"--set {query}:...", f"no query {query!r} in the input", _instead(query, known, queries))
 
 
+def no_query(query: str, called: Iterable[str]) -> UsageError:
+    """Return the error for the only query to show, if it is none of these."""
+    return UsageError("--query", f"no query {query!r}", f"the queries are: {_some(called) or 'no query'}")
+
+
 def _instead(query: str, known: Iterable[str], queries: Sequence[tuple[str | None, ...]]) -> str:
-    shown = sorted({next((name for name in names if name), "") for names in queries})
+    called = (next((name for name in names if name), "") for names in queries)
+    return did_you_mean(query, known, f"there are {_some(called)}")
+
+
+def _some(called: Iterable[str]) -> str:
+    shown = sorted(set(called))
     others = f" and {len(shown) - _NAMED:,} others" if len(shown) > _NAMED else ""
-    return did_you_mean(query, known, f"there are {', '.join(shown[:_NAMED])}{others}")
+    return f"{', '.join(shown[:_NAMED])}{others}"
 
 
 def _moment(ms: int) -> str:

@@ -13,6 +13,7 @@ from advisor.comparison import Comparison, compare
 from advisor.contract import Advice, ComparedRun
 from advisor.errors import TRACEBACK, InputError, UsageError
 from advisor.facts.versions import version_in_words
+from advisor.report.absent import no_query
 from advisor.report.assemble import judged_runs
 from advisor.report.budget import moment
 from advisor.report.judged import Judged
@@ -107,8 +108,7 @@ def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) 
     runs = judged_runs(reading, catalogue, asked)
     chosen = [one for one in runs if wanted.query in (None, *_names(one))]
     if wanted.query and not chosen:
-        near = ", ".join(sorted({str(one.run.name or one.run.id) for one in runs})) or "no query"
-        raise UsageError("--query", f"no query {wanted.query!r}", f"the queries are: {near}")
+        raise no_query(wanted.query, (str(one.run.name or one.run.id) for one in runs))
     steady = [one for one in chosen if len(one.window)]
     faults = [one.fault for one in chosen if one.fault is not None]
     if faults and not steady:
