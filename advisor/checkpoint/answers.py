@@ -21,21 +21,17 @@ from advisor.checkpoint.folder import number_of
 from advisor.checkpoint.record import Answer, Says
 from advisor.contract import Stage
 from advisor.engine.conditions import Verdict, ask_all
-from advisor.engine.sentences import change_of, sentence, setting
+from advisor.engine.sentences import change_of, sentence
 from advisor.errors import UsageError, did_you_mean
 from advisor.facts import Known, version_numbers
-from advisor.facts.settings import PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
+from advisor.facts.settings import NEARLY, PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
 from advisor.redaction import redact_setting
 from advisor.window import Window
 
-_FOLDER: Final = "<checkpoint>"
-"""What stands in a step's code for the checkpoint's folder."""
-_ADVISED: Final = {"advised_state_partitions"}
-"""Numbers that a step would advise, and that the question gives here."""
-_NEARLY: Final = 0.95
-"""From so much alike on a setting's name is taken for a misspelt one."""
 ASKED: Final = "asked:"
 """Prefix of the facts that the question itself gives."""
+_HERE: Final = {"<checkpoint>": "{checkpoint_path}", "{advised_state_partitions}": f"{{{ASKED}value}}"}
+"""What stands in a step's change for the checkpoint's folder and an advised number, and the fact that has it here."""
 
 
 class Case(Model):
@@ -100,11 +96,12 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     value = redact_setting(name, value)
     asked = f"{name}{equals}{value}"
     wish = _wish(asked, name, value)
-    kept, setting_ = pinned.get(wish.conf or name), wish.conf or name
-    given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting_, f"{ASKED}is_pinned": kept is not None}
+    setting = wish.conf or name
+    kept = pinned.get(setting)
+    given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting, f"{ASKED}is_pinned": kept is not None}
     if kept is not None:
         given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
-    given |= _spelling(setting_, pinned, window)
+    given |= _spelling(setting, pinned, window)
     if wish.as_fact:
         given[wish.as_fact] = value
     return _first(asked, (*cases().starts, *wish.cases) if wish.starts else wish.cases, _with(window, **given))
@@ -116,7 +113,7 @@ def _spelling(key: str, pinned: Mapping[str, str], window: Window) -> dict[str, 
     own_store = not str(store or SPARKS_OWN).startswith(SPARKS_OWN)
     is_judged = key.startswith(PREFIXES) and key not in pinned and window.facts.value("platform") != "databricks"
     unknown = unknown_settings([key] if is_judged else [], str(version) if version else None, own_store)
-    near = [] if key in pinned else get_close_matches(key, [one for one in pinned if one != key], 1, _NEARLY)
+    near = [] if key in pinned else get_close_matches(key, [one for one in pinned if one != key], 1, NEARLY)
     return {
         f"{ASKED}unknown": unknown,
         f"{ASKED}is_unknown": unknown is not None,
@@ -191,10 +188,9 @@ def _stages(case: Case, step: Step | None, window: Window) -> Iterator[Stage]:
 
 def _change(change: Change | None, window: Window) -> contract.Change:
     """Return a change with this checkpoint's folder, and the number that was asked for in place of an advised one."""
-    filled = change_of(change, window)
-    if change is None or change.code is None:
-        return filled
-    code = change.code.replace(_FOLDER, str(window.facts.value("checkpoint_path")))
-    for name in change.names & _ADVISED:
-        code = code.replace(f"{{{name}}}", str(window.facts.value(f"{ASKED}value")))
-    return msgspec.structs.replace(filled, code=setting(code, window))
+    if change is None:
+        return contract.Change()
+    text = change.model_dump_json(exclude_defaults=True)
+    for general, here in _HERE.items():
+        text = text.replace(general, here)
+    return change_of(Change.model_validate_json(text), window)

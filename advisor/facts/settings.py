@@ -18,6 +18,7 @@ SPARKS_OWN: Final = "org.apache.spark."
 _STATE_STORE: Final = "spark.sql.streaming.stateStore."
 _ROCKSDB: Final = "spark.sql.streaming.statestore.rocksdb."
 _ALIKE: Final = 0.65  # of a name's letters, in order: difflib's own measure of a spelling mistake
+NEARLY: Final = 0.95  # the same, for names of which no list has all: any other key may be right as it is
 _NAMED: Final = 3
 
 
