@@ -298,9 +298,9 @@ def read_checkpoint(
     from advisor.sources.folders import folder_at  # noqa: PLC0415
 
     seen = read(folder_at(path))
-    user = {name: value for _, name, value in (parse_user_fact(text) for text in set)}
-    window = None if log is None else _window_of(seen, _Given.of(log, set=set))
-    return describe(seen, before, window, user)
+    if log is not None:
+        return describe(seen, before, _window_of(seen, _Given.of(log, set=set)))
+    return describe(seen, before, user={name: value for _, name, value in map(parse_user_fact, set)})
 
 
 def _with_checkpoint(reading: batches.Reading, place: str | Path | None) -> batches.Reading:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from advisor.batches.offsets import parse
-from advisor.checkpoint.folder import DamagedError, Entry, Folder, json_object, number_of, whole
+from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry, Folder, json_object, number_of, whole
 from advisor.redaction import redact, redact_setting
 
 _VERSION: Final = re.compile(r"v(\d{1,6})")
@@ -81,7 +81,7 @@ def read_offsets(folder: Folder, name: str, *, read_all: bool = True) -> Offsets
 
     Without `read_all` the offsets themselves may be garbled: Spark hands them to no source.
     """
-    version, lines = _lines(folder, name)
+    version, lines = _lines(name, whole(folder, name))
     if len(lines) <= 2:
         raise DamagedError(name, "ends before its offsets: it was written only in part")
     told = json_object(name, lines[1]) if lines[1].strip() else {}
@@ -107,7 +107,7 @@ def _reads(text: str) -> bool:
 
 def read_commit(folder: Folder, name: str) -> Commit:
     """Read a batch of the commit log as Spark does when a query starts; DamagedError where Spark fails."""
-    version, lines = _lines(folder, name)
+    version, lines = _lines(name, whole(folder, name))
     told = json_object(name, lines[1]) if len(lines) > 1 and lines[1].strip() else {}
     ids = told.get("stateUniqueIds")
     return Commit(version, ids if isinstance(ids, dict) else {})
@@ -121,10 +121,13 @@ def read_query_id(folder: Folder) -> str:
     return redact(str(found["id"]))
 
 
-def read_source_batch(folder: Folder, name: str) -> None:
-    """Read a file of a file source's log; DamagedError where Spark fails."""
-    for line in _lines(folder, name)[1][1:]:
+def read_source_batch(folder: Folder, name: str) -> bool:
+    """Read a file of a file source's log, and return whether to its end; DamagedError where Spark fails."""
+    content = whole(folder, name)
+    is_cut = len(content) >= MOST_BYTES
+    for line in _lines(name, content)[1][1 : -1 if is_cut else None]:
         json_object(name, line)
+    return not is_cut
 
 
 def file_batch(text: str | None) -> int | None:
@@ -134,9 +137,9 @@ def file_batch(text: str | None) -> int | None:
     return batch if type(batch) is int else None
 
 
-def _lines(folder: Folder, name: str) -> tuple[int, list[str]]:
-    """Return (version, all lines) of a file of a log; DamagedError where it has no version."""
-    lines = _LINE_END.split(whole(folder, name).decode("utf-8", "replace"))
+def _lines(name: str, content: bytes) -> tuple[int, list[str]]:
+    """Return (version, all lines) of what a file of a log holds; DamagedError where it has no version."""
+    lines = _LINE_END.split(content.decode("utf-8", "replace"))
     if not lines[-1]:
         lines.pop()
     version = _VERSION.fullmatch(lines[0].strip()) if lines else None

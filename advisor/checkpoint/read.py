@@ -124,6 +124,7 @@ def read(folder: Folder) -> Seen:
         missing_batch=first.missing,
         files=sum(not one.is_folder for one in top) + sum(files for files, _ in counted),
         bytes=sum(one.size for one in top) + sum(size for _, size in counted),
+        checked=first.are_whole,
     )
     return _with_state(folder, seen)
 
@@ -149,6 +150,7 @@ class _Logs:
     def __init__(self, folder: Folder, offsets: Held, commits: Held, sources: Mapping[str, Held]) -> None:
         self._folder = folder
         self.damage: list[str] = []
+        self.are_whole = True
         self.newest = self._offsets(offsets.last)
         before = offsets.last - 1 if offsets.last else None
         self.missing = before if before is not None and before not in offsets.batches[-2:] else None
@@ -185,7 +187,8 @@ class _Logs:
             self.damage.append(f"{place}/{absent} is missing; the source of files cannot start without it")
             return
         for file in (f"{place}/{one}" + (".compact" if one in log.compact else "") for one in numbers):
-            self.tried(lambda name=file: logs.read_source_batch(self._folder, name))  # type: ignore[misc]
+            if self.tried(lambda name=file: logs.read_source_batch(self._folder, name)) is False:  # type: ignore[misc]
+                self.are_whole = False
 
 
 def _with_state(folder: Folder, seen: Seen) -> Seen:
@@ -196,7 +199,7 @@ def _with_state(folder: Folder, seen: Seen) -> Seen:
     gap = next(chain(missing, (lost for one in seen.operators for lost in _lost(one, seen))), None)
     is_small = sum(loaded.bytes for _, loaded in loads) <= MOST_CHECKED
     if gap or not is_small:
-        return replace(seen, loads=loads, state_gap=gap, checked=is_small)
+        return replace(seen, loads=loads, state_gap=gap, checked=seen.checked and is_small)
     with ThreadPoolExecutor(AT_ONCE) as together:
         found = list(together.map(lambda pair: _opened(folder, *pair), loads))
     rows: Counter[tuple[int, str]] = Counter()

@@ -80,7 +80,7 @@ class Checkpoint(Entry, frozen=True):
     `answers`: to what was asked; `pinned`: the settings that a start takes from here, whatever is set (of a query
     without state, from Spark 4.1 on, all but the number of partitions); `sources`: the newest offsets; `newest`: when
     the logs last changed. `damage`: files that a start reads and that are not there or not whole; without `is_checked`
-    the state was too large to be opened. `temporary`: files that nobody finished.
+    the state, or the log of a file source, was too large to be read in whole. `temporary`: files that nobody finished.
     """
 
     path: str

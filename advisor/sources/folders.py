@@ -9,7 +9,7 @@ from typing import Any
 
 from advisor.checkpoint.folder import MOST_BYTES, WHERE, Entry, Folder
 from advisor.errors import InputError
-from advisor.sources.paths import is_url, mounted, opened_address, special
+from advisor.sources.paths import first_line, is_url, mounted, opened_address, special
 
 
 def folder_at(path: str | os.PathLike[str]) -> Folder:
@@ -21,12 +21,20 @@ def folder_at(path: str | os.PathLike[str]) -> Folder:
         system, below, info = opened_address(place)
     else:
         system, below = fs.LocalFileSystem(), os.path.abspath(mounted(place))  # noqa: PTH100 - links stay as they are
-        info = system.get_file_info(below)
+        info = _asked(place, system, below)
     if info.type == fs.FileType.NotFound:
         raise InputError(place, "no such file or directory", WHERE)
     if info.type != fs.FileType.Directory:
         raise InputError(place, "is a file, not a folder", WHERE)
     return _Stored(place, system, below.rstrip("/"))
+
+
+def _asked(place: str, system: Any, what: Any) -> Any:
+    """Return what the file system says of a path or a listing; InputError where it cannot be looked at."""
+    try:
+        return system.get_file_info(what)
+    except (OSError, ValueError) as error:  # Arrow's own ones are a ValueError
+        raise InputError(place, first_line(error), "check the path and the right to read it") from None
 
 
 def _name(info: Any) -> str:
@@ -45,12 +53,11 @@ class _Stored:
         self._path = path
 
     def entries(self, below: str) -> Iterator[Entry]:
-        """List a folder."""
+        """List a folder; InputError where it may not be listed."""
         from pyarrow import fs  # noqa: PLC0415
 
-        for one in self._system.get_file_info(
-            fs.FileSelector(f"{self._path}/{below}".rstrip("/"), allow_not_found=True)
-        ):
+        listing = fs.FileSelector(f"{self._path}/{below}".rstrip("/"), allow_not_found=True)
+        for one in _asked(f"{self.place}/{below}".rstrip("/"), self._system, listing):
             is_folder = one.type == fs.FileType.Directory
             yield Entry(_name(one), one.size or 0, is_folder, None if is_folder else one.mtime_ns)
 

@@ -214,7 +214,7 @@ def _expand_url(url: str) -> list[Input]:
             files = in_order(one.path for one in below if one.type == fs.FileType.File)
             return [_below(url, path, file) for file in files if not _hidden(file)]
     except OSError as error:
-        raise InputError(url, _first_line(error), "check the address and the credentials") from None
+        raise InputError(url, first_line(error), "check the address and the credentials") from None
     return [Input(url, log_of(url.partition("?")[0]), True)]
 
 
@@ -227,7 +227,7 @@ def opened_address(url: str):  # type: ignore[no-untyped-def]
     try:
         system, path, info = _first_answer(url)
     except OSError as error:
-        raise InputError(url, _first_line(error), "check the address and the credentials") from None
+        raise InputError(url, first_line(error), "check the address and the credentials") from None
     if info.type.name == "NotFound":
         raise InputError(url, "no such file or directory", "check the address")
     return system, path, info
@@ -287,8 +287,9 @@ def file_system(url: str):  # type: ignore[no-untyped-def]
         return fs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", url))
     except (ArrowInvalid, ArrowNotImplementedError, OSError) as error:
         give = _HADOOP if url.startswith("hdfs:") else "file, s3, gs, abfs and hdfs addresses can be read"
-        raise InputError(url, _first_line(error), give) from None
+        raise InputError(url, first_line(error), give) from None
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, or its class."""
     return str(error).strip().split("\n")[0][:200] or type(error).__name__

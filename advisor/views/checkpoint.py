@@ -103,7 +103,7 @@ def _holds(found: Checkpoint) -> Iterator[tuple[str, str]]:
     yield "LOGS", "; ".join(logs) or "no batch yet"
     grows = f", about {found.files_per_batch:g} more with each batch" if found.files_per_batch else ""
     left = f"; {found.temporary} temporary files left in the logs" if found.temporary else ""
-    unopened = "" if found.is_checked else "; the state is too large to be opened: names and sizes were checked"
+    unopened = "" if found.is_checked else "; not all was read, it is too large: names and sizes were checked"
     yield "FILES", f"{found.files:,} files, {number(found.bytes, 'bytes')}{grows}{left}{unopened}"
 
 

@@ -19,8 +19,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from advisor.api import analyze, read_checkpoint
-from advisor.checkpoint import Checkpoint, describe, read
-from advisor.checkpoint.folder import Entry
+from advisor.checkpoint import read
+from advisor.checkpoint.folder import MOST_BYTES, Entry
 from advisor.cli import main
 from advisor.contract import as_json
 from advisor.errors import InputError, UsageError
@@ -82,6 +82,7 @@ def test_what_may_be_changed(case: dict[str, Any], sample: Callable[[str], Path]
     assert set(case.get("unknown", ())) <= set(answer.unknown)
     assert bool(answer.stages) == ("step" in case or case.get("stages", False))
     assert "{" not in answer.says + "".join(stage.until + str(stage.change.code) for stage in answer.stages)
+    assert "<" not in as_json(answer)
 
 
 @pytest.mark.parametrize("case", STARTS, ids=lambda case: case["name"])
@@ -223,6 +224,19 @@ def test_a_credential_in_an_offset_is_hidden(sample: Callable[[str], Path]) -> N
     assert "hunter2" not in as_json(found)
 
 
+def test_a_source_log_of_any_length_is_no_damage(sample: Callable[[str], Path]) -> None:
+    place = sample("4.3-files")
+    os.truncate(place / "sources/0/19.compact", MOST_BYTES + 1)
+    found = read_checkpoint(place)
+    assert (found.damage, found.is_checked, {one.answer for one in found.start}) == ((), False, {"yes"})
+
+
+@pytest.mark.parametrize("place", ["a" * 300, "a\0b"])
+def test_a_path_that_cannot_be_looked_at_is_refused(place: str) -> None:
+    with pytest.raises(InputError, match="right to read"):
+        read_checkpoint(place)
+
+
 def test_the_command_says_of_a_damaged_checkpoint_what_is_wrong(sample: Callable[[str], Path]) -> None:
     place = sample("4.3-default")
     newest(place, "offsets").write_text("")
@@ -325,9 +339,6 @@ def test_json_holds_the_whole_record(sample: Callable[[str], Path]) -> None:
     assert found["answers"][0]["answer"] == "no"
     assert found["stores"][0]["rows"] == 20
     assert [log["version"] for log in found["logs"]][:2] == [1, 2]
-
-
-__all__ = ["Checkpoint", "describe"]
 
 
 @pytest.mark.parametrize("asked", ["move=s3://k:hunter2hunter2@b", "spark.my.password=hunter2hunter2"])
