@@ -69,7 +69,7 @@ def _stall(pace: _Pace | None, doing: Doing, limits: Mapping[str, Any]) -> Stall
             return None
         pace = _Pace(doing.met, math.inf if doing.oldest is None else doing.oldest, 0.0, 0.0)  # no batch has ended
     if doing.at - pace.ended >= _quiet(pace, limits) and _is_unheard(pace, doing, limits):
-        says = f"batch {doing.newest} runs, and no progress arrives: a listener of its session is slow"
+        says = limits["unheard_says"].format(newest=doing.newest)
         return Stall(word="unheard", since=_iso(pace.ended), says=says)
     heard = max(pace.ended, doing.idle or pace.ended)
     if doing.at - heard < _quiet(pace, limits):
