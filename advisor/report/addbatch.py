@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from advisor.contract import BatchPart, InsideBatch, StageSpan, Timeline
+from advisor.metrics.metric import remembered
 from advisor.metrics.state import as_spark_reports
 from advisor.stages import PARTS
 from advisor.statistics import mean, median
@@ -68,6 +69,7 @@ def slow_inside(window: Window, at: int) -> tuple[BatchPart, ...]:
     return tuple(_part(window, this, name, round(float(columns[name][at]), 1)) for name in longest[:_SLOW_PARTS])
 
 
+@remembered
 def part_columns(window: Window) -> dict[str, np.ndarray]:
     """Return the parts that some batch has, 0 for a batch with visible jobs and without the part."""
     if "jobs" not in window.batches:
