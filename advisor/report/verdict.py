@@ -121,10 +121,10 @@ def _saving(step: Advice, batches: int) -> str:
         return ""
     of = "each record arrives {} sooner" if step.saves_latency_ms else "{} less per batch"
     about = "up to about" if promise.expected is None else "about"
-    few = f" (judged by {batches} steady {'batch' if batches == 1 else 'batches'} only)"
-    return (
-        f": {of.format(f'{about} {milliseconds(promise.told)}')}{few if batches < ranking()['fewest_batches'] else ''}"
-    )
+    said = f": {of.format(f'{about} {milliseconds(promise.told)}')}"
+    if batches >= ranking()["fewest_batches"]:
+        return said
+    return f"{said} (judged by {batches} steady {'batch' if batches == 1 else 'batches'} only)"
 
 
 def _without_a_step(findings: Sequence[Finding], batches: int) -> str:
