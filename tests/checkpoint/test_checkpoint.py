@@ -26,6 +26,7 @@ from advisor.contract import as_json
 from advisor.errors import InputError, UsageError
 from advisor.sources.folders import folder_at
 from advisor.views.checkpoint import checkpoint_as_text
+from tests.checkpoint.stops import listed
 from tests.made import events
 
 SAMPLES = sorted(Path(__file__).with_name("samples").glob("*.zip"))
@@ -68,10 +69,6 @@ def test_a_whole_checkpoint_starts_and_is_told_in_twenty_lines(name: str, sample
     assert bool(found.stores) == (name.split("-")[1] not in ("stateless", "async", "files", "named"))
     assert len(checkpoint_as_text(found, width=120, color=False).splitlines()) <= MOST_LINES
     assert json.loads(as_json(found))["query_id"] == json.loads((place / "metadata").read_text())["id"]
-
-
-def listed(place: Path) -> list[tuple[str, int, int]]:
-    return sorted((str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in place.rglob("*"))
 
 
 @pytest.mark.parametrize("case", ASKED, ids=lambda case: f"{case['sample']} {case['before']}")
