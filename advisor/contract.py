@@ -143,8 +143,8 @@ class Advice(Entry, frozen=True):
     `because`: why it is not legal, or legal only if; `unknown`: the facts that would settle an `if`. `saves_ms` is per
     batch, `saves_latency_ms` of a typical record's latency. `saves_in`: the phases of a typical batch
     that become shorter, by Spark's names; empty if unknown. `saves_of`: the saving is a share of this metric.
-    `against`: the facts that make it not legal. `run_on`: the Sparks on which queries were run with it, and agreed with
-    the rules about what it needs; empty if only documentation says so.
+    `against`: the facts that make it not legal. `run_on`: the Sparks on which it took effect in queries that were run;
+    empty if only documentation says so.
     """
 
     id: str

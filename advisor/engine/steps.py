@@ -67,7 +67,7 @@ def advised(
         saves_in=saves_in(step.saves) if isinstance(saves, Promise) else (),
         saves_of=step.saves.metric if step.saves else None,
         against=tuple(against),
-        run_on=tuple(runs_of(step.id)),
+        run_on=tuple(version for version, came in runs_of(step.id).items() if came.get("takes effect")),
     )
 
 
