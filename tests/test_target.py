@@ -87,6 +87,17 @@ def test_what_loses_something_is_taken_only_where_nothing_else_reaches_it(taking
     assert "loses" in ids(last)
 
 
+def test_more_slots_are_not_asked_for_where_a_step_ends_the_waves() -> None:
+    (query,) = advisor.analyze(
+        SAMPLES / "ST002/rocksdb-without-changelog-4.3.0", set=["latency_target_ms=500"]
+    ).typed.queries
+    found = query.screen.target
+    assert found is not None and "offline-state-repartition" in ids(found)
+    assert found.waves is None
+    (query,) = advisor.analyze(SAMPLES / "CL002/16-tasks-on-2-slots-4.3.0", set=["latency_target_ms=1"]).typed.queries
+    assert query.screen.target is not None and query.screen.target.waves == 8
+
+
 def test_a_step_that_may_save_nothing_only_may_reach_it() -> None:
     doubtful = replace(STATE, saves_ms=Promise(0, 150, 200), saves_latency_ms=None)
     assert wanted("p99", 600, doubtful).verdict == "may be reached"

@@ -68,7 +68,7 @@ def target(judged: Judged) -> Target | None:
         verdict: TargetVerdict = "reached with steps" if sure_ones else "may be reached"
         return Target(stat=stat, ms=wanted, verdict=verdict, now=today.rounded(), steps=search.in_order(best))
     nearest = min(ways, key=lambda way: (round(way.state.at(stat)), way.price), default=Way((), today))
-    waves = measure(window, "most_waves", "p50")
+    waves = Missing("a step ends them") if _ends_waves(nearest) else measure(window, "most_waves", "p50")
     return Target(
         stat=stat,
         ms=wanted,
@@ -80,6 +80,11 @@ def target(judged: Judged) -> Target | None:
         holds_at_rows=_holds_at(window, stat, wanted - (nearest.state.at(stat) - today.at(stat))),
         waves=waves.safe if isinstance(waves, Estimate) and waves.safe > 1 else None,
     )
+
+
+def _ends_waves(way: Way) -> bool:
+    """Whether a step of the way saves rounds of tasks, so that those of today say nothing of what is left."""
+    return any(step.saves_of in ("waves_ms", "shuffle_waves_ms", "state_waves_excess_ms") for step in way.steps)
 
 
 def _offers(findings: Sequence[Finding]) -> list[_Offer]:

@@ -273,7 +273,9 @@ def _left(found: Target) -> list[str]:
         would.append(f"it is reached at about {text.count(found.holds_at_rows)} rows/s")
     if found.waves:
         would.append(f"the largest stage needs {text.count(found.waves)} rounds of tasks: more slots shorten it")
-    return [f"{text.ms(found.left_ms)} too long; left: {parts}{'; ' if would else ''}{'; '.join(would)}"]
+    return [
+        f"{text.ms(found.left_ms)} too long; left of the median wait: {parts}{'; ' if would else ''}{'; '.join(would)}"
+    ]
 
 
 def capacity(query: QueryEntry) -> str:
