@@ -132,7 +132,7 @@ def _wish(asked: str, name: str, value: str) -> Wish:
         raise UsageError(f"--before {asked}", "is no change that can be asked", did_you_mean(name, known, every))
     wish = known[name]
     fits = {
-        "N": number_of(value) is not None,
+        "N": (number_of(value) or 0) > 0,
         "VERSION": len(value) < 100 and bool(version_numbers(value)),
         None: not value,
     }

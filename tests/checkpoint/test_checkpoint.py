@@ -295,7 +295,7 @@ def test_a_copy_is_made_from_an_address(sample: Callable[[str], Path], monkeypat
 
 
 @pytest.mark.parametrize(
-    "asked", ["async", "partitions", "partitions=many", "async-off=1", "spark=new", "trigger=hourly"]
+    "asked", ["async", "partitions", "partitions=many", "partitions=0", "async-off=1", "spark=new", "trigger=hourly"]
 )
 def test_a_question_that_is_none_is_refused(asked: str, sample: Callable[[str], Path]) -> None:
     with pytest.raises(UsageError, match="--before"):
