@@ -20,7 +20,7 @@ from advisor.report import Asked, assemble
 from advisor.report.absent import Span, names, no_query, queries, refuse_empty, refuse_unknown, span
 from advisor.report.assemble import entries_of, input_of, judged_runs, report_on
 from advisor.report.silence import stalls
-from advisor.sources import files
+from advisor.sources import files, saved
 from advisor.sources.following import followed
 from advisor.views.shown import Compared, Report
 from advisor.wishes import user_wishes
@@ -51,6 +51,7 @@ def analyze(
     stages: bool = True,
     query: str | None = None,
     checkpoint: str | Path | None = None,
+    save: str | Path | None = None,
 ) -> Report:
     """The report on what `paths` hold: files, directories, globs, `-` for stdin, object-store URLs, a driver's address.
 
@@ -60,20 +61,24 @@ def analyze(
     each query in `typed` and `data` holds its single batches, at most 2,000 of them; without it the report reads them
     again from what it keeps, when it shows itself with charts; on a cluster it has none. Without `stages` jobs,
     stages and tasks are not read, and addBatch stays closed. `query`: the name or id of the only one to show.
-    `checkpoint`: the folder of a query's checkpoint, whose facts are known then, too. With a session as `spark` all is
-    read and judged on its cluster (`engine="spark"` starts one), with the same report. Raises InputError where nothing
-    can be read, UsageError and CatalogueError for what was asked wrongly.
+    `checkpoint`: the folder of a query's checkpoint, whose facts are known then, too. `save`: a file for what was read,
+    which every function reads as a log. With a session as `spark` all is read and judged on its cluster
+    (`engine="spark"` starts one), with the same report. Raises InputError where nothing can be read, UsageError and
+    CatalogueError for what was asked wrongly.
     """
     given = _Given.of(
         paths, series=series, set=set, config=config, rules=rules, last=last, since=since, until=until
     )  # fmt: skip
     if not on_cluster(engine, spark):
         reading = files.read(given.paths, stages=stages, progress=progress)
+        if save is not None:
+            saved.write(reading, save)
         report = _shown(_with_checkpoint(reading, checkpoint), given)
         given.refuse_absent(report.typed.queries, span(reading.batches))
         return _only(report, query)
-    if checkpoint is not None:
-        raise UsageError("checkpoint", "it is read on this machine only", "use engine='local'")
+    if checkpoint is not None or save is not None:
+        what = "save" if checkpoint is None else "checkpoint"
+        raise UsageError(what, "works on this machine only", "use engine='local'")
     from advisor import cluster  # noqa: PLC0415 - only who has a cluster waits for it
 
     with _session(spark, given.paths) as session:

@@ -1017,7 +1017,7 @@ class FleetQuery(Entry, frozen=True):
     """One run in short. `trigger_execution_ms` is its median batch, `judged` whether there was anything to judge.
 
     `file`: where it was read last. `backlog_rows`: how far it lags. `behind`: it does not keep up; one late batch is
-    not enough.
+    not enough. `stall`: only where a driver was asked.
     """
 
     id: str | None
@@ -1042,6 +1042,7 @@ class FleetQuery(Entry, frozen=True):
     file: str | None = None
     backlog_rows: float | None = None
     behind: bool = False
+    stall: StallWord | None = None
 
     @property
     def label(self) -> str:

@@ -58,6 +58,7 @@ def summary(entry: QueryEntry) -> FleetQuery:
         file=entry.file,
         backlog_rows=_stat(entry, "backlog_rows", "typical"),
         behind=_is_behind(entry),
+        stall=entry.stall.word if entry.stall else None,
     )
 
 

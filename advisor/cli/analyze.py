@@ -11,7 +11,7 @@ import click
 from advisor.cli.bars import bar, counter
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import facts_given, goal_options, group, output_options, stages_option, wish_options
-from advisor.cli.output import check_output, put, rendered
+from advisor.cli.output import check_new, check_output, put, rendered
 from advisor.cli.spark import end_in_order
 from advisor.cli.start import start
 from advisor.errors import InputError
@@ -35,6 +35,7 @@ Examples:
   latency-advisor analyze driver.log --target p99=500ms --keep exactly-once --load 2x
   latency-advisor analyze logs/ --format json --output report.json --fail-on high
   latency-advisor analyze driver.log --format html --output page.html
+  latency-advisor analyze http://driver:4040 --save before.batches
   latency-advisor analyze spark-events/ --no-stages
   latency-advisor analyze driver.log --checkpoint s3://lake/checkpoints/orders
   latency-advisor analyze s3://logs/drivers --fleet --master spark://host:7077 --save-table s3://tables/latency
@@ -85,6 +86,7 @@ _FLEET = group(
 @click.option("--until", metavar="TIME", help="Judge batches up to this time.")
 @stages_option
 @click.option("--checkpoint", metavar="PATH", help="The query's checkpoint: what it pins and holds is known, too.")
+@click.option("--save", metavar="FILE", help="Keep what was read in this file, which every command reads as a log.")
 @_FLEET
 @click.option(
     "--all", "everything", is_flag=True, help="Show everything: all findings, reasons, runs, rules and facts."
@@ -100,6 +102,8 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
     if options["query"] and of_fleet:
         raise click.UsageError("--query shows one query; leave out --fleet and --save-table")
     check_output(options, paths)
+    if options["save"]:
+        check_new("--save", options["save"], paths)
     start(paths, local=options["engine"] != "spark")
     ranked = of_fleet and options["form"] != "html"  # the page of all queries ranks them, too
     found = _fleet(paths, options) if ranked else _queries(paths, options)
@@ -123,8 +127,9 @@ def _choose_engine(options: dict[str, Any]) -> None:
         raise click.UsageError("--master needs --engine spark")
     if options["incremental"] and not options["save_table"]:
         raise click.UsageError("--incremental needs --save-table DIR")
-    if options["checkpoint"] and (options["engine"] == "spark" or options["fleet"]):
-        raise click.UsageError("--checkpoint is of one query: leave out --fleet, --master and --engine spark")
+    for of_one, says in (("checkpoint", "is of one query"), ("save", "keeps what one report is made of")):
+        if options[of_one] and (options["engine"] == "spark" or options["fleet"]):
+            raise click.UsageError(f"--{of_one} {says}: leave out --fleet, --master and --engine spark")
     if options["save_table"] and options["engine"] == "local":
         raise click.UsageError("--save-table needs --engine spark")
 
@@ -133,8 +138,8 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     from advisor.api import analyze as judge
 
     with _wanted(paths, options) as wanted:
-        own = {"series": options["form"] == "html", "stages": options["stages"], "query": options["query"]}
-        report = judge(paths, checkpoint=options["checkpoint"], **own, **wanted)
+        own = {name: options[name] for name in ("stages", "query", "checkpoint", "save")}
+        report = judge(paths, series=options["form"] == "html", **own, **wanted)
     read = report.typed.input
     if read.read_by_jvm:
         from advisor.views.fleet import by_jvm

@@ -31,11 +31,7 @@ def assemble(
 ) -> Report:
     """The report on everything that was read. `judged` hears how many of how many runs are done."""
     asked = asked or Asked()
-    entries = entries_of(reading, catalogue, asked, judged)
-    if reading.doing:
-        words = stalls(reading, timed=not asked.live)  # a screen that stays would say an old time
-        entries = (msgspec.structs.replace(one, stall=words.get(one.run_id)) for one in entries)
-    return report_on(reading, entries)
+    return report_on(reading, entries_of(reading, catalogue, asked, judged))
 
 
 def entries_of(
@@ -48,7 +44,11 @@ def entries_of(
     """One entry per run of a reading, as `judge_runs` gives them; InputError for more runs than one report can hold."""
     refuse_many(len(reading.batches["run_id"].unique()))
     batches, narrow = _by_run(reading), reading.batches.select(NARROW)
-    return judge_runs(batches, narrow, reading.sightings, catalogue, asked, judged, brief)
+    entries = judge_runs(batches, narrow, reading.sightings, catalogue, asked, judged, brief)
+    if not reading.doing:
+        return entries
+    words = stalls(reading, timed=not asked.live)  # a screen that stays would say an old time
+    return (msgspec.structs.replace(one, stall=words.get(one.run_id)) for one in entries)
 
 
 def refuse_many(runs: int) -> None:

@@ -38,8 +38,12 @@ _KINDS: Final[Mapping[str, tuple[str, tuple[tuple[int, bytes], ...]]]] = {
     "an SQLite database": (_LOGS, ((0, b"SQLite format 3\x00"),)),
     "an HDF5 file": (_LOGS, ((0, b"\x89HDF\r\n\x1a\n"),)),
     "a report of latency-advisor": (
-        "it holds no batches: give what it was made of, or lines of query.recentProgress that were kept then",
+        "it holds no batches: give what it was made of, or what analyze --save wrote then",
         ((0, b'{\n  "schema_version"'),),
+    ),
+    "a file that --save wrote": (
+        "copy it to this machine, and give it to analyze or compare",
+        ((0, b"latency-advisor: tables"),),
     ),
     "a pickle": ("write what it holds as JSON lines, and give that", ((0, b"\x80\x04\x95"), (0, b"\x80\x05\x95"))),
     "a program": (_LOG, ((0, b"\x7fELF"), (0, b"\xca\xfe\xba\xbe"), (0, b"MZ\x90\x00"))),

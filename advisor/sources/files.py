@@ -15,6 +15,7 @@ import pyarrow as pa
 from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading, table_of_sightings
 from advisor.errors import PROGRESS_NEEDS_INFO, InputError
 from advisor.facts import Sighting
+from advisor.sources import saved
 from advisor.sources.codecs import Torn
 from advisor.sources.containers import all_of
 from advisor.sources.harvest import Stretch
@@ -58,7 +59,7 @@ def read(
                 memories.pop(one.log, None)
         reading = parts.reading()
     names_a_run = reading.sightings["run_id"].null_count < len(reading.sightings)
-    if reading.events or reading.broken or reading.overruns or names_a_run:
+    if len(reading.batches) or reading.broken or reading.overruns or names_a_run:
         return reading
     if not (pasted := parts.pasted_error()):
         raise InputError(*nothing_found(paths, reading, *parts.instead()))
@@ -100,6 +101,7 @@ class _Parts:
         self._pasted: list[list[Sighting]] = []
         self._containers: list[str | None] = []
         self._heads: list[bytes] = []
+        self._saved: list[Reading] = []
         self._files = 0
         self._bytes = 0
 
@@ -108,6 +110,9 @@ class _Parts:
         name = shown(one.path)
         if one.unfit:
             self._broken.append(Broken(name, 0, 0, one.unfit))
+            return
+        if saved.is_saved(one.path):
+            self._saved.append(saved.read(one.path, stages=self._opened is not None))
             return
         scan, before = Scan(name, one.log, memory, self._chunks, self._opened), len(self._broken)
         try:
@@ -165,10 +170,10 @@ class _Parts:
             size=self._bytes,
             overruns=self._overruns,
         )
-        if self._opened is None:
-            return reading
-        inside = self._opened.tables(reading.batches, events)
-        return replace(reading, inside=inside, broken=(*reading.broken, *self._opened.broken))
+        if self._opened is not None:
+            inside = self._opened.tables(reading.batches, events)
+            reading = replace(reading, inside=inside, broken=(*reading.broken, *self._opened.broken))
+        return Reading.merge([reading, *self._saved]) if self._saved else reading
 
 
 def nothing_found(

@@ -83,7 +83,7 @@ def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
     queries = [
         (
             query.label,
-            query.state.replace("_", " "),
+            query.stall or query.state.replace("_", " "),
             text.ms(query.trigger_execution_ms),
             text.UNKNOWN if query.batches_per_hour is None else f"{query.batches_per_hour:,.0f}",
             text.UNKNOWN if query.backlog_rows is None else text.count(query.backlog_rows),
@@ -114,7 +114,7 @@ def _opening(report: Fleet) -> str:
     held = text.plural(read.events, "event")  # with --incremental also of files that an earlier run read
     held = f"{held}; read: {text.plural(read.files, 'file')} ({text.size(read.bytes)})"
     pages = wording.from_pages(read)
-    said = f"{seen}, {', '.join(filter(None, (held if read.files or not pages else '', pages)))}.{by_jvm(read)}"
+    said = f"{seen}, {', '.join(filter(None, (held if read.events or not pages else '', pages)))}.{by_jvm(read)}"
     if not report.changes:
         return said + " No change is known that would help."
     best, wins = report.changes[0], report.recoverable

@@ -171,8 +171,8 @@ def window(query: QueryEntry) -> str:
 def read(report: Report) -> str:
     """What was read, in one line."""
     found = report.input
-    pages = from_pages(found)
-    if pages and not found.files:
+    pages = "" if report.session else from_pages(found)
+    if pages and not found.events and not found.broken:
         return pages
     extras = [
         text.plural(found.events, "progress event"),
@@ -188,8 +188,11 @@ def read(report: Report) -> str:
 
 def from_pages(found: Input) -> str:
     """How many batches a driver's pages showed, and since when it is gone; empty where no page was read."""
+    if not found.from_ui and (found.files or not found.bytes):
+        return ""
     gone = f", gone since {text.moment(found.gone_since)} UTC" if found.gone_since else ""
-    return f"the last {text.plural(found.from_ui, 'batch', 'batches')}, read from the UI{gone}" if found.from_ui else ""
+    batches = f"the last {text.plural(found.from_ui, 'batch', 'batches')}" if found.from_ui else "no batch yet"
+    return f"{batches}, read from the UI{gone}"
 
 
 def heard(session: Session) -> str:

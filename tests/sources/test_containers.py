@@ -57,7 +57,7 @@ KINDS = {
     "report": (
         b'{\n  "schema_version": 1,\n  "advisor_version": "0.1.0",\n  "queries": []\n}\n',
         "this is a report of latency-advisor; it holds no batches: give what it was made of, "
-        "or lines of query.recentProgress that were kept then",
+        "or what analyze --save wrote then",
     ),
     "pickle": (pickle.dumps({"id": 1}), "this is a pickle; write what it holds as JSON lines, and give that"),
 }

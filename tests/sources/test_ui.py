@@ -9,22 +9,26 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 import advisor
 import advisor.api
+from advisor.batches import TABLES
 from advisor.cli import main
 from advisor.errors import InputError, UsageError
-from advisor.sources import files
+from advisor.sources import files, saved
 from advisor.sources.ui import pages, web
 from advisor.sources.ui.driver import Driver
 from advisor.sources.ui.executions import Execution, operators_of
 from advisor.sources.ui.watched import Watched
+from advisor.views.fleet import fleet_as_text
 from tests.sources.formats_made import event_log
 from tests.sources.web_served import Served, body, recorded, redirect, serving
 
@@ -189,10 +193,64 @@ class TestTables:
         assert any("UI does not show" in text for text in first["limits"])
         assert {query["state"] for query in report.data["queries"]} == {"running"}
 
+    def test_the_fleet_has_the_word_for_each_query(self, driver: Served) -> None:
+        words = {one.run_id: one.stall.word for one in advisor.analyze(driver.address).typed.queries if one.stall}
+        ranked = advisor.api.analyze_fleet(driver.address)
+        assert words and {one.run_id: one.stall for one in ranked.queries if one.stall} == words
+        assert all(f"  {word}  " in fleet_as_text(ranked) for word in words.values())
+
     def test_without_stages_no_job_is_asked_for(self, made: dict[str, Any]) -> None:
         with serving(made["answers"]) as served:
             files.read([served.address], stages=False)
             assert not [path for path in served.paths if path.endswith(("/jobs", "/stages"))]
+
+
+class TestSaved:
+    """What `analyze ADDRESS --save FILE` keeps of a driver, which every command reads as a log."""
+
+    @pytest.fixture
+    def place(self, driver: Served, tmp_path: Path) -> Path:
+        advisor.analyze(driver.address, save=tmp_path / "before.batches")
+        return tmp_path / "before.batches"
+
+    def test_the_same_findings_come_of_it(self, driver: Served, place: Path) -> None:
+        shown, kept = advisor.analyze(driver.address), advisor.analyze(place)
+        alive = [msgspec.structs.replace(query, stall=None) for query in shown.typed.queries]
+        assert list(kept.typed.queries) == alive
+        assert kept.typed.input.from_ui == shown.typed.input.from_ui > 0
+
+    def test_the_tables_are_those_of_the_address(self, reading: Any, place: Path) -> None:
+        found = files.read([place.parent], stages=True)
+        assert all(found.tables[name].equals(table) for name, table in reading.tables.items())
+        assert not files.read([place]).inside
+
+    def test_it_is_compared_with_the_address_in_both_orders(self, driver: Served, place: Path) -> None:
+        for paths in ([str(place), driver.address], [driver.address, str(place)]):
+            said = CliRunner().invoke(main, ["compare", *paths, "--format", "json"])
+            pairs = json.loads(said.output)["comparisons"]
+            assert (said.exit_code, len(pairs)) == (0, 2)
+
+    def test_a_damaged_one_is_one_line(self, place: Path) -> None:
+        place.write_bytes(place.read_bytes()[:-5000])
+        said = CliRunner().invoke(main, ["analyze", str(place)])
+        assert (said.exit_code, "damaged, or written by another version" in said.output) == (2, True)
+
+    def test_a_column_of_another_version_is_left_out_or_empty(
+        self, reading: Any, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        other = {name: schema.append(pa.field("newer", pa.int64())) for name, schema in TABLES.items()}
+        monkeypatch.setattr("advisor.sources.saved.TABLES", other)
+        found = saved.read(str(place), stages=True).inside["stages"]
+        assert found.column_names[-1] == "newer" and found["newer"].null_count == len(found) > 0
+        monkeypatch.undo()
+        names = [name for name in reading.batches.column_names if name != "sink"]
+        less = replace(reading, batches=reading.batches.select(names).append_column("newer", reading.batches["offset"]))
+        saved.write(less, place)
+        assert saved.read(str(place), stages=False).batches["sink"].null_count == len(reading.batches)
+
+    def test_what_is_read_is_not_replaced(self, place: Path) -> None:
+        said = CliRunner().invoke(main, ["analyze", str(place), "--save", str(place)])
+        assert (said.exit_code, "one of the files that are read" in said.output) == (2, True)
 
 
 def says(address: str) -> str:
@@ -567,6 +625,7 @@ class TestWatching:
         with serving(answers) as served:
             steps = advisor.api.follow(served.address)
             first = next(steps)
+            assert "no batch yet, read from the UI" in str(first)
             assert {(one.state, one.batches) for one in first.typed.queries} == {("no_data", 0)}
             assert next(steps) is None
 

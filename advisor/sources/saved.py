@@ -1,0 +1,53 @@
+"""What was read, kept in one file that is read as a log is: tomorrow a driver's pages show other batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from advisor.batches import TABLES, Broken, Reading
+from advisor.writing import whole_file
+
+MARK: Final = b"latency-advisor: tables that --save wrote\n"
+"""How such a file begins; an Arrow stream of each table follows."""
+
+
+def write(reading: Reading, path: str | Path) -> None:
+    """Write the batches, the facts and the stages of a reading into a file. Raises OSError."""
+    with whole_file(path) as file:
+        file.write(MARK)
+        for table in reading.tables.values():
+            with pa.ipc.new_stream(file, table.schema) as stream:
+                stream.write_table(table)
+
+
+def is_saved(path: str) -> bool:
+    """Whether a path is a file that `write` wrote."""
+    try:
+        with Path(path).open("rb") as file:
+            return Path(path).is_file() and file.read(len(MARK)) == MARK
+    except OSError:
+        return False
+
+
+def read(path: str, *, stages: bool) -> Reading:
+    """Return what such a file holds, without `stages` not what ran inside addBatch; of a damaged one, that it is."""
+    content = pa.BufferReader(Path(path).read_bytes())
+    content.seek(len(MARK))
+    try:
+        tables = {name: _table(content, schema) for name, schema in TABLES.items()}
+    except (pa.ArrowException, OSError) as error:
+        broken = Broken(path, 0, 0, f"damaged, or written by another version: {str(error).splitlines()[0][:200]}")
+        return Reading.of(TABLES["batches"].empty_table(), broken=[broken], files=1, size=content.size())
+    found = Reading.of(tables.pop("batches"), tables.pop("sightings"), files=1, size=content.size())
+    return replace(found, inside=tables if stages else {})
+
+
+def _table(content: pa.BufferReader, schema: pa.Schema) -> pa.Table:
+    """Return the next table; a column that the file does not know is empty."""
+    held = pa.ipc.open_stream(content).read_all()
+    held.validate(full=True)
+    return pa.concat_tables([schema.empty_table(), held], promote_options="default").select(schema.names).cast(schema)
