@@ -493,10 +493,11 @@ class Target(Entry, frozen=True):
     """Whether the latency target is reached, and how.
 
     `stat`: p50 or p99. `steps`: in the order in which to take them; of `not reached` those that come nearest, and of
-    `may be reached` some that were never measured. `left_ms`: what is still above the target then, and `in_the_way`:
-    the parts of a record's wait that are left, in ms, the longest first. `longest_interval_ms`: the longest interval
-    that keeps a reached target, and `idle_slots` the share of task slots that no batch uses. `holds_at_rows`: rows a
-    second at which the target would be reached; `waves`: how many rounds of tasks the largest stage needs.
+    `may be reached` some whose savings reach it at best, or were never measured. `left_ms`: what is likely still
+    above the target then, and `in_the_way`: the parts of a record's wait that are left, in ms, the longest first.
+    `longest_interval_ms`: the longest interval that keeps a reached target, and `idle_slots` the share of task slots
+    that no batch uses. `holds_at_rows`: rows a second at which the target would be reached; `waves`: how many rounds of
+    tasks the largest stage needs.
     `missing`: why nothing is known.
     """
 

@@ -65,9 +65,9 @@ def test_what_is_reached_could_be_cheaper() -> None:
 
 
 def test_the_fewest_steps_reach_it_and_each_says_what_it_leaves() -> None:
-    one = wanted("p99", 600, STATE, LOGS)
+    one = wanted("p99", 650, STATE, LOGS)
     assert (one.verdict, ids(one)) == ("reached with steps", ["state"])
-    both = wanted("p99", 400, STATE, LOGS)
+    both = wanted("p99", 500, STATE, LOGS)
     assert (both.verdict, sorted(ids(both))) == ("reached with steps", ["logs", "state"])
     assert both.steps[0].after.p99 > both.steps[1].after.p99
     assert all(taken.low <= taken.after.p99 <= taken.high for taken in both.steps)
@@ -98,6 +98,14 @@ def test_more_slots_are_not_asked_for_where_a_step_ends_the_waves() -> None:
     assert query.screen.target is not None and query.screen.target.waves == 8
 
 
+def test_a_target_within_the_range_of_what_is_promised_only_may_be_reached() -> None:
+    for ms in (400, 300):
+        found = wanted("p99", ms, STATE)
+        assert found.verdict == "may be reached"
+        assert found.steps[0].low <= ms < found.steps[0].high
+    assert found.left_ms == pytest.approx(found.steps[0].after.p99 - 300, abs=0.1)
+
+
 def test_a_step_that_may_save_nothing_only_may_reach_it() -> None:
     doubtful = replace(STATE, saves_ms=Promise(0, 150, 200), saves_latency_ms=None)
     assert wanted("p99", 600, doubtful).verdict == "may be reached"
@@ -117,7 +125,7 @@ def test_what_gives_up_what_is_kept_is_advised_nowhere(fact: str, kept_out: str)
 
 
 def test_with_a_target_the_first_step_is_the_one_on_its_way() -> None:
-    report = advisor.analyze(SAMPLES / "SR005/sparse-kafka-4.3.0", set=["latency_target_ms=950"])
+    report = advisor.analyze(SAMPLES / "SR005/sparse-kafka-4.3.0", set=["latency_target_ms=1020"])
     (query,) = report.typed.queries
     found = query.screen.target
     assert found is not None and query.best_step is not None

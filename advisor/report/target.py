@@ -37,16 +37,15 @@ class Way(NamedTuple):
         return [step for _, step in self.offers]
 
     @property
-    def price(self) -> tuple[bool, bool, int, int, bool]:
-        """What counts against it, the gravest first: lost state, a weaker guarantee, its length, doubts."""
+    def loses(self) -> tuple[bool, bool]:
+        """Whether it loses state, and whether it weakens a guarantee."""
         steps = self.steps
-        return (
-            any(step.takes == "new_checkpoint" for step in steps),
-            any(step.semantics != "unchanged" for step in steps),
-            len(steps),
-            sum(step.legal == "if" for step in steps),
-            not all(_measured(step) for step in steps),
-        )
+        return any(step.takes == "new_checkpoint" for step in steps), any(s.semantics != "unchanged" for s in steps)
+
+    @property
+    def length(self) -> tuple[int, int, bool]:
+        """How many steps it has, on how many facts they wait, and whether one was never measured."""
+        return len(self.steps), sum(s.legal == "if" for s in self.steps), not all(map(_measured, self.steps))
 
 
 def target(judged: Judged) -> Target | None:
@@ -62,17 +61,21 @@ def target(judged: Judged) -> Target | None:
     search = Search(window, stat)
     ways = list(search.ways(_offers(judged.judgement.findings)))
     reaching = [way for way in ways if way.state.at(stat) <= wanted]
-    sure_ones = [way for way in reaching if all(_measured(step) and _surely_saves(step) for step in way.steps)]
     if reaching:
-        best = min(sure_ones or reaching, key=lambda way: (way.price, way.state.at(stat)))
-        verdict: TargetVerdict = "reached with steps" if sure_ones else "may be reached"
+
+        def is_doubtful(way: Way) -> bool:
+            return search.ends(way.steps)[1] > wanted or not all(map(_measured, way.steps))
+
+        best = min(reaching, key=lambda way: (way.loses, is_doubtful(way), way.length, way.state.at(stat)))
+        verdict: TargetVerdict = "may be reached" if is_doubtful(best) else "reached with steps"
         return Target(stat=stat, ms=wanted, verdict=verdict, now=today.rounded(), steps=search.in_order(best))
-    nearest = min(ways, key=lambda way: (round(way.state.at(stat)), way.price), default=Way((), today))
+    nearest = min(ways, key=lambda way: (round(way.state.at(stat)), way.loses, way.length), default=Way((), today))
+    at_best = search.ends(nearest.steps)[0]
     waves = Missing("a step ends them") if _ends_waves(nearest) else measure(window, "most_waves", "p50")
     return Target(
         stat=stat,
         ms=wanted,
-        verdict="not reached",
+        verdict="may be reached" if at_best <= wanted else "not reached",
         now=today.rounded(),
         steps=search.in_order(nearest),
         left_ms=round(nearest.state.at(stat) - wanted, 1),
@@ -125,7 +128,7 @@ class Search:
 
     def _planned(self, taken: Sequence[_Offer]) -> PlannedStep:
         (rule, step), steps = taken[-1], [step for _, step in taken]
-        ends = [self._after(steps, end).at(self._stat) for end in ("low", "high")]
+        low, high = self.ends(steps)
         return PlannedStep(
             rule=rule,
             step=step.id,
@@ -134,11 +137,16 @@ class Search:
             takes=step.takes,
             semantics=step.semantics,
             after=self._after(steps).rounded(),
-            low=round(min(ends), 1),
-            high=round(max(ends), 1),
+            low=round(low, 1),
+            high=round(high, 1),
             unknown=step.unknown,
             measured=_measured(step),
         )
+
+    def ends(self, steps: Sequence[Advice]) -> tuple[float, float]:
+        """Return the shortest and the longest latency that the promises of these steps leave."""
+        found = [self._after(steps, end).at(self._stat) for end in ("low", "high")]
+        return min(found), max(found)
 
     def _after(self, steps: Sequence[Advice], end: str = "likely") -> Latencies:
         return after(self._window, steps, self._budget, end)
@@ -219,11 +227,6 @@ def _holds_at(window: Window, stat: str, wanted: float) -> float | None:
 def _measured(step: Advice) -> bool:
     promise = step.saves_ms or step.saves_latency_ms
     return promise is None or promise.expected is not None
-
-
-def _surely_saves(step: Advice) -> bool:
-    promise = step.saves_latency_ms or step.saves_ms
-    return promise is not None and promise.low > 0
 
 
 def _most(step: Advice) -> float:

@@ -43,23 +43,31 @@ def after(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], 
     """
     before, mixed = now(window), mixture(window)
     assert isinstance(before, Latencies) and isinstance(mixed, Mixture)
-    cut = _shorter(steps, budget, end)
-    surely, possibly = waits_follow(window)
-    follow = {"low": (surely,), "high": (possibly,)}.get(end, tuple({surely, possibly}))
-    found = [_modelled(window, mixed, steps, cut, end, follows) for follows in follow]
-    uncut = _modelled(window, mixed, steps, (0.0, 0.0), end, surely) if cut[0] else found[0]
-    p50, p99 = (sum(each) / len(found) for each in zip(*((one.p50, one.p99) for one in found), strict=True))
-    if cut[0]:
-        p50, p99 = (
-            was - _calibrated(was - then, was, steps, end) for was, then in ((uncut.p50, p50), (uncut.p99, p99))
-        )
+    uncut, cut = _by_model(window, mixed, steps, budget, end)
+    likely = cut if end == "likely" or cut == uncut else _by_model(window, mixed, steps, budget, "likely")[1]
+    p50, p99 = (
+        was - _calibrated(was - then, was - usual, was, steps, end)
+        for was, then, usual in ((uncut.p50, cut.p50, likely.p50), (uncut.p99, cut.p99, likely.p99))
+    )
     if len(steps) == 1 and steps[0].saves_latency_ms is not None:
         p50 = before.p50 - _of(steps[0].saves_latency_ms, end)  # as it is promised by itself
     mode = next((step for step in steps if step.saves_of == "record_latency_ms"), None)
     if mode is None:
-        return Latencies(p50=p50, p99=p99, interval_ms=found[0].interval_ms)
+        return Latencies(p50=p50, p99=p99, interval_ms=cut.interval_ms)
     left = 1 - min(1.0, _of(mode.saves_latency_ms, end) / max(before.p50, 1e-9))
     return Latencies(p50=min(p50, left * before.p50), p99=min(p99, left * before.p99))
+
+
+def _by_model(
+    window: Window, mixed: Mixture, steps: Sequence[Advice], budget: Mapping[str, float], end: str
+) -> tuple[Latencies, Latencies]:
+    """Return the state by the model, not calibrated: with batches as long as today, and as short as after the steps."""
+    cut, (surely, possibly) = _shorter(steps, budget, end), waits_follow(window)
+    follow = {"low": (surely,), "high": (possibly,)}.get(end, tuple({surely, possibly}))
+    found = [_modelled(window, mixed, steps, cut, end, follows) for follows in follow]
+    p50, p99 = (sum(each) / len(found) for each in zip(*((one.p50, one.p99) for one in found), strict=True))
+    shorter = Latencies(p50=p50, p99=p99, interval_ms=found[0].interval_ms)
+    return _modelled(window, mixed, steps, (0.0, 0.0), end, surely) if cut[0] else shorter, shorter
 
 
 def _modelled(
@@ -180,10 +188,11 @@ def _waits_otherwise(step: Advice) -> bool:
     return named(step.saves_of).time == "latency"
 
 
-def _calibrated(gain: float, whole: float, steps: Sequence[Advice], end: str) -> float:
-    """Return what records gain of what the model says, as they did in trials; `whole`: their latency."""
+def _calibrated(gain: float, likely: float, whole: float, steps: Sequence[Advice], end: str) -> float:
+    """Return what records gain of what the model says at this end, as they did in trials; `whole`: their latency."""
     saves = of_records(steps[0].id) if len(steps) == 1 else OF_RECORDS
-    return _of(promise(saves, Estimate.exactly(max(gain, 0.0)), whole, whole), end)
+    low, high = (max(0.0, limit(gain, likely)) for limit in (min, max))
+    return _of(promise(saves, Estimate(low, max(likely, 0.0), high), whole, whole), end)
 
 
 def _of(promised: Promise | None, end: str) -> float:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -63,8 +64,9 @@ def promise(
 ) -> Promise:
     """Return the promised saving of a metric of this value, at most `most` ms; `by` the shipped calibration or another.
 
-    `whole`: the batch or latency, in ms. If the metric is an interval, the low share is taken of its low end: nothing
-    raises what may be relied on.
+    `whole`: the batch or latency, in ms. What is uncertain of the metric and of the share adds up as independent errors
+    do: the root of the sum of their squares. If the metric is an interval, what is certain is the low share of its low
+    end.
     """
 
     def cut(ms: float) -> float:
@@ -85,8 +87,11 @@ def _saved(saves: Saves, value: Estimate, whole: float, by: Calibration) -> tupl
     share = min(known.expected, high)
     if known.error is None:
         return 0.0, _of(share, value), high * value.high
-    below, above = (known.error * uncertain_of(end, whole) for end in (value.low, value.high))
-    return share * value.low - below, _of(share, value), min(share * value.high + above, high * value.high)
+    middle = share * value.safe
+    below, above = (
+        math.hypot(share * end - middle, known.error * uncertain_of(end, whole)) for end in (value.low, value.high)
+    )
+    return middle - below, _of(share, value), min(middle + above, high * value.high)
 
 
 def _of(share: float | None, value: Estimate) -> float | None:

@@ -21,6 +21,8 @@ OF_RECORDS: Final = Saves.model_construct(
     metric="record_latency_ms", stat="p50", share=(0, None, 1.5), calibrated="record-latency"
 )
 """Record latency saved in trials, as a share of the model's saving."""
+_OF_GROWING: Final = OF_RECORDS.model_copy(update={"calibrated": None})
+"""Of a query that falls behind until then: how late its records are depends on how long it ran, in trials too."""
 AFTER_SINK: Final = "commit_offsets_ms"
 
 
@@ -37,7 +39,8 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
     gains = _estimated(saves, window)
     if isinstance(gains, Missing):
         return gains
-    return promise(of_records(saves.calibrated or ""), gains.estimated, gains.most, gains.now)
+    share = _OF_GROWING if gains.catches_up else of_records(saves.calibrated or "")
+    return promise(share, gains.estimated, gains.most, gains.now)
 
 
 def of_records(step: str, by: Calibration | None = None) -> Saves:
@@ -47,11 +50,15 @@ def of_records(step: str, by: Calibration | None = None) -> Saves:
 
 
 class Gains(NamedTuple):
-    """Return what the median record gains by the model, the most that it can, and its latency now, in ms."""
+    """What the median record gains by the model, the most that it can, and its latency now, in ms.
+
+    `catches_up`: whether part of it is a backlog that shrinks only then.
+    """
 
     estimated: Estimate
     most: float
     now: float
+    catches_up: bool
 
 
 class Cut(NamedTuple):
@@ -83,7 +90,8 @@ def _estimated(saves: Saves, window: Window) -> Gains | Missing:
     if saved.expected is not None:
         cuts += [Cut(saved.expected, surely), Cut(saved.expected, possibly)]
     most, low, high, *likely = _gained(now.p50, before, cuts, saves, window)
-    return Gains(Estimate(low, sum(likely) / 2 if likely else None, high), most, now.p50)
+    catches_up = keeps_up(window, saved.high) and not keeps_up(window, 0.0)
+    return Gains(Estimate(low, sum(likely) / 2 if likely else None, high), most, now.p50, catches_up)
 
 
 def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:

@@ -71,7 +71,7 @@ _TAKES = {
 _ANSWERS = {
     "reached": "reached",
     "reached with steps": "reached with these steps, in this order",
-    "may be reached": "may be reached; one of these steps is not measured, or may save nothing",
+    "may be reached": "may be reached; what these steps save is uncertain",
     "not reached": "not reached; the nearest",
     "unknown": "not known",
 }
@@ -263,8 +263,8 @@ def _cheaper(found: Target) -> str:
 
 
 def _left(found: Target) -> list[str]:
-    """Return what stands in the way of a target that is not reached, and what would help."""
-    if found.verdict != "not reached" or found.left_ms is None:
+    """Return what stands in the way of a target that is not reached, or likely not, and what would help."""
+    if found.left_ms is None:
         return []
     parts = ", ".join(f"{_WAIT if name == 'wait' else text.phase(name)} {text.ms(ms)}"
                       for name, ms in found.in_the_way.items())  # fmt: skip
@@ -273,9 +273,8 @@ def _left(found: Target) -> list[str]:
         would.append(f"it is reached at about {text.count(found.holds_at_rows)} rows/s")
     if found.waves:
         would.append(f"the largest stage needs {text.count(found.waves)} rounds of tasks: more slots shorten it")
-    return [
-        f"{text.ms(found.left_ms)} too long; left of the median wait: {parts}{'; ' if would else ''}{'; '.join(would)}"
-    ]
+    likely = "likely " if found.verdict == "may be reached" else ""
+    return ["; ".join([f"{likely}{text.ms(found.left_ms)} too long", f"left of the median wait: {parts}", *would])]
 
 
 def capacity(query: QueryEntry) -> str:

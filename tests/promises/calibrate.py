@@ -73,7 +73,9 @@ def of(one: Mapping[str, Any]) -> Saves | None:
     if "failed" in one or not one["metric_ms"] or one["metric_ms"]["value"] <= LEAST * one["before_ms"]:
         return None
     if one["metric_ms"]["name"] == OF_MODEL:
-        return OF_RECORDS
+        return (
+            OF_RECORDS if one["metric_ms"]["value"] < one["before_ms"] else None
+        )  # more: it grew while it fell behind
     saves = _steps()[one["case"]["step"]].saves
     return saves if saves and saves.calibrated and saves.metric == one["metric_ms"]["name"] else None
 
@@ -102,18 +104,22 @@ def _of_trials(cases: list[Saved], metric: str, scores: list[float]) -> Calibrat
 
 
 def by_step(cases: Mapping[str, list[Saved]]) -> dict[str, Calibrated]:
-    """What records save by each step that has enough workloads: its own expected share, the error of all steps.
+    """What records save by each step that has enough workloads: its own expected share and error.
 
-    A case is off from the share of its own step where enough other workloads tried that, else from that of all.
+    A case is off from the share of its own step where enough other workloads tried that, else from that of all; a step
+    with too few cases for an error has that of all steps.
     """
     every = [one for of_one in cases.values() for one in of_one]
-    scores = []
-    for of_one in cases.values():
+    scores: dict[str, list[float]] = defaultdict(list)
+    for step, of_one in cases.items():
         for one in of_one:
             others = [other for other in of_one if other.workload != one.workload]
-            scores.append(off(one, expected(others) if _enough(others) else _without(every, one.workload)))
+            scores[step].append(off(one, expected(others) if _enough(others) else _without(every, one.workload)))
+    of_all = [score for each in scores.values() for score in each]
     return {
-        f"{step}, {OF_RECORDS.calibrated}": _of_trials(of_one, OF_RECORDS.metric, scores)
+        f"{step}, {OF_RECORDS.calibrated}": _of_trials(
+            of_one, OF_RECORDS.metric, of_all if conformal(scores[step]) is None else scores[step]
+        )
         for step, of_one in sorted(cases.items())
         if _enough(of_one)
     }

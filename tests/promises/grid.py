@@ -138,11 +138,11 @@ def _next(grid: Grid, name: str, window: Window, catalogue: Catalogue) -> tuple[
     best = best_step(judge(window, catalogue).findings)
     if best is None:
         return None
-    step = SAME_END.get(best["step"], best["step"])
+    step = SAME_END.get(best.step, best.step)
     change, here = candidate([step], catalogue, window).variant, grid.points[name]
     there = {kind: {**getattr(here, kind), **getattr(change, kind)} for kind in SET}
     reached = (other for other, point in grid.points.items() if {kind: getattr(point, kind) for kind in SET} == there)
-    return next(((best["step"], other) for other in reached if other != name), None)
+    return next(((best.step, other) for other in reached if other != name), None)
 
 
 def _way(name: str, steps: Mapping[str, tuple[str, str] | None]) -> tuple[list[str], str]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from advisor.comparison.levels import FEWEST
 from advisor.contract import plain
+from advisor.trials.length import Length
 from advisor.trials.run import Run, Runner
 from advisor.trials.setup import Variant
 from advisor.trials.steps import Candidate
@@ -25,7 +26,7 @@ class UntilNarrow(Bench):
     """A trial that ends early; at the latest with the runs that it has at that moment of `time.monotonic`."""
 
     def __init__(self, runner: Runner, place: str | None, say: Callable[[str], None], until: float) -> None:
-        super().__init__(runner, place, say)
+        super().__init__(runner, place, say, Length(runner.bounds.batches, runner.bounds.seconds))
         self.until = until
 
     def _runs(self, candidate: Candidate, place: str, done: int, total: int) -> Iterator[Run]:
@@ -39,7 +40,7 @@ class UntilNarrow(Bench):
                 return
 
     def _narrow(self, candidate: Candidate, runs: list[Run]) -> bool:
-        told = _Result(candidate, runs, self.bounds).tried().data
+        told = _Result(candidate, runs, self.runner.bounds).tried().data
         promises = [kept for kept in told["promises"] if kept["measured_ms"]]
         return all(_width(kept["measured_ms"]) <= _width(kept["predicted_ms"]) for kept in promises)
 
