@@ -140,3 +140,18 @@ def test_a_comparison_is_a_page_of_its_own_that_runs_nothing() -> None:
     )
     assert "default-src 'none'" in unescape(page) and "<script" not in page and "onclick" not in page
     assert page.count('<table class="fall sides">') == 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "line"),
+    [
+        ("advisor.analyze('nothing')", "InputError: nothing: no such file or directory; give a log file"),
+        ("advisor.analyze(3)", "UsageError: paths: int is neither a path nor an address; give a log file"),
+        ("advisor.attach('spark')", "UsageError: attach: str is not a Spark session; give the session"),
+    ],
+)
+def test_a_mistake_in_a_cell_is_one_line(cell: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
+    shell.run_cell(f"import advisor; {cell}")
+    said = capsys.readouterr()
+    assert (said.out.startswith(line), said.out.count("\n"), said.err) == (True, 1, "")
