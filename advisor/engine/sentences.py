@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from advisor import contract
 from advisor.catalogue import Change, Rule, Step
 from advisor.catalogue.step import PLACEHOLDER
+from advisor.facts import Known
 from advisor.metrics import METRICS, AnyMetric, Estimate, Missing, measure
 from advisor.metrics.units import in_words, interval, number
 from advisor.window import Window
+
+_PLAIN_PATH = re.compile(r"[\w/][\w./:@%=+-]*")
+"""A path without a quote, a blank or a sign that a shell or Python reads: it came from a log, and is pasted."""
 
 
 def sentence(text: str, window: Window, rule: Rule | None = None) -> str:
@@ -83,6 +89,8 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
         value = _within_the_batch(measure(window, name, stat), METRICS[name], window, stat)
         return in_words(value, METRICS[name].unit) if isinstance(value, Estimate) else "an unknown time"
     known = window.facts.get(name)
+    if name.endswith("_path"):
+        return _pasted(known) or "PATH"
     if known is None or known.value is None:
         return f"an unknown {name}"
     if name.endswith("_ms") and isinstance(known.value, int | float):
@@ -126,4 +134,11 @@ def _bare(name: str, window: Window) -> str:
             return f"<{name.replace('_', ' ')}: {value.reason}>"
         return f"{value.safe:.0f}" if isinstance(value, Estimate) else f"<{name}>"
     known = window.facts.get(name)
-    return f"<{name}>" if known is None else str(known.value)
+    return _pasted(known) or f"<{name}>" if name.endswith("_path") or known is None else str(known.value)
+
+
+def _pasted(known: Known | None) -> str:
+    """Return a path that stands in code or in a command; empty where it is not known, or holds more than a path."""
+    if known is None or not (known.origin == "checkpoint" or _PLAIN_PATH.fullmatch(str(known.value))):
+        return ""  # a folder that the user named stays as he named it
+    return str(known.value)

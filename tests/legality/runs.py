@@ -234,7 +234,7 @@ def _filled(kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repartition(spark: Any, place: Path, code: str) -> None:
-    call = code.replace("<checkpoint>", (place / "checkpoint").as_uri())
+    call = code.replace("{checkpoint_path}", (place / "checkpoint").as_uri())
     assert "repartition(" in call
     eval(call, {"spark": spark})
 

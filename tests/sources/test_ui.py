@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
+import ssl
 import tempfile
 import threading
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -476,10 +479,40 @@ class TestCredentials:
         monkeypatch.setenv("NETRC", str(place))
         assert "repair the file" in says(asked.address)
 
+    def test_an_own_certificate_authority(
+        self, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        place = certificate(tmp_path / "ca.pem")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(place)
+        with serving(made["answers"], tls=context) as served:
+            assert "SSL_CERT_FILE names the file of your own CA" in says(served.address)
+            monkeypatch.setenv("SSL_CERT_FILE", str(place))
+            assert files.read([served.address]).from_ui
+
     def test_a_path_in_front(self, made: dict[str, Any]) -> None:
         front = {f"proxy/app_1/{path}": answer for path, answer in made["answers"].items()}
         with serving(front) as served:
             assert files.read([f"{served.address}/proxy/app_1/"]).from_ui
+
+
+def certificate(place: Path) -> Path:
+    """Write a certificate of 127.0.0.1 that signs itself, with its key."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(timezone.utc)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    here = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    builder = builder.serial_number(x509.random_serial_number()).add_extension(here, critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    place.write_bytes(private + builder.sign(key, hashes.SHA256()).public_bytes(pem))
+    return place
 
 
 def zipped(log: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,8 +25,8 @@ def recorded() -> dict[str, Any]:
 class Served:
     """A server's address, and what it was asked: (path, headers)."""
 
-    def __init__(self, port: int) -> None:
-        self.address = f"http://127.0.0.1:{port}"
+    def __init__(self, port: int, scheme: str = "http") -> None:
+        self.address = f"{scheme}://127.0.0.1:{port}"
         self.asked: list[tuple[str, Mapping[str, str]]] = []
 
     @property
@@ -34,8 +35,10 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(answers: Mapping[str, str | bytes | Answer], otherwise: Answer | None = None) -> Iterator[Served]:
-    """Yield a server that answers these paths, without their first slash, and 404 to all others."""
+def serving(
+    answers: Mapping[str, str | bytes | Answer], otherwise: Answer | None = None, tls: ssl.SSLContext | None = None
+) -> Iterator[Served]:
+    """Yield a server that answers these paths, without their first slash, and 404 to all others; with `tls` https."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -51,7 +54,9 @@ def serving(answers: Mapping[str, str | bytes | Answer], otherwise: Answer | Non
         def log_message(self, format: str, *args: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    served = Served(server.server_address[1])
+    served = Served(server.server_address[1], "https" if tls else "http")
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
