@@ -384,8 +384,7 @@ class _Given:
 
 
 def _listed(paths: Paths) -> list[str]:
-    several = isinstance(paths, Iterable) and not isinstance(paths, str)
-    given = [*paths] if several else [paths]
+    given = [*paths] if isinstance(paths, Iterable) and not isinstance(paths, str) else [paths]
     if wrong := [one for one in given if not isinstance(one, str | Path)]:
         found = f"{type(wrong[0]).__name__} is neither a path nor an address"
         raise UsageError("paths", found, "give a log file or a driver's address; with a session: advisor.attach(spark)")
