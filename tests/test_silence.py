@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from advisor import catalogue
-from advisor.batches import Doing, Reading
+from advisor.batches import Doing, Reading, table_of_sightings
 from advisor.cli.watch import silent
 from advisor.contract import Stall
 from advisor.errors import UsageError
+from advisor.facts import Sighting
 from advisor.report.assemble import assemble
 from advisor.report.runs import Asked
 from advisor.report.silence import stalls
@@ -119,6 +120,18 @@ def test_an_hour_without_data_raises_no_alarm() -> None:
         for doing in ({"idle": said}, {"thread": POLLING}, {"thread": TRIGGER}):
             found = stall(second, **doing)
             assert found is None or found.word == "idle"
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "word"),
+    [("stopped", "true", None), ("terminated_error", '"lost"', None), ("application", '"a"', "silent")],
+)
+def test_a_query_that_has_ended_in_a_followed_log_is_not_silent(fact: str, value: str, word: str | None) -> None:
+    end = Sighting(None, RUN, "log", fact, value, "log", "driver.log", 0)
+    reading = Reading.of(table(events(BATCHES)), table_of_sightings([end]))
+    followed = replace(reading, doing={RUN: Doing(LAST + timedelta(minutes=5))})
+    (found,) = (query.stall for query in assemble(followed, catalogue.load(None), Asked(live=True)).queries)
+    assert (found and found.word) == word
 
 
 def test_a_log_that_says_no_more_that_it_is_idle_is_silent() -> None:

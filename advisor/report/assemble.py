@@ -19,6 +19,8 @@ from advisor.report.silence import stalls
 from advisor.vocabulary import GRAVE, LEVELS
 
 SCHEMA_VERSION = 1
+_ENDED = ("stopped", "dead", "restarting")
+"""States of a run that no longer lives: a log that is followed may show it beside others."""
 MOST_RUNS = 50_000
 """Runs of one report; each takes about 10 ms and 15 kB."""
 
@@ -48,7 +50,9 @@ def entries_of(
     if not reading.doing:
         return entries
     words = stalls(reading, timed=not asked.live)  # a screen that stays would say an old time
-    return (msgspec.structs.replace(one, stall=words.get(one.run_id)) for one in entries)
+    return (
+        one if one.state in _ENDED else msgspec.structs.replace(one, stall=words.get(one.run_id)) for one in entries
+    )
 
 
 def refuse_many(runs: int) -> None:
