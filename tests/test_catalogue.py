@@ -109,6 +109,15 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
     assert rule.requires[0].operand is False
 
 
+def test_a_rule_asks_more_of_a_step_that_it_borrows(tmp_path: Path, catalogue: Catalogue) -> None:
+    more = {"fact": "stateful", "is": False}
+    loaded = load([own(tmp_path / "own", changed("steps.0", {"use": "async-progress", "when": [more]}))])
+    shared = catalogue.steps["async-progress"]
+    (borrowed,) = loaded.rules["XX001"].steps
+    assert [line.fact for line in borrowed.when] == [*(line.fact for line in shared.when), "stateful"]
+    assert (borrowed.id, borrowed.legal, loaded.steps["async-progress"].when) == (shared.id, shared.legal, shared.when)
+
+
 @pytest.mark.parametrize(("path", "value", "said"), _TABLES["wrong"])
 def test_what_is_wrong_is_said_with_file_and_key(tmp_path: Path, path: str, value: Any, said: str) -> None:
     lines = wrong(tmp_path / "own", changed(path, value))

@@ -11,7 +11,7 @@ from advisor.catalogue.condition import Condition, Model
 from advisor.catalogue.example import Example
 from advisor.catalogue.read import Problem, Written, suggestion
 from advisor.catalogue.rule import FAMILIES, RETIRED, RuleBody, WrittenRule
-from advisor.catalogue.step import Saves, SharedStep, Use, WrittenStep
+from advisor.catalogue.step import Borrowed, Saves, SharedStep, Use, WrittenStep
 from advisor.errors import short
 from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers
 from advisor.metrics import METRICS, STATS, AnyMetric
@@ -96,23 +96,30 @@ def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
             if other not in rules:
                 yield f"{key}.{n}", f"no rule '{other}'{suggestion(other, rules)}"
     for n, step in enumerate(rule.steps):
-        if isinstance(step, Use) and step.use not in steps:
-            yield f"steps.{n}.use", f"no step {short(step.use)}{suggestion(step.use, steps)}"
+        if isinstance(step, Borrowed):
+            if step.use not in steps:
+                yield f"steps.{n}.use", f"no step {short(step.use)}{suggestion(step.use, steps)}"
+            for key, text in _asks(step):
+                yield f"steps.{n}.{key}", text
     for key in ("title", "says", "why"):
         yield from _placeholders(key, getattr(rule, key))
     yield from _examples(rule)
 
 
 def _step(step: WrittenStep, steps: set[str]) -> Found:
-    for key in ("unless", "when", "legal"):
-        yield from _conditions(key, getattr(step, key))
-    yield from ((f"legal.{n}.else", "is missing") for n, line in enumerate(step.legal) if line.else_ is None)
+    yield from _asks(step)
     if step.saves:
         yield from _promise("saves", step.saves)
     if isinstance(step.undo, Use) and step.undo.use not in steps:
         yield "undo.use", f"no step {short(step.undo.use)}{suggestion(step.undo.use, steps)}"
     for key in ("do", "undo", "costs", "check", "change", "stages"):
         yield from _placeholders(key, getattr(step, key))
+
+
+def _asks(step: WrittenStep | Borrowed) -> Found:
+    for key in ("unless", "when", "legal"):
+        yield from _conditions(key, getattr(step, key))
+    yield from ((f"legal.{n}.else", "is missing") for n, line in enumerate(step.legal) if line.else_ is None)
 
 
 def _promise(key: str, saves: Saves) -> Found:
@@ -218,7 +225,7 @@ def _placeholders(key: str, value: object) -> Found:
 def _examples(rule: WrittenRule) -> Found:
     for verdict in sorted(_needed(rule) - {example.expect.verdict for example in rule.examples}):
         yield "examples", f"none with the verdict '{verdict}'"
-    offered = {step.use if isinstance(step, Use) else step.id for step in rule.steps}
+    offered = {step.use if isinstance(step, Borrowed) else step.id for step in rule.steps}
     for n, example in enumerate(rule.examples):
         for key, text in _example(example, offered):
             yield f"examples.{n}.{key}", text

@@ -24,7 +24,7 @@ from advisor.catalogue.check import check
 from advisor.catalogue.plain import read_plain, read_trusted
 from advisor.catalogue.read import Problem, Written, read
 from advisor.catalogue.rule import Phases, Rule, WrittenRule
-from advisor.catalogue.step import SharedStep, Step, StepBody, Use, WrittenStep
+from advisor.catalogue.step import Borrowed, SharedStep, Step, StepBody, Use, WrittenStep
 from advisor.errors import CatalogueError
 
 PHASES = "phases.yaml"
@@ -226,8 +226,16 @@ def own_steps(content: WrittenRule | SharedStep) -> list[WrittenStep]:
 
 
 def _rule(rule: WrittenRule, file: str, steps: dict[str, Step]) -> Rule:
-    resolved = tuple(steps[step.use if isinstance(step, Use) else step.id] for step in rule.steps)
+    resolved = tuple(
+        _borrowed(step, steps[step.use]) if isinstance(step, Borrowed) else steps[step.id] for step in rule.steps
+    )
     return Rule.model_construct(**(dict(rule) | {"steps": resolved, "file": file}))
+
+
+def _borrowed(by: Borrowed, step: Step) -> Step:
+    """Return the shared step with the conditions of the rule that borrows it."""
+    own = {name: (*getattr(step, name), *lines) for name in ("unless", "when", "legal") if (lines := getattr(by, name))}
+    return step.model_copy(update=own) if own else step
 
 
 def _step(step: WrittenStep, home: str, homes: dict[str, tuple[WrittenStep, str]], depth: int = 0) -> Step:
@@ -278,7 +286,7 @@ def _maker(annotation: Any) -> Make:
 
     def make(value: Any) -> Any:
         if isinstance(value, dict) and models:
-            return _model(Use if "use" in value else models[0])(value)
+            return _model(next(each for each in models if issubclass(each, Use) == ("use" in value)))(value)
         if isinstance(value, list):
             return tuple([make(each) if isinstance(each, dict) else each for each in value])
         return (value,) if listed and isinstance(value, str) else value

@@ -14,12 +14,12 @@ from advisor.catalogue.condition import Condition
 from advisor.catalogue.example import Batches, Every, Example, Expect, SourceShort
 from advisor.catalogue.plain import read_plain
 from advisor.catalogue.rule import Measure, Seen, WrittenRule
-from advisor.catalogue.step import Change, Saves, SharedStep, Stage, Trigger, Use
+from advisor.catalogue.step import Borrowed, Change, Saves, SharedStep, Stage, Trigger
 from advisor.errors import did_you_mean
 
 _TAGS = ("step", "use", "text")  # what pydantic adds to a place for the kind of a step
 _MODELS: tuple[type[BaseModel], ...] = (
-    WrittenRule, SharedStep, Condition, Measure, Seen, Change, Saves, Stage, Trigger, Use,
+    WrittenRule, SharedStep, Condition, Measure, Seen, Change, Saves, Stage, Trigger, Borrowed,
     Batches, Every, Example, Expect, SourceShort,
 )  # fmt: skip
 _KEYS_ON_TOP = {field.alias or name for kind in (WrittenRule, SharedStep) for name, field in kind.model_fields.items()}

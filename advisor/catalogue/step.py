@@ -104,6 +104,14 @@ class Use(Model):
     use: str
 
 
+class Borrowed(Use):
+    """A shared step of a rule. Its conditions here are asked together with those of the step itself."""
+
+    unless: tuple[Condition, ...] = ()
+    when: tuple[Condition, ...] = ()
+    legal: tuple[Condition, ...] = ()
+
+
 class StepBody(Model):
     """Everything of a step but its undo, which is a text in a file and may be a step once it is resolved."""
 
@@ -165,5 +173,5 @@ class Step(StepBody):
 
 
 WrittenSteps: TypeAlias = tuple[
-    Annotated[Annotated[WrittenStep, Tag("step")] | Annotated[Use, Tag("use")], Discriminator(_kind)], ...
+    Annotated[Annotated[WrittenStep, Tag("step")] | Annotated[Borrowed, Tag("use")], Discriminator(_kind)], ...
 ]
