@@ -55,6 +55,7 @@ def ms(window: Window, name: str) -> float:
 
 
 BATCH = {"triggerExecution": 600, "addBatch": 500}
+SAVED = {"operatorName": "stateStoreSave", "commitTimeMs": 1600, "numShufflePartitions": 8}
 IDLE = {"triggerExecution": 3, "latestOffset": 2}
 
 
@@ -286,3 +287,13 @@ def test_kafka_is_split_into_more_tasks_than_it_has_partitions() -> None:
     large = EVEN | {"wall_ms": 210.0, "task_ms": 220.0, "task_max_ms": 200.0, "rows_max": 90.0}
     skewed = opened([BATCH] * 3, {n: [large] for n in range(3)})
     assert (ms(skewed, "advised_source_tasks"), ms(skewed, "splittable_read_ms")) == (4, 90)
+
+
+@pytest.mark.parametrize(("wall", "waves"), [(320.0, 240), (None, 375)])
+def test_waves_of_state_are_those_of_its_stages_where_these_were_seen(wall: float | None, waves: float) -> None:
+    """The driver's time in addBatch is no wave; without such a stage all of addBatch is the most that it can be."""
+    state = {"kind": "state", "tasks": 8, "slots": 2, "wall_ms": wall, "task_ms": 600.0, "task_max_ms": 90.0}
+    stages = {number: [EVEN, *([state] if wall else [])] for number in range(3)}
+    made = opened([BATCH | {"operators": [SAVED]}] * 3, stages, task_slots=2)
+    assert ms(made, "state_waves_ms") == waves
+    assert ms(made, "state_waves_excess_ms") == 375

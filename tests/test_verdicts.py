@@ -130,7 +130,8 @@ def test_the_level_debug_of_spark_s_own_lines_is_told(logger: str, told: list[st
 @pytest.mark.parametrize(
     ("sample", "loss", "beside"),
     [
-        ("ST001/rocksdb-8-partitions-4.3.0", "ST005", "ST001"),
+        ("ST002/rocksdb-without-changelog-4.3.0", "ST005", "ST001"),
+        ("ST001/rocksdb-8-partitions-4.3.0", "ST001", "ST005"),
         ("LG004/s3a-count-by-key-4.0.0", "LG004", "ST001"),
         ("SH001/little-memory-4.3.0", "SH001", None),
         ("SK006/delta-small-files-4.0.0", "SK006", None),

@@ -7,11 +7,13 @@ import numpy as np
 from advisor.metrics.event_time import watermark_stands_still_ms
 from advisor.metrics.flow import passed_ms
 from advisor.metrics.metric import Batchwise, Bounds, Estimate, batch_metric, bounded_metric, window_metric
-from advisor.metrics.missing import NO_SLOTS, Missing, MissingError, needed
+from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, Missing, MissingError, needed
 from advisor.metrics.operators import AGGREGATIONS, arbitrary, largest, largest_told, partitions, per_batch, task_ms
 from advisor.metrics.phases import share_of
 from advisor.metrics.slopes import trend
 from advisor.metrics.slots import least_slots, slots, slots_are_shared
+from advisor.metrics.tasks import of_kind, spread
+from advisor.metrics.tasks import per_batch as stages_ms
 from advisor.statistics import any_above_zero, known, middle, zero_filled
 from advisor.window import Window
 
@@ -70,10 +72,11 @@ def state_rows_updated(window: Window) -> np.ndarray:
     return per_batch(window, window.operators["rows_updated"])
 
 
-@batch_metric("rows", "count", label="unchanged keys that a batch writes again")
+@batch_metric("rows", "count", label="unchanged keys that complete mode writes again")
 def unchanged_rows_written(window: Window) -> np.ndarray:
-    """Keys of the state that the batch did not change: what complete mode writes again."""
-    return per_batch(window, window.operators["rows_total"] - window.operators["rows_updated"])
+    """Keys of aggregations that the batch did not change: what complete mode, which only they have, writes again."""
+    unchanged = window.operators["rows_total"] - window.operators["rows_updated"]
+    return per_batch(window, np.where(_of_aggregations(window), unchanged, 0.0))
 
 
 @batch_metric("rows", "count", label="rows in each state partition")
@@ -84,10 +87,14 @@ def rows_per_state_partition(window: Window) -> np.ndarray:
     operator without a name (before Spark 3.2), most often an aggregation. Elsewhere numRowsUpdated counts keys, not
     rows. A mean: one hot key does not show.
     """
-    names = window.operators["name"].tolist()
-    combined = np.array([name is None or name in AGGREGATIONS for name in names], bool)
+    combined = _of_aggregations(window)
     read = window.batches["input_rows"][window.operators["batch"]]
     return largest_told(window, np.where(combined, window.operators["rows_updated"], read) / partitions(window))
+
+
+def _of_aggregations(window: Window) -> np.ndarray:
+    """Return which operators are aggregations; those without a name (before Spark 3.2) most often are."""
+    return np.array([name is None or name in AGGREGATIONS for name in window.operators["name"].tolist()], bool)
 
 
 @batch_metric("bytes", "bytes", label="memory of the state")
@@ -245,22 +252,41 @@ def state_partitions_per_slot(window: Window) -> Batchwise:
     return Bounds(most * 0, most / least_slots(window), "task_slots") if free is None else most / free
 
 
-@bounded_metric("ms", phases=("add_batch_ms",), label="state tasks waiting for a slot")
+@bounded_metric("ms", phases=("add_batch_ms",), label="state tasks waiting for a slot, at most")
 def state_waves_excess_ms(window: Window) -> Batchwise | Missing:
-    """The time of the waves beyond the first: addBatch x (1 - 1 / waves), at most twice what the operators tell of it.
+    """At most this long are the waves beyond the first: addBatch x (1 - 1 / waves), or twice what operators tell of it.
 
-    Other stages of the batch are no waves of state. In six recorded runs the first came to 1.2 to 1.8 x the time of the
-    state's own tasks (updates, removals, commit) in these waves: tasks also start, and load their store. The updates of
-    arbitrary state are the query's own work, which fewer partitions share: there at least the commits are spared.
+    addBatch holds the driver's own time, too, so this is an upper bound. Other stages of the batch are no waves of
+    state. In six recorded runs it came to 1.2 to 1.8 x the time of the state's own tasks (updates, removals, commit) in
+    these waves: tasks also start, and load their store. The updates of arbitrary state are the query's own work, which
+    fewer partitions share: there at least the commits are spared.
     """
     if "stateOperators" in window.lacks and not len(window.operators):
         return NO_OPERATORS
-    waves = needed(state_waves(window))
-    most = window.batches["add_batch_ms"] * (1 - 1 / np.where(waves > 0, waves, np.nan))
+    most = window.batches["add_batch_ms"] * _after_the_first(window)
     excess = zero_filled(np.fmin(most, TASKS_AROUND * _beyond_first_wave(window, task_ms(window))))
     if not arbitrary(window).any():
         return excess
     return Bounds(np.fmin(excess, zero_filled(_beyond_first_wave(window, window.operators["commit_ms"]))), excess)
+
+
+@bounded_metric("ms", phases=("add_batch_ms",), label="state tasks waiting for a slot")
+def state_waves_ms(window: Window) -> Batchwise | Missing:
+    """The waves of state tasks beyond the first: their part of the stages with state; the most where none was seen."""
+    most, stages = state_waves_excess_ms(window), window.stages
+    seen = stages_ms(window, spread(window).wall, of_kind(window, "state")) if len(stages) else NOT_SEEN
+    if isinstance(most, Missing) or isinstance(seen, Missing):
+        return most
+    seen = np.where(seen > 0, seen, np.nan) * _after_the_first(window)
+    if isinstance(most, Bounds):
+        return Bounds(np.fmin(most.low, seen), np.fmin(most.high, seen))
+    return np.fmin(most, seen)
+
+
+def _after_the_first(window: Window) -> np.ndarray:
+    """The share of a stage with state that its waves after the first take."""
+    waves = needed(state_waves(window))
+    return 1 - 1 / np.where(waves > 0, waves, np.nan)
 
 
 def _beyond_first_wave(window: Window, task: np.ndarray) -> np.ndarray:
