@@ -271,11 +271,11 @@ def cold(executed: Columns) -> np.ndarray:
     # Where every second batch waits for another query's, half of all are far above the median, and none is a warm-up.
     usual = max(WARM_UP_FACTOR * middle(known), sorted_quantile(np.sort(known), STILL_USUAL))
     slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= usual)
-    marked[: _last_of_warm_up(slow) + 1] = True
+    marked[: last_of_warm_up(slow) + 1] = True
     return marked
 
 
-def _last_of_warm_up(slow: np.ndarray) -> int:
+def last_of_warm_up(slow: np.ndarray) -> int:
     """Position of the last slow batch that no more than five calm ones part from the start.
 
     A spike in every tenth batch (a compaction) is no warm-up.

@@ -50,6 +50,15 @@ def test_a_run_that_warms_up_has_its_spikes_all_the_same() -> None:
     assert number(measure(of(list(durations)), "spike_every")) == 10
 
 
+@pytest.mark.parametrize("every", [7, 8])
+def test_a_warm_up_that_is_no_spike_hides_no_rhythm(every: int) -> None:
+    """Where one batch in seven is slow, a warm-up that is faster than that is not taken for one."""
+    slow = [1500.0 if n % every == 3 else 300.0 for n in range(45)]
+    durations = [max(ms, 1100 - 60 * n) if n < 9 else ms for n, ms in enumerate(slow)]
+    found = window([{"triggerExecution": round(ms), "addBatch": round(ms) - 20} for ms in durations], first=0)
+    assert number(measure(found, "spike_every")) == every
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_slow_batches_without_a_rhythm_are_none(seed: int) -> None:
     chance = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ import numpy as np
 from advisor.metrics.metric import remembered, window_metric
 from advisor.metrics.missing import NO_BATCHES, Missing, needed
 from advisor.statistics import known, median, quantile
-from advisor.window import PHASES, Window
+from advisor.window import LONGEST_WARM_UP, PHASES, Window, last_of_warm_up
 
 LONGEST = 100
 """Batches of the longest interval that is looked for."""
@@ -70,11 +70,18 @@ def _found(window: Window) -> tuple[int, float] | None:
         places = ids % every
         offset = _slowest(places, times)
         slow = places == offset
-        if _in_rhythm(times[slow], times[~slow], MOST_CHANCE / (tried * every)):
+        others = _warm(times[~slow]) if run["cold"][0] else times[~slow]
+        if _in_rhythm(times[slow], others, MOST_CHANCE / (tried * every)):
             return every, float(offset)
         if every == few and _two_alone(times[slow], times[~slow]):
             return every, float(offset)
     return None
+
+
+def _warm(others: np.ndarray) -> np.ndarray:
+    """Return the batches outside of a rhythm without the warm-up, which is easier to tell beside no spikes."""
+    slow = others[:LONGEST_WARM_UP] >= SPIKE_FACTOR * median(others)
+    return others[last_of_warm_up(np.flatnonzero(slow)) + 1 :]
 
 
 def _keeps_a_log(window: Window) -> bool:
