@@ -351,6 +351,17 @@ def test_partitions_that_meet_as_many_slots_need_no_fewer(catalogue: Catalogue) 
     assert "fewer-state-partitions" not in [step.id for step in steps]
 
 
+def test_what_rests_on_an_inferred_fact_is_less_sure_and_its_steps_are_no_plain_yes(catalogue: Catalogue) -> None:
+    told = window([{"triggerExecution": 900, "addBatch": 850}] * 40, interval_ms=60_000, trigger="processing_time",
+                  trigger_interval_ms=60_000)  # fmt: skip
+    guessed = told.with_facts(told.facts.having(trigger=Known("processing_time", "inferred")))
+    found = [judge_rule(catalogue.rules["TR006"], each) for each in (told, guessed)]
+    assert all(isinstance(each, Finding) for each in found)
+    assert [(each.confidence, each.steps[0].legal) for each in found if isinstance(each, Finding)] == [
+        ("medium", "yes"), ("low", "if"),
+    ]  # fmt: skip
+
+
 def test_a_trigger_that_is_only_inferred_excludes_no_rule(catalogue: Catalogue) -> None:
     overrun = [{"triggerExecution": 3000 + 7 * n, "addBatch": 2900} for n in range(30)]
     shown = window(overrun)

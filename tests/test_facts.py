@@ -340,6 +340,19 @@ class TestTrigger:
             event["inputRowsPerSecond"] = event["numInputRows"] / polled_ms * 1000
         assert values(computed(table(made))).get("trigger") == trigger
 
+    @pytest.mark.parametrize(("polled_ms", "origin"), [(10.0, None), (1000.0, "progress"), (None, "inferred")])
+    def test_a_source_that_delivers_at_each_full_second_is_no_trigger(
+        self, polled_ms: float | None, origin: str | None
+    ) -> None:
+        """The rate tells the time since the trigger before; where none does, the interval is only inferred."""
+        made = events([BATCH | {"triggerExecution": 300}] * 30, interval_ms=1000)
+        for event in made:
+            del event["inputRowsPerSecond"]
+            if polled_ms:
+                event["inputRowsPerSecond"] = event["numInputRows"] / polled_ms * 1000
+        found = computed(table(made)).get("trigger_interval_ms")
+        assert found == (Known(1000, origin) if origin else None)
+
     @pytest.mark.parametrize("interval", [500, 700, 1000, 5000, 60000])
     def test_starts_at_multiples_of_an_interval(self, interval: int) -> None:
         aligned = {"trigger": "processing_time", "trigger_interval_ms": interval}

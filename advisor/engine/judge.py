@@ -96,7 +96,7 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
         return evidence
     if asked.holds is None:
         return Skipped(rule.id, "; ".join(asked.because), tuple(asked.unknown))
-    return _finding(rule, window, evidence, asked, None in already, advice(rule, judged))
+    return _finding(rule, window, evidence, asked, None in already or bool(asked.inferred), advice(rule, judged))
 
 
 def _only_inferred(rule: Rule, asked: Verdict, window: Window) -> Skipped | None:

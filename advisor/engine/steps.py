@@ -84,8 +84,8 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, l
     if legal.holds is False:
         return "no", "; ".join(legal.because), [], legal.against
     doubts = (legal.because if legal.holds is None else []) + (meant.because if meant.holds is None else [])
-    doubts += [inferred(name, window) for name in legal.inferred]
-    unknown = legal.unknown + meant.unknown + legal.inferred
+    doubts += [inferred(name, window) for name in legal.inferred + meant.inferred]
+    unknown = legal.unknown + meant.unknown + legal.inferred + meant.inferred
     missing = [value for value in _unfilled(step, window) if value.fact is None or value.fact not in unknown]
     doubts += [value.reason for value in missing]
     unknown += [value.fact for value in missing if value.fact]

@@ -121,10 +121,12 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     known = ~np.isnan(executed["trigger_execution_ms"]) & ~np.isnan(executed["timestamp"])
     durations, starts = (executed[name][known] for name in ("trigger_execution_ms", "timestamp"))
     pauses = np.diff(starts) - durations[:-1]
-    interval = _interval_of(starts, pauses)
+    interval, paced = _interval_of(starts, pauses), _paced(executed)
     if interval is not None:
-        return _every(interval, "progress")
-    paced = _paced(executed)
+        steps = paced.steps[np.isfinite(paced.steps) & (executed["input_rows_per_second"] >= _LEAST_ROUNDED)]
+        since = middle(steps) if len(steps) else np.nan
+        if not since <= 5 * LATE_MS:  # else triggers lie between: a source delivers at such times
+            return _every(interval, "progress" if since >= interval / 2 else "inferred")
     if _polls_at_once(paced):
         return {"trigger": Known("unspecified", "progress")}
     return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced)
