@@ -214,6 +214,11 @@ class Finding(Entry, frozen=True):
     references: tuple[str, ...]
     felt_share: float | None
 
+    def is_rash(self, step: Advice) -> bool:
+        """Whether the step would lose the state for milliseconds that only few batches, or a new rule, show."""
+        promises = bool(step.saves_ms or step.saves_latency_ms)
+        return step.takes == "new_checkpoint" and self.confidence == "low" and promises
+
     def rounded(self) -> Finding:
         """The finding with its numbers as they are printed."""
         felt = None if self.felt_share is None else float(f"{self.felt_share:.3g}")

@@ -61,6 +61,14 @@ def test_only_what_helps_against_lost_rows_is_advised() -> None:
     assert first(logs(60, 120), finding("ST011"), loss=rows) is None
 
 
+def test_few_batches_are_not_enough_to_lose_the_state_for() -> None:
+    sure, few = (replace(finding("ST005", FEWER), confidence=confidence) for confidence in ("medium", "low"))
+    loss = replace(INSIDE, rule="ST005")
+    assert first(sure, loss=loss) == "fewer"
+    assert first(few, loss=loss) is None
+    assert first(few, logs(60, 120), loss=loss) == "async-progress"
+
+
 def test_a_new_checkpoint_does_not_come_first_for_the_loss_alone() -> None:
     restart: Advice = step("changelog", Promise(20, 40, 120), "state_ms", ("addBatch",))
     loss = replace(INSIDE, rule="ST005", ms=600.0)

@@ -17,11 +17,13 @@ from advisor.api import analyze
 from advisor.batches import SIGHTINGS, Reading
 from advisor.catalogue import Catalogue, load
 from advisor.config import Config, Ignore
-from advisor.engine import Silenced
-from advisor.facts import FACTS, Sighting
+from advisor.engine import Judgement, Silenced
+from advisor.facts import FACTS, Known, Sighting
 from advisor.facts.evidence import Run
 from advisor.metrics.phases import budget
 from advisor.report import Asked, assemble, change
+from advisor.report.judged import Judged
+from advisor.report.query import limits
 from advisor.views.shown import Report
 from advisor.wishes import UserWishes
 from tests.made import events, table, window
@@ -222,3 +224,11 @@ def test_beside_a_loss_without_a_rule_the_near_miss_is_told(catalogue: Catalogue
     query = reported(catalogue, events([near] * 40)).typed.queries[0]
     assert query.findings == ()
     assert "SR001" in {entry.rule for entry in query.screen.closest}
+
+
+@pytest.mark.parametrize(("version", "told"), [("4.3.1", 0), ("9.9.0", 1)])
+def test_a_spark_that_nobody_has_tried_is_named_once(version: str, told: int) -> None:
+    made = window([{"triggerExecution": 400, "addBatch": 300}] * 20)
+    shown = made.with_facts(made.facts.having(spark_version=Known(version, "event_log")))
+    said = limits(Judged(Run("1", "2", "made"), 1, shown, None, "restart", "running", load(None), Judgement()))
+    assert sum("newer than" in line for line in said) == told

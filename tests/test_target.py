@@ -132,6 +132,30 @@ def test_with_a_target_the_first_step_is_the_one_on_its_way() -> None:
     assert (found.verdict, query.best_step.step) == ("reached with steps", found.steps[0].step)
 
 
+def test_a_target_out_of_reach_has_the_same_first_step() -> None:
+    report = advisor.analyze(SAMPLES / "ST002/rocksdb-without-changelog-4.3.0", set=["latency_target_ms=10"])
+    (query,) = report.typed.queries
+    found = query.screen.target
+    assert found is not None and query.best_step is not None
+    assert (found.verdict, query.best_step.step) == ("not reached", found.steps[0].step)
+
+
+def test_the_nearest_keeps_the_state_where_that_takes_a_good_part() -> None:
+    loses = step("loses", Promise(200, 300, 350), "skew_ms", ("addBatch",), takes="new_checkpoint", legal="if")
+    small = step("small", Promise(20, 30, 40), "skew_ms", ("addBatch",))
+    assert ids(wanted("p99", 50, loses, STATE)) == ["state"]
+    assert ids(wanted("p99", 50, loses, small)) == ["loses"]
+
+
+def test_the_median_is_never_above_the_p99_after_a_step() -> None:
+    """A promise of the median alone may be smaller than what the model takes off the p99."""
+    little = replace(STATE, saves_ms=Promise(200, 255, 260), saves_latency_ms=Promise(0, 5, 300))
+    for stat in ("p50", "p99"):
+        (taken,) = wanted(stat, 50, little).steps
+        assert taken.after.p50 <= taken.after.p99
+        assert taken.low <= taken.after.at(stat) <= taken.high
+
+
 def test_what_was_never_measured_only_may_reach_it() -> None:
     unmeasured = step("looks", Promise(0, None, 350), "skew_ms", ("addBatch",), semantics="unchanged")
     found = wanted("p99", 300, unmeasured)
@@ -167,7 +191,7 @@ def test_options_stand_for_facts() -> None:
         "given": ("sink=kafka",),
         "targets": ("p99=500ms", "orders:p50=2s"),
         "keep": ("exactly-once",),
-        "load": "2x",
+        "load": 2.0,
     }
     assert facts_given(options) == [
         "sink=kafka", "latency_target_ms=500", "latency_target_stat=p99", "orders:latency_target_ms=2000",

@@ -18,8 +18,9 @@ from advisor.contract import (
     Terminated,
     WindowEntry,
 )
-from advisor.facts import CONF, FACTS, Facts
+from advisor.facts import CONF, FACTS, Facts, version_numbers
 from advisor.facts.evidence import Run
+from advisor.facts.versions import MINORS
 from advisor.metrics import ALL, Estimate, measure, statistics, sure
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget
@@ -53,7 +54,7 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     changed = change(judged.before, window, judged.since) if judged.before is not None else None
     loss = largest_loss(judged)
     aim = target(judged)
-    best = on_the_way(findings, aim) or best_step(findings, loss, judged.catalogue.rules)
+    best = on_the_way(findings, aim, loss) or best_step(findings, loss, judged.catalogue.rules)
     quiet = calm(judged, loss, is_unopened(window))
     entry = QueryEntry(
         id=judged.run.id,
@@ -170,6 +171,9 @@ def limits(judged: Judged) -> list[str]:
     if facts.value("trigger") == "real_time":
         said.append("In real-time mode a trigger lasts as long as its interval: neither is a latency.")
     said += _inferred_trigger(facts)
+    version = facts.value("spark_version")
+    if version and version_numbers(version)[:2] > version_numbers(MINORS[-1]):
+        said.append(f"Spark {version} is newer than {MINORS[-1]}, the last that was tried: its answers may be others.")
     return [*said, *judged.notes]
 
 

@@ -32,7 +32,7 @@ from advisor.metrics.latency import latency_with_spikes
 from advisor.report.capacity import capacity
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, troubles, within_add_batch
-from advisor.report.steps import felt, leaves_the_loss
+from advisor.report.steps import felt, leaves_the_loss, on_the_way
 from advisor.report.verdict import closest, not_judged_yet
 from advisor.savings import sets
 from advisor.statistics import median
@@ -63,7 +63,7 @@ def screen(
         troubles=tuple(troubles(judged, loss, best)),
         closest=() if calm or findings else closest(judged.judgement.passed),
         not_judged_yet=None if calm or findings else not_judged_yet(judged),
-        loss_stays=leaves_the_loss(judged, loss, best),
+        loss_stays=not on_the_way(findings, aim, loss) and leaves_the_loss(judged, loss, best),
         do=_brief(best.advice) if best else None,
         also=tuple(_also(findings, best, loss)),
         refused=tuple(_refused(findings, window)),

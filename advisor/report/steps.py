@@ -30,7 +30,7 @@ def best_step(
     nothing else helps, and only with a number. Never first is a step made for a platform or source that may be another.
     """
     asked = _asked(findings, loss, rules)
-    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(step)]
+    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(finding, step)]
     own = [offer for offer in offers if offer[0].rule in asked]
     if loss is None or loss.kind in _NO_STEP_BESIDE:
         offers = own if asked else offers
@@ -41,11 +41,13 @@ def best_step(
     return BestStep(rule=finding.rule, step=step.id, title=finding.title, advice=step)
 
 
-def on_the_way(findings: Sequence[Finding], target: Target | None) -> BestStep | None:
-    """Return the first step on the way to a latency target that is surely reached; None where there is no such way."""
-    if target is None or target.verdict != "reached with steps":
+def on_the_way(findings: Sequence[Finding], target: Target | None, loss: Loss | None) -> BestStep | None:
+    """Return the first step on the way to a latency target, if it surely is one; None also beside lost rows."""
+    if target is None or not target.steps or (loss is not None and loss.kind in _NO_STEP_BESIDE):
         return None
     first = target.steps[0]
+    if target.verdict != "reached with steps" and first.legal != "yes":
+        return None
     offers = [(one, step) for one in findings for step in one.steps if (one.rule, step.id) == (first.rule, first.step)]
     return next((BestStep(rule=one.rule, step=step.id, title=one.title, advice=step) for one, step in offers), None)
 
@@ -100,8 +102,9 @@ def _best(offers: Sequence[_Offer]) -> _Offer | None:
     return min(offers, key=lambda offer: _preference(offer[1]), default=None)
 
 
-def _may_be_first(step: Advice) -> bool:
-    return step.legal != "no" and not step.untold_kinds and (step.takes != "new_checkpoint" or _promises(step))
+def _may_be_first(finding: Finding, step: Advice) -> bool:
+    saves = step.takes != "new_checkpoint" or _promises(step)
+    return step.legal != "no" and not step.untold_kinds and saves and not finding.is_rash(step)
 
 
 def _promises(step: Advice) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
+from advisor.catalogue import ranking
 from advisor.contract import Advice, Finding, Latencies, PlannedStep, Target, TargetVerdict
 from advisor.metrics import Estimate, Missing, measure, sure
 from advisor.metrics.interval import shortest_stable_interval_ms
@@ -69,7 +70,7 @@ def target(judged: Judged) -> Target | None:
         best = min(reaching, key=lambda way: (way.loses, is_doubtful(way), way.length, way.state.at(stat)))
         verdict: TargetVerdict = "may be reached" if is_doubtful(best) else "reached with steps"
         return Target(stat=stat, ms=wanted, verdict=verdict, now=today.rounded(), steps=search.in_order(best))
-    nearest = min(ways, key=lambda way: (round(way.state.at(stat)), way.loses, way.length), default=Way((), today))
+    nearest = _nearest(ways, Way((), today), stat)
     at_best = search.ends(nearest.steps)[0]
     waves = Missing("a step ends them") if _ends_waves(nearest) else measure(window, "most_waves", "p50")
     return Target(
@@ -85,6 +86,17 @@ def target(judged: Judged) -> Target | None:
     )
 
 
+def _nearest(ways: Sequence[Way], today: Way, stat: str) -> Way:
+    """Return the way that comes nearest; one that keeps the state if it gains a good part of that."""
+
+    def among(some: Iterable[Way]) -> Way:
+        return min(some, key=lambda way: (round(way.state.at(stat)), way.loses, way.length), default=today)
+
+    best, kept = among(ways), among(way for way in ways if not way.loses[0])
+    gains, keeps = (today.state.at(stat) - way.state.at(stat) for way in (best, kept))
+    return kept if keeps >= ranking()["good_part"] * gains else best
+
+
 def _ends_waves(way: Way) -> bool:
     """Whether a step of the way saves rounds of tasks, so that those of today say nothing of what is left."""
     return any(step.saves_of in ("waves_ms", "shuffle_waves_ms", "state_waves_excess_ms") for step in way.steps)
@@ -95,7 +107,7 @@ def _offers(findings: Sequence[Finding]) -> list[_Offer]:
     found: dict[str, _Offer] = {}
     for finding in findings:
         for step in finding.steps:
-            may_be = step.legal != "no" and not step.untold_kinds
+            may_be = step.legal != "no" and not step.untold_kinds and not finding.is_rash(step)
             if may_be and can_be_modelled(step) and _most(step) >= LEAST_MS:
                 found.setdefault(step.id, (finding.rule, step))
     return sorted(found.values(), key=lambda offer: -_most(offer[1]))[:MOST_STEPS]
@@ -145,7 +157,7 @@ class Search:
 
     def ends(self, steps: Sequence[Advice]) -> tuple[float, float]:
         """Return the shortest and the longest latency that the promises of these steps leave."""
-        found = [self._after(steps, end).at(self._stat) for end in ("low", "high")]
+        found = [self._after(steps, end).at(self._stat) for end in ("low", "likely", "high")]
         return min(found), max(found)
 
     def _after(self, steps: Sequence[Advice], end: str = "likely") -> Latencies:

@@ -131,11 +131,13 @@ def _without_a_step(findings: Sequence[Finding], batches: int) -> str:
     steps = [step for finding in findings for step in finding.steps if step.legal != "no"]
     if held := sorted({fact for step in steps for fact in step.untold_kinds}):
         return f"Which step helps depends on {' and '.join(held)}, not known for sure."
-    if steps:
-        saving = _saving(steps[0], batches)
-        known = f"{steps[0].do}{saving}{_condition(steps[0])}."
+    sure = [step for finding in findings for step in finding.steps if step in steps and not finding.is_rash(step)]
+    if sure:
+        saving = _saving(sure[0], batches)
+        known = f"{sure[0].do}{saving}{_condition(sure[0])}."
         return known if saving else "The steps that may help need a new checkpoint, and their gain is not known."
-    return "No rule knows a step for this that Spark accepts."
+    too_little = "What may help needs a new checkpoint, and this log shows too little for that."
+    return too_little if steps else "No rule knows a step for this that Spark accepts."
 
 
 def _condition(step: Advice) -> str:

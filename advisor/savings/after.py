@@ -53,9 +53,10 @@ def after(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], 
         p50 = before.p50 - _of(steps[0].saves_latency_ms, end)  # as it is promised by itself
     mode = next((step for step in steps if step.saves_of == "record_latency_ms"), None)
     if mode is None:
-        return Latencies(p50=p50, p99=p99, interval_ms=cut.interval_ms)
+        return Latencies(p50=p50, p99=max(p50, p99), interval_ms=cut.interval_ms)
     left = 1 - min(1.0, _of(mode.saves_latency_ms, end) / max(before.p50, 1e-9))
-    return Latencies(p50=min(p50, left * before.p50), p99=min(p99, left * before.p99))
+    p50 = min(p50, left * before.p50)
+    return Latencies(p50=p50, p99=max(p50, min(p99, left * before.p99)))
 
 
 def _by_model(

@@ -66,7 +66,7 @@ _TAKES = {
     "nothing": "no restart",
     "restart": "restart",
     "new_checkpoint": "new checkpoint",
-    "stages": "several restarts",
+    "stages": "in stages",
 }
 _ANSWERS = {
     "reached": "reached",
@@ -497,6 +497,8 @@ def no_step(query: QueryEntry) -> str:
         do, gained = taken[0].do, gain_in_short(taken[0])
         tail = "See --all." if "new checkpoint" in do else "This may help, but it needs a new checkpoint: see --all."
         return f"{do}{f': {gained}' if gained else ''}. {tail}"
+    if _with_a_new_checkpoint(query, rash=True):
+        return "Bring a longer log: what may help needs a new checkpoint, and this one shows too little for that."
     if _waits_for_an_answer(query):
         return "Answer the question below first: which step helps depends on it."
     if query.screen.unopened and not query.screen.calm:
@@ -509,9 +511,9 @@ def no_step(query: QueryEntry) -> str:
     return f"{'Nothing needs a change.' if clean else known} {_looked_at(query)}".rstrip()
 
 
-def _with_a_new_checkpoint(query: QueryEntry) -> list[Advice]:
-    """Return, of a query without a best step, the steps that Spark may take all the same."""
-    steps = [step for finding in query.findings for step in finding.steps if step.legal != "no"]
+def _with_a_new_checkpoint(query: QueryEntry, rash: bool = False) -> list[Advice]:
+    """Return, of a query without a best step, the steps that Spark may take all the same, or those that are rash."""
+    steps = [step for one in query.findings for step in one.steps if step.legal != "no" and one.is_rash(step) == rash]
     return [step for step in steps if step.takes == "new_checkpoint" and not step.untold_kinds]
 
 

@@ -70,8 +70,9 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     yield _Part(_MUST, named)
     if words := first_screen.state_if_news(query):
         yield _Part(_MUST, Text(words, style=STATE_STYLES.get(query.state, "")))
-    for nth, words in enumerate(first_screen.target(query)):
-        rank = _INSIDE if nth == 1 else _MUST  # today's latency has its own line
+    for nth, words in enumerate(target := first_screen.target(query)):
+        left = nth > 1 and nth == len(target) - 1 and query.screen.target and query.screen.target.left_ms
+        rank = _INSIDE if nth == 1 else _BRIEF if left else _MUST  # today's latency has its own line
         row = _row("" if nth else "TARGET", Text(words, "" if nth else "bold"), indent=0, label_width=6)
         yield _Part(rank, row, _on_the_way(query))
     headline = _headline(query)
