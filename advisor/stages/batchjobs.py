@@ -61,9 +61,10 @@ def kind_of(names: Sequence[str], description: str, *, last: bool, cached: bool 
         return "state"
     if _TABLE_LOG.search(description):
         return "table_log"
+    scans = any(_FILES.search(name) for name in names)
     if any(_STREAM.search(name) for name in names) and not cached:
-        return "source_read"
-    if any(_FILES.search(name) for name in names):
+        return "both" if scans else "source_read"
+    if scans:
         return "scan"
     return "result" if last else "shuffle"
 
@@ -152,14 +153,16 @@ class Kinds:
     def settle(self, chosen: Sequence[Inside]) -> None:
         """A scan of files is the source where the query has no other; else it is of a static side.
 
+        Which part of a stage is a table's that reads both, as a union does, is not known.
         Batches that were settled before count, too.
         """
         scans, snapshots = [], self._snapshots
         for inside in chosen:
             query = inside.batch.id
             for attempt in inside.attempts:
-                if attempt.kind == "source_read":
+                if attempt.kind in ("source_read", "both"):
                     self._streams.add(query)
+                    attempt.kind = None if attempt.kind == "both" else attempt.kind
                 elif attempt.kind == "scan":
                     scans.append((query, attempt))
                 elif attempt.kind == "table_log":

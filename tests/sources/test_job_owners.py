@@ -139,6 +139,18 @@ def test_a_batch_that_is_kept_is_read_once(tmp_path: Path) -> None:
     assert list(parts["reads"]) == [1]
 
 
+def test_a_stage_that_reads_a_table_beside_the_stream_does_not_tell_how_long_the_table_took(tmp_path: Path) -> None:
+    """So it is with a union in foreachBatch; a stage that reads the table alone is no source, although no other is."""
+    union, table = (
+        job(nth, 3000 + 150 * nth, named(3), names)
+        for nth, names in enumerate([("Union", *STREAM, "Scan parquet "), ("Scan parquet ",)], 1)
+    )
+    stages, parts = read(tmp_path, union, progress(3))
+    assert (list(stages["kind"]), parts["other_ms"].isna().all()) == ([None], True)
+    stages, _ = read(tmp_path, union, table, progress(3))
+    assert list(stages["kind"]) == [None, "other"]
+
+
 @pytest.mark.parametrize("more", [{"Failure Reason": "lost"}, {"Number of Tasks": 0}])
 def test_what_was_not_computed_whole_is_read_again(tmp_path: Path, more: dict[str, Any]) -> None:
     first, second = (job(number, 3000 + 150 * number, named(3), **KEPT) for number in (1, 2))
