@@ -244,6 +244,7 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
         (["analyze", "nowhere.log"], "nowhere.log"),
         (["analyze", LOG, "--set", "statefull=true"], "stateful"),
         (["analyze", LOG, "--set", "sink=kafak"], "kafka"),
+        (["analyze", LOG, "--load", "abc"], "'--load': 'abc' is not a valid number"),
         (["analyze", LOG, "--last", "soon"], "--last soon"),
         (["analyze", LOG, "--last", "30"], "--last 30: 30 has no unit; write 30s, 30m"),
         (["analyze", LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input; there are rate-to-noop"),

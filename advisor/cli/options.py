@@ -28,6 +28,14 @@ class Finite(click.FloatRange):
         return number
 
 
+class Times(Finite):
+    """A number that may end in x, as 2x does."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; click.BadParameter for anything else."""
+        return super().convert(str(value).lower().removesuffix("x"), param, ctx)
+
+
 SECONDS = Finite(min=0, min_open=True)
 PERCENT = Finite(min=0)
 
@@ -86,7 +94,7 @@ goal_options = group(
         type=click.Choice(["exactly-once", "checkpoint"]),
         help="Reach the target without a step that gives this up. Repeatable.",
     ),
-    click.option("--load", metavar="TIMES", help="Ask what happens at so many times today's load, such as 2x."),
+    click.option("--load", metavar="TIMES", type=Times(min=0.01), help="Ask about so many times today's load: 2x."),
 )
 """Add what a person wants of the queries, as `targets`, `keep` and `load`."""
 _TARGET = re.compile(r"(?P<query>(?:.*:)?)(?P<stat>p50|p99)=(?P<time>.+)", re.DOTALL)
@@ -104,7 +112,7 @@ def facts_given(options: Mapping[str, Any]) -> list[str]:
         ms = duration(found["time"], "--target").total_seconds() * 1000
         given += [f"{found['query']}latency_target_ms={ms:g}", f"{found['query']}latency_target_stat={found['stat']}"]
     given += [f"keep_{name.replace('-', '_')}=true" for name in options["keep"]]
-    return given + ([f"load_factor={options['load'].lower().removesuffix('x')}"] if options["load"] else [])
+    return given + ([f"load_factor={options['load']:g}"] if options["load"] else [])
 
 
 stages_option = click.option(

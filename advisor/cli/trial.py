@@ -75,9 +75,10 @@ def trial(function: str, **options: Any) -> None:
 
     check_output(options)
     _check_runs(options["runs"], options["most_runs"])
-    build, steps = _function(function), _steps(options)
-    known(steps, catalogue.load())  # these three before Spark is started for nothing
+    steps = _steps(options)
+    known(steps, catalogue.load())  # before the module is imported, and all of these before Spark is started
     Length(options["batches"], options["seconds"]).check()
+    build = _function(function)
     check_unbuilt(build, Permissions(sink=options["safe_sink"]))
     names = ("runs", "batches", "seconds", "place", "most_runs", "state_rows", "safe_sink", "safe_source")
     chosen = {name: options[name] for name in names}

@@ -217,7 +217,7 @@ _TAKES = {
     "nothing": "nothing: it works while the query runs",
     "restart": "a restart of the query",
     "new_checkpoint": "a restart from a new checkpoint",
-    "stages": "several restarts, one for each stage",
+    "stages": "several stages, one after the other",
 }
 
 
@@ -239,7 +239,7 @@ def semantics(step: Advice) -> str:
 
 def run_on(step: Advice) -> str:
     """On which Sparks the step was run."""
-    return f"Spark {', '.join(step.run_on)}" if step.run_on else "documented, not run"
+    return f"Spark {', '.join(step.run_on)}" if step.run_on else "not among the steps that were run on each Spark"
 
 
 def savings(step: Advice) -> list[str]:

@@ -95,6 +95,7 @@ def test_a_length_into_which_no_result_fits_is_refused_with_one_that_does() -> N
         (["advisor.trials.workloads:rate_to_noop"], "there is no change to try"),
         (["advisor.trials.workloads:nothing", "--step", "async-progress"], "nothing"),
         (["no_such_module:build", "--step", "async-progress"], "no_such_module"),
+        (["no_such_module:build", "--step", "async-progres"], "did you mean 'async-progress'?"),
         (["advisor.trials.workloads:rate_to_noop", "--conf", "a"], "KEY=VALUE"),
     ],
 )

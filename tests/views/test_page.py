@@ -228,7 +228,7 @@ def test_a_chart_tells_in_words_what_it_shows(tmp_path: Path) -> None:
     query = made(tmp_path, [BATCH] * 30 + [BATCH | {"triggerExecution": 900, "addBatch": 830}] + [BATCH] * 9)
     found = named(query, query.series)
     assert "40 batches" in found["phases"].words and "the longest takes 900 ms" in found["phases"].words
-    assert "1 batch is a spike" in found["phases"].words
+    assert "1 batch takes at least twice the usual time" in found["phases"].words
     assert "The target is 50 ms." in found["latency"].words
     assert "backlog" not in found and "state-rows" not in found
 
@@ -239,7 +239,7 @@ def test_a_warm_up_does_not_flatten_what_comes_after_it(tmp_path: Path) -> None:
     chart = named(query, query.series)["phases"]
     stacked = next(layer for layer in chart.spec["layer"] if "y" in layer["encoding"])
     assert stacked["encoding"]["y"]["scale"]["domainMax"] == pytest.approx(105)
-    assert "The warm-up is cut off" in chart.words and "the longest takes 60.0 s; no spike" in chart.words
+    assert "The warm-up is cut off" in chart.words and "the longest takes 60.0 s; none takes twice" in chart.words
 
 
 def test_one_batch_is_no_chart(tmp_path: Path) -> None:

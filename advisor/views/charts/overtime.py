@@ -128,11 +128,9 @@ def _spikes(series: Series) -> list[Spec]:
 
 
 def _said(spikes: int) -> str:
-    return (
-        f"{text.plural(spikes, 'batch is a spike', 'batches are spikes')}, marked by a triangle"
-        if spikes
-        else "no spike"
-    )
+    if not spikes:
+        return "none takes twice the usual time"
+    return f"{text.plural(spikes, 'batch takes', 'batches take')} at least twice the usual time, marked by a triangle"
 
 
 def _latency(query: QueryEntry, series: Series) -> Chart | None:
