@@ -67,6 +67,8 @@ class KafkaWithinWatermark(Kafka):
 class KafkaJoined(Kafka):
     """Topic joined with itself by value within event time: matched rows come out in their batch."""
 
+    how = "inner"
+
     def rows(self, setup: Setup) -> Any:
         """What finds itself."""
         from pyspark.sql import functions as f
@@ -77,7 +79,13 @@ class KafkaJoined(Kafka):
             for side in ("one", "other")
         )  # fmt: skip
         near = "one = other AND other_at BETWEEN one_at AND one_at + INTERVAL 3 SECONDS"
-        return one.join(other, f.expr(near)).selectExpr("one AS value")
+        return one.join(other, f.expr(near), self.how).selectExpr("one AS value")
+
+
+class KafkaOuter(KafkaJoined):
+    """The same, where a row without a match comes out, too, once the watermark has passed."""
+
+    how = "leftOuter"
 
 
 class KafkaInPython(Kafka):

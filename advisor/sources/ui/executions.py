@@ -59,6 +59,8 @@ _UNITS: Final = {
     "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "PiB": 2.0**50,
 }  # fmt: skip
 _SCAN: Final = re.compile(r"^MicroBatchScan\b.* class [\w.]*\.([A-Z]\w*)", re.DOTALL)
+_FILES: Final = re.compile(r"^FileScan\b.* Location: InMemoryFileIndex\b", re.DOTALL)
+"""What a file source reads, and a table of files; Delta's index of files has another name."""
 _WRITER: Final = re.compile(r"\bMicroBatchWrite\[epoch: \d{1,18}, writer: (?:[\w.]*\.)?([A-Z]\w*)")
 _SINKS: Final = {"Noop": "noop", "Kafka": "kafka", "Console": "console", "Memory": "memory", "Foreach": "foreach"}
 """How the classes begin that write a batch."""
@@ -151,6 +153,8 @@ def told(executions: Sequence[Execution]) -> list[Told]:
     scans = [any(node.name == _HANDED_OVER for node in one.nodes) for one in executions]
     if any(scans) and not all(scans):
         found.append(Told("sink", "foreach_batch"))
+    if source := _source([node for one in executions for node in one.nodes]):
+        found.append(Told("source", source))
     return found
 
 
@@ -160,15 +164,16 @@ def _of_one(one: Execution) -> list[Told]:
     found = [*read_physical_plan(plan), *limits(plan), *confs]
     if "EventTimeWatermark" in plan:
         found.append(Told("watermarked", value=True))
-    if source := _source(one.nodes):
-        found.append(Told("source", source))
     if writer := _WRITER.search(plan):
         found += [Told("sink", kind) for mark, kind in _SINKS.items() if writer[1].startswith(mark)]
     return found
 
 
 def _source(nodes: Sequence[_Node]) -> str | None:
-    """Return the kind of source that the plan reads, where it names its class."""
+    """Return the kind of source that a batch reads, where its plan names its class, or reads nothing but files."""
     classes = {found[1] for node in nodes if (found := _SCAN.match(node.desc))}
     kinds = {source_kind(name) for name in classes} - {"other"}
+    scans = [node.desc for node in nodes if "Scan" in node.name]
+    if scans and all(map(_FILES.match, scans)):
+        return "file"
     return None if not kinds else kinds.pop() if len(kinds) == 1 else "several"
