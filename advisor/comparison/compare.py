@@ -171,7 +171,7 @@ def _limits(old: Levels, new: Levels) -> Iterator[str]:
 def _too_few(
     before: Window, after: Window, missing: int, changed: tuple[FactChange, ...], taken: list[Advice]
 ) -> Comparison:
-    words = f"{missing} more steady batches are needed"
+    words = f"{missing} more steady {'batch is' if missing == 1 else 'batches are'} needed"
     says = f"Too few batches: {len(before)} steady ones before and {len(after)} after; {words}."
     return _untold("too few batches", says, words, changed, taken, missing)
 

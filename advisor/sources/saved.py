@@ -11,8 +11,8 @@ import pyarrow as pa
 from advisor.batches import TABLES, Broken, Reading
 from advisor.writing import whole_file
 
-MARK: Final = b"latency-advisor: tables that --save wrote\n"
-"""How such a file begins; an Arrow stream of each table follows."""
+MARK: Final = b"latency-advisor: tables that --save wrote".ljust(63) + b"\n"
+"""How such a file begins; an Arrow stream of each table follows, whose numbers lie at multiples of 8 bytes."""
 
 
 def write(reading: Reading, path: str | Path) -> None:

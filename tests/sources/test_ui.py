@@ -227,11 +227,14 @@ class TestSaved:
         assert all(found.tables[name].equals(table) for name, table in reading.tables.items())
         assert not files.read([place]).inside
 
-    def test_it_is_compared_with_the_address_in_both_orders(self, driver: Served, place: Path) -> None:
+    def test_it_is_compared_with_the_address_in_both_orders(
+        self, driver: Served, place: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
         for paths in ([str(place), driver.address], [driver.address, str(place)]):
             said = CliRunner().invoke(main, ["compare", *paths, "--format", "json"])
             pairs = json.loads(said.output)["comparisons"]
             assert (said.exit_code, len(pairs)) == (0, 2)
+        assert capfd.readouterr().err == ""  # no word of Arrow's
 
     def test_a_damaged_one_is_one_line(self, place: Path) -> None:
         place.write_bytes(place.read_bytes()[:-5000])
