@@ -577,7 +577,7 @@ class TestHistoryServer:
     def test_the_only_application_of_a_server_is_no_driver(self, made: dict[str, Any]) -> None:
         answers = {path: text for path, text in made["answers"].items() if not path.startswith("StreamingQuery")}
         with serving(answers | {"": "<title>History Server</title>"}) as served:
-            assert "a History Server with 1 applications" in says(served.address)
+            assert "a History Server with 1 application, the newest" in says(served.address)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def several(server: Server, found: list[Application]) -> InputError:
     newest = sorted(found, key=lambda one: max((each.last_updated_epoch for each in one.attempts), default=0))[::-1]
     listed = ", ".join(f"{one.id} ({redact(one.name)})" for one in newest[:_LISTED])
     says = (
-        f"a History Server with {len(found):,} applications, the newest: {listed}"
+        f"a History Server with {len(found):,} application{'s' * (len(found) > 1)}, the newest: {listed}"
         if found
         else "an empty History Server"
     )
