@@ -217,8 +217,8 @@ def _compare(line: Condition, value: Any) -> bool:
 def _ask_metric(line: Condition, window: Window) -> Answer:
     value = measure(window, line.subject, line.stat)
     if line.operator == "known":
-        return _ask_known(line, not isinstance(value, Missing), value)
-    if isinstance(value, Missing):
+        return _ask_known(line, type(value) is not Missing, value)
+    if type(value) is Missing:
         unknown = (value.fact,) if value.fact else ()
         return Answer(None, missing_because(value), unknown, unknown)
     unit = named(line.subject).unit

@@ -248,7 +248,7 @@ def _interval_by_rate(paced: _Paced, placed: _Paced) -> int | None:
     at_once = np.abs(paced.steps - paced.before) <= AT_ONCE_MS + _STEP_SHARE * paced.steps
     if not len(placed.starts) or (known.any() and at_once[known].all()):
         return None
-    usual = (each for each in USUAL_MS if each >= _SHORTEST_BY_RATE_MS and _near(placed.steps, each))
+    usual = _near(placed.steps, _SHORTEST_BY_RATE_MS)
     return next((each for each in usual if (placed.starts % each < LATE_MS).all()), None)
 
 
@@ -301,14 +301,13 @@ def _interval_by_steps(steps: np.ndarray, paced: _Paced) -> int | None:
     if not present.any() or filled[present].any():
         return None
     share = _STEP_SHARE if present.sum() > 1 else _ONE_STEP_SHARE
-    usual = (each for each in USUAL_MS if each >= _SHORTEST_BY_STEPS_MS)
-    return next((each for each in usual if _near(steps[present], each, share)), None)
+    return next(iter(_near(steps[present], _SHORTEST_BY_STEPS_MS, share)), None)
 
 
 def _at_once_by_rate(executed: Columns, steps: np.ndarray) -> bool:
     """Return whether the rates of long consecutive batches show that each began as the last one ended."""
     durations = executed["trigger_execution_ms"]
-    if any(_near(steps[np.isfinite(steps)], each) for each in USUAL_MS):
+    if _near(steps[np.isfinite(steps)]):
         return False  # an interval that the batches fill, it may be
     pauses = steps[1:] - durations[:-1]
     known = (np.diff(executed["batch_id"]) == 1) & np.isfinite(pauses)
@@ -331,7 +330,8 @@ def _rounded_steps(executed: Columns, paced: _Paced) -> np.ndarray:
     return np.where(fits.any(axis=0), usual, np.where(rows > 0, paced.steps, np.nan))
 
 
-def _near(steps: np.ndarray, interval: int, share: float = _STEP_SHARE) -> bool:
-    """Return whether each step is that interval within a share of it: the precision of a rate with one decimal."""
+def _near(steps: np.ndarray, shortest: int = 0, share: float = _STEP_SHARE) -> list[int]:
+    """Return the usual intervals that each step is within a share of them: the precision of a rate with one decimal."""
     ends = (float(steps.min()), float(steps.max())) if len(steps) else ()
-    return all(abs(end - interval) <= share * interval for end in ends)
+    usual = [each for each in USUAL_MS if each >= shortest]
+    return [each for each in usual if all(abs(end - each) <= share * each for end in ends)]

@@ -105,11 +105,11 @@ def _untold(
 
 
 def _entry(window: Window, name: str, value: Values, ends: Sequence[float] | None) -> contract.Metric:
-    typical = value if isinstance(value, Missing | Quantiles) else measure(window, name)
-    if isinstance(typical, Missing):
+    typical = value if type(value) is Missing or type(value) is Quantiles else measure(window, name)
+    if type(typical) is Missing:
         return _missing(typical.reason)
     unit = METRICS[name].unit
-    if isinstance(typical, Quantiles):
+    if type(typical) is Quantiles:
         return _shared(unit=unit, p50=_round(typical.p50), p99=_round(typical.p99))
     if ends is not None:
         p50, p95, p99 = map(_round, ends)

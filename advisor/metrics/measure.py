@@ -29,9 +29,9 @@ def measure(window: Window, metric: AnyMetric, stat: str | None = None) -> Estim
     the ratio of sums. A metric of the whole window takes no stat, but for a latency's p50 and p99.
     """
     value, stat = computed(window, metric), stat or "typical"
-    if isinstance(value, Missing | Estimate):
+    if type(value) is Missing or type(value) is Estimate:
         return value
-    if isinstance(value, Quantiles):
+    if type(value) is Quantiles:
         return Estimate.exactly(value.p99 if stat == "p99" else value.p50)
     arrays = (value.low, value.high) if isinstance(value, Bounds) else (value,)
     ends = [_statistic(window, values, metric, stat) for values in arrays]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ T = TypeVar("T")
 STATS = ("typical", "total", "mean", "p50", "p95", "p99", "max")
 
 
+@final
 class Estimate(msgspec.Struct, frozen=True, gc=False):
     """One number with the interval in which it lies. `value` is None where only the interval is known.
 
@@ -56,6 +57,7 @@ class Bounds:
     fact: str | None = None
 
 
+@final
 class Quantiles(msgspec.Struct, frozen=True, gc=False):
     """A window metric that has its own p50 and p99 (a latency)."""
 
@@ -158,7 +160,7 @@ def window_metric(
         @functools.wraps(compute)
         def estimate(window: Window) -> Estimate | Missing:
             found = compute(window)
-            return found if isinstance(found, Estimate | Missing) else Estimate.exactly(float(found))
+            return found if type(found) is Missing or type(found) is Estimate else Estimate.exactly(float(found))
 
         return metric(unit, basis, per="window", **more)(estimate)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, final
 
 import msgspec
 
 T = TypeVar("T")
 
 
+@final
 class Missing(msgspec.Struct, frozen=True, gc=False):
-    """A number that cannot be had: the reason in words, and the fact that would give it, if one would."""
+    """A number that cannot be had: the reason in words, and the fact that would give it, if one would.
+
+    A class of msgspec answers `isinstance` ten times as slowly as `type`, which is asked hundreds of times per run.
+    """
 
     reason: str
     fact: str | None = None
@@ -25,7 +29,7 @@ class MissingError(Exception):
 
 def needed(found: T | Missing) -> T:
     """Return what was found; raise MissingError where it is missing."""
-    if isinstance(found, Missing):
+    if type(found) is Missing:
         raise MissingError(found)
     return found
 

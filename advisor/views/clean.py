@@ -80,4 +80,6 @@ _CODES = {"#": "\\u0023", "\x7f": "\\u007f"}
 
 def ascii_json(words: str) -> str:
     """The same JSON with everything beyond ASCII escaped: nothing obeys it, and every encoding can write it."""
+    if words.isascii() and "\x7f" not in words and "##" not in words:
+        return words
     return _NOT_PLAIN.sub(lambda found: _CODES.get(found[0]) or json.dumps(found[0]).strip('"'), words)
