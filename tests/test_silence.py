@@ -178,14 +178,16 @@ def test_the_address_bears_clients_that_hold_break_or_leave(capfd: pytest.Captur
     health = Health(0, lambda: (True, {"status": "running"}))
     address = ("127.0.0.1", health.port)
     held = [socket.create_connection(address) for _ in range(MOST_AT_ONCE)]
-    with socket.create_connection(address) as beyond:
-        assert beyond.recv(1) == b""
+    for one in held:
+        one.sendall(b"G")  # and a byte now and then
+    with socket.create_connection(address) as probe, probe.makefile("rb") as answer:
+        probe.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        assert answer.read().endswith(b'{"status":"running"}\n')
+    with held[0] as oldest:
+        assert oldest.recv(1) == b""  # it made room
     for one in held[1:]:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed with a reset
         one.close()
-    held[0].sendall(b"GET / HTTP/1.0\r\n\r\n")
-    with held[0], held[0].makefile("rb") as answer:
-        assert answer.read().endswith(b'{"status":"running"}\n')
     health.close()
     assert capfd.readouterr() == ("", "")
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
@@ -16,25 +19,33 @@ MOST_AT_ONCE: Final = 100
 
 
 class _Server(ThreadingHTTPServer):
-    """Closes connections beyond MOST_AT_ONCE, and says nothing of a client that went away."""
+    """Ends the oldest of MOST_AT_ONCE connections for a new one, and says nothing of a client that went away.
+
+    A probe asks at once and is gone; a client that sends a byte now and then would hold its place for ever.
+    """
 
     daemon_threads = True
     request_queue_size = MOST_AT_ONCE
 
     def __init__(self, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
-        self._free = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._open: deque[socket.socket] = deque()
         super().__init__(("", port), handler)
 
-    def verify_request(self, *_: Any) -> bool:
-        """Whether there is room for one more."""
-        return self._free.acquire(blocking=False)
+    def verify_request(self, request: Any, _: Any) -> bool:
+        """Make room for one more."""
+        if len(self._open) >= MOST_AT_ONCE:
+            with suppress(OSError, IndexError):  # it ended by itself
+                self._open.popleft().shutdown(socket.SHUT_RDWR)
+        self._open.append(request)
+        return True
 
-    def process_request_thread(self, *request: Any) -> None:
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer one connection, on a thread of its own."""
         try:
-            super().process_request_thread(*request)
+            super().process_request_thread(request, client_address)
         finally:
-            self._free.release()
+            with suppress(ValueError):  # it had to make room
+                self._open.remove(request)
 
     def handle_error(self, *_: Any) -> None:
         """Nothing: the log of the driver is not the client's."""
