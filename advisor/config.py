@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 from datetime import date
 from fnmatch import fnmatchcase
@@ -143,8 +144,9 @@ def find(paths: Iterable[str]) -> Path | None:
     """The advisor.yaml beside the logs: in the directory that is given, or in the one of a file; None without one."""
     for given in paths:
         place = Path(given)
-        beside = (place if place.is_dir() else place.parent) / NAME
-        if "://" not in given and given != "-" and beside.is_file():
+        beside = (place if os.path.isdir(place) else place.parent) / NAME  # noqa: PTH112 - as below
+        # of a name that is too long: false, where Path raises
+        if "://" not in given and given != "-" and os.path.isfile(beside):  # noqa: PTH113
             return beside
     return None
 
