@@ -19,6 +19,7 @@ from advisor.facts import parse_user_fact
 from advisor.report import Asked, assemble
 from advisor.report.absent import Span, names, no_query, queries, refuse_empty, refuse_unknown, span
 from advisor.report.assemble import entries_of, input_of, judged_runs, report_on
+from advisor.report.packed import Packed
 from advisor.report.silence import stalls
 from advisor.sources import files, saved
 from advisor.sources.following import followed
@@ -52,6 +53,7 @@ def analyze(
     query: str | None = None,
     checkpoint: str | Path | None = None,
     save: str | Path | None = None,
+    packed: bool = False,
 ) -> Report:
     """The report on what `paths` hold: files, directories, globs, `-` for stdin, object-store URLs, a driver's address.
 
@@ -62,7 +64,8 @@ def analyze(
     again from what it keeps, when it shows itself with charts; on a cluster it has none. Without `stages` jobs,
     stages and tasks are not read, and addBatch stays closed. `query`: the name or id of the only one to show.
     `checkpoint`: the folder of a query's checkpoint, whose facts are known then, too. `save`: a file for what was read,
-    which every function reads as a log. With a session as `spark` all is read and judged on its cluster
+    which every function reads as a log. `packed`: hold the queries compressed, for very many: `to_text` and `to_json`
+    show all, `typed` and `data` lack numbers. With a session as `spark` all is read and judged on its cluster
     (`engine="spark"` starts one), with the same report. Raises InputError where nothing can be read, UsageError and
     CatalogueError for what was asked wrongly.
     """
@@ -73,7 +76,7 @@ def analyze(
         reading = files.read(given.paths, stages=stages, progress=progress)
         if save is not None:
             saved.write(reading, save)
-        report = _shown(_with_checkpoint(reading, checkpoint), given)
+        report = _shown(_with_checkpoint(reading, checkpoint), given, Packed() if packed else None)
         given.refuse_absent(report.typed.queries, span(reading.batches))
         return _only(report, query)
     if checkpoint is not None or save is not None:
@@ -100,14 +103,15 @@ def _only(report: Report, query: str | None) -> Report:
         return msgspec.structs.replace(whole, queries=tuple(one for one in whole.queries if query in names(one)))
 
     again = report.again
-    return Report(of(report.typed), again and (lambda: of(again())))
+    return replace(report, typed=of(report.typed), again=again and (lambda: of(again())))
 
 
-def _shown(reading: batches.Reading, given: _Given) -> Report:
+def _shown(reading: batches.Reading, given: _Given, packed: Packed | None = None) -> Report:
     """The report on what was read; its single batches are made of that when it is drawn."""
     return Report(
-        assemble(reading, given.rules, given.asked),
+        assemble(reading, given.rules, given.asked, packed=packed),
         lambda: assemble(reading, given.rules, replace(given.asked, series=True)),
+        *([packed.whole] if packed else []),
     )
 
 

@@ -144,9 +144,8 @@ def find(paths: Iterable[str]) -> Path | None:
     """The advisor.yaml beside the logs: in the directory that is given, or in the one of a file; None without one."""
     for given in paths:
         place = Path(given)
-        beside = (place if os.path.isdir(place) else place.parent) / NAME  # noqa: PTH112 - as below
-        # of a name that is too long: false, where Path raises
-        if "://" not in given and given != "-" and os.path.isfile(beside):  # noqa: PTH113
+        beside = (place if os.path.isdir(place) else place.parent) / NAME  # noqa: PTH112 - Path raises
+        if "://" not in given and given != "-" and os.path.isfile(beside):  # noqa: PTH113 - for too long names
             return beside
     return None
 

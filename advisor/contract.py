@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,6 +45,19 @@ def as_json(part: msgspec.Struct) -> str:
     """Return it as JSON text of many lines; ValueError for NaN, which msgspec would write as null."""
     whole = json.dumps(msgspec.to_builtins(part, enc_hook=_number), ensure_ascii=False, allow_nan=False)
     return msgspec.json.format(whole, indent=2)
+
+
+def in_pieces(report: Report, whole: Callable[[QueryEntry], QueryEntry]) -> Iterator[str]:
+    """Return `as_json` of a report, a query at a time; `whole` gives an entry of which the report holds less."""
+    if not report.queries:
+        yield as_json(report)
+        return
+    before, after = as_json(msgspec.structs.replace(report, queries=())).split('\n  "queries": []', 1)
+    yield f'{before}\n  "queries": ['
+    for nth, entry in enumerate(report.queries):
+        indented = as_json(whole(entry)).replace("\n", "\n    ")
+        yield f"{',' if nth else ''}\n    {indented}"
+    yield f"\n  ]{after}"
 
 
 def _number(value: Any) -> Any:

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -49,7 +49,8 @@ def _beside(place: Path, mode: int | None) -> Iterator[IO[bytes]]:
         raise
 
 
-def write_whole(path: str | Path, text: str) -> None:
-    """Write a text into a file, as `whole_file` does."""
+def write_whole(path: str | Path, text: Iterable[str]) -> None:
+    """Write a text, or its pieces, into a file, as `whole_file` does."""
     with whole_file(path) as file:
-        file.write(text.encode("utf-8"))
+        for piece in [text] if isinstance(text, str) else text:
+            file.write(piece.encode("utf-8"))

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import advisor
 from advisor.cli import main
+from advisor.contract import as_json
+from advisor.errors import AdvisorError
 from tests.fuzz.inputs import Input
 from tests.fuzz.passes import every_view
 from tests.made import event
@@ -60,6 +63,24 @@ def test_a_name_is_no_command(tmp_path: Path) -> None:
     assert said.exit_code == 0
     assert any(line.startswith("\\x3a:error::owned") for line in said.stdout.splitlines())
     assert not any(line.lstrip().startswith("::") for line in said.stdout.splitlines())
+
+
+def test_a_packed_report_shows_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "progress.jsonl"
+    runs = [run_of(f"::error::{number}  \u202e" * (1 + 9 * number), runId=f"run {number}") for number in range(5)]
+    path.write_bytes(b"".join(runs))
+    whole, packed = advisor.analyze(path), advisor.analyze(path, packed=True)
+    assert packed.to_json() == whole.to_json() == as_json(whole.typed)
+    for everything in (False, True):
+        assert packed.to_text(everything=everything) == whole.to_text(everything=everything)
+    assert not any("add_batch_ms" in query.metrics for query in packed.typed.queries)
+
+
+@pytest.mark.parametrize("path", ["x" * 5000, "a/" * 5000])
+def test_a_path_that_is_too_long_is_refused(path: str) -> None:
+    for call in (advisor.analyze, advisor.read_progress, lambda path: advisor.analyze(".", rules=[path])):
+        with pytest.raises(AdvisorError):
+            call(path)
 
 
 @pytest.mark.parametrize("kind", PUMPED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -137,15 +138,22 @@ def _choose_engine(options: dict[str, Any]) -> None:
 def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     from advisor.api import analyze as judge
 
+    as_json = options["form"] == "json"
     with _wanted(paths, options) as wanted:
         own = {name: options[name] for name in ("stages", "query", "checkpoint", "save")}
-        report = judge(paths, series=options["form"] == "html", **own, **wanted)
+        own |= {"series": options["form"] == "html", "packed": as_json or options["form"] == "text"}
+        report = judge(paths, **own, **wanted)
     read = report.typed.input
     if read.read_by_jvm:
         from advisor.views.fleet import by_jvm
 
         click.echo(f"latency-advisor:{by_jvm(read)}", err=True)
-    put(rendered(report, options, everything=options["everything"]), options)
+    if as_json:
+        from advisor.views.clean import ascii_json
+
+        put(map(ascii_json, chain(report.json_in_pieces(), "\n")), options)
+    else:
+        put(rendered(report, options, everything=options["everything"]), options)
     _refuse_only_broken(paths, read, judged=any(query.findings or query.batches for query in report.typed.queries))
     return report.worst_level()
 

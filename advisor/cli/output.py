@@ -103,9 +103,10 @@ def show(words: str) -> None:
     click.echo(words, nl=False, color=True)
 
 
-def put(words: str, options: Mapping[str, Any]) -> None:
-    """Print the words, or write them into the file that is named."""
-    if not to_file(options):
-        show(words)
+def put(words: str | Iterable[str], options: Mapping[str, Any]) -> None:
+    """Print the words, or write them into the file that is named; a text of many pieces is never held whole."""
+    if to_file(options):
+        write_whole(options["output"], words)
         return
-    write_whole(options["output"], words)
+    for piece in [words] if isinstance(words, str) else words:
+        show(piece)

@@ -14,6 +14,7 @@ from advisor.errors import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, InputError
 from advisor.redaction import hide
 from advisor.report.falling_behind import falling_behind
 from advisor.report.judged import Judged
+from advisor.report.packed import Packed
 from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
 from advisor.report.silence import stalls
 from advisor.vocabulary import GRAVE, LEVELS
@@ -30,10 +31,15 @@ def assemble(
     catalogue: Catalogue,
     asked: Asked | None = None,
     judged: Callable[[int, int], None] | None = None,
+    packed: Packed | None = None,
 ) -> Report:
-    """The report on everything that was read. `judged` hears how many of how many runs are done."""
+    """The report on everything that was read. `judged` hears how many of how many runs are done.
+
+    `packed` takes the whole of each entry; the report then holds the rest.
+    """
     asked = asked or Asked()
-    return report_on(reading, entries_of(reading, catalogue, asked, judged))
+    entries = entries_of(reading, catalogue, asked, judged)
+    return report_on(reading, map(packed.keep, entries) if packed else entries)
 
 
 def entries_of(

@@ -5,7 +5,7 @@ What draws is imported when something is drawn: the command line and scripts nee
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from advisor import contract
-from advisor.contract import as_json, plain
+from advisor.contract import as_json, in_pieces, plain
 from advisor.vocabulary import Level, worst
 
 if TYPE_CHECKING:
@@ -101,10 +101,12 @@ class Report(Shown):
     """What `analyze` gives.
 
     `again`: the same report with the single batches of each query, which charts are drawn from; asked for at most once.
+    `whole`: gives the whole entry of a query, where `typed` holds less of it.
     """
 
     typed: contract.Report
     again: Callable[[], contract.Report] | None = field(default=None, repr=False)
+    whole: Callable[[contract.QueryEntry], contract.QueryEntry] = field(default=lambda entry: entry, repr=False)
 
     @property
     def queries(self) -> list[dict[str, Any]]:
@@ -120,7 +122,15 @@ class Report(Shown):
         """The first screen of the most pressing queries, or `everything`, as text for a terminal."""
         from advisor.views.terminal import report_as_text  # noqa: PLC0415
 
-        return report_as_text(self.typed, everything=everything, **look)
+        return report_as_text(self.typed, everything=everything, whole=self.whole, **look)
+
+    def json_in_pieces(self) -> Iterator[str]:
+        """The whole as JSON text, a query at a time."""
+        return in_pieces(self.typed, self.whole)
+
+    def to_json(self) -> str:
+        """The whole as JSON text."""
+        return "".join(self.json_in_pieces())
 
     def to_markdown(self, *, everything: bool = False) -> str:
         """The report as Markdown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,10 +17,11 @@ from advisor.views.comparison import proof_by_run
 from advisor.views.console import WIDTH, columns, console, heading, indented, written
 from advisor.views.paste import fitted, parts
 from advisor.views.screen import STATE_STYLES, print_screen
-from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selections, setting, unknown_facts
+from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selection, selections, setting, unknown_facts
 
 _Record = TypeVar("_Record", BrokenRecord, PartialRecord)
 Rows = list[tuple[str, str]]
+Screens = Callable[[list[Selection]], Iterator[tuple[Selection, list[str]]]]
 
 _LEVEL_STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 _LEGAL_STYLES = {"yes": "green", "if": "yellow", "no": "dim"}
@@ -31,15 +33,33 @@ _FEW = 3
 _IN_A_SESSION = 'Here --set FACT=VALUE is attach(spark, set=["FACT=VALUE"]), and --all is report.queries.'
 
 
-def report_as_text(report: Report, *, everything: bool = False, width: int = WIDTH, color: bool = False) -> str:
-    """The whole report as text that ends in a line break; `everything` shows what the first screen keeps back."""
-    page, report = console(width, color=color), clean_all(report)
-    shown, proof = selections(report, everything=everything), proof_by_run(report)
-    page.print(Text(wording.read(report), style="dim"))
+def report_as_text(
+    report: Report,
+    *,
+    everything: bool = False,
+    width: int = WIDTH,
+    color: bool = False,
+    whole: Callable[[QueryEntry], QueryEntry] = lambda entry: entry,
+) -> str:
+    """The whole report as text that ends in a line break; `everything` shows what the first screen keeps back.
+
+    `whole` gives the whole entry of a query, where the report holds less of it.
+    """
+    page, shown = console(width, color=color), selections(report, everything=everything)
     batches = any(query.batches for query in report.queries)
+    report = clean_all(replace(report, queries=()))
+    proof = proof_by_run(report)
+
+    def screens(chosen: list[Selection]) -> Iterator[tuple[Selection, list[str]]]:
+        """Return each with what was proved of it; a query is made whole, and its text safe, when it is shown."""
+        for one in chosen:
+            query = clean_all(whole(one.query))
+            yield selection(query, one.earlier, everything), proof.get(query.run_id, [])
+
+    page.print(Text(wording.read(report), style="dim"))
     if not batches:  # lines about falling behind then show more than any query
         _without_progress(page, report.input)
-    (_all_of_each if everything else _first_screens)(page, shown, proof)
+    (_all_of_each if everything else _first_screens)(page, shown, screens)
     if batches:
         _without_progress(page, report.input)
     few = None if everything else _FEW
@@ -49,12 +69,12 @@ def report_as_text(report: Report, *, everything: bool = False, width: int = WID
     return written(page)
 
 
-def _first_screens(page: Console, shown: list[Selection], proof: dict[str, list[str]]) -> None:
+def _first_screens(page: Console, shown: list[Selection], screens: Screens) -> None:
     """Print the first screens of the few most pressing queries, and a line for each of the others."""
     hidden = 0
-    for chosen in shown[:FIRST_QUERIES]:
+    for chosen, proof in screens(shown[:FIRST_QUERIES]):
         page.print()
-        hidden += print_screen(page, chosen, proof.get(chosen.query.run_id, []))
+        hidden += print_screen(page, chosen, proof)
     if len(shown) > FIRST_QUERIES:
         heading(page, text.plural(len(shown) - FIRST_QUERIES, "more query", "more queries"))
         name, do = {"no_wrap": True, "overflow": "ellipsis"}, {"max_width": max(24, page.width - 62)}
@@ -64,11 +84,11 @@ def _first_screens(page: Console, shown: list[Selection], proof: dict[str, list[
         page.print(Text(f"\nMore: --all{steps}", style="dim"))
 
 
-def _all_of_each(page: Console, shown: list[Selection], proof: dict[str, list[str]]) -> None:
+def _all_of_each(page: Console, shown: list[Selection], screens: Screens) -> None:
     if len(shown) > 1:
         _ranking(page, shown, lambda query: query.verdict, {"overflow": "fold"}, {"ratio": 1})
-    for chosen in shown:
-        _query(page, chosen, proof.get(chosen.query.run_id, []))
+    for chosen, proof in screens(shown):
+        _query(page, chosen, proof)
 
 
 def _ranking(
@@ -79,7 +99,7 @@ def _ranking(
     for title in ("state", "worst", "p50", "p99"):
         table.add_column(title, justify="right" if title.startswith("p") else "left", overflow="fold")
     table.add_column("what to do", **last)
-    for query in (chosen.query for chosen in shown):
+    for query in (clean_all(chosen.query) for chosen in shown):
         latencies = (wording.percentile(query, "p50"), wording.percentile(query, "p99"))
         cells = (Text(wording.name(query)), _state(query, short=True), _level(query))
         table.add_row(*cells, *latencies, Text(do(query)))

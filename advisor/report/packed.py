@@ -1,0 +1,37 @@
+"""The queries of a report, compressed, so that the memory for very many stays small."""
+
+from __future__ import annotations
+
+import zlib
+
+import msgspec
+
+from advisor.contract import QueryEntry, encoded
+
+_SORTED_AND_LISTED = ("trigger_execution_ms", "record_latency_ms")
+"""Metrics that a line about a query shows, or that decide where it stands."""
+
+
+class Packed:
+    """The whole entry of each run as compressed JSON, about 7 kB; a report then holds what a line about it shows."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, bytes] = {}
+
+    def keep(self, entry: QueryEntry) -> QueryEntry:
+        """Return the entry without what only its own screen and its JSON show; hold the whole."""
+        self._entries[entry.run_id] = zlib.compress(encoded(entry), 1)
+        return msgspec.structs.replace(
+            entry,
+            facts={name: fact for name, fact in entry.facts.items() if name == "start_time"},
+            metrics={name: entry.metrics[name] for name in _SORTED_AND_LISTED if name in entry.metrics},
+            skipped=(),
+            passed=(),
+            not_applicable=(),
+            worst=(),
+            budget={},
+        )
+
+    def whole(self, entry: QueryEntry) -> QueryEntry:
+        """Return the whole entry."""
+        return msgspec.json.decode(zlib.decompress(self._entries[entry.run_id]), type=QueryEntry)
