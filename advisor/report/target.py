@@ -13,7 +13,7 @@ from advisor.metrics.interval import shortest_stable_interval_ms
 from advisor.metrics.phases import budget
 from advisor.report.judged import Judged
 from advisor.savings import exclude
-from advisor.savings.after import INTERVAL, after, at_interval, at_load, can_be_modelled, now
+from advisor.savings.after import after, at_interval, at_load, can_be_modelled, now
 from advisor.statistics import rounded_up
 from advisor.vocabulary import TAKES
 from advisor.window import Window
@@ -129,14 +129,14 @@ class Search:
     def in_order(self, way: Way) -> tuple[PlannedStep, ...]:
         """Return the steps in the order in which to take them, with what is expected after each.
 
-        What takes less comes first, a new checkpoint last, and the interval after what makes batches shorter; of steps
-        alike that which gains more.
+        What takes less comes first, a new checkpoint last; of steps alike that which gains more. So the interval may
+        come before what makes batches shorter, and is shorter again after that.
         """
         ordered = sorted(way.offers, key=lambda offer: self._turn(offer[1]))
         return tuple(self._planned(ordered[: number + 1]) for number in range(len(ordered)))
 
-    def _turn(self, step: Advice) -> tuple[int, bool, float]:
-        return TAKES.index(step.takes), step.saves_of in INTERVAL, self._after([step]).at(self._stat)
+    def _turn(self, step: Advice) -> tuple[int, float]:
+        return TAKES.index(step.takes), self._after([step]).at(self._stat)
 
     def _planned(self, taken: Sequence[_Offer]) -> PlannedStep:
         (rule, step), steps = taken[-1], [step for _, step in taken]
