@@ -133,7 +133,7 @@ def _runs(step: Step) -> str:
     for version, told in runs_of(step.id).items():
         counts = ", ".join(f"{number} x {outcome}" for outcome, number in told.items() if outcome != "date")
         said.append(f"run on Spark {version} ({counts}; {told['date']})")
-    return "; ".join(said) or "documentation; not run"
+    return "; ".join(said) or "not among the steps that were run on each Spark"
 
 
 def _promise(step: Step) -> str:
