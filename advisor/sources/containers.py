@@ -42,7 +42,7 @@ _KINDS: Final[Mapping[str, tuple[str, tuple[tuple[int, bytes], ...]]]] = {
         ((0, b'{\n  "schema_version"'),),
     ),
     "a file that --save wrote": (
-        "copy it to this machine, and give it to analyze or compare",
+        "give it, as a file of this machine, to analyze or compare",
         ((0, b"latency-advisor: tables"),),
     ),
     "a pickle": ("write what it holds as JSON lines, and give that", ((0, b"\x80\x04\x95"), (0, b"\x80\x05\x95"))),
