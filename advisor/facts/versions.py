@@ -45,6 +45,11 @@ def may_be_spark(version: str) -> bool:
     return len(named) == 2 and (newest < named < (newest[0] + 2, 0) or ".".join(map(str, named)) in MINORS)
 
 
+def is_untried(version: str | None) -> bool:
+    """Whether a Spark is newer than all that were tried."""
+    return bool(version) and version_numbers(str(version))[:2] > version_numbers(MINORS[-1])
+
+
 def version_in_words(least: str | None, below: str | None) -> str | None:
     """Two bounds as people say them: "2.4", "3.2 to 3.3", "below 3.4", "3.4 or later"; None without any."""
     if least is None or below is None:

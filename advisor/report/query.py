@@ -18,9 +18,9 @@ from advisor.contract import (
     Terminated,
     WindowEntry,
 )
-from advisor.facts import CONF, FACTS, Facts, version_numbers
+from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
-from advisor.facts.versions import MINORS
+from advisor.facts.versions import MINORS, is_untried
 from advisor.metrics import ALL, Estimate, measure, statistics, sure
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget
@@ -172,7 +172,7 @@ def limits(judged: Judged) -> list[str]:
         said.append("In real-time mode a trigger lasts as long as its interval: neither is a latency.")
     said += _inferred_trigger(facts)
     version = facts.value("spark_version")
-    if version and version_numbers(version)[:2] > version_numbers(MINORS[-1]):
+    if is_untried(version):
         said.append(f"Spark {version} is newer than {MINORS[-1]}, the last that was tried: its answers may be others.")
     return [*said, *judged.notes]
 

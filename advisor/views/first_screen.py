@@ -22,6 +22,7 @@ from advisor.contract import (
     Trend,
 )
 from advisor.facts.names import FACTS
+from advisor.facts.versions import is_untried
 from advisor.views import text
 from advisor.views.addbatch import sentence, slow
 from advisor.views.paste import pastes
@@ -93,7 +94,8 @@ def kind_of_query(query: QueryEntry) -> str:
         ends[0] += f", {text.plural(partitions, 'partition')}"
     if ends and not query.value("source"):
         ends.insert(0, "")
-    return " · ".join(filter(None, (" → ".join(ends).lstrip(), version(query), _state_kept(query), _trigger(query))))
+    spark = version(query) + " (newer than all tried)" * is_untried(query.spark_version)
+    return " · ".join(filter(None, (" → ".join(ends).lstrip(), spark, _state_kept(query), _trigger(query))))
 
 
 def _state_kept(query: QueryEntry) -> str:

@@ -143,6 +143,12 @@ def test_databricks_is_named_where_no_version_is_known(tmp_path: Path) -> None:
     assert "Spark version unknown (Databricks)" in report_as_text(advisor.analyze(tmp_path / "idle.json").typed)
 
 
+@pytest.mark.parametrize(("version", "untried"), [("4.3.1", False), ("9.9.0", True)])
+def test_a_spark_that_nobody_has_tried_is_named_on_the_first_screen(version: str, untried: bool) -> None:
+    (query,) = report(healthy() | {"spark_version": version}).queries
+    assert ("newer than all tried" in kind_of_query(query)) is untried
+
+
 @pytest.mark.parametrize(
     ("state", "words"),
     [("running", "no pause between batches"), ("stopped", "no pause between batches (AvailableNow?)")],
