@@ -256,10 +256,9 @@ def state_partitions_per_slot(window: Window) -> Batchwise:
 def state_waves_excess_ms(window: Window) -> Batchwise | Missing:
     """At most this long are the waves beyond the first: addBatch x (1 - 1 / waves), or twice what operators tell of it.
 
-    addBatch holds the driver's own time, too, so this is an upper bound. Other stages of the batch are no waves of
-    state. In six recorded runs it came to 1.2 to 1.8 x the time of the state's own tasks (updates, removals, commit) in
-    these waves: tasks also start, and load their store. The updates of arbitrary state are the query's own work, which
-    fewer partitions share: there at least the commits are spared.
+    addBatch holds the driver's own time and other stages, too. In six recorded runs that came to 1.2 to 1.8 x the
+    time of the state's own tasks (updates, removals, commit) in these waves: tasks also start and load their store. The
+    updates of arbitrary state are the query's own work, which fewer partitions share: at least the commits are spared.
     """
     if "stateOperators" in window.lacks and not len(window.operators):
         return NO_OPERATORS

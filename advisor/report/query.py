@@ -171,8 +171,7 @@ def limits(judged: Judged) -> list[str]:
     if facts.value("trigger") == "real_time":
         said.append("In real-time mode a trigger lasts as long as its interval: neither is a latency.")
     said += _inferred_trigger(facts)
-    version = facts.value("spark_version")
-    if is_untried(version):
+    if is_untried(version := facts.value("spark_version")):
         said.append(f"Spark {version} is newer than {MINORS[-1]}, the last that was tried: its answers may be others.")
     return [*said, *judged.notes]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -88,11 +88,8 @@ def target(judged: Judged) -> Target | None:
 
 def _nearest(ways: Sequence[Way], today: Way, stat: str) -> Way:
     """Return the way that comes nearest; one that keeps the state if it gains a good part of that."""
-
-    def among(some: Iterable[Way]) -> Way:
-        return min(some, key=lambda way: (round(way.state.at(stat)), way.loses, way.length), default=today)
-
-    best, kept = among(ways), among(way for way in ways if not way.loses[0])
+    ranked = sorted(ways, key=lambda way: (round(way.state.at(stat)), way.loses, way.length))
+    best, kept = next(iter(ranked), today), next((way for way in ranked if not way.loses[0]), today)
     gains, keeps = (today.state.at(stat) - way.state.at(stat) for way in (best, kept))
     return kept if keeps >= ranking()["good_part"] * gains else best
 
