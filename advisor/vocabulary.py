@@ -27,6 +27,8 @@ ENDING = ("once", "available_now")
 """Triggers whose runs take what is there, and end."""
 TAKES: tuple[Takes, ...] = get_args(Takes)
 """From what costs least to what costs most."""
+OF_KERNEL = ("/proc/", "/sys/")
+"""Where files lie that the kernel makes: to read one may never end."""
 CONF = "conf:"
 """Prefix of the facts that hold a configuration value."""
 

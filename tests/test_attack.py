@@ -76,6 +76,13 @@ def test_a_packed_report_shows_the_same(tmp_path: Path) -> None:
     assert not any("add_batch_ms" in query.metrics for query in packed.typed.queries)
 
 
+def test_a_configuration_that_the_kernel_makes_is_not_read() -> None:
+    if not Path("/proc/kmsg").exists():
+        pytest.skip("no such kernel")
+    said = CliRunner().invoke(main, ["analyze", str(Path(__file__)), "--config", "/proc/kmsg"])
+    assert (said.exit_code, "never end" in said.output, len(said.output.splitlines())) == (2, True, 1)
+
+
 @pytest.mark.parametrize("path", ["x" * 5000, "a/" * 5000])
 def test_a_path_that_is_too_long_is_refused(path: str) -> None:
     for call in (advisor.analyze, advisor.read_progress, lambda path: advisor.analyze(".", rules=[path])):

@@ -14,6 +14,8 @@ try:  # libyaml is ten times as fast, and a wheel without it is rare
 except ImportError:
     from yaml import SafeLoader  # type: ignore[assignment]
 
+from advisor.vocabulary import OF_KERNEL
+
 DEEPEST: Final = 50
 """Levels of lists and mappings; libyaml itself ends the process somewhere above 20,000."""
 MOST_VALUES: Final = 300_000
@@ -32,6 +34,8 @@ def read_plain(path: Path) -> tuple[Any, Problems]:
 
     `true` and `false` are the only booleans (YAML 1.2: `yes` stays a word), and a date stays a word, too.
     """
+    if not path.stat().st_size and str(path.resolve()).startswith(OF_KERNEL):
+        return None, [("", "is a file that the kernel makes, which may never end")]
     with path.open("rb") as file:
         written = file.read(MOST_BYTES + 1)
     if len(written) > MOST_BYTES:

@@ -33,10 +33,7 @@ def assemble(
     judged: Callable[[int, int], None] | None = None,
     packed: Packed | None = None,
 ) -> Report:
-    """The report on everything that was read. `judged` hears how many of how many runs are done.
-
-    `packed` takes the whole of each entry; the report then holds the rest.
-    """
+    """The report on everything that was read. `judged` hears how many of how many are done; `packed` holds each."""
     asked = asked or Asked()
     entries = entries_of(reading, catalogue, asked, judged)
     return report_on(reading, map(packed.keep, entries) if packed else entries)

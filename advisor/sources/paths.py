@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from advisor.errors import InputError
 from advisor.redaction import redact
+from advisor.vocabulary import OF_KERNEL
 
 STDIN = "-"
 ZIP = ".zip"
@@ -39,7 +40,6 @@ _ROTATED = re.compile(
 )
 _PIPE = "a named pipe"
 _SPECIAL = {stat.S_IFIFO: _PIPE, stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-_OF_KERNEL = ("/proc/", "/sys/")
 """Its files are plain ones by their kind, and to read one may wait for ever."""
 _LOG = logging.getLogger(__name__)
 _SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
@@ -162,7 +162,7 @@ def special(path: str) -> str:
         return ""
     if not stat.S_ISREG(found.st_mode):
         return _SPECIAL.get(stat.S_IFMT(found.st_mode), "no plain file")
-    of_kernel = not found.st_size and os.path.realpath(path).startswith(_OF_KERNEL)
+    of_kernel = not found.st_size and os.path.realpath(path).startswith(OF_KERNEL)
     return "a file that the kernel makes" if of_kernel else ""
 
 

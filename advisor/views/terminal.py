@@ -41,10 +41,7 @@ def report_as_text(
     color: bool = False,
     whole: Callable[[QueryEntry], QueryEntry] = lambda entry: entry,
 ) -> str:
-    """The whole report as text that ends in a line break; `everything` shows what the first screen keeps back.
-
-    `whole` gives the whole entry of a query, where the report holds less of it.
-    """
+    """The whole report as text that ends in a line break; `everything` shows what the first screen keeps back."""
     page, shown = console(width, color=color), selections(report, everything=everything)
     batches = any(query.batches for query in report.queries)
     report = clean_all(replace(report, queries=()))
