@@ -20,6 +20,7 @@ from advisor.vocabulary import ENDING
 from advisor.window import Window
 
 USUAL_OUTAGE_MINUTES = 30.0
+FEWEST = 20  # warm batches for a line, whose interval tells whether they were enough
 GROUPS = 12  # of batches with alike loads, between whose medians a line is drawn
 FARTHEST = 10.0  # times the rows of the largest batch: a line is not drawn further
 WIDEST = 3.0  # high end over low end: a wider interval is told as its low end
@@ -60,8 +61,8 @@ def lines(window: Window) -> tuple[Line, Line, Line] | Missing:
     if trigger not in ("processing_time", "unspecified"):
         return Missing("only a trigger with an interval and the default one start a batch for what has come")
     found = _warm(window)
-    if len(found) < FEWEST_FOR_FIT:
-        return Missing(f"{FEWEST_FOR_FIT} warm batches are needed, there are {len(found)}")
+    if len(found) < FEWEST:
+        return Missing(f"{FEWEST} warm batches are needed, there are {len(found)}")
     rows, took, since = found.T
     load = rows / since
     by_load = trigger == "unspecified" or rank_correlation(rows, since) > ROWS_FOLLOW_BATCH

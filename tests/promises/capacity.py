@@ -5,7 +5,8 @@ needs the group lab), each twice: with a load that rises until batches outlast t
 then holds, stopped for two minutes and started again. A row costs a wait of 2 ms, not computing, so that what a query
 holds follows little of what else the machine does; an idle machine is needed all the same. The progress of both runs is
 kept in `capacity/`. `--judge` reads it and judges: the first run's batches that took at most two thirds of the interval
-give the promise; its later ones and the second run tell what came of it.
+give the promise; its later ones and the second run tell what came of it. `lost-in-noise` is an
+older run on a busy machine, with rows of 20 ms, for a test.
 """
 
 from __future__ import annotations
