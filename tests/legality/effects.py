@@ -85,9 +85,13 @@ def _uncounted(seen: Seen, before: set[Path]) -> bool:
 
 
 def _without_checksums(seen: Seen, before: set[Path]) -> bool:
+    """Whether files of the state had Spark's checksum beside them before, and have none now.
+
+    Hadoop's local file system writes others, whose names begin with a dot.
+    """
     written = [*_new(seen, before, "*.delta"), *_new(seen, before, "*.zip")]
-    return bool(written) and not any(file.with_name(f".{file.name}.crc").exists() or
-                                     file.with_name(f"{file.name}.crc").exists() for file in written)  # fmt: skip
+    had = any(file.name.endswith((".delta.crc", ".zip.crc")) and not file.name.startswith(".") for file in before)
+    return had and bool(written) and not any(file.with_name(f"{file.name}.crc").exists() for file in written)
 
 
 def _one_store(seen: Seen, before: set[Path]) -> bool:
