@@ -20,6 +20,7 @@ from advisor.errors import fault
 from advisor.facts import FACTS
 from advisor.metrics import METRICS, Estimate, Missing, label, measure
 from advisor.metrics.units import in_words
+from advisor.progress import FROM_UI
 from advisor.vocabulary import LEVELS, Level
 from advisor.window import Window
 
@@ -185,10 +186,13 @@ def _without_steps(rule: Rule, window: Window) -> str:
 
 
 def _weight(rule: Rule, window: Window) -> int:
-    """Return how many batches a finding stands on; a seen fact needs none, partial records count as one."""
+    """Return how many batches a finding stands on; a seen fact needs none, partial records count as one.
+
+    Those of a driver's pages lack the same parts by design, and are whole in what they show.
+    """
     if rule.measure is None:
         return SURE_BATCHES["high"]
-    return min(len(window), 1) if window.partial else len(window)
+    return min(len(window), 1) if window.partial and FROM_UI not in window.lacks else len(window)
 
 
 def _felt(rule: Rule, window: Window, steps: Iterable[Advice]) -> float | None:

@@ -196,6 +196,22 @@ class TestTables:
         assert any("UI does not show" in text for text in first["limits"])
         assert {query["state"] for query in report.data["queries"]} == {"running"}
 
+    def test_its_findings_are_as_sure_as_those_of_the_progress_itself(
+        self, made: dict[str, Any], driver: Served, tmp_path: Path
+    ) -> None:
+        log = tmp_path / "progress.json"
+        log.write_text("\n".join(map(json.dumps, made["progress"])))
+        pages_say, log_says = (
+            {
+                (query["run_id"], one["rule"]): one["confidence"]
+                for query in report.data["queries"]
+                for one in query["findings"]
+            }
+            for report in (advisor.analyze(driver.address), advisor.analyze(log))
+        )
+        shared = pages_say.keys() & log_says.keys()
+        assert {key: pages_say[key] for key in shared} == {key: log_says[key] for key in shared} != {}
+
     def test_the_fleet_has_the_word_for_each_query(self, driver: Served) -> None:
         words = {one.run_id: one.stall.word for one in advisor.analyze(driver.address).typed.queries if one.stall}
         ranked = advisor.api.analyze_fleet(driver.address)
