@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -99,6 +100,7 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     setting = wish.conf or name
     kept = pinned.get(setting)
     given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting, f"{ASKED}is_pinned": kept is not None}
+    given[f"{ASKED}word"] = shlex.quote(value)  # of a command
     if kept is not None:
         given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
     given |= _spelling(setting, pinned, window)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -49,7 +50,7 @@ def own_facts(seen: Seen) -> dict[str, Known]:
         "is_damaged": bool(seen.damage),
         "damage": seen.damage[0] if seen.damage else None,
         "has_metadata": seen.has_metadata,
-        "address": seen.place if "://" in seen.place else f"file://{Path(seen.place).absolute()}",
+        "address": shlex.quote(seen.place if "://" in seen.place else f"file://{Path(seen.place).absolute()}"),
         "has_gaps": seen.has_gaps or seen.missing_batch is not None,
         "has_gap": seen.missing_batch is not None,
         "newest": seen.offset_log.last,

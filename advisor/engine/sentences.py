@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 
 import msgspec
 
@@ -90,7 +92,8 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
         return in_words(value, METRICS[name].unit) if isinstance(value, Estimate) else "an unknown time"
     known = window.facts.get(name)
     if name.endswith("_path"):
-        return _pasted(known) or "PATH"
+        path = _pasted(known)
+        return shlex.quote(path) if path else "PATH"
     if known is None or known.value is None:
         return f"an unknown {name}"
     if name.endswith("_ms") and isinstance(known.value, int | float):
@@ -134,7 +137,9 @@ def _bare(name: str, window: Window) -> str:
             return f"<{name.replace('_', ' ')}: {value.reason}>"
         return f"{value.safe:.0f}" if isinstance(value, Estimate) else f"<{name}>"
     known = window.facts.get(name)
-    return _pasted(known) or f"<{name}>" if name.endswith("_path") or known is None else str(known.value)
+    if name.endswith("_path"):  # it stands between quotes
+        return json.dumps(_pasted(known), ensure_ascii=False)[1:-1] or f"<{name}>"
+    return f"<{name}>" if known is None else str(known.value)
 
 
 def _pasted(known: Known | None) -> str:

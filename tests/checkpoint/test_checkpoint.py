@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import os
 import random
 import re
+import shlex
 import shutil
 import zipfile
 from collections import Counter
@@ -292,6 +294,19 @@ def test_a_copy_is_made_from_an_address(sample: Callable[[str], Path], monkeypat
     monkeypatch.chdir(place.parent)
     (answer,) = read_checkpoint(place.name, before=["move=s3a://new/place"]).answers
     assert f"distcp file://{place} s3a://new/place" in (answer.stages[0].change.code or "")
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", '$(id)"); id(""'])
+def test_a_folder_with_an_odd_name_is_quoted(sample: Callable[[str], Path], name: str) -> None:
+    place = sample("4.3-changelog")
+    place = place.rename(place.with_name(name))
+    known = ["spark_version=4.3.0", "sink=kafka"]
+    answers = read_checkpoint(str(place), before=["partitions=16", f"move=/{name}"], set=known).answers
+    code = [stage.change.code for answer in answers for stage in answer.stages if stage.change.code]
+    call = ast.parse(code[0], mode="eval").body
+    assert isinstance(call, ast.Call) and ast.literal_eval(call.args[0]) == str(place)
+    assert shlex.split(code[1]) == ["hadoop", "distcp", f"file://{place}", f"/{name}"]
+    assert f"latency-advisor checkpoint {shlex.quote(f'/{name}')}" in answers[1].stages[1].do
 
 
 @pytest.mark.parametrize(
