@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from advisor.batches import TABLES, Broken, Reading
+from advisor.batches import TABLES, TIME, Broken, Reading
 from advisor.writing import whole_file
 
 MARK: Final = b"latency-advisor: tables that --save wrote".ljust(63) + b"\n"
 """How such a file begins; an Arrow stream of each table follows, whose numbers lie at multiples of 8 bytes."""
+_ALWAYS: Final = ("log", "fact", "value", "origin", "file", "offset")
+_SHORTEST_ROW: Final = 16
+"""Bytes; even a row without a word has more."""
+_FIRST, _LAST = (pa.scalar(at.replace(tzinfo=timezone.utc), TIME) for at in (datetime.min, datetime.max))
 
 
 def write(reading: Reading, path: str | Path) -> None:
@@ -27,8 +33,10 @@ def write(reading: Reading, path: str | Path) -> None:
 def is_saved(path: str) -> bool:
     """Whether a path is a file that `write` wrote."""
     try:
+        if not Path(path).is_file():  # to open a pipe takes its writer
+            return False
         with Path(path).open("rb") as file:
-            return Path(path).is_file() and file.read(len(MARK)) == MARK
+            return file.read(len(MARK)) == MARK
     except OSError:
         return False
 
@@ -50,4 +58,12 @@ def _table(content: pa.BufferReader, schema: pa.Schema) -> pa.Table:
     """Return the next table; a column that the file does not know is empty."""
     held = pa.ipc.open_stream(content).read_all()
     held.validate(full=True)
-    return pa.concat_tables([schema.empty_table(), held], promote_options="default").select(schema.names).cast(schema)
+    if len(held) * _SHORTEST_ROW > content.size():  # a column of nulls takes no bytes, however long it is
+        raise pa.ArrowInvalid("it tells of more rows than it holds")
+    table = pa.concat_tables([schema.empty_table(), held], promote_options="default").select(schema.names).cast(schema)
+    if schema is TABLES["sightings"] and any(table[name].null_count for name in _ALWAYS):
+        raise pa.ArrowInvalid("a fact does not say where it stood")
+    for times in (table[field.name] for field in schema if field.type == TIME):
+        if pc.any(pc.or_(pc.less(times, _FIRST), pc.greater(times, _LAST))).as_py():
+            raise pa.ArrowInvalid("a time is in no year that Python knows")
+    return table
