@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ import click
 from advisor.cli.bars import bar, counter
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import facts_given, goal_options, group, output_options, stages_option, wish_options
-from advisor.cli.output import check_new, check_output, put, rendered
+from advisor.cli.output import check_new, check_output, put, rendered, to_file
 from advisor.cli.spark import end_in_order
 from advisor.cli.start import start
 from advisor.errors import InputError
@@ -105,6 +106,8 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
     check_output(options, paths)
     if options["save"]:
         check_new("--save", options["save"], paths)
+        if to_file(options) and Path(options["save"]).resolve() == Path(options["output"]).resolve():
+            raise click.UsageError("--save and --output name the same file")
     start(paths, local=options["engine"] != "spark")
     ranked = of_fleet and options["form"] != "html"  # the page of all queries ranks them, too
     found = _fleet(paths, options) if ranked else _queries(paths, options)

@@ -25,7 +25,9 @@ class CodedGroup(click.Group):
     def main(self, args: Sequence[str] | None = None, *more: Any, **named: Any) -> NoReturn:
         """Run a command and leave with its exit code; nothing else is raised."""
         named["standalone_mode"] = False
-        sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # none where the shell closed it
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # the shell closed it
+                setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
         sys.exit(_code(lambda: super(CodedGroup, self).main(_given(args), *more, **named)))
 
 

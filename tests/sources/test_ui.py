@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import ssl
 import tempfile
@@ -256,6 +257,35 @@ class TestSaved:
         place.write_bytes(place.read_bytes()[:-5000])
         said = CliRunner().invoke(main, ["analyze", str(place)])
         assert (said.exit_code, "damaged, or written by another version" in said.output) == (2, True)
+
+    @pytest.mark.parametrize(
+        ("table", "column", "value"),
+        [("sightings", "offset", None), ("sightings", "timestamp", 1 << 60), ("batches", "timestamp", -(1 << 60))],
+    )
+    def test_an_edited_one_is_one_line(
+        self, reading: Any, place: Path, table: str, column: str, value: int | None
+    ) -> None:
+        held = reading.tables[table]
+        kind = held.schema.field(column)
+        odd = pa.array([value] * len(held), pa.int64()).cast(kind.type)
+        odd = held.set_column(held.schema.get_field_index(column), kind, odd)
+        saved.write(replace(reading, **{table: odd}), place)
+        (broken,) = saved.read(str(place), stages=True).broken
+        assert "damaged, or written by another version" in broken.reason
+
+    def test_rows_without_a_byte_are_not_counted(self, reading: Any, place: Path) -> None:
+        none = pa.table({"id": pa.nulls(1_000_000)})
+        saved.write(replace(reading, batches=none, sightings=none.slice(0, 0), inside={}), place)
+        assert len(saved.read(str(place), stages=True).batches) == 0
+
+    def test_the_report_does_not_take_its_place(self, driver: Served, tmp_path: Path) -> None:
+        both = [f"--{option}={tmp_path / 'one'}" for option in ("save", "output")]
+        said = CliRunner().invoke(main, ["analyze", driver.address, *both])
+        assert (said.exit_code, "name the same file" in said.output) == (2, True)
+
+    def test_a_pipe_is_not_opened_to_see_what_it_is(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        assert not saved.is_saved(str(tmp_path / "pipe"))
 
     def test_a_column_of_another_version_is_left_out_or_empty(
         self, reading: Any, place: Path, monkeypatch: pytest.MonkeyPatch
