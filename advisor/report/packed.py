@@ -13,14 +13,20 @@ _SORTED_AND_LISTED = ("trigger_execution_ms", "record_latency_ms")
 
 
 class Packed:
-    """The whole entry of each run as compressed JSON, about 7 kB; a report then holds what a line about it shows."""
+    """The whole entry of each run as JSON, compressed by what it shares with the first; a report then holds what a line
+    about it shows.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[str, bytes] = {}
+        self._first = b""
 
     def keep(self, entry: QueryEntry) -> QueryEntry:
         """Return the entry without what only its own screen and its JSON show; hold the whole."""
-        self._entries[entry.run_id] = zlib.compress(encoded(entry), 1)
+        whole = encoded(entry)
+        self._first = self._first or whole
+        packer = zlib.compressobj(1, zdict=self._first)
+        self._entries[entry.run_id] = packer.compress(whole) + packer.flush()
         return msgspec.structs.replace(
             entry,
             facts={name: fact for name, fact in entry.facts.items() if name == "start_time"},
@@ -34,4 +40,5 @@ class Packed:
 
     def whole(self, entry: QueryEntry) -> QueryEntry:
         """Return the whole entry."""
-        return msgspec.json.decode(zlib.decompress(self._entries[entry.run_id]), type=QueryEntry)
+        whole = zlib.decompressobj(zdict=self._first).decompress(self._entries[entry.run_id])
+        return msgspec.json.decode(whole, type=QueryEntry)
