@@ -198,6 +198,15 @@ def test_on_finding_hears_of_a_finding_once(caplog: pytest.LogCaptureFixture) ->
     assert "made" in str(heard[0])
 
 
+def test_a_slow_query_is_judged_before_it_has_ten_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "JUDGED_AFTER_SECONDS", 0.0)
+    heard: list[Any] = []
+    with attach(session(), on_finding=heard.append) as advisor:
+        run(advisor, 8)
+        advisor.report()
+    assert "LG001" in [notice.finding["rule"] for notice in heard]
+
+
 def test_without_on_finding_a_line_goes_through_logging(caplog: pytest.LogCaptureFixture) -> None:
     with attach(session()) as advisor, caplog.at_level(logging.INFO, logger="advisor"):
         run(advisor, 100)

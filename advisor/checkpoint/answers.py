@@ -168,7 +168,7 @@ def _answer(
 ) -> Answer:
     open_ones = [one for one in (meant, legal) if one.holds is None]
     doubts = dict.fromkeys(because for one in open_ones for because in one.because)
-    says = sentence(case.says, window) + (f" Otherwise: {'; '.join(refused)}." if refused else "")
+    says = sentence(case.says, window) + (f" Ruled out: {'; '.join(refused)}." if refused else "")
     return Answer(
         asked=asked,
         answer="if" if open_ones else case.answer,

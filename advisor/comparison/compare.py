@@ -75,8 +75,8 @@ def compare(
     if "real_time" in (before.facts.value("trigger"), after.facts.value("trigger")):
         return _untold("not comparable", f"Not comparable: {REAL_TIME}.", REAL_TIME, changed, taken)
     before, after = timed(before), timed(after)
-    if (missing := FEWEST - min(len(before), len(after))) > 0:
-        return _too_few(before, after, missing, changed, taken)
+    if min(len(before), len(after)) < FEWEST:
+        return _too_few(before, after, changed, taken)
     weighed, shift = load(before, after)
     old, new = levels(before, 0), levels(after, 1)
     alike = opened_alike(before, after)
@@ -168,10 +168,11 @@ def _limits(old: Levels, new: Levels) -> Iterator[str]:
             yield f"No record latency for {side}: {at.latency.reason}."
 
 
-def _too_few(
-    before: Window, after: Window, missing: int, changed: tuple[FactChange, ...], taken: list[Advice]
-) -> Comparison:
-    words = f"{missing} more steady {'batch is' if missing == 1 else 'batches are'} needed"
+def _too_few(before: Window, after: Window, changed: tuple[FactChange, ...], taken: list[Advice]) -> Comparison:
+    sides = (("before", FEWEST - len(before)), ("after", FEWEST - len(after)))
+    missing = max(more for _, more in sides)
+    needed = " and ".join(f"{more} {side}" for side, more in sides if more > 0)
+    words = f"more steady batches are needed: {needed}"
     says = f"Too few batches: {len(before)} steady ones before and {len(after)} after; {words}."
     return _untold("too few batches", says, words, changed, taken, missing)
 

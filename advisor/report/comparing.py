@@ -168,10 +168,10 @@ def _paired(old: list[Judged], new: list[Judged]) -> Iterator[tuple[_Side, _Side
 
 
 def _advised(before: _Side, after: _Side) -> list[Advice]:
-    """The steps that may have been made; a query that kept its id has kept its checkpoint."""
+    """The steps that may have been made: none that Spark refuses; a query that kept its id has kept its checkpoint."""
     steps = [step for finding in before.judged.judgement.findings for step in finding.steps]
     kept = before.judged.run.id is not None and before.judged.run.id == after.judged.run.id
-    return [step for step in steps if not (kept and step.takes == "new_checkpoint")]
+    return [step for step in steps if step.legal != "no" and not (kept and step.takes == "new_checkpoint")]
 
 
 def _on_the_mean(catalogue: Catalogue) -> set[str]:

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from advisor.batches import Doing, Reading
 
 FIRST_JUDGEMENT: Final = 10
-"""New batches of a run after which its findings are judged (again)."""
+"""New batches of a run after which its findings are judged (again), and"""
+JUDGED_AFTER_SECONDS: Final = 60.0
+"""the time after which fewer batches will do: a slow query's findings come while it runs, too."""
 JUDGED: Final = 1000
 """Batches, the newest, on which the watch judges; `report()` takes all that are kept."""
 CPU_SHARE: Final = 0.01
@@ -102,7 +104,8 @@ class LiveAdvisor(SessionListener):
         self._watches: dict[str, Watch] = {}
         self._ends: tuple[tuple[str, str], ...] = ()
         """The last runs that ended: (query, run)."""
-        self._new: dict[str, int] = {}
+        self._new: dict[str, tuple[int, float]] = {}
+        """Of each run its new batches since it was judged, and when that was, or when its first event came."""
         self._news = onscreen.News()
         self._teller = Worker(self._tell_one, lambda: False, recorder.failed, capacity=UNTOLD)
         self._owed, self._owed_at = 0.0, 0.0
@@ -322,12 +325,16 @@ class LiveAdvisor(SessionListener):
         self._news.tell(ended=ended)
         if ended:
             self._ends = (*self._ends[-9:], (id, run_id))
-        self._new[run_id] = self._new.get(run_id, 0) + 1
-        due = ended or self._new[run_id] >= FIRST_JUDGEMENT
+        now = time.monotonic()
+        count, since = self._new.get(run_id, (0, now))
+        self._new[run_id] = count + 1, since
+        due = ended or count + 1 >= FIRST_JUDGEMENT or now - since >= JUDGED_AFTER_SECONDS
         rested = self._still_owed() < CPU_AHEAD
         died = ended and self.recorder.store.died(id, run_id)
         judged = died or (due and rested)
-        if ended or judged:
+        if judged:
+            self._new[run_id] = 0, now
+        if ended:
             del self._new[run_id]
         if judged:
             self._judge(id, run_id, ended)

@@ -101,7 +101,11 @@ def _holds(found: Checkpoint) -> Iterator[tuple[str, str]]:
         if log.count
     ]
     yield "LOGS", "; ".join(logs) or "no batch yet"
-    grows = f", about {found.files_per_batch:g} more with each batch" if found.files_per_batch else ""
+    grows = (
+        f", about {found.files_per_batch:,.{0 if found.files_per_batch >= 10 else 1}f} more with each batch"
+        if found.files_per_batch
+        else ""
+    )
     left = f"; {found.temporary} temporary files left in the logs" if found.temporary else ""
     unopened = "" if found.is_checked else "; not all was read, it is too large: names and sizes were checked"
     yield "FILES", f"{found.files:,} files, {number(found.bytes, 'bytes')}{grows}{left}{unopened}"

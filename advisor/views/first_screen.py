@@ -81,6 +81,7 @@ _OPEN_IT = (
     "Find out what addBatch spends its time on before changing anything; progress alone does not show it. Bring the "
     "event log or the driver log at INFO (docs/stages.md), or look at a batch's stages in Spark's UI."
 )
+_MORE_BATCHES = "Look again when more batches have ended, or bring a longer log"
 _OF_ITS_OWN = "No rule knows this error: mend what it names. A batch that did not end runs again after a restart."
 
 
@@ -236,7 +237,7 @@ def target(query: QueryEntry) -> list[str]:
     if found.verdict == "reached":
         return [f"{said} ({_latencies(found.now)}){_cheaper(found)}"]
     if not found.steps:
-        said = said.partition(";")[0] + "; no step shortens it"
+        said = said.partition(";")[0] + "; no step to rely on shortens it"
     steps = [f"{nth}. {_planned(step, found.stat)}" for nth, step in enumerate(found.steps, 1)]
     return [said, f"today: {_latencies(found.now)}", *steps, *_left(found)]
 
@@ -493,14 +494,14 @@ def no_step(query: QueryEntry) -> str:
     """Return what to do where no step is the best."""
     if not query.window.batches and not any(finding.steps for finding in query.findings):
         died = query.terminated and query.terminated.error
-        after = " that goes on after the start," if query.batches else ""
-        return _OF_ITS_OWN if died else f"Nothing yet: bring a log{after} with batches that read rows."
+        after = " after the first" if query.batches else ""
+        return _OF_ITS_OWN if died else f"Nothing yet: it takes batches{after} that read rows. {_MORE_BATCHES}."
     if taken := _with_a_new_checkpoint(query):
         do, gained = taken[0].do, gain_in_short(taken[0])
         tail = "See --all." if "new checkpoint" in do else "This may help, but it needs a new checkpoint: see --all."
         return f"{do}{f': {gained}' if gained else ''}. {tail}"
     if _with_a_new_checkpoint(query, rash=True):
-        return "Bring a longer log: what may help needs a new checkpoint, and this one shows too little for that."
+        return f"{_MORE_BATCHES}: what may help needs a new checkpoint, and these show too little for that."
     if _waits_for_an_answer(query):
         return "Answer the question below first: which step helps depends on it."
     if query.screen.unopened and not query.screen.calm:

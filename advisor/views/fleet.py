@@ -43,10 +43,12 @@ def per_hour(wins: Wins | None) -> str:
 
 
 def wins(query: FleetQuery) -> str:
-    """Return what the best step of a query saves; or that no step is known for it, or no number."""
+    """Return what the best step of a query saves; or that none is known or sure enough for it, or no number."""
     if query.best_step is not None:
         return per_hour(query.recoverable)
-    offered = any(step.legal != "no" for finding in query.findings for step in finding.steps)
+    offered = [step for finding in query.findings for step in finding.steps if step.legal != "no"]
+    if any(step.recoverable for step in offered):
+        return "no sure step"
     return "not known" if offered or query.trigger_execution_ms is None else "no step"
 
 

@@ -113,7 +113,8 @@ def test_sides_are_the_same_whose_whole_interval_is_within_a_share_of_before(
 def test_too_few_batches_say_how_many_more() -> None:
     found = compare(run(SYNC, count=6), run(SYNC))
     assert found.verdict == "too few batches" and found.effects == ()
-    assert "4 more steady batches" in found.says
+    assert "needed: 4 before." in found.says
+    assert "needed: 4 before and 1 after." in compare(run(SYNC, count=6), run(SYNC, count=9)).says
 
 
 def loaded(rows: float, count: int = 100, seed: int = 0, interval_ms: float = 1000, **how: Any) -> Window:

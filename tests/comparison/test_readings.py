@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from advisor.catalogue import load
 from advisor.cli import main
 from advisor.config import Config
 from advisor.errors import InputError, UsageError
+from advisor.report.comparing import _advised
 from advisor.session.judging import Judging
 from advisor.sources import files
 from advisor.wishes import UserWishes
@@ -58,6 +60,13 @@ def slow(tmp_path: Path) -> str:
 @pytest.fixture
 def fast(tmp_path: Path) -> str:
     return log(tmp_path / "fast.json", {"run": "22222222-b", "ms": 100, "id": CLICKS})
+
+
+def test_a_step_that_spark_refuses_was_not_made() -> None:
+    steps = [SimpleNamespace(id=legal, legal=legal, takes="restart") for legal in ("yes", "no", "if")]
+    judgement = SimpleNamespace(findings=[SimpleNamespace(steps=steps)])
+    side: Any = SimpleNamespace(judged=SimpleNamespace(judgement=judgement, run=SimpleNamespace(id=ORDERS)))
+    assert [step.id for step in _advised(side, side)] == ["yes", "if"]
 
 
 def test_a_comparison_is_a_page_too(slow: str, fast: str, tmp_path: Path) -> None:
