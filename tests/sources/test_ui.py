@@ -260,7 +260,13 @@ class TestSaved:
 
     @pytest.mark.parametrize(
         ("table", "column", "value"),
-        [("sightings", "offset", None), ("sightings", "timestamp", 1 << 60), ("batches", "timestamp", -(1 << 60))],
+        [
+            ("sightings", "offset", None),
+            ("sightings", "timestamp", 1 << 60),
+            ("batches", "timestamp", -(1 << 60)),
+            ("batches", "run_id", None),
+            ("batch_parts", "stages", None),
+        ],
     )
     def test_an_edited_one_is_one_line(
         self, reading: Any, place: Path, table: str, column: str, value: int | None
@@ -269,7 +275,8 @@ class TestSaved:
         kind = held.schema.field(column)
         odd = pa.array([value] * len(held), pa.int64()).cast(kind.type)
         odd = held.set_column(held.schema.get_field_index(column), kind, odd)
-        saved.write(replace(reading, **{table: odd}), place)
+        held_in = {"inside": {**reading.inside, table: odd}} if table in reading.inside else {table: odd}
+        saved.write(replace(reading, **held_in), place)
         (broken,) = saved.read(str(place), stages=True).broken
         assert "damaged, or written by another version" in broken.reason
 
