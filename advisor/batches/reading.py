@@ -147,11 +147,22 @@ class Reading:
         )
         dropped = merged.duplicates + sum(reading.duplicates for reading in readings)
         inside = {
-            name: pa.concat_tables([reading.inside[name] for reading in readings if name in reading.inside])
+            name: _each_batch_once([reading.inside[name] for reading in readings if name in reading.inside])
             for name in {name for reading in readings for name in reading.inside}
         }
         doing = {run: look for reading in readings for run, look in reading.doing.items()}
         return replace(merged, duplicates=dropped, doing=doing, inside=inside)
+
+
+def _each_batch_once(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of all tables; of a batch that several tell of, those of the first one."""
+    table = pa.concat_tables(tables)
+    numbers = table["batch_id"].cast(pa.string())
+    batch = _codes(pc.binary_join_element_wise(table["run_id"], numbers, " ", null_handling="replace"))
+    teller = np.repeat(np.arange(len(tables)), [len(one) for one in tables])
+    first = np.full(len(table), len(tables))
+    np.minimum.at(first, batch, teller)
+    return table.filter(pa.array(teller == first[batch]))
 
 
 def table_of_sightings(rows: Iterable[tuple[Any, ...]]) -> pa.Table:

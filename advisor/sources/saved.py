@@ -32,7 +32,8 @@ def write(reading: Reading, path: str | Path) -> None:
         file.write(MARK)
         for table in reading.tables.values():
             with pa.ipc.new_stream(file, table.schema) as stream:
-                stream.write_table(table)
+                for chunk in filter(len, table.to_batches()):
+                    stream.write_batch(chunk)
 
 
 def is_saved(path: str) -> bool:

@@ -244,6 +244,15 @@ class TestSaved:
         assert all(found.tables[name].equals(table) for name, table in reading.tables.items())
         assert not files.read([place]).inside
 
+    def test_what_two_files_keep_counts_once(self, reading: Any, place: Path) -> None:
+        again = place.with_name("again.batches")
+        saved.write(files.read([place], stages=True), again)
+        assert again.stat().st_size <= place.stat().st_size
+        found = files.read([place, again], stages=True)
+        assert all(
+            found.tables[name].num_rows == len(reading.tables[name]) > 0 for name in ("batches", *reading.inside)
+        )
+
     def test_it_is_compared_with_the_address_in_both_orders(
         self, driver: Served, place: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
