@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 FIRST_JUDGEMENT: Final = 10
 """New batches of a run after which its findings are judged (again), and"""
-JUDGED_AFTER_SECONDS: Final = 60.0
+JUDGED_AFTER_SECONDS: Final = 30.0
 """the time after which fewer batches will do: a slow query's findings come while it runs, too."""
 JUDGED: Final = 1000
 """Batches, the newest, on which the watch judges; `report()` takes all that are kept."""
