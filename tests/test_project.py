@@ -35,6 +35,12 @@ def test_the_report_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch, request: 
         assert (whole[3], begun[3]) == (printed, first)
 
 
+def test_the_line_of_capacity_is_shown_as_it_is() -> None:
+    folder, line = re.findall(r"\((sample_progress/TR006/[^)]+)\)[^`]+`--target (?:p99=4s)`:\n`([^`]+)`", README)[0]
+    printed = CliRunner().invoke(main, ["analyze", str(ROOT / folder), "--target", "p99=4s"]).output
+    assert line in printed
+
+
 def _shown(page: str, found: re.Match[str], printed: str) -> str:
     return page[: found.start()] + found[1] + printed + found[4] + page[found.end() :]
 

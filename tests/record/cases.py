@@ -340,6 +340,17 @@ TRIGGERS = (
         trigger="5 seconds",
         runs=until(18),
     ),
+    Case(
+        "TR006/varying-load",
+        "a load that varies and so shows what a row costs, every 2 seconds, where 1 second is wanted",
+        expect=("TR006",),
+        facts={"latency_target_ms": 1000},
+        source={"format": "kafka", "feed": {"kind": "kafka", "levels": [200, 2000, 8000, 20000]}},
+        shape={"name": "work_on_rows", "rounds": 12},
+        trigger="2 seconds",
+        runs=until(50, 120),
+        needs=("kafka",),
+    ),
 )
 
 SINKS = (
