@@ -151,7 +151,7 @@ def _finding(finding: Finding, per_hour: float | None) -> FleetFinding:
         confidence=finding.confidence,
         says=finding.says,
         explained_by=finding.explained_by,
-        steps=tuple(_step(step, per_hour) for step in finding.steps),
+        steps=tuple(_step(step, per_hour) for step in finding.steps if not finding.is_rash(step)),
     )
 
 

@@ -127,6 +127,12 @@ def test_a_step_that_spark_refuses_is_no_change() -> None:
     assert report(entry("a", finding("LG001", step("async", 10.0, 20.0, legal="no"))))["changes"] == []
 
 
+def test_a_new_checkpoint_on_few_batches_is_no_change() -> None:
+    new = step("new", 10.0, 20.0) | {"takes": "new_checkpoint"}
+    unsure, sure = ({**finding("ST001", new), "confidence": confidence} for confidence in ("low", "high"))
+    assert [len(report(entry("a", one))["changes"]) for one in (unsure, sure)] == [0, 1]
+
+
 def test_a_step_of_two_findings_counts_once() -> None:
     shared = step("async", 10.0, 20.0)
     (change,) = report(entry("a", finding("LG001", shared), finding("TR002", shared)))["changes"]

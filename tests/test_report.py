@@ -108,6 +108,14 @@ def test_the_budget_of_a_healthy_query_is_shown_with_nothing_to_do(catalogue: Ca
     assert query["budget"]["addBatch"] == 1900
 
 
+@pytest.mark.parametrize("sample", ["ST005/8-partitions-on-2-slots-4.3.0", "ST012/200-partitions-4.3.0"])
+def test_parts_of_add_batch_fit_into_it(sample: str) -> None:
+    """State is committed within the waves: both would come to more than the whole."""
+    (query,) = analyze(Path(__file__).parents[1] / "sample_progress" / sample, stages=False).typed.queries
+    parts = query.screen.within_add_batch
+    assert 0 < sum(part.share for part in parts) <= 1.001
+
+
 def test_only_idle_triggers_are_no_batches(catalogue: Catalogue) -> None:
     report = reported(
         catalogue, events([{"triggerExecution": 3, "latestOffset": 2, "numInputRows": 0, "operators": [STATE]}] * 20)

@@ -132,7 +132,10 @@ def lost_ms(rule: Rule, window: Window) -> Estimate | None:
 
 
 def within_add_batch(judged: Judged) -> list[Part]:
-    """Return what findings name of a typical addBatch, the largest first, with its share of addBatch."""
+    """Return what findings name of a typical addBatch, the largest first, with its share of addBatch.
+
+    A part that does not fit beside the larger ones is in one of them: the commits of later waves are in the waves, too.
+    """
     window, whole = judged.window, sure(judged.window, "add_batch_ms")
     found: dict[str, Part] = {}
     for finding in judged.judgement.findings if whole else ():
@@ -146,7 +149,12 @@ def within_add_batch(judged: Judged) -> list[Part]:
             ms_told, name = round(min(ms.safe, whole), 3), label(metric)
             part = Part(kind="add_batch", ms=ms_told, share=share, share_at_most=at_most, name=name, rule=rule.id)
             found.setdefault(name, part)
-    return sorted(found.values(), key=lambda part: -part.ms)
+    parts, left = [], whole
+    for part in sorted(found.values(), key=lambda part: -part.ms):
+        if part.ms <= left:
+            parts.append(part)
+            left -= part.ms
+    return parts
 
 
 def _findings(judged: Judged) -> Iterator[_Candidate]:

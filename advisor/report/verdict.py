@@ -136,7 +136,7 @@ def _without_a_step(findings: Sequence[Finding], batches: int) -> str:
         saving = _saving(sure[0], batches)
         known = f"{sure[0].do}{saving}{_condition(sure[0])}."
         return known if saving else "The steps that may help need a new checkpoint, and their gain is not known."
-    too_little = "What may help needs a new checkpoint, and this log shows too little for that."
+    too_little = "What may help needs a new checkpoint, and the batches that were read show too little for that."
     return too_little if steps else "No rule knows a step for this that Spark accepts."
 
 
