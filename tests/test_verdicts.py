@@ -62,7 +62,7 @@ def test_one_promise_has_one_number_on_every_screen() -> None:
 
 @pytest.mark.parametrize(("other", "made"), [("", {"offline-state-repartition"}), ("f", {"fewer-state-partitions"})])
 def test_a_query_that_kept_its_id_has_no_new_checkpoint(tmp_path: Path, other: str, made: set[str]) -> None:
-    before = SAMPLES / "ST005/8-partitions-on-2-slots-4.3.0"
+    before = SAMPLES / "ST002/rocksdb-without-changelog-4.3.0"
     text = gzip.decompress((before / "driver.log.gz").read_bytes()).decode()
     (run,), (query,) = ({*re.findall(rf'"{key}" : "([0-9a-f-]+)"', text)} for key in ("runId", "id"))
     later = re.sub(r"(shuffle.partitions -> |numShufflePartitions. : )8", r"\g<1>2", text).replace(run, f"0{run[1:]}")
