@@ -28,7 +28,7 @@ ENDING = ("once", "available_now")
 TAKES: tuple[Takes, ...] = get_args(Takes)
 """From what costs least to what costs most."""
 OF_KERNEL = ("/proc/", "/sys/")
-"""Where files lie that the kernel makes: to read one may never end."""
+"""Where files lie that the kernel makes: plain ones by their kind, and to read one may never end."""
 CONF = "conf:"
 """Prefix of the facts that hold a configuration value."""
 

@@ -124,20 +124,18 @@ def test_what_gives_up_what_is_kept_is_advised_nowhere(fact: str, kept_out: str)
     assert not shown & {step.id for step in steps if fact in step.against}
 
 
-def test_with_a_target_the_first_step_is_the_one_on_its_way() -> None:
-    report = advisor.analyze(SAMPLES / "SR005/sparse-kafka-4.3.0", set=["latency_target_ms=1020"])
-    (query,) = report.typed.queries
+@pytest.mark.parametrize(
+    ("sample", "ms", "verdict"),
+    [
+        ("SR005/sparse-kafka-4.3.0", 1020, "reached with steps"),
+        ("ST002/rocksdb-without-changelog-4.3.0", 10, "not reached"),
+    ],
+)
+def test_with_a_target_the_first_step_is_the_one_on_its_way(sample: str, ms: int, verdict: str) -> None:
+    (query,) = advisor.analyze(SAMPLES / sample, set=[f"latency_target_ms={ms}"]).typed.queries
     found = query.screen.target
     assert found is not None and query.best_step is not None
-    assert (found.verdict, query.best_step.step) == ("reached with steps", found.steps[0].step)
-
-
-def test_a_target_out_of_reach_has_the_same_first_step() -> None:
-    report = advisor.analyze(SAMPLES / "ST002/rocksdb-without-changelog-4.3.0", set=["latency_target_ms=10"])
-    (query,) = report.typed.queries
-    found = query.screen.target
-    assert found is not None and query.best_step is not None
-    assert (found.verdict, query.best_step.step) == ("not reached", found.steps[0].step)
+    assert (found.verdict, query.best_step.step) == (verdict, found.steps[0].step)
 
 
 def test_the_nearest_keeps_the_state_where_that_takes_a_good_part() -> None:

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from advisor.batches import Doing, Reading
 
 FIRST_JUDGEMENT: Final = 10
-"""New batches of a run after which its findings are judged (again), and"""
+"""New batches of a run after which its findings are judged (again)."""
 JUDGED_AFTER_SECONDS: Final = 30.0
-"""the time after which fewer batches will do: a slow query's findings come while it runs, too."""
+"""Seconds after which fewer new batches will do: a slow query's findings come while it runs, too."""
 JUDGED: Final = 1000
 """Batches, the newest, on which the watch judges; `report()` takes all that are kept."""
 CPU_SHARE: Final = 0.01

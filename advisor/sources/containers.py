@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from advisor.sources import saved
+
 HEAD: Final = 512
 """How many bytes at the beginning of a file show its kind."""
 _UNPACK: Final = "unpack it, and give the log in it"
@@ -43,7 +45,7 @@ _KINDS: Final[Mapping[str, tuple[str, tuple[tuple[int, bytes], ...]]]] = {
     ),
     "a file that --save wrote": (
         "give it, as a file of this machine, to analyze or compare",
-        ((0, b"latency-advisor: tables"),),
+        ((0, saved.MARK),),
     ),
     "a pickle": ("write what it holds as JSON lines, and give that", ((0, b"\x80\x04\x95"), (0, b"\x80\x05\x95"))),
     "a program": (_LOG, ((0, b"\x7fELF"), (0, b"\xca\xfe\xba\xbe"), (0, b"MZ\x90\x00"))),

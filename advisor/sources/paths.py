@@ -40,7 +40,6 @@ _ROTATED = re.compile(
 )
 _PIPE = "a named pipe"
 _SPECIAL = {stat.S_IFIFO: _PIPE, stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-"""Its files are plain ones by their kind, and to read one may wait for ever."""
 _LOG = logging.getLogger(__name__)
 _SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
 
