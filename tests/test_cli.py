@@ -194,6 +194,8 @@ def test_of_several_queries_one_may_have_no_batch_in_the_time_asked_for(tmp_path
         ("--set", ["task_slots=99999999", "shuffle_partitions=99999999999999"], "give at most 1,000,000"),
         ("--set", ["latency_target_ms=0", "latency_target_ms=1e-300"], "give at least 1"),
         ("--set", ["spark_version=9.9.9.9", "spark_version=3", "spark_version=3.9", "spark_version=1.6"], "no Spark"),
+        ("--set", ["outage_minutes=1e12"], "give at most 1,000,000"),
+        ("--load", ["1e308x", "0.001x", "nanx"], "'--load'"),
         ("--rules", [""], "--rules is empty"),
         ("--last=", ["30m"], "--last is empty"),
     ],

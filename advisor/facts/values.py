@@ -14,7 +14,7 @@ from advisor.redaction import redact
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 _NOTHING = ("null", "none")
-_MOST: dict[str, float] = {"ms": 1e12, "tasks": 1e6, "": 1e6}
+_MOST: dict[str, float] = {"ms": 1e12, "min": 1e6, "tasks": 1e6, "": 1e6}
 """By unit, what nothing that a person means exceeds: without one it is a count. Rows are Java's long at most."""
 _DIGITS = re.compile(r"[+-]?\d[\d_]{0,30}", re.ASCII)
 
