@@ -94,7 +94,12 @@ goal_options = group(
         type=click.Choice(["exactly-once", "checkpoint"]),
         help="Reach the target without a step that gives this up. Repeatable.",
     ),
-    click.option("--load", metavar="TIMES", type=Times(min=0.01, max=1e6), help="Ask about such a load, as 2x."),
+    click.option(
+        "--load",
+        metavar="TIMES",
+        type=Times(min=0.01, max=1e6),
+        help="Ask what happens at so many times today's load, such as 2x.",
+    ),
 )
 """Add what a person wants of the queries, as `targets`, `keep` and `load`."""
 _TARGET = re.compile(r"(?P<query>(?:.*:)?)(?P<stat>p50|p99)=(?P<time>.+)", re.DOTALL)
