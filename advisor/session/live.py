@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor import batches, contract
@@ -19,6 +20,7 @@ from advisor.catalogue import silence
 from advisor.contract import Comparison, Problem, Stall, plain
 from advisor.contract import Session as SessionEntry
 from advisor.errors import InputError, UsageError
+from advisor.facts import Sighting
 from advisor.redaction import redact
 from advisor.report.silence import ALARMS, stalls
 from advisor.session import onscreen
@@ -124,7 +126,7 @@ class LiveAdvisor(SessionListener):
         `data["session"]` is `overhead()`.
         """
         reading = self.opened() if stages else self.recorder.reading()
-        reading = replace(reading, doing=self._doing())
+        reading = self._with_unheard(replace(reading, doing=self._doing()))
         idle, session = self.recorder.store.idle_since(), self._session_entry(reading.doing)
         compared: list[tuple[Comparison, ...]] = []
 
@@ -231,12 +233,22 @@ class LiveAdvisor(SessionListener):
         entry: dict[str, Any] = plain(self._session_entry(self._doing()))
         return entry
 
-    def _unheard(self, doing: Mapping[str, Doing]) -> int:
-        """Return how many batches have ended of which no progress came, neither here nor in the queue."""
-        heard, least = self.recorder.newest, silence()["unheard_batches"]
-        behind = [one.newest - heard[run] for run, one in doing.items() if one.newest is not None and run in heard]
-        late = sum(count for count in behind if count >= least)
-        return 0 if self.recorder.detached else max(0, late - self.recorder.worker.waiting())
+    def _unheard(self, doing: Mapping[str, Doing]) -> dict[str, int]:
+        """Return of each run how many batches have ended of which no progress came, neither here nor in the queue."""
+        if self.recorder.detached:
+            return {}
+        heard, least, waiting = self.recorder.newest, silence()["unheard_batches"], self.recorder.worker.waiting()
+        behind = {run: one.newest - heard[run] for run, one in doing.items() if one.newest is not None and run in heard}
+        return {run: count - waiting if count - waiting >= least else 0 for run, count in behind.items()}
+
+    def _with_unheard(self, reading: Reading) -> Reading:
+        """Return the reading with the fact `unheard_batches` of each run that was asked; None where all were heard."""
+        live, log = self.recorder.store.live(), self._session.log
+        seen = [
+            Sighting(live.get(run), run, log, "unheard_batches", str(count or "null"), "session", FILE, 0)
+            for run, count in self._unheard(reading.doing).items()
+        ]
+        return replace(reading, sightings=pa.concat_tables([reading.sightings, batches.table_of_sightings(seen)]))
 
     def _session_entry(self, doing: Mapping[str, Doing]) -> SessionEntry:
         recorder, store = self.recorder, self.recorder.store
@@ -252,7 +264,7 @@ class LiveAdvisor(SessionListener):
             dropped=recorder.worker.dropped,
             broken=store.unreadable,
             waiting=recorder.worker.waiting(),
-            unheard=self._unheard(doing),
+            unheard=sum(self._unheard(doing).values()),
             capacity=recorder.worker.capacity,
             callback_ms_per_event=_per(recorder.callback_seconds, heard),
             cpu_ms_per_event=_per(cpu, heard),

@@ -2,14 +2,14 @@
 
 For each Spark (its python) and each workload of tests/record/ui_queries.py a row: batches that the pages show of the
 last hundred, how far phases differ, task slots, headline and first step of both ways, and what a report took.
-Then, of one query, the median batch while it is asked every ten seconds and while it is not, in turns.
+`--only kafka` needs the group lab. With `--turns`, of one query, the median batch while it is asked every ten seconds
+and while it is not, in turns.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import tempfile
 import threading
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import advisor
@@ -28,6 +29,7 @@ from tests.record.ui import batches_of, running
 
 WORKLOADS = ("stateless", "aggregation", "join", "foreach-batch", "files", "two")
 SHOWN = 100
+EVERY = 10  # seconds between two looks of `watch`
 
 
 def main() -> None:
@@ -36,7 +38,7 @@ def main() -> None:
     given.add_argument("pythons", nargs="*", default=[sys.executable])
     given.add_argument("--only", action="append")
     given.add_argument("--batches", type=int, default=SHOWN)
-    given.add_argument("--turns", type=int, default=0, help="instead: turns of 30 s each, asked and not asked")
+    given.add_argument("--turns", type=int, default=0, help="instead: pairs of 10 s, asked once and not")
     asked = given.parse_args()
     print(
         "| Spark | workload | batches | phases apart | length apart | slots | headline | first step | report |",
@@ -54,13 +56,35 @@ def main() -> None:
 
 def row(python: str, workload: str, work: Path, batches: int) -> str:
     """One workload on one Spark."""
-    with running(workload, work, python) as address:
+    with served(workload, work) as jars, running(workload, work, python, *jars) as address:
         batches_of(Driver(Server(address), stages=False), 2 if workload == "two" else 1, batches)
         begin = time.monotonic(), time.process_time()
         pages = advisor.analyze(address)
         took = time.monotonic() - begin[0], time.process_time() - begin[1]
         table = advisor.read_progress(address)
     return compared(workload, pages, table, str(next((work / "events").iterdir())), took)
+
+
+@contextmanager
+def served(workload: str, work: Path) -> Iterator[tuple[str, ...]]:
+    """For `kafka` a broker with a load, and the connector's jars for this Python's Spark; else nothing."""
+    if workload != "kafka":
+        yield ()
+        return
+    from advisor.cli.spark import session
+    from lab import jars
+    from lab.broker import broker, topics
+    from lab.load import Load
+
+    with (
+        session("kafka", {}) as spark,
+        broker(spark) as address,
+        topics(address, "incoming", partitions=2),
+        topics(address, "outgoing", partitions=2),
+        Load(address, "incoming", 200),
+    ):
+        (work / "bootstrap").write_text(address)
+        yield (",".join(map(str, jars.fetched(spark, jars.connector(spark.version)))),)
 
 
 def compared(workload: str, pages: Any, table: pd.DataFrame, logs: str, took: tuple[float, float]) -> str:
@@ -114,24 +138,33 @@ def same(one: str, other: str) -> str:
 
 
 def cost(python: str, work: Path, turns: int) -> str:
-    """The query while it is asked, and while it is not."""
+    """The query while it is asked, and while it is not, in the order A B B A: the median ratio of the pairs."""
     spans: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     with running("aggregation", work, python) as address:
         driver = Driver(Server(address))
         batches_of(driver, 1, SHOWN)
         for turn in range(2 * turns):
-            begin = time.time()
-            with asking(driver, on=turn % 2 == 1):
-                time.sleep(30)
-            spans[turn % 2 == 1].append((begin, time.time()))
+            begin, on = time.time(), turn % 4 in (1, 2)
+            with asking(driver, on=on):
+                time.sleep(EVERY)
+            spans[on].append((begin, time.time()))
     table = advisor.read_progress(str(next((work / "events").iterdir())))
     starts = table["timestamp"].map(pd.Timestamp.timestamp)
-    found = {}
-    for on, each in spans.items():
-        within = [table["trigger_execution_ms"][(starts >= begin) & (starts < end)].median() for begin, end in each]
-        found[on] = [float(ms) for ms in within]
-    ratio = statistics.median(one / other for one, other in zip(found[True], found[False], strict=True))
-    return f"asked every 10 s: median batch {found[True]} ms; not asked: {found[False]} ms; median ratio {ratio:.3f}"
+    found = {
+        on: np.array(
+            [table["trigger_execution_ms"][(starts >= begin) & (starts < end)].median() for begin, end in each]
+        )
+        for on, each in spans.items()
+    }
+    ratios = np.log(found[True] / found[False])
+    drawn = np.median(np.random.default_rng(0).choice(ratios, (4000, turns)), axis=1)
+    middle, low, high = np.exp([np.median(ratios), *np.quantile(drawn, [0.025, 0.975])])
+    medians = [np.median(found[on]) for on in (True, False)]
+    return (
+        f"{turns} pairs, asked every {EVERY} s: median batch {medians[0]:.0f} ms, not asked {medians[1]:.0f} ms; "
+        f"median ratio {middle:.3f} ({low:.3f} to {high:.3f}); quartiles of the ratios "
+        f"{np.exp(np.quantile(ratios, 0.25)):.2f} and {np.exp(np.quantile(ratios, 0.75)):.2f}"
+    )
 
 
 @contextmanager
@@ -142,7 +175,7 @@ def asking(driver: Driver, *, on: bool) -> Iterator[None]:
     def ask() -> None:
         while on and not over.is_set():
             driver.look()
-            over.wait(10)
+            over.wait(EVERY)
 
     thread = threading.Thread(target=ask)
     thread.start()

@@ -224,12 +224,16 @@ def test_a_slow_listener_of_the_session_is_told(spark: Any, advisor: Any, heard:
         heard.batches(query, 1)
         assert sixth.wait(SECONDS)
         assert advisor.overhead()["unheard"] >= 4
-        assert "another listener is slow" in repr(advisor.report())
+        report = advisor.report()
+        assert "another listener is slow" in repr(report)
+        found = {finding.rule: finding.evidence[0] for finding in report.typed.queries[0].findings}
+        assert found["OB001"].value >= 4
     finally:
         go.set()
     query.stop()
     heard.end(query)
     assert advisor.overhead()["unheard"] == 0
+    assert "OB001" not in {finding.rule for finding in advisor.report().typed.queries[0].findings}
     spark.streams.removeListener(listener)
 
 
