@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import threading
@@ -56,7 +57,7 @@ def main() -> None:
 
 def row(python: str, workload: str, work: Path, batches: int) -> str:
     """One workload on one Spark."""
-    with served(workload, work) as jars, running(workload, work, python, *jars) as address:
+    with served(workload, work, python) as jars, running(workload, work, python, *jars) as address:
         batches_of(Driver(Server(address), stages=False), 2 if workload == "two" else 1, batches)
         begin = time.monotonic(), time.process_time()
         pages = advisor.analyze(address)
@@ -66,8 +67,8 @@ def row(python: str, workload: str, work: Path, batches: int) -> str:
 
 
 @contextmanager
-def served(workload: str, work: Path) -> Iterator[tuple[str, ...]]:
-    """For `kafka` a broker with a load, and the connector's jars for this Python's Spark; else nothing."""
+def served(workload: str, work: Path, python: str) -> Iterator[tuple[str, ...]]:
+    """For `kafka` a broker with a load, and the connector's jars for that Python's Spark; else nothing."""
     if workload != "kafka":
         yield ()
         return
@@ -75,7 +76,10 @@ def served(workload: str, work: Path) -> Iterator[tuple[str, ...]]:
     from lab import jars
     from lab.broker import broker, topics
     from lab.load import Load
+    from tests.legality.outcomes import JARS
 
+    asked = [python, "-c", "import pyspark; print(pyspark.__version__)"]
+    version = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
     with (
         session("kafka", {}) as spark,
         broker(spark) as address,
@@ -84,7 +88,7 @@ def served(workload: str, work: Path) -> Iterator[tuple[str, ...]]:
         Load(address, "incoming", 200),
     ):
         (work / "bootstrap").write_text(address)
-        yield (",".join(map(str, jars.fetched(spark, jars.connector(spark.version)))),)
+        yield (",".join(map(str, jars.fetched(spark, JARS[version]["kafka"]))),)
 
 
 def compared(workload: str, pages: Any, table: pd.DataFrame, logs: str, took: tuple[float, float]) -> str:
@@ -107,7 +111,7 @@ def compared(workload: str, pages: Any, table: pd.DataFrame, logs: str, took: tu
         f"{length.median():.0f}, at most {length.max():.0f} ms",
         " ".join(sorted({f"{slots(one)}/{slots(other)}" for one, other in pairs})),
         "; ".join(same(*map(headline, pair)) for pair in pairs),
-        "; ".join(same(*map(step, pair)) for pair in pairs),
+        "; ".join(same(*map(step, pair)) + promises(*pair) for pair in pairs),
         f"{took[0]:.1f} s, CPU {took[1]:.1f} s, {pages.typed.input.bytes / 1e6:.1f} MB",
     ]
     return "| " + " | ".join(cells) + " |"
@@ -130,6 +134,14 @@ def step(query: dict[str, Any]) -> str:
     """The step to take first."""
     best = query["best_step"]
     return json.dumps(best["step"] if best else None)[:60].strip('"')
+
+
+def promises(one: dict[str, Any], other: dict[str, Any]) -> str:
+    """What the pages promise of the same first step, as a multiple of what the log promises."""
+    saved = [found["best_step"] and found["best_step"]["advice"]["saves_ms"] for found in (one, other)]
+    if step(one) != step(other) or not all(saved):
+        return ""
+    return f" × {saved[0]['high'] / saved[1]['high']:.2f}"
 
 
 def same(one: str, other: str) -> str:

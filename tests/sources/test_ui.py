@@ -442,14 +442,14 @@ class TestServers:
         assert "no address of a web server" in says("http://:70000000/")
 
 
-def counted(rows: int, instances: int, commit: str) -> Execution:
-    """An execution of one action in foreachBatch on a state of two partitions."""
+def counted(rows: int, instances: int, commit: str, plan: str = "") -> Execution:
+    """An execution of one action in foreachBatch on a state of two partitions; before Spark 4.3 a `plan` tells them."""
     told = {"number of total state rows": f"{rows:,}", "number of state store instances": str(instances)}
     metrics = [{"name": name, "value": value} for name, value in (told | {"time to commit changes": commit}).items()]
     run = "00000000-0000-0000-0000-000000000001"
     shown = {
         "id": 1, "status": "COMPLETED", "successJobIds": [1], "description": f"id = {run}\nrunId = {run}\nbatch = 7",
-        "nodes": [{"nodeName": "StateStoreSave", "metrics": metrics}],
+        "nodes": [{"nodeName": "StateStoreSave", "metrics": metrics}], "planDescription": plan,
     }  # fmt: skip
     return msgspec.convert(shown, Execution)
 
@@ -463,6 +463,17 @@ def test_the_executions_of_a_batch_add_up(second: Any, rows: int, instances: int
     ((operator,),) = operators_of([counted(200, 2, "500 ms"), counted(*second)]).values()
     assert (operator["numRowsTotal"], operator["numStateStoreInstances"]) == (rows, instances)
     assert operator["commitTimeMs"] == commit
+
+
+@pytest.mark.parametrize(
+    ("plan", "partitions"),
+    [("(3) Scan [numPartitions=default]\n(9) Save\nArguments: state info [ opId = 0, numPartitions = 4] None", 4),
+     ("state info [ numPartitions = 4], state info [ numPartitions = 1]", None), ("", None)],
+    ids=["of one number", "of two numbers", "none"],
+)  # fmt: skip
+def test_the_plan_names_the_partitions_of_the_state(plan: str, partitions: int | None) -> None:
+    ((operator,),) = operators_of([counted(200, 16, "500 ms", plan)]).values()
+    assert operator.get("numShufflePartitions") == partitions
 
 
 @pytest.mark.parametrize("odd", ["NaN", "Infinity", "1e400", '"abc"', "null", "[" * 100_000, "9" * 5000])

@@ -110,7 +110,7 @@ def operators_of(executions: Iterable[Execution]) -> dict[Batch, list[dict[str, 
     """
     found: dict[Batch, list[dict[str, Any]]] = {}
     for one in executions:
-        kept = [_operator(node) for node in one.nodes if node.name in _OPERATORS]
+        kept = [_operator(node, node.desc or one.plan_description) for node in one.nodes if node.name in _OPERATORS]
         if kept and one.batch and one.success_job_ids:
             before = found.get(one.batch, [])
             same = [each["operatorName"] for each in before] == [each["operatorName"] for each in kept[::-1]]
@@ -127,14 +127,18 @@ def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return found | {"customMetrics": one["customMetrics"] | custom}
 
 
-def _operator(node: _Node) -> dict[str, Any]:
-    """Return a node as an operator of progress; metrics that it lacks stay unknown."""
+def _operator(node: _Node, described: str) -> dict[str, Any]:
+    """Return a node as an operator of progress; metrics that it lacks stay unknown.
+
+    Before Spark 4.3 a node has no text of its own: then the whole plan names the partitions, if of one number.
+    """
     amounts = {each.name: _amount(each.value) for each in node.metrics}
     read = {name: amount for name, amount in amounts.items() if amount is not None}
     found: dict[str, Any] = {"operatorName": _OPERATORS[node.name]}
     found |= {key: round(read[name]) for name, key in _METRICS.items() if name in read}
-    if partitions := _PARTITIONS.search(node.desc):
-        found["numShufflePartitions"] = int(partitions[1])
+    partitions = set(_PARTITIONS.findall(described))
+    if len(partitions) == 1:
+        found["numShufflePartitions"] = int(partitions.pop())
     found["customMetrics"] = {key: read[name] for name, key in _CUSTOM.items() if name in read}
     return found
 
