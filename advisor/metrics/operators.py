@@ -6,6 +6,7 @@ import numpy as np
 
 from advisor.batches import Columns
 from advisor.metrics.metric import remembered
+from advisor.progress import FROM_UI
 from advisor.statistics import zero_filled
 from advisor.window import Window
 
@@ -49,17 +50,19 @@ def partitions(window: Window) -> np.ndarray:
     by the number of state store instances and by the least that the operator showed in this window.
     """
     shown, instances = window.operators["shuffle_partitions"], window.operators["store_instances"]
-    shown = np.where(np.isnan(shown), instances, shown)
     shown = np.where(np.isnan(shown), _untold(window), shown) if np.isnan(shown).any() else shown
+    shown = np.where(np.isnan(shown), instances, shown)
     capped = np.fmin(shown, least_shown(window, shown))
     return np.where(capped > 0, capped, np.nan)
 
 
 def _untold(window: Window) -> np.ndarray:
-    """Partitions of operators that do not name them (before Spark 3.0): the pinned number, else what caches show."""
+    """Partitions of operators that do not name them (before Spark 3.0; pages before 4.3, where only the plan does):
+    the pinned number, else what caches show.
+    """
     pinned, operators = window.facts.get("shuffle_partitions"), window.operators
-    if pinned is not None and pinned.origin == "log":
-        return np.full(len(operators), float(pinned.value))
+    if pinned is not None and pinned.origin in ("log", FROM_UI):
+        return np.fmin(float(pinned.value), operators["store_instances"])  # a limit has one
     return shown_by_caches(operators, _with_state_before(window)[operators["batch"]])
 
 

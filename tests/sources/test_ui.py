@@ -30,7 +30,7 @@ from advisor.errors import InputError, UsageError
 from advisor.sources import files, saved
 from advisor.sources.ui import pages, web
 from advisor.sources.ui.driver import Driver
-from advisor.sources.ui.executions import Execution, operators_of
+from advisor.sources.ui.executions import Execution, operators_of, told
 from advisor.sources.ui.watched import Watched
 from advisor.views.fleet import fleet_as_text
 from tests.sources.formats_made import event_log
@@ -472,8 +472,17 @@ def test_the_executions_of_a_batch_add_up(second: Any, rows: int, instances: int
     ids=["of one number", "of two numbers", "none"],
 )  # fmt: skip
 def test_the_plan_names_the_partitions_of_the_state(plan: str, partitions: int | None) -> None:
-    ((operator,),) = operators_of([counted(200, 16, "500 ms", plan)]).values()
-    assert operator.get("numShufflePartitions") == partitions
+    facts = {each.fact: each.value for each in told([counted(200, 16, "500 ms", plan)])}
+    assert facts.get("shuffle_partitions") == partitions
+
+
+@pytest.mark.parametrize(
+    ("plan", "sink"),
+    [("WriteToDataSourceV2 (9)\n(9) Arguments: MicroBatchWrite[epoch: 4, writer: KafkaStreamingWrite@3]", "kafka"),
+     ("* Project (2)\n+- Scan text (1)", "other")],
+)  # fmt: skip
+def test_a_batch_without_a_writer_has_a_sink_of_the_first_interface(plan: str, sink: str) -> None:
+    assert [each.value for each in told([counted(200, 2, "1 ms", plan)]) if each.fact == "sink"] == [sink]
 
 
 @pytest.mark.parametrize("odd", ["NaN", "Infinity", "1e400", '"abc"', "null", "[" * 100_000, "9" * 5000])

@@ -62,6 +62,8 @@ _SCAN: Final = re.compile(r"^MicroBatchScan\b.* class [\w.]*\.([A-Z]\w*)", re.DO
 _FILES: Final = re.compile(r"^FileScan\b.* Location: InMemoryFileIndex\b", re.DOTALL)
 """What a file source reads, and a table of files; Delta's index of files has another name."""
 _WRITER: Final = re.compile(r"\bMicroBatchWrite\[epoch: \d{1,18}, writer: (?:[\w.]*\.)?([A-Z]\w*)")
+_WRITES: Final = re.compile(r"WriteToDataSourceV2|MicroBatchWrite")
+"""In the plan of every batch that runs a job, but for sinks of the first interface: files, Delta, some connectors."""
 _SINKS: Final = {"Noop": "noop", "Kafka": "kafka", "Console": "console", "Memory": "memory", "Foreach": "foreach"}
 """How the classes begin that write a batch."""
 
@@ -110,7 +112,7 @@ def operators_of(executions: Iterable[Execution]) -> dict[Batch, list[dict[str, 
     """
     found: dict[Batch, list[dict[str, Any]]] = {}
     for one in executions:
-        kept = [_operator(node, node.desc or one.plan_description) for node in one.nodes if node.name in _OPERATORS]
+        kept = [_operator(node) for node in one.nodes if node.name in _OPERATORS]
         if kept and one.batch and one.success_job_ids:
             before = found.get(one.batch, [])
             same = [each["operatorName"] for each in before] == [each["operatorName"] for each in kept[::-1]]
@@ -127,18 +129,14 @@ def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return found | {"customMetrics": one["customMetrics"] | custom}
 
 
-def _operator(node: _Node, described: str) -> dict[str, Any]:
-    """Return a node as an operator of progress; metrics that it lacks stay unknown.
-
-    Before Spark 4.3 a node has no text of its own: then the whole plan names the partitions, if of one number.
-    """
+def _operator(node: _Node) -> dict[str, Any]:
+    """Return a node as an operator of progress; metrics that it lacks stay unknown."""
     amounts = {each.name: _amount(each.value) for each in node.metrics}
     read = {name: amount for name, amount in amounts.items() if amount is not None}
     found: dict[str, Any] = {"operatorName": _OPERATORS[node.name]}
     found |= {key: round(read[name]) for name, key in _METRICS.items() if name in read}
-    partitions = set(_PARTITIONS.findall(described))
-    if len(partitions) == 1:
-        found["numShufflePartitions"] = int(partitions.pop())
+    if partitions := _PARTITIONS.search(node.desc):
+        found["numShufflePartitions"] = int(partitions[1])
     found["customMetrics"] = {key: read[name] for name, key in _CUSTOM.items() if name in read}
     return found
 
@@ -157,6 +155,8 @@ def told(executions: Sequence[Execution]) -> list[Told]:
     scans = [any(node.name == _HANDED_OVER for node in one.nodes) for one in executions]
     if any(scans) and not all(scans):
         found.append(Told("sink", "foreach_batch"))
+    elif any(one.success_job_ids and not _WRITES.search(one.plan_description) for one in executions if one.batch):
+        found.append(Told("sink", "other"))
     if source := _source([node for one in executions for node in one.nodes]):
         found.append(Told("source", source))
     return found
@@ -168,6 +168,9 @@ def _of_one(one: Execution) -> list[Told]:
     found = [*read_physical_plan(plan), *limits(plan), *confs]
     if "EventTimeWatermark" in plan:
         found.append(Told("watermarked", value=True))
+    partitions = set(_PARTITIONS.findall(plan))
+    if len(partitions) == 1:  # before Spark 4.3 no node shows them
+        found.append(Told("shuffle_partitions", int(partitions.pop())))
     if writer := _WRITER.search(plan):
         found += [Told("sink", kind) for mark, kind in _SINKS.items() if writer[1].startswith(mark)]
     return found
