@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from queue import Empty, Queue
-from typing import Any, TypeVar, cast
+from concurrent.futures import Future, wait
+from math import inf
+from typing import TypeVar
 
 _T = TypeVar("_T")
 
 
-def within(ask: Callable[[], _T], seconds: float, late: TimeoutError) -> _T:
-    """What `ask` gives; raises `late` after so many seconds: it goes on then, on a thread that holds up nobody."""
-    answers: Queue[tuple[bool, Any]] = Queue()
+def within(
+    ask: Callable[[], _T], seconds: float, late: Exception, quiet: float = inf, tell: Callable[[], None] = lambda: None
+) -> _T:
+    """Return what `ask` gives; raise `late` after so many seconds: it goes on then, on a thread that holds up nobody.
+
+    `tell` is called where there is no answer after `quiet` seconds.
+    """
+    answer: Future[_T] = Future()
 
     def run() -> None:
         try:
-            answers.put((True, ask()))
+            answer.set_result(ask())
         except BaseException as error:  # it belongs to who asks
-            answers.put((False, error))
+            answer.set_exception(error)
 
     threading.Thread(target=run, name="latency-advisor-asks", daemon=True).start()
-    try:
-        given, found = answers.get(timeout=seconds)
-    except Empty:
-        raise late from None
-    if not given:
-        raise found
-    return cast(_T, found)
+    if not wait([answer], min(quiet, seconds)).done and quiet < seconds:
+        tell()
+        wait([answer], seconds - quiet)
+    if not answer.done():
+        raise late
+    return answer.result()

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -121,48 +122,35 @@ def _feed_place(place: Place, feed: Feed) -> int:
 
 
 def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
-    coming = _Ahead(blocks(source))
     buffer, base, begin = b"", 0, 0
-    while (pieces := coming.take()) is not None:
-        buffer = b"".join([buffer, *pieces])
-        resume = feed(Stretch(buffer, base, begin, final=coming.ended))
+    torn: list[Torn] = []
+    for pieces, following in pairwise(chain(_together(blocks(source), torn), (None,))):
+        buffer = b"".join([buffer, *(pieces or ())])
+        resume = feed(Stretch(buffer, base, begin, final=following is None))
         if len(buffer) - resume > LONGEST_RECORD:
             resume = len(buffer)
         kept = max(0, resume - HISTORY) if history else resume
         buffer, base, begin = buffer[kept:], base + kept, resume - kept
-    if coming.torn:
-        raise coming.torn
+    if torn:
+        raise torn[0]
     return base + len(buffer)
 
 
-class _Ahead:
-    """Pieces of WINDOW, then of LATER bytes together, but for the last; knows, a step ahead, whether more is coming.
+def _together(coming: Iterator[bytes], torn: list[Torn]) -> Iterator[list[bytes]]:
+    """Yield pieces of WINDOW, then of LATER bytes together, but for the last; an error that ends them goes to `torn`.
 
     What unpacks gives some kilobytes at a time, and each window would copy its history for them.
     """
-
-    def __init__(self, coming: Iterator[bytes]) -> None:
-        self._coming = coming
-        self.torn: Torn | None = None
-        self._next = self._pull(WINDOW)
-
-    @property
-    def ended(self) -> bool:
-        """Whether no piece is left."""
-        return self._next is None
-
-    def take(self) -> list[bytes] | None:
-        """Return the next pieces; None at the end."""
-        pieces = self._next
-        self._next = self._pull(min(WINDOW, LATER)) if pieces is not None else None
-        return pieces
-
-    def _pull(self, missing: int) -> list[bytes] | None:
-        pieces: list[bytes] = []
-        try:
-            while missing > 0 and (piece := next(self._coming, None)) is not None:
-                pieces.append(piece)
-                missing -= len(piece)
-        except Torn as torn:
-            self.torn = torn
-        return pieces or None
+    pieces: list[bytes] = []
+    missing = WINDOW
+    try:
+        for piece in coming:
+            pieces.append(piece)
+            missing -= len(piece)
+            if missing <= 0:
+                yield pieces
+                pieces, missing = [], min(WINDOW, LATER)
+    except Torn as error:
+        torn.append(error)
+    if pieces:
+        yield pieces

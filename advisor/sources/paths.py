@@ -7,10 +7,8 @@ import logging
 import os
 import re
 import stat
-import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +16,7 @@ from urllib.parse import quote
 
 from advisor.errors import InputError
 from advisor.redaction import redact
+from advisor.sources.answering import within
 from advisor.vocabulary import OF_KERNEL
 
 STDIN = "-"
@@ -116,7 +115,12 @@ def _expand(path: str) -> list[Input]:
 
 
 def _in_directory(file: str) -> list[Input]:
-    return _members(file) if _is_archive(file) else [Input(file, log_of(shown(file)), False, _unfit(file))]
+    """The log in a file of a directory; who names one that is no plain file wants it read as a stream."""
+    if _is_archive(file):
+        return _members(file)
+    what = special(file)
+    unfit = f"{what}, which is not read as one of a directory's logs" if what else ""
+    return [Input(file, log_of(shown(file)), False, unfit)]
 
 
 def _is_archive(path: str) -> bool:
@@ -145,12 +149,6 @@ def in_zip(path: str) -> tuple[str, str] | None:
 def shown(path: str) -> str:
     """A path as text; bytes that are no UTF-8 as marks."""
     return os.fsencode(path).decode("utf-8", "replace")
-
-
-def _unfit(path: str) -> str:
-    """Why a file of a directory is not opened; who names one that is no plain file wants it read as a stream."""
-    what = special(path)
-    return f"{what}, which is not read as one of a directory's logs" if what else ""
 
 
 def special(path: str) -> str:
@@ -223,38 +221,22 @@ def opened_address(url: str):  # type: ignore[no-untyped-def]
         raise InputError(
             redact(url), "the address contains a credential", "remove it: credentials come from the environment"
         )
-    try:
-        system, path, info = _first_answer(url)
+
+    def ask() -> tuple[Any, str, Any]:
+        system, path = file_system(url)
+        return system, path, system.get_file_info(path)
+
+    def tell() -> None:
+        _LOG.warning("latency-advisor: %s has not answered for %g s", url, SILENT_S)
+
+    late = InputError(url, f"no answer in {LONGEST_WAIT_S:g} s", "check the address, the network and its proxy")
+    try:  # stores try again by themselves, some of them for a quarter of an hour, and without a word
+        system, path, info = within(ask, LONGEST_WAIT_S, late, SILENT_S, tell)
     except OSError as error:
         raise InputError(url, first_line(error), "check the address and the credentials") from None
     if info.type.name == "NotFound":
         raise InputError(url, "no such file or directory", "check the address")
     return system, path, info
-
-
-def _first_answer(url: str):  # type: ignore[no-untyped-def]
-    """Return (pyarrow file system, path in it, what is there); InputError where the store does not answer.
-
-    Stores try again by themselves, some of them for a quarter of an hour, and without a word.
-    """
-    answer: Future[Any] = Future()
-
-    def ask() -> None:
-        try:
-            system, path = file_system(url)
-            answer.set_result((system, path, system.get_file_info(path)))
-        except Exception as error:
-            answer.set_exception(error)
-
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(SILENT_S)
-    if asking.is_alive():
-        _LOG.warning("latency-advisor: %s has not answered for %g s", url, SILENT_S)
-        asking.join(LONGEST_WAIT_S - SILENT_S)
-    if not answer.done():
-        raise InputError(url, f"no answer in {LONGEST_WAIT_S:g} s", "check the address, the network and its proxy")
-    return answer.result()
 
 
 def _below(url: str, path: str, file: str) -> Input:

@@ -6,9 +6,9 @@ import logging
 import netrc
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
@@ -129,11 +129,10 @@ class Server:
         late = TimeoutError(f"did not answer within {now + seconds - self._begun:.0f} s")
         leave_out = "; --no-stages asks for less" if path.endswith(_OPENS) else ""
         words = f"{self.address} is slow: waiting for {path}, at most {seconds:.0f} s{leave_out}"
-        notice = threading.Timer(self._begun + QUIET_SECONDS - now, self._tell, [words])
-        notice.daemon = True
-        notice.start()
+        quiet = max(0.0, self._begun + QUIET_SECONDS - now)
+        ask = partial(self._take, f"{self.address}/{path}", take, most, now + seconds, late)
         try:
-            within(lambda: self._take(f"{self.address}/{path}", take, most, now + seconds, late), seconds, late)
+            within(ask, seconds, late, quiet, partial(self._tell, words))
         except TimeoutError as error:
             busy = f"is the driver busy, or something else at this port?{leave_out}"
             raise Unreachable(self.address, str(error), busy) from None
@@ -141,8 +140,6 @@ class Server:
             raise Unreachable(
                 self.address, _why(error), "check host and port, and that a port-forward is open"
             ) from None
-        finally:
-            notice.cancel()
 
     def _tell(self, words: str) -> None:
         """Tell it once; a core that knows no terminal logs it, and Python shows it on standard error."""
