@@ -284,7 +284,7 @@ def read_stages(paths: Paths, *, parts: bool = False, spark: Any = None) -> pd.D
     if spark is not None:
         from advisor import cluster  # noqa: PLC0415
 
-        return cluster.read_stages(spark, _listed(paths), table)
+        return cluster.read(spark, _listed(paths), table)
     frame: pd.DataFrame = batches.to_pandas(files.read(_listed(paths), sightings=False, stages=True).tables[table])
     return frame
 

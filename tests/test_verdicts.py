@@ -17,9 +17,9 @@ from advisor.metrics import Estimate, measure
 from advisor.metrics.units import milliseconds
 from advisor.savings import in_common
 from advisor.savings.common import HAS_PARTS
-from advisor.sources.sightings import sight
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_physical_plan
+from advisor.sources.sightings.region import sight
 from advisor.views.terminal import report_as_text
 from tests.made import events, window
 from tests.views.reports import ASYNC, advice

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
 
 import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, TABLES, Reading
+from advisor.batches import SCHEMA, Reading
 from advisor.catalogue import Catalogue
-from advisor.cluster.frames import KINDS, batches_frame, best, for_spark, rows_again, table_frame
-from advisor.cluster.inputs import Given, Paths, given, read_by_jvm
-from advisor.cluster.jobs import SETTINGS, Jobs, Progressed
-from advisor.cluster.judging import Shape, T, families
+from advisor.cluster.frames import KEYS, KINDS, batches_frame, opened_frame, rows_again
+from advisor.cluster.inputs import Paths, given, read_by_jvm
+from advisor.cluster.jobs import SETTINGS, Jobs, Progressed, Work
+from advisor.cluster.judging import Shape, T, families, judge_groups, named_in
 from advisor.cluster.outcome import outcome
 from advisor.cluster.rows import Row
 from advisor.cluster.runs import Summary
 from advisor.cluster.saving import Saved, Table, changed, saved_tables
 from advisor.cluster.session import explained, settings, ship
-from advisor.cluster.units import Log, Unit, grown, kinds, planned, tasks
+from advisor.cluster.units import Unit, grown, kinds, planned, tasks
 from advisor.errors import InputError
 from advisor.report import Asked
 from advisor.report.absent import Span, whole
@@ -73,38 +73,25 @@ def judge(
     ship(spark)
     try:
         with explained(), settings(spark, SETTINGS), saved_tables(spark, table) as saved:
-            return _Hearing(jobs, spark, paths, asked, saved, stages).judged(catalogue, shape, brief, split)
+            hearing = _Hearing(jobs, spark, paths, asked, saved, stages)
+            return hearing.judged(lambda rows: judge_groups(rows, catalogue, asked, shape, brief), shape.type, split)
     finally:
         jobs.forget()
 
 
-def read(spark: Any, paths: Paths, split: int | None = None) -> Any:
-    """Return the table of batches as a Spark data frame, read when it is asked for; each batch once."""
-    jobs = Jobs(spark)
+def read(spark: Any, paths: Paths, table: str = "batches", *, split: int | None = None) -> Any:
+    """Return a table of logs as a Spark data frame, read when it is asked for; each batch once."""
+    jobs, stages = Jobs(spark), table in KEYS
     ship(spark)
     with explained(), settings(spark, SETTINGS):
-        rows = _rows(jobs, spark, given(spark, paths), split, stages=False)
-        return batches_frame(rows, jobs.spread)
-
-
-def read_stages(spark: Any, paths: Paths, table: str) -> Any:
-    """Return the table `stages` or `batch_parts` as a Spark data frame, read when it is asked for."""
-    jobs = Jobs(spark)
-    ship(spark)
-    with explained(), settings(spark, SETTINGS):
-        rows = _rows(jobs, spark, given(spark, paths), None, stages=True)
-        return best(table_frame(rows.filter(f"kind = '{table}'"), for_spark(TABLES[table])), table)
-
-
-def _rows(jobs: Jobs, spark: Any, found: Given, split: int | None, *, stages: bool) -> Any:
-    """Return the rows of all logs without their sightings."""
-    size = split or _size(found.cost, jobs.parallel)
-    units = planned(found.logs, size, jobs.looks, whole=stages)
-    jobs.expect([*units, *found.by_jvm])
-    rows = jobs.rows(tasks(units, size), sightings=False, stages=stages)
-    if not found.by_jvm:
-        return rows
-    return rows.union(read_by_jvm(spark, found.urls, found.by_jvm, jobs.spread, sightings=False, stages=stages))
+        found = given(spark, paths)
+        size = split or _size(found.cost, jobs.parallel)
+        units = planned(found.logs, size, jobs.looks, whole=stages)
+        jobs.expect([*units, *found.by_jvm])
+        rows = jobs.rows(tasks(units, size), sightings=False, stages=stages)
+        if found.by_jvm:
+            rows = rows.union(read_by_jvm(spark, found, jobs.spread, sightings=False, stages=stages))
+        return opened_frame(rows, table) if stages else batches_frame(rows, jobs.spread)
 
 
 class _Hearing:
@@ -120,74 +107,50 @@ class _Hearing:
         self._saved = saved
         self._known = saved.files(self._given.logs) if saved else {}
 
-    def judged(self, catalogue: Catalogue, shape: Shape[T], brief: bool, split: int | None) -> Judged[T]:
-        """Read, put together, judge."""
-        size = split or _size(self._given.cost, self._jobs.parallel)
+    def judged(self, work: Work, kind: type[T], split: int | None) -> Judged[T]:
+        """Read, put together, and let `work` judge, which gives entries of this kind."""
+        size, far = split or _size(self._given.cost, self._jobs.parallel), self._given.by_jvm
         units = self._units(size)
         if not self._saved:
-            self._jobs.expect([*units, *self._given.by_jvm])
-        rows = self._jobs.read(tasks(units, size), self._by_jvm(), stages=self._stages)
+            self._jobs.expect([*units, *far])
+        beside = read_by_jvm(self._spark, self._given, self._jobs.spread, stages=self._stages) if far else None
+        rows = self._jobs.read(tasks(units, size), beside, stages=self._stages)
         sightings = rows.filter("kind = 'sightings'")
         if any(unit.format for unit in units):
             sightings = sightings.union(self._jobs.looked_again(rows))
-        batches = rows
+        batches, opened = rows, rows.filter(KINDS) if self._stages else None
         if self._saved:
             self._saved.add(rows, sightings, self._jobs.spread)
             batches, sightings = (rows_again(self._saved.table(name), name) for name in ("batches", "sightings"))
-        opened = self._opened(rows) if self._stages else None
-        found = self._entries(rows, batches, sightings, opened, catalogue, shape, brief)
+            if self._stages:
+                self._saved.add_opened(rows)
+                opened = self._saved.opened()
+        found = self._entries(rows, batches, sightings, opened, work, kind)
         if self._saved:
             self._saved.commit(found.entries, self._given.logs, self._known)
         return found
 
-    def _opened(self, rows: Any) -> Any:
-        """Return rows of what ran inside addBatch, with what was saved of it."""
-        if not self._saved:
-            return rows.filter(KINDS)
-        self._saved.add_opened(rows)
-        return self._saved.opened()
-
     def _units(self, size: int) -> list[Unit]:
-        if not self._known:
-            return planned(self._given.logs, size, self._jobs.looks, whole=self._stages)
-        return self._new_units(self._saved, size) if self._saved else []
-
-    def _by_jvm(self) -> Any:
-        """The rows of what only the JVM reaches; None where there is nothing."""
-        logs = self._given.by_jvm
-        if not logs:
-            return None
-        return read_by_jvm(self._spark, self._given.urls, logs, self._jobs.spread, stages=self._stages)
-
-    def _new_units(self, saved: Saved, size: int) -> list[Unit]:
         """Return what is new since the tables were saved; with stages, all of each log that has changed."""
-        if self._stages:
-            return planned(
-                [log for log in self._given.logs if any(changed(log, self._known))], size, self._jobs.looks, whole=True
-            )
-        parts = [(log, *changed(log, self._known)) for log in self._given.logs]
-        last = saved.last_events([file.path for _, _, longer in parts for file in longer])
-        fresh = [Log(log.log, tuple(new)) for log, new, _ in parts if new]
+        logs = self._given.logs
+        if self._stages or not (self._saved and self._known):
+            fresh = [log for log in logs if any(changed(log, self._known))]
+            return planned(fresh, size, self._jobs.looks, whole=self._stages)
+        parts = [(log, *changed(log, self._known)) for log in logs]
+        last = self._saved.last_events([file.path for _, _, longer in parts for file in longer])
+        fresh = [Unit(log.log, tuple(new)) for log, new, _ in parts if new]
         units = planned(fresh, size, self._jobs.looks)
         ends = [(log, [f._replace(begin=last.get(f.path, 0)) for f in longer]) for log, _, longer in parts if longer]
         looks = dict(self._jobs.looks([(file.path, file.begin, file.size) for _, files in ends for file in files]))
         return units + [unit for log, files in ends for unit in grown(log, files, looks, size)]
 
-    def _entries(
-        self,
-        rows: Any,
-        batches: Any,
-        sightings: Any,
-        opened: Any,
-        catalogue: Catalogue,
-        shape: Shape[T],
-        brief: bool,
-    ) -> Judged[T]:
+    def _entries(self, rows: Any, batches: Any, sightings: Any, opened: Any, work: Work, kind: type[T]) -> Judged[T]:
         runs = self._jobs.runs(batches, self._asked)
-        summaries = [_summary(row.note) for row in runs.filter("kind = 'run'").select("note").collect()]
+        notes = runs.filter("kind = 'run'").select("note").collect()
+        summaries = [msgspec.json.decode(row.note, type=Summary) for row in notes]
         found = [(row.key, row.note) for row in sightings.select("key", "note").collect()]
         reading = _counts(rows, self._given.inputs, summaries)
-        named = any(_names_a_run(note) for _, note in found)
+        named = any(kind == "run" for _, note in found for kind, _ in named_in(note))
         if not (reading.events or reading.broken or reading.overruns or named):
             they_are = all_of(kinds([one.path for one in self._given.inputs]))
             raise InputError(*nothing_found(self._paths, reading, *they_are))
@@ -197,41 +160,19 @@ class _Hearing:
         kin = families(summaries, found)
         refuse_many(max(Counter(group for family, _, group in kin if family == "run").values(), default=0))
         told_of = runs.union(sightings) if opened is None else runs.union(sightings).union(opened)
-        entries = self._jobs.judged(told_of, kin, catalogue, self._asked, shape, brief)
-        in_order = _in_order(entries.select("start", "note", "payload").collect(), shape.type)
-        return Judged(reading, in_order, by_jvm, whole(one.span for one in summaries))
+        entries = self._jobs.judged(told_of, kin, work)
+        in_order = sorted(entries.select("start", "note", "payload").collect(), key=lambda row: (row.start, row.note))
+        judged = [msgspec.json.decode(bytes(row.payload), type=kind) for row in in_order]
+        return Judged(reading, judged, by_jvm, whole(one.span for one in summaries))
 
 
 def _size(total: int, parallel: int) -> int:
     return min(LARGEST, max(SMALLEST, -(-total // (parallel * _TASKS_PER_CORE))))
 
 
-def _summary(note: str) -> Summary:
-    return msgspec.json.decode(note, type=Summary)
-
-
-def _names_a_run(note: str) -> bool:
-    return any(run for _, run in msgspec.json.decode(note, type=list[tuple[str, str]]))
-
-
-def _counts(rows: Any, inputs: Sequence[Input], summaries: Iterable[Summary]) -> Reading:
+def _counts(rows: Any, inputs: Sequence[Input], summaries: Sequence[Summary]) -> Reading:
     """A reading without its tables."""
     found = rows.filter("kind in ('read', 'broken', 'overruns')").collect()
-    came_to = outcome([Row(*row) for row in found], inputs)
-    summaries = list(summaries)
-    return Reading(
-        SCHEMA.empty_table(),
-        pa.table({}),
-        came_to.broken,
-        came_to.files,
-        came_to.bytes,
-        sum(one.events for one in summaries),
-        sum(one.idle for one in summaries),
-        sum(one.duplicates for one in summaries),
-        came_to.overruns,
-    )
-
-
-def _in_order(rows: Iterable[Any], kind: type[T]) -> list[T]:
-    ordered = sorted(rows, key=lambda row: (row.start, row.note))
-    return [msgspec.json.decode(bytes(row.payload), type=kind) for row in ordered]
+    came_to = outcome([Row(*row) for row in found], inputs)._asdict()
+    counts = {name: sum(getattr(one, name) for one in summaries) for name in ("events", "idle", "duplicates")}
+    return Reading(SCHEMA.empty_table(), pa.table({}), **came_to, **counts)

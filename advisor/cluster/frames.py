@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from advisor.batches import TABLES, Inside, deduplicate
-from advisor.cluster.rows import DDL, Row, as_plain, batches_of, by_key, plain_schema, rows_of, sparing, unpacked
-from advisor.stages import best_parts, best_stages
+from advisor.cluster.rows import DDL, Row, batches_of, by_key, plain_schema, portions, rows_of, sparing, unpacked
+from advisor.stages import best
 
 KEY = ("id", "run_id", "batch_id", "timestamp")
 """What makes two rows of the table of batches the same batch."""
@@ -34,7 +34,7 @@ def batches_frame(rows: Any, partitions: int) -> Any:
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _in_portions(rows_of(batches)):
-            yield from as_plain(deduplicate(table)[0]).cast(BATCHES).to_batches(_ROWS)
+            yield from deduplicate(table)[0].cast(BATCHES).to_batches(_ROWS)
 
     place = ("key", "note")
     chosen = rows.filter("kind = 'batches'").repartition(partitions, *place)
@@ -43,14 +43,9 @@ def batches_frame(rows: Any, partitions: int) -> Any:
 
 def _in_portions(rows: Iterable[Row]) -> Iterator[pa.Table]:
     """Tables of some thousand rows, of whole stretches."""
-    held: list[pa.Table] = []
-    for _, members in groupby(rows, key=lambda row: (row.key, row.note)):
-        held += [unpacked(row.payload) for row in members]
-        if sum(map(len, held)) >= _ROWS:
-            yield pa.concat_tables(held)
-            held = []
-    if held:
-        yield pa.concat_tables(held)
+    groups = groupby(rows, key=lambda row: (row.key, row.note))
+    stretches = (pa.concat_tables([unpacked(row.payload) for row in members]) for _, members in groups)
+    yield from map(pa.concat_tables, portions(stretches, _ROWS, len))
 
 
 def table_frame(rows: Any, schema: pa.Schema) -> Any:
@@ -69,23 +64,10 @@ def rows_again(frame: Any, kind: str) -> Any:
     schema = plain_schema() if kind == "batches" else TABLES[kind]
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches_of(row for table in _gathered(batches, schema) for row in by_key(table, kind, key))
+        tables = (pa.Table.from_batches(some).cast(schema) for some in portions(batches, _ROWS, len))
+        yield from batches_of(row for table in tables for row in by_key(table, kind, key))
 
     return frame.select(*schema.names).repartition(key).mapInArrow(sparing(run), DDL)
-
-
-def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Small batches together."""
-    held: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        held.append(batch)
-        size += len(batch)
-        if size >= _ROWS:
-            yield pa.Table.from_batches(held).cast(schema)
-            held, size = [], 0
-    if held:
-        yield pa.Table.from_batches(held).cast(schema)
 
 
 def struct(schema: pa.Schema) -> Any:
@@ -95,7 +77,6 @@ def struct(schema: pa.Schema) -> Any:
     return from_arrow_schema(schema)
 
 
-_BEST = {"stages": best_stages, "batch_parts": best_parts}
 KEYS = {"stages": ("run_id", "batch_id", "job", "stage", "attempt"), "batch_parts": ("run_id", "batch_id")}
 """The tables, and what makes two rows of one the same stage or batch."""
 KINDS = f"kind in {tuple(KEYS)}"
@@ -109,16 +90,17 @@ def inside_of(rows: Iterable[Row]) -> Inside | None:
     for row in rows:
         if row.kind in tables:
             tables[row.kind].append(unpacked(row.payload))
-    parts, stages = (_BEST[name](pa.concat_tables(tables[name])) for name in ("batch_parts", "stages"))
+    parts, stages = (best(pa.concat_tables(tables[name]), name) for name in ("batch_parts", "stages"))
     return Inside(parts, stages) if len(parts) or len(stages) else None
 
 
-def best(frame: Any, table: str) -> Any:
-    """Return the rows of each batch from its fullest log, completed by what only another one holds."""
+def opened_frame(rows: Any, table: str) -> Any:
+    """Return such a table: of each batch the rows of its fullest log, completed by what only another one holds."""
     schema = for_spark(TABLES[table])
+    frame = table_frame(rows.filter(f"kind = '{table}'"), schema)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [pa.Table.from_batches([batch]).cast(schema) for batch in batches]
-        yield from _BEST[table](pa.concat_tables([schema.empty_table(), *rows])).to_batches(_ROWS)
+        yield from best(pa.concat_tables([schema.empty_table(), *rows]), table).to_batches(_ROWS)
 
     return frame.select(schema.names).repartition(*_BATCH).mapInArrow(sparing(run), struct(schema))

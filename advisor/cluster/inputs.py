@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from advisor.batches import Broken
 from advisor.cluster.reading import read_unit
 from advisor.cluster.rows import DDL, Done, Row, batches_of, done_row, noted, sparing
 from advisor.cluster.session import is_local, settings
-from advisor.cluster.units import File, Log, Unit, cost, logs
+from advisor.cluster.units import File, Unit, cost, logs
 from advisor.errors import InputError
 from advisor.sources.paths import (
     STDIN,
@@ -38,8 +38,8 @@ class Given(NamedTuple):
     """All files in their order, their logs; those of `urls` are read by the JVM."""
 
     inputs: list[Input]
-    logs: list[Log]
-    by_jvm: list[Log]
+    logs: list[Unit]
+    by_jvm: list[Unit]
     urls: list[str]
 
     @property
@@ -70,7 +70,8 @@ def given(spark: Any, paths: Paths) -> Given:
         lengths |= below
         urls += [path] if below else []
         for one in found:
-            inputs.setdefault(one.path, _sendable(one))
+            unfit = "" if shown(one.path) == one.path else "its name is no UTF-8: only --engine local reads it"
+            inputs.setdefault(one.path, one._replace(unfit=unfit) if unfit else one)  # Spark holds names as UTF-8
     found_logs = logs(inputs.values(), sizes(path for path in inputs if path not in lengths) | lengths)
     near, far = ([log for log in found_logs if (log.files[0].path in lengths) is by_jvm] for by_jvm in (False, True))
     return Given(list(inputs.values()), near, far, urls)
@@ -98,13 +99,6 @@ def _found(spark: Any, path: str) -> tuple[list[Input], dict[str, int]]:
         return [Input(file, log_of(file), False) for file in in_order(below)], below
 
 
-def _sendable(one: Input) -> Input:
-    """The input; Spark holds names as UTF-8."""
-    return (
-        one if shown(one.path) == one.path else one._replace(unfit="its name is no UTF-8: only --engine local reads it")
-    )
-
-
 def _absolute(path: str) -> str:
     return path if is_url(path) or path == STDIN or path.startswith("dbfs:/") else os.path.abspath(path)  # noqa: PTH100
 
@@ -125,23 +119,16 @@ def listed(spark: Any, url: str) -> dict[str, int]:
         return {}
 
 
-def read_by_jvm(
-    spark: Any,
-    urls: Sequence[str],
-    logs: Sequence[Log],
-    partitions: int,
-    *,
-    sightings: bool = True,
-    stages: bool = False,
-) -> Any:
-    """Return the rows of these logs, which lie below these URLs, read now; a task reads a log, its files in order."""
-    files = [(log.log, file) for log in logs for file in log.files]
+def read_by_jvm(spark: Any, found: Given, partitions: int, *, sightings: bool = True, stages: bool = False) -> Any:
+    """Return the rows of the logs that only the JVM reaches, read now; a task reads a log, its files in order."""
+    files = [(log.log, file) for log in found.by_jvm for file in log.files]
     wanted = spark.createDataFrame([(log, file.number, file.path) for log, file in files], _FILE).hint("broadcast")
-    contents = _contents(spark, urls).filter(f"length <= {LARGEST}").select("path", "content")
+    contents = _contents(spark, found.urls).filter(f"length <= {LARGEST}").select("path", "content")
     placed = contents.join(wanted, "path").select("log", "number", "path", "content").repartition(partitions, "log")
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches_of(_read(_one_by_one(batches), sightings, stages))
+        rows = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in batches)
+        yield from batches_of(_read(chain.from_iterable(rows), sightings, stages))
 
     refused = spark.createDataFrame([*_refused(file for _, file in files if file.size > LARGEST)], DDL)
     whole = placed.sortWithinPartitions("log", "number").mapInArrow(sparing(run), DDL).union(refused)
@@ -158,12 +145,6 @@ def _refused(files: Iterable[File]) -> Iterator[Row]:
 def _contents(spark: Any, urls: Sequence[str]) -> Any:
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true").option("ignoreMissingFiles", "true")
     return reader.load(list(urls))
-
-
-def _one_by_one(batches: Iterable[pa.RecordBatch]) -> Iterator[_Content]:
-    for batch in batches:
-        for nth in range(len(batch)):
-            yield tuple(column[nth].as_py() for column in batch.columns)
 
 
 def _read(contents: Iterable[_Content], sightings: bool, stages: bool) -> Iterator[Row]:

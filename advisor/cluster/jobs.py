@@ -10,23 +10,22 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from advisor.catalogue import Catalogue
-from advisor.cluster.judging import Shape, judge_groups
 from advisor.cluster.reading import read_unit
-from advisor.cluster.rows import DDL, Done, Row, batches_of, done_of, rows_of, sparing
+from advisor.cluster.rows import DDL, Done, Row, batches_of, rows_of, sparing
 from advisor.cluster.runs import runs_of
 from advisor.cluster.second_look import look_again
-from advisor.cluster.session import is_connect, parallelism
-from advisor.cluster.units import Asking, Log, Look, Unit, look
+from advisor.cluster.session import parallelism
+from advisor.cluster.units import Asking, Look, Unit, look
 from advisor.report import Asked
+from advisor.sources.listener.session import is_connect
 
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
 """Rows are as large as a range's batches: few of them may travel together."""
 _LOOKS_PER_TASK = 64
 _LOGS_PER_TASK = 4
 _REPORTED_EVERY_S = 0.2
-
 Work = Callable[[Iterator[Row]], Iterable[Row]]
+"""What makes rows of the rows of some keys, which come key by key in order of place."""
 
 
 class Progressed(int):
@@ -57,7 +56,7 @@ class Jobs:
         self.spread = self.parallel * 4
         """Tasks that rows are spread over; fewer where little was read."""
 
-    def expect(self, parts: Sequence[Unit | Log]) -> None:
+    def expect(self, parts: Sequence[Unit]) -> None:
         """Spread what is read of these over no more tasks than pay: each takes as long as some logs' rows."""
         few = min(self.parallel, len(parts))
         self.spread = max(1, min(self.spread, max(few, len(parts) // _LOGS_PER_TASK)))
@@ -77,8 +76,7 @@ class Jobs:
 
     def read(self, tasks: Sequence[Sequence[Unit]], beside: Any = None, *, stages: bool = False) -> Any:
         """Return the rows of all units and those `beside`, kept on disk."""
-        count = self._counter()
-        with self._reporting(count):
+        with self._reporting() as count:
             rows = self.rows(tasks, stages=stages, count=count)
             rows = self._keep(rows if beside is None else rows.union(beside))
             rows.count()
@@ -93,7 +91,7 @@ class Jobs:
             for unit in msgspec.msgpack.decode(task, type=list[Unit]):
                 for row in read_unit(unit, sightings, stages):
                     if row.kind == "read" and count is not None:
-                        count.add(done_of(row))
+                        count.add(row.said(Done))
                     yield row
 
         return self._over([msgspec.msgpack.encode(list(task)) for task in tasks], work)
@@ -109,21 +107,14 @@ class Jobs:
             self._grouped(rows.filter("kind = 'batches'"), self.spread, lambda each: runs_of(each, until))
         )
 
-    def judged(
-        self,
-        rows: Any,
-        families: list[tuple[str, str, str]],
-        catalogue: Catalogue,
-        asked: Asked,
-        shape: Shape[Any],
-        brief: bool,
-    ) -> Any:
+    def judged(self, rows: Any, families: list[tuple[str, str, str]], work: Work) -> Any:
         """Rows of entries. `rows`: of runs and of sightings; `families`: (run or log, its name, its group)."""
         groups = self._spark.createDataFrame(families, "family string, name string, group string").hint("broadcast")
-        found = rows.selectExpr(*_FAMILY).join(groups, ["family", "name"])
+        families_of = "if(kind = 'sightings', 'log', 'run') as family"
+        found = rows.selectExpr(families_of, "key as name", "*").join(groups, ["family", "name"])
         keyed = found.selectExpr("kind", "group as key", "number", "start", "rows", "note", "payload")
         partitions = min(self.parallel * 8, len({group for *_, group in families}))
-        return self._grouped(keyed, partitions, lambda each: judge_groups(each, catalogue, asked, shape, brief))
+        return self._grouped(keyed, partitions, work)
 
     def forget(self) -> None:
         """Let go of all that was kept."""
@@ -158,26 +149,27 @@ class Jobs:
         ordered = frame.repartition(partitions, "key").sortWithinPartitions("key", "number", "start")
         return ordered.mapInArrow(sparing(run), DDL)
 
-    def _counter(self) -> Any:
-        if self._progress is None or is_connect(self._spark):
-            return None
-        return self._spark.sparkContext.accumulator(Done(), _sums())
-
     @contextmanager
-    def _reporting(self, count: Any) -> Iterator[None]:
-        """Tell `progress` again and again what is done, and once at the end."""
-        if count is None or self._progress is None:
-            yield
+    def _reporting(self) -> Iterator[Any]:
+        """Yield what tasks add to; tell `progress` again and again what is done, and once at the end."""
+        progress = self._progress
+        if progress is None or is_connect(self._spark):
+            yield None
             return
-        ended = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(count, self._progress, ended), daemon=True)
+        count, ended = self._spark.sparkContext.accumulator(Done(), _sums()), threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(_REPORTED_EVERY_S):
+                progress(Progressed.of(count.value))
+
+        watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            yield
+            yield count
         finally:
             ended.set()
             watcher.join()
-            self._progress(Progressed.of(count.value))
+            progress(Progressed.of(count.value))
 
 
 def _sums() -> Any:
@@ -192,20 +184,3 @@ def _sums() -> Any:
             return Done(value1.files + value2.files, value1.bytes + value2.bytes, value1.events + value2.events)
 
     return Sums()
-
-
-_FAMILY = (
-    "if(kind = 'sightings', 'log', 'run') as family",
-    "key as name",
-    "kind",
-    "number",
-    "start",
-    "rows",
-    "note",
-    "payload",
-)
-
-
-def _watch(count: Any, progress: Progress, ended: threading.Event) -> None:
-    while not ended.wait(_REPORTED_EVERY_S):
-        progress(Progressed.of(count.value))

@@ -74,7 +74,7 @@ class _Batches(Mapping[str, Batches]):
     def __init__(self, rows: Iterable[Row], inside: Inside | None) -> None:
         self._inside = inside
         runs = [row for row in rows if row.kind == "run"]
-        self._packed = {msgspec.json.decode(row.note, type=Summary).run_id: row.payload for row in runs}
+        self._packed = {row.said(Summary).run_id: row.payload for row in runs}
 
     def __getitem__(self, run_id: str) -> Batches:
         batches = Batches.of(unpacked(self._packed[run_id]))
@@ -99,7 +99,7 @@ def families(summaries: Iterable[Summary], notes: Iterable[tuple[str, str]]) -> 
         runs.append(one.run_id)
     for log, note in notes:
         logs.append(log)
-        kin.join([("log", log), *_named(note)])
+        kin.join([("log", log), *named_in(note)])
     members = [*(("run", run) for run in runs), *(("log", log) for log in dict.fromkeys(logs))]
     return [(kind, name, " ".join(kin.group((kind, name)))) for kind, name in members]
 
@@ -108,7 +108,8 @@ _Name = tuple[str, str]
 """Whether it is of a run, a query or a log, and its text; runs of which no query is known count as runs of one."""
 
 
-def _named(note: str) -> Iterator[_Name]:
+def named_in(note: str) -> Iterator[_Name]:
+    """The queries and runs that a note of sightings names."""
     for query, run in msgspec.json.decode(note, type=list[tuple[str, str]]):
         yield "query", query
         if run:
@@ -123,15 +124,12 @@ class Kinship:
 
     def join(self, names: Iterable[_Name]) -> None:
         """Say that these belong together."""
-        first, *others = map(self._root, names)
+        first, *others = map(self.group, names)
         for other in others:
             self._parent[other] = first
 
     def group(self, name: _Name) -> _Name:
         """The name that stands for the group of this one."""
-        return self._root(name)
-
-    def _root(self, name: _Name) -> _Name:
         root = name
         while (parent := self._parent.setdefault(root, root)) != root:
             root = parent

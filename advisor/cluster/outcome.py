@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 from advisor.batches import Broken, Overrun
-from advisor.cluster.rows import Row, broken_of, done_of, overruns_of
+from advisor.cluster.rows import Done, Row
 from advisor.redaction import redact
 from advisor.sources.formats.records import LONGEST_PIECE, early_piece
-from advisor.sources.harvest import LINE_UNKNOWN, MOST_BROKEN
+from advisor.sources.harvest import LINE_UNKNOWN, MOST_BROKEN, Lines, Stretch
 from advisor.sources.paths import Input, shown
 from advisor.sources.random_access import opened
 from advisor.sources.scan import A_PIECE
-
-_STEP = 4 << 20
 
 
 class Outcome(NamedTuple):
@@ -30,18 +29,19 @@ class Outcome(NamedTuple):
 def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Outcome:
     """What the rows `read`, `broken` and `overruns` say, in the order of the files."""
     rows = list(rows)
-    done = [done_of(row) for row in rows if row.kind == "read"]
+    done = [row.said(Done) for row in rows if row.kind == "read"]
     something = {one.number for one in done if one.anything}
     by_file = {number: [Broken(shown(one.path), 0, 0, one.unfit)] for number, one in enumerate(inputs) if one.unfit}
     for row in sorted((row for row in rows if row.kind == "broken"), key=lambda row: (row.number, row.start)):
-        by_file.setdefault(row.number, []).extend(broken_of(row))
+        by_file.setdefault(row.number, []).extend(row.said(list[Broken]))
     for one in done:
         if one.piece >= 0 and one.number not in something:
             by_file.setdefault(one.number, []).append(_piece(inputs[one.number].path, one.piece))
     broken = [entry for number in sorted(by_file) for entry in _in_lines(by_file[number])]
     marked = {one.number for one in done if one.marked}
     found = (row for row in rows if row.kind == "overruns" and row.number not in marked)
-    overruns = [one for row in sorted(found, key=lambda row: (row.number, row.start)) for one in overruns_of(row)]
+    in_order = sorted(found, key=lambda row: (row.number, row.start))
+    overruns = [one for row in in_order for one in row.said(list[Overrun])]
     return Outcome(sum(one.files for one in done), sum(one.bytes for one in done), tuple(broken), tuple(overruns))
 
 
@@ -79,16 +79,10 @@ def _bounded(broken: Iterable[Broken]) -> list[Broken]:
 
 
 def _lines(path: str, offsets: Sequence[int]) -> dict[int, int]:
-    """The line, from 1, of each offset of a file; offsets rise."""
-    found, at, line = {}, 0, 1
-    try:
-        with opened(path) as place:
-            for offset in offsets:
-                while at < offset:
-                    step = min(_STEP, offset - at)
-                    line += place.read(at, at + step).count(b"\n")
-                    at += step
-                found[offset] = line
-    except OSError:
-        return {offset: found.get(offset, 0) for offset in offsets}
-    return found
+    """The line, from 1, of each offset of a file; offsets rise. 0 where it can no longer be read."""
+    found: dict[int, int] = {}
+    with suppress(OSError), opened(path) as place:
+        lines, whole = Lines(), Stretch(place, 0, 0, final=True)
+        for offset in offsets:
+            found[offset] = lines.number(whole, offset)
+    return {offset: found.get(offset, 0) for offset in offsets}

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Broken, Chunks, deduplicate
-from advisor.cluster.rows import (
-    Done,
-    Row,
-    by_key,
-    done_row,
-    noted,
-    packed,
-    packed_object,
-    sightings_row,
-)
+from advisor.cluster.rows import Done, Row, by_key, compressed, done_row, noted, packed, sightings_row
 from advisor.cluster.second_look import Marks, Mentions, Seen
 from advisor.cluster.units import File, Unit
 from advisor.errors import InputError
 from advisor.sources import formats, random_access
-from advisor.sources.codecs import Torn
+from advisor.sources.files import without_collector
 from advisor.sources.formats import driverlog, records
 from advisor.sources.formats.text import overruns
 from advisor.sources.harvest import Harvest, Stretch
-from advisor.sources.opening import read_windows
 from advisor.sources.random_access import Place, opened
-from advisor.sources.scan import Scan
+from advisor.sources.scan import Scan, unread
 from advisor.sources.sightings.line import torn
 from advisor.sources.sightings.stretches import Memory
 from advisor.sources.stages.stagetables import StageTables
@@ -47,13 +37,8 @@ def read_unit(unit: Unit, sightings: bool = True, stages: bool = False) -> Itera
 
     With `stages`, for which the unit must be a whole log, also the tables that open addBatch, by run.
     """
-    was_on = gc.isenabled()
-    gc.disable()  # events hold no cycles
-    try:
+    with without_collector():
         yield from _whole(unit, sightings, stages) if unit.format is None else _divided(unit, sightings)
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _whole(unit: Unit, sightings: bool, stages: bool) -> Iterator[Row]:
@@ -64,13 +49,12 @@ def _whole(unit: Unit, sightings: bool, stages: bool) -> Iterator[Row]:
     done = Done()
     for file in unit.files:
         scan = Scan(file.path, unit.log, memory, events, opened)
-        failed = _fed(file, scan, done, history=sightings)
+        done.bytes += scan.read(file.copy or file.path, history=sightings)
         if opened is None:
             yield from chunks(scan.harvest, file, 0)
-        broken = [*failed, *scan.harvest.broken]
-        if seen := [*scan.sightings, *torn(broken, unit.log)]:
+        if seen := [*scan.sightings, *torn(scan.broken, unit.log)]:
             yield sightings_row(unit.log, file.number, seen)
-        yield from noted("broken", broken, file.number, 0)
+        yield from noted("broken", scan.broken, file.number, 0)
         yield from noted("overruns", scan.harvest.overruns, file.number, 0)
         done.files += 1
         done.events += scan.harvest.found
@@ -89,21 +73,6 @@ def _with_stages(unit: Unit, events: Chunks, opened: StageTables) -> Iterator[Ro
     yield from noted("broken", opened.broken, unit.files[0].number, 0)
 
 
-def _fed(file: File, scan: Scan, done: Done, history: bool) -> list[Broken]:
-    try:
-        done.bytes += read_windows(file.copy or file.path, scan.feed, history=history)
-    except Torn as torn:
-        scan.harvest.flush()
-        return [Broken(file.path, scan.position, 0, str(torn))]
-    except (OSError, InputError) as error:
-        return [Broken(file.path, 0, 0, _words(error))]
-    return []
-
-
-def _words(error: OSError | InputError) -> str:
-    return error.found if isinstance(error, InputError) else error.strerror or type(error).__name__
-
-
 def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
     """Read a range of a plain file."""
     file = unit.files[0]
@@ -113,12 +82,14 @@ def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
     try:
         done.bytes = part.read_range()
     except (OSError, InputError) as error:
-        failed = [Broken(file.path, 0, 0, _words(error))]
+        failed = [unread(file.path, error)]
     part.harvest.flush()
     done.events, done.anything, done.piece = part.harvest.found, part.harvest.anything, part.piece
     done.marked = part.marked
     yield from chunks(part.harvest, file, unit.start)
-    yield from part.looked()
+    if sightings:
+        marks = compressed(msgspec.msgpack.encode(part.marks))
+        yield Row("marks", unit.log, file.number, unit.start, payload=marks)
     if seen := torn(broken := [*failed, *part.harvest.broken], unit.log):
         yield sightings_row(unit.log, file.number, seen)
     yield from noted("broken", broken, file.number, unit.start)
@@ -134,10 +105,11 @@ class _Part:
         self._sightings = sightings
         self._format = formats.named(unit.format or "")
         file = unit.files[0]
-        self._marks = Marks(file.path, file.size)
-        runs = Seen(self._marks) if sightings else None
+        self.marks = Marks(file.path, file.size)
+        """What the second look at the log will need."""
+        runs = Seen(self.marks) if sightings else None
         self.harvest = Harvest(file.path, unit.log, runs, kept=range(unit.start, unit.end))
-        self._mentions = Mentions(self._marks, unit.start, unit.end)
+        self._mentions = Mentions(self.marks, unit.start, unit.end)
         self.piece = -1
         self.marked = False
 
@@ -166,7 +138,7 @@ class _Part:
                 return
             slack *= 2 if high >= end else 1
             high = min(size, high + random_access.STEP, end + slack)
-            kept = min(kept, _line_of(buffer, resume))
+            kept = min(kept, driverlog.line_of(buffer, resume, 0))
             base, begin = base + kept, resume - kept
             buffer = place.read(base, high)
 
@@ -194,18 +166,6 @@ class _Part:
     def _mention(self, window: Stretch) -> int:
         """Note where lines name a run; from where on the window is needed for that once more."""
         return self._mentions.look(window.buffer, window.base, window.final) if self._sightings else len(window.buffer)
-
-    def looked(self) -> Iterator[Row]:
-        """What the second look at the log will need."""
-        file, start = self._unit.files[0], self._unit.start
-        if self._sightings:
-            yield Row("marks", self._unit.log, file.number, start, payload=packed_object(self._marks))
-
-
-def _line_of(buffer: bytes, position: int) -> int:
-    """Where the line that holds the position begins, if it is not too long."""
-    low = max(0, position - LOOK_BACK)
-    return max(low, buffer.rfind(b"\n", low, position) + 1)
 
 
 def chunks(harvest: Harvest, file: File, start: int) -> Iterator[Row]:

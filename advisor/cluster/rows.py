@@ -6,16 +6,18 @@ import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches import CUSTOM, OPERATOR, SCHEMA, Broken, Overrun, table_of_sightings
+from advisor.batches import SCHEMA, Broken, Overrun, table_of_sightings
+from advisor.batches.columns import CUSTOM, OPERATOR
 from advisor.facts import Sighting
 
 _CODEC = "zstd"
+T = TypeVar("T")
 
 
 class Row(NamedTuple):
@@ -33,21 +35,17 @@ class Row(NamedTuple):
     note: str = ""
     payload: bytes = b""
 
+    def said(self, kind: type[T]) -> T:
+        """What the note says."""
+        return msgspec.json.decode(self.note, type=kind)
 
-ROWS = pa.schema(
-    [
-        ("kind", pa.string()),
-        ("key", pa.string()),
-        ("number", pa.int64()),
-        ("start", pa.int64()),
-        ("rows", pa.int64()),
-        ("note", pa.string()),
-        ("payload", pa.binary()),
-    ]
-)
+
 DDL = "kind string, key string, number long, start long, rows long, note string, payload binary"
-"""ROWS, as Spark writes it."""
+_TYPES = {"string": pa.string(), "long": pa.int64(), "binary": pa.binary()}
+ROWS = pa.schema([(name, _TYPES[kind]) for name, kind in (column.split() for column in DDL.split(", "))])
+"""DDL, as Arrow knows it."""
 _BATCH_BYTES = 16 << 20
+_BATCH_ROWS = 4096
 
 
 class Done(msgspec.Struct):
@@ -65,18 +63,25 @@ class Done(msgspec.Struct):
     marked: bool = False
 
 
+def portions(things: Iterable[T], most: int, size: Callable[[T], int]) -> Iterator[list[T]]:
+    """Things that follow each other, together until they have a size."""
+    held: list[T] = []
+    filled = 0
+    for thing in things:
+        held.append(thing)
+        filled += size(thing)
+        if filled >= most:
+            yield held
+            held, filled = [], 0
+    if held:
+        yield held
+
+
 def batches_of(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """The rows as batches of a size that Spark takes well."""
-    held: list[Row] = []
-    size = 0
-    for row in rows:
-        held.append(row)
-        size += len(row.payload) + 100
-        if size >= _BATCH_BYTES or len(held) >= 4096:
-            yield _batch(held)
-            held, size = [], 0
-    if held:
-        yield _batch(held)
+    for some in portions(rows, _BATCH_BYTES, lambda row: len(row.payload) + _BATCH_BYTES // _BATCH_ROWS):
+        columns = [pa.array(column, field.type) for column, field in zip(zip(*some, strict=True), ROWS, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=ROWS)
 
 
 def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -86,39 +91,28 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         yield from map(Row._make, zip(*columns, strict=True))
 
 
-def _batch(rows: list[Row]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, field.type) for column, field in zip(columns, ROWS, strict=True)], schema=ROWS
-    )
-
-
 def packed(table: pa.Table) -> bytes:
     """A table as compressed bytes."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    raw = sink.getvalue()
-    return int(raw.size).to_bytes(8, "little") + bytes(pa.compress(raw, codec=_CODEC, asbytes=True))
+    return compressed(sink.getvalue())
 
 
 def unpacked(payload: bytes) -> pa.Table:
     """The table again."""
-    size = int.from_bytes(payload[:8], "little")
-    raw = pa.decompress(memoryview(payload)[8:], decompressed_size=size, codec=_CODEC)
-    return pa.ipc.open_stream(raw).read_all()
+    return pa.ipc.open_stream(decompressed(payload)).read_all()
 
 
-def packed_object(thing: object) -> bytes:
-    """A msgspec structure as compressed bytes."""
-    raw = msgspec.msgpack.encode(thing)
+def compressed(raw: pa.Buffer | bytes) -> bytes:
+    """Bytes as a payload: how many they are, then zstd."""
     return len(raw).to_bytes(8, "little") + bytes(pa.compress(raw, codec=_CODEC, asbytes=True))
 
 
-def unpacked_bytes(payload: bytes) -> bytes:
-    """The msgpack bytes in a payload of `packed_object`."""
+def decompressed(payload: bytes) -> pa.Buffer:
+    """The bytes again."""
     size = int.from_bytes(payload[:8], "little")
-    return bytes(pa.decompress(memoryview(payload)[8:], decompressed_size=size, codec=_CODEC, asbytes=True))
+    return pa.decompress(memoryview(payload)[8:], decompressed_size=size, codec=_CODEC)
 
 
 def by_key(table: pa.Table, kind: str, key: str) -> Iterator[Row]:
@@ -146,16 +140,6 @@ def noted(kind: str, things: Sequence[Broken] | Sequence[Overrun], number: int, 
         yield Row(kind, "", number, start, len(things), _text(things))
 
 
-def broken_of(row: Row) -> list[Broken]:
-    """The broken records that a row notes."""
-    return msgspec.json.decode(row.note, type=list[Broken])
-
-
-def overruns_of(row: Row) -> list[Overrun]:
-    """What the lines that a row notes say."""
-    return msgspec.json.decode(row.note, type=list[Overrun])
-
-
 def _text(thing: object) -> str:
     return msgspec.json.encode(thing).decode("utf-8", "replace")
 
@@ -165,21 +149,11 @@ def done_row(done: Done) -> Row:
     return Row("read", "", note=_text(done))
 
 
-def done_of(row: Row) -> Done:
-    """What a row of `done_row` says."""
-    return msgspec.json.decode(row.note, type=Done)
-
-
 def plain_schema() -> pa.Schema:
     """SCHEMA as Spark can hold it: names of state metrics as text, not as numbers into a dictionary."""
     custom = pa.map_(pa.string(), CUSTOM.item_type)
     operator = pa.struct([field.with_type(custom) if field.name == "custom" else field for field in OPERATOR])
     return pa.schema([field.with_type(pa.list_(operator)) if field.name == "operators" else field for field in SCHEMA])
-
-
-def as_plain(table: pa.Table) -> pa.Table:
-    """Return a table of SCHEMA in the types of `plain_schema`."""
-    return table.cast(plain_schema())
 
 
 Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]

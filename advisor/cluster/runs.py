@@ -69,7 +69,7 @@ class _Run:
 
     def rows(self, run_id: str) -> Iterator[Row]:
         """The run's two rows."""
-        narrow, dropped = _distinct(pa.concat_tables(map(unpacked, self._narrow)).unify_dictionaries())
+        narrow, dropped = deduplicate(pa.concat_tables(map(unpacked, self._narrow)).unify_dictionaries())
         whole = narrow["partial"].is_null()
         count, idle = (pc.sum(flags).as_py() or 0 for flags in (whole, pc.and_(whole, narrow["idle"])))
         logs = pc.unique(narrow["log"]).to_pylist()
@@ -89,33 +89,12 @@ def wanted(table: pa.Table, until: pd.Timestamp | None) -> np.ndarray:
     if until is not None:
         limit = pa.scalar(until, table["timestamp"].type)
         judged = executed & np.asarray(pc.fill_null(pc.less_equal(table["timestamp"], limit), False))
-    found: np.ndarray = keep | _last(judged, MOST_BATCHES + LONGEST_WARM_UP)
-    return found
+    return np.asarray(keep | _last(judged, MOST_BATCHES + LONGEST_WARM_UP))
 
 
 def _last(mask: np.ndarray, count: int) -> np.ndarray:
     """The last `count` true elements of a mask."""
-    found: np.ndarray = mask & (np.cumsum(mask[::-1])[::-1] <= count)
-    return found
-
-
-def _distinct(table: pa.Table) -> tuple[pa.Table, int]:
-    """The rows of one run, each once, and how many were dropped; words stay numbers into dictionaries meanwhile."""
-    words = {name: table[name].chunk(0).dictionary for name in _WORDS}
-    coded, dropped = deduplicate(_with(table, {name: _numbers(table[name]) for name in _WORDS}))
-    return _with(coded, {name: _worded(coded[name], words[name]) for name in _WORDS}), dropped
-
-
-def _with(table: pa.Table, columns: dict[str, pa.ChunkedArray]) -> pa.Table:
-    return pa.table({name: columns.get(name, table[name]) for name in table.column_names})
-
-
-def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pa.chunked_array([chunk.indices for chunk in column.chunks])
-
-
-def _worded(column: pa.ChunkedArray, words: pa.Array) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(chunk, words) for chunk in column.chunks])
+    return np.asarray(mask & (np.cumsum(mask[::-1])[::-1] <= count))
 
 
 _WORDS = ("id", "run_id", "name", "file", "log")

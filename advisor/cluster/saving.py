@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
+from operator import and_
 from typing import Any, NamedTuple
 
 from advisor.batches import TABLES
-from advisor.cluster.frames import KEY, KEYS, batches_frame, best, for_spark, rows_again, struct, table_frame
+from advisor.cluster.frames import KEY, KEYS, batches_frame, for_spark, opened_frame, rows_again, struct, table_frame
 from advisor.cluster.tablefolder import TableFolder, table_folder
-from advisor.cluster.units import File, Log
+from advisor.cluster.units import File, Unit
 from advisor.contract import FleetQuery, QueryEntry
 from advisor.errors import InputError
 from advisor.sources.random_access import opened
@@ -64,7 +65,7 @@ def seen(file: File, head_size: int | None = None) -> Seen:
     return Seen(file.path, file.size, length, head)
 
 
-def changed(log: Log, known: Mapping[str, Seen]) -> tuple[list[File], list[File]]:
+def changed(log: Unit, known: Mapping[str, Seen]) -> tuple[list[File], list[File]]:
     """(files of the log that are new or replaced, files that have only grown); others are as they were read."""
     new: list[File] = []
     grown: list[File] = []
@@ -85,7 +86,7 @@ class Saved:
         self._folder = folder
         self._incremental = incremental
 
-    def files(self, logs: Iterable[Log]) -> dict[str, Seen]:
+    def files(self, logs: Iterable[Unit]) -> dict[str, Seen]:
         """The files that were read before and whose rows are all there; none where all is to be read.
 
         InputError where rows are gone that the files of these logs do not hold any more.
@@ -93,7 +94,8 @@ class Saved:
         if not self._incremental:
             return {}
         for name, rows in self._folder.manifest.get("rows", {}).items():
-            if (there := self._count(name)) != rows:
+            frame = self._read(name)
+            if (there := 0 if frame is None else int(frame.count())) != rows:
                 raise InputError(self._folder.saved(name), _found(there, rows), _RESTORE)
         frame = self._read("files")
         known = [] if frame is None else [Seen(*row) for row in frame.select(*Seen._fields).collect()]
@@ -125,8 +127,7 @@ class Saved:
     def add_opened(self, rows: Any) -> None:
         """Add what rows of the tables that open addBatch hold that is not there yet."""
         for name, key in KEYS.items():
-            table = table_frame(rows.filter(f"kind = '{name}'"), for_spark(TABLES[name]))
-            self._add(name, best(table, name), key)
+            self._add(name, opened_frame(rows, name), key)
 
     def opened(self) -> Any:
         """Rows of both saved tables."""
@@ -140,7 +141,7 @@ class Saved:
         return reduce(_union, parts) if parts else self._spark.createDataFrame([], struct(schema))
 
     def commit(
-        self, entries: Iterable[QueryEntry | FleetQuery], logs: Iterable[Log], known: Mapping[str, Seen]
+        self, entries: Iterable[QueryEntry | FleetQuery], logs: Iterable[Unit], known: Mapping[str, Seen]
     ) -> None:
         """Add the findings of these entries, those of a run once for each last batch, and which files were read.
 
@@ -167,10 +168,6 @@ class Saved:
         """How many rows of each log there are in all tables, with what was added."""
         logs = [part.select("log") for name in TABLES for part in self._parts(name)]
         return {row[0]: row[1] for row in reduce(_union, logs).groupBy("log").count().collect()} if logs else {}
-
-    def _count(self, name: str) -> int:
-        frame = self._read(name)
-        return 0 if frame is None else int(frame.count())
 
     def _parts(self, name: str) -> list[Any]:
         """What stands in a table, and what was added to it, as far as there are rows."""
@@ -226,10 +223,7 @@ def _new(frame: Any, old: Any, key: Sequence[str]) -> Any:
 
     there = old.select(*(functions.col(name).alias(f"old_{name}") for name in key))
     alike = [functions.col(name).eqNullSafe(functions.col(f"old_{name}")) for name in key]
-    condition = alike[0]
-    for each in alike[1:]:
-        condition = condition & each
-    return frame.join(there, condition, "left_anti")
+    return frame.join(there, reduce(and_, alike), "left_anti")
 
 
 def _findings(entry: QueryEntry | FleetQuery) -> list[tuple[str | None, ...]]:

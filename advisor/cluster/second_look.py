@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 
 import msgspec
 
-from advisor.cluster.rows import Row, sightings_row, unpacked_bytes
+from advisor.cluster.rows import Row, decompressed, sightings_row
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources.harvest import Buffer, Runs, Stretch
 from advisor.sources.random_access import Place, opened
-from advisor.sources.sightings.stretches import (
-    AFTER_A_NAME,
-    BEFORE_A_NAME,
-    MENTIONS,
-    NAMED,
-    Memory,
-    SecondLook,
-    around,
-    mention,
-)
+from advisor.sources.search import places
+from advisor.sources.sightings import stretches
 
-_NEAR = around(0)[1] - around(0)[0]
+_NEAR = stretches.around(0)[1] - stretches.around(0)[0]
 
 
 class Marks(msgspec.Struct):
@@ -67,18 +60,16 @@ class Mentions:
 
     def look(self, buffer: Buffer, base: int, final: bool) -> int:
         """Search what has not been searched; the position in `buffer` from which on the next look needs it."""
-        stop = self._end - base if final else min(self._end - base, len(buffer) - AFTER_A_NAME)
-        position = buffer.find(NAMED, self._next - base, stop + len(NAMED) - 1)
-        while position >= 0:
+        stop = self._end - base if final else min(self._end - base, len(buffer) - stretches.AFTER_A_NAME)
+        for position in places(buffer, stretches.NAMED, self._next - base, stop + len(stretches.NAMED) - 1):
             self._note(buffer, base, position)
-            position = buffer.find(NAMED, position + 1, stop + len(NAMED) - 1)
         self._next = max(self._next, base + stop)
-        return max(0, stop - BEFORE_A_NAME)
+        return max(0, stop - stretches.BEFORE_A_NAME)
 
     def _note(self, buffer: Buffer, base: int, position: int) -> None:
-        name, turn = mention(buffer, position)
+        name, turn = stretches.mention(buffer, position)
         self._counted[name] = count = self._counted.get(name, 0) + 1
-        if count <= MENTIONS:
+        if count <= stretches.MENTIONS:
             self._found.append((name, base + position, turn))
             self._turns = 0
         elif turn:
@@ -95,30 +86,27 @@ class Mentions:
 def look_again(rows: Iterable[Row]) -> Iterator[Row]:
     """Return rows of sightings from rows of marks, which come log by log in order of place."""
     for log, parts in groupby(rows, key=lambda row: row.key):
-        memory = Memory()
+        memory = stretches.Memory()
         for number, ranges in groupby(parts, key=lambda row: row.number):
-            marks = [msgspec.msgpack.decode(unpacked_bytes(row.payload), type=Marks) for row in ranges]
+            marks = [msgspec.msgpack.decode(decompressed(row.payload), type=Marks) for row in ranges]
             if sightings := _of_log(log, marks, memory):
                 yield sightings_row(log, number, sightings)
 
 
-def _of_log(log: str, parts: list[Marks], memory: Memory) -> list[Sighting]:
-    look = SecondLook(parts[0].path, log, memory)
+def _of_log(log: str, parts: list[Marks], memory: stretches.Memory) -> list[Sighting]:
+    look = stretches.SecondLook(parts[0].path, log, memory)
     for part in parts:
         for run, start, end in part.events:
             memory.runs.saw(part.runs[run], start, end)
-    try:
-        with opened(parts[0].path) as place:
-            size = min(place.size, parts[0].size)
-            look.at_log(Stretch(Place(place.read, size), 0, 0, final=True), _mentions(parts, memory))
-    except (OSError, InputError):
-        return look.sightings  # its ranges hold why it cannot be read
+    with suppress(OSError, InputError), opened(parts[0].path) as place:  # its ranges hold why it cannot be read
+        size = min(place.size, parts[0].size)
+        look.at_log(Stretch(Place(place.read, size), 0, 0, final=True), _mentions(parts, memory))
     return look.sightings
 
 
-def _mentions(parts: Iterable[Marks], memory: Memory) -> Iterator[tuple[int, int]]:
+def _mentions(parts: Iterable[Marks], memory: stretches.Memory) -> Iterator[tuple[int, int]]:
     """Stretches around names of runs, without a search."""
     for part in parts:
         for name, position, turn in part.mentions:
             if memory.is_worth_a_look(name, turn):
-                yield around(position)
+                yield stretches.around(position)

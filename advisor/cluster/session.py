@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import advisor
 from advisor.errors import InputError, UsageError
+from advisor.sources.listener.session import is_connect
 
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 _NO_SPARK = "PySpark is not installed here"
@@ -106,11 +107,6 @@ def _started(master: str | None) -> Any:
     if is_local(spark):
         spark.sparkContext.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     return spark
-
-
-def is_connect(spark: Any) -> bool:
-    """Whether this is a session of Spark Connect."""
-    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def described(spark: Any) -> str:

@@ -6,13 +6,13 @@ import json
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import IO, Any
 
-from advisor.cluster.session import is_connect
 from advisor.errors import InputError, UsageError
+from advisor.sources.listener.session import is_connect
 
 _TIME = "%Y%m%dT%H%M%S%z"
 _NEW = re.compile(r"_new-(\d{8}T\d{6}\+0000)-\w+")
@@ -56,7 +56,7 @@ class TableFolder:
         numbers = [int(found[1]) for name in names if (found := _MANIFEST.fullmatch(name))]
         if numbers:
             self._number = max(numbers)
-            with self._opened(f"manifest-{self._number}.json") as file:
+            with closing(self._files.open(self._at(f"manifest-{self._number}.json"))) as file:
                 self.manifest = json.loads(file.readLine() or "{}")
             if f"_new-{self.manifest['added']}" in names:
                 self._finish()
@@ -75,9 +75,8 @@ class TableFolder:
         """
         self.manifest = {"added": self._name, "replaced": list(replaced), "rows": dict(rows)}
         written, place = self._path(self.new("manifest.json")), self._at(f"manifest-{self._number + 1}.json")
-        file = self._files.create(written)
-        file.writeBytes(json.dumps(self.manifest))
-        file.close()
+        with closing(self._files.create(written)) as file:
+            file.writeBytes(json.dumps(self.manifest))
         if self._files.exists(place) or not self._files.rename(written, place):
             raise UsageError("save_table", f"another run has written {self.place} meanwhile", "start this one again")
         self._committed = True
@@ -104,14 +103,6 @@ class TableFolder:
         for name in self._names():
             if (found := _MANIFEST.fullmatch(name)) and int(found[1]) < self._number:
                 self._files.delete(self._at(name), False)
-
-    @contextmanager
-    def _opened(self, name: str) -> Iterator[Any]:
-        file = self._files.open(self._at(name))
-        try:
-            yield file
-        finally:
-            file.close()
 
     def _at(self, name: str) -> Any:
         return self._path(f"{self.place}/{name}")

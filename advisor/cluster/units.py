@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from itertools import groupby
 from typing import NamedTuple
 
@@ -33,18 +34,6 @@ class File(NamedTuple):
     copy: str = ""
 
 
-class Log(NamedTuple):
-    """The files of one log or application, in order."""
-
-    log: str
-    files: tuple[File, ...]
-
-    @property
-    def size(self) -> int:
-        """Bytes on disk."""
-        return sum(max(0, file.size) for file in self.files)
-
-
 class Look(NamedTuple):
     """What a large file is like: its format, whether only all of it can be read, whether it holds marked events or keys
     of events alone.
@@ -54,10 +43,6 @@ class Look(NamedTuple):
     whole: bool = False
     marked: bool = False
     keyed: bool = False
-
-    def with_range(self, other: Look) -> Look:
-        """The same file, another range of it seen too."""
-        return self._replace(marked=self.marked or other.marked, keyed=self.keyed or other.keyed)
 
 
 class Unit(NamedTuple):
@@ -75,18 +60,18 @@ class Unit(NamedTuple):
         return self.end - self.start if self.format else sum(max(0, file.size) for file in self.files)
 
 
-def cost(part: Log | Unit) -> int:
+def cost(part: Unit) -> int:
     """What reading it costs, in bytes."""
     return part.size + OPENING * len(part.files)
 
 
-def logs(inputs: Iterable[Input], sizes: Mapping[str, int]) -> list[Log]:
+def logs(inputs: Iterable[Input], sizes: Mapping[str, int]) -> list[Unit]:
     """The logs behind the inputs, each with its files in order, without those that are not to be read."""
     files: dict[str, list[File]] = {}
     for number, one in enumerate(inputs):
         if not one.unfit:
             files.setdefault(one.log, []).append(File(number, one.path, sizes.get(one.path, UNKNOWN_SIZE)))
-    return [Log(log, tuple(members)) for log, members in files.items()]
+    return [Unit(log, tuple(members)) for log, members in files.items()]
 
 
 def ranges(file: File, split: int) -> list[tuple[int, int]]:
@@ -100,14 +85,8 @@ Asking = tuple[str, int, int]
 """A range that is to be looked at before it is decided how its log is read."""
 
 
-def asked_about(logs: Iterable[Log], split: int) -> list[Asking]:
-    """The ranges of logs that are too large for one task; of small ones nothing need be known."""
-    large = [file for log in logs if log.size > split for file in log.files]
-    return [(file.path, start, end) for file in large for start, end in ranges(file, split)]
-
-
 def planned(
-    logs: Iterable[Log],
+    logs: Iterable[Unit],
     split: int,
     look: Callable[[list[Asking]], Iterable[tuple[str, Look]]],
     *,
@@ -119,14 +98,16 @@ def planned(
     """
     logs = list(logs)
     if whole:
-        return [Unit(log.log, log.files) for log in logs]
+        return logs
+    large = [file for log in logs if log.size > split for file in log.files]  # of small ones nothing need be known
     looks: dict[str, Look] = {}
-    for path, seen in look(asked_about(logs, split)):
-        looks[path] = looks[path].with_range(seen) if path in looks else seen
+    for path, seen in look([(file.path, start, end) for file in large for start, end in ranges(file, split)]):
+        known = looks.get(path, seen)
+        looks[path] = known._replace(marked=known.marked or seen.marked, keyed=known.keyed or seen.keyed)
     return [unit for log in logs for unit in units(log, looks, split)]
 
 
-def grown(log: Log, files: Iterable[File], looks: Mapping[str, Look], split: int) -> list[Unit]:
+def grown(log: Unit, files: Iterable[File], looks: Mapping[str, Look], split: int) -> list[Unit]:
     """Return how to read what is new at the end of files; a file whose end alone is not enough is read whole."""
     parts = []
     for file in files:
@@ -138,14 +119,14 @@ def grown(log: Log, files: Iterable[File], looks: Mapping[str, Look], split: int
     return parts
 
 
-def units(log: Log, looks: Mapping[str, Look], split: int) -> list[Unit]:
+def units(log: Unit, looks: Mapping[str, Look], split: int) -> list[Unit]:
     """Return how to read a log: whole if it is small, an event log, compressed or unmarked, else in ranges."""
     if not _divisible(log, looks):
-        return [Unit(log.log, log.files)]
+        return [log]
     return [unit for file in log.files for unit in _units_of(log.log, file, looks[file.path], split)]
 
 
-def _divisible(log: Log, looks: Mapping[str, Look]) -> bool:
+def _divisible(log: Unit, looks: Mapping[str, Look]) -> bool:
     """Whether a file of the log can be read without those before it, and in ranges if it is large."""
     seen = [(file.size, looks.get(file.path, Look(whole=True))) for file in log.files]
     return all(not look.whole and (size <= WHOLE or _in_ranges(look)) for size, look in seen)
@@ -207,30 +188,10 @@ def kinds(paths: Sequence[str]) -> list[str | None]:
 def _container(path: str) -> str | None:
     try:
         with opened(path) as place:
-            return containers.container(_first(place)[: containers.HEAD])
-    except (OSError, InputError):
+            first = next(blocks(Source(BytesIO(place.read(0, BLOCK)))), b"")
+    except (OSError, InputError, Torn):
         return None
-
-
-def _first(place: Place) -> bytes:
-    """The first decompressed bytes."""
-    try:
-        return next(blocks(Source(_InOrder(place))), b"")
-    except Torn:
-        return b""
-
-
-class _InOrder:
-    """A place read from its beginning."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._at = 0
-
-    def read(self, size: int = BLOCK, /) -> bytes:
-        found = self._place.read(self._at, self._at + size)
-        self._at += len(found)
-        return found
+    return containers.container(first[: containers.HEAD])
 
 
 def _marks(place: Place, start: int, end: int) -> Look:

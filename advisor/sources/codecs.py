@@ -7,7 +7,7 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -19,13 +19,6 @@ _LZ4_BLOCK = b"LZ4Block"
 _LZ4_HEADER = 21
 
 
-class Readable(Protocol):
-    """A file or stream of bytes."""
-
-    def read(self, size: int = ..., /) -> bytes:
-        """At most `size` bytes; none at the end."""
-
-
 class Torn(Exception):  # noqa: N818 - named after what happened to the file
     """A compressed file that ends too early, is damaged, or unpacks to more than any log does."""
 
@@ -35,7 +28,7 @@ class Source:
 
     closed = False
 
-    def __init__(self, stream: Readable, begun: bytes = b"") -> None:
+    def __init__(self, stream: IO[bytes], begun: bytes = b"") -> None:
         """`begun`: bytes that were taken from the stream already."""
         self._stream = stream
         self.head = begun + stream.read(16)
@@ -78,7 +71,10 @@ def is_packed(head: bytes) -> bool:
     return _unpacker(head) is not _plain
 
 
-def _unpacker(head: bytes) -> Callable[[Source], Iterator[bytes]]:
+_Unpack = Callable[[Source], Iterator[bytes]]
+
+
+def _unpacker(head: bytes) -> _Unpack:
     marked = next((unpack for magic, unpack in _MAGIC if head.startswith(magic)), None)
     return marked or next((decode for size, zeros, decode in _UNMARKED if _is_wide(head, size, zeros)), _plain)
 
@@ -94,22 +90,19 @@ def _plain(source: Source) -> Iterator[bytes]:
         yield block
 
 
-def _of_python(kind: Callable[[Any], gzip.GzipFile | bz2.BZ2File]) -> Callable[[Source], Iterator[bytes]]:
+def _through(opened: Callable[[Any], Any]) -> _Unpack:
+    """Return what reads a stream through the library that unpacks it."""
+
     def unpack(source: Source) -> Iterator[bytes]:
-        with kind(source) as stream:
+        with opened(source) as stream:
             while block := stream.read1(BLOCK):
                 yield block
 
     return unpack
 
 
-def _arrow(codec: str) -> Callable[[Source], Iterator[bytes]]:
-    def unpack(source: Source) -> Iterator[bytes]:
-        with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec) as stream:
-            while block := stream.read(BLOCK):
-                yield block
-
-    return unpack
+def _arrow(codec: str) -> _Unpack:
+    return _through(lambda source: pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec))
 
 
 def _lz4_blocks(source: Source) -> Iterator[bytes]:
@@ -136,7 +129,7 @@ def _exactly(source: Source, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _wide(encoding: str) -> Callable[[Source], Iterator[bytes]]:
+def _wide(encoding: str) -> _Unpack:
     """Text of two or four bytes a character: a shell of Windows writes it where a command's output goes into a file."""
 
     def decode(source: Source) -> Iterator[bytes]:
@@ -148,18 +141,18 @@ def _wide(encoding: str) -> Callable[[Source], Iterator[bytes]]:
     return decode
 
 
-_MAGIC: tuple[tuple[bytes, Callable[[Source], Iterator[bytes]]], ...] = (
-    (b"\x1f\x8b", _of_python(lambda source: gzip.GzipFile(fileobj=source))),
+_MAGIC: tuple[tuple[bytes, _Unpack], ...] = (
+    (b"\x1f\x8b", _through(lambda source: gzip.GzipFile(fileobj=source))),
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
-    (b"BZh", _of_python(bz2.BZ2File)),
+    (b"BZh", _through(bz2.BZ2File)),
     (codecs.BOM_UTF32_LE, _wide("utf-32")),  # before UTF-16, whose mark it begins with
     (codecs.BOM_UTF32_BE, _wide("utf-32")),
     (codecs.BOM_UTF16_LE, _wide("utf-16")),
     (codecs.BOM_UTF16_BE, _wide("utf-16")),
 )
-_UNMARKED: tuple[tuple[int, tuple[int, ...], Callable[[Source], Iterator[bytes]]], ...] = (
+_UNMARKED: tuple[tuple[int, tuple[int, ...], _Unpack], ...] = (
     (4, (1, 2, 3), _wide("utf-32-le")),
     (4, (0, 1, 2), _wide("utf-32-be")),
     (2, (1,), _wide("utf-16-le")),

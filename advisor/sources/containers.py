@@ -43,10 +43,7 @@ _KINDS: Final[Mapping[str, tuple[str, tuple[tuple[int, bytes], ...]]]] = {
         "it holds no batches: give what it was made of, or what analyze --save wrote then",
         ((0, b'{\n  "schema_version"'),),
     ),
-    "a file that --save wrote": (
-        "give it, as a file of this machine, to analyze or compare",
-        ((0, saved.MARK),),
-    ),
+    "a file that --save wrote": ("give it, as a file of this machine, to analyze or compare", ((0, saved.MARK),)),
     "a pickle": ("write what it holds as JSON lines, and give that", ((0, b"\x80\x04\x95"), (0, b"\x80\x05\x95"))),
     "a program": (_LOG, ((0, b"\x7fELF"), (0, b"\xca\xfe\xba\xbe"), (0, b"MZ\x90\x00"))),
     "a Java heap dump": (_LOG, ((0, b"JAVA PROFILE 1.0"),)),

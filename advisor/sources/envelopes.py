@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from advisor.progress import UNUSUAL
 from advisor.sources.harvest import Buffer
 
 _KEYS = (
@@ -91,7 +92,7 @@ def _of_json(line: bytes) -> bytes | None:
         line = line[line.index(b"{") :].rstrip(b", \t\r\n")
     try:
         envelope = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNUSUAL:
         return None
     text = _message(envelope) if isinstance(envelope, dict) else None
     if text is None:
@@ -153,7 +154,7 @@ def _newest_first(raw: bytes) -> bool:
 def _of_document(raw: bytes) -> list[str]:
     try:
         entries = _entries(msgspec.json.decode(raw), 0)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNUSUAL:
         return []
     return [text for entry in entries if (text := _message(_fields(entry))) is not None]
 

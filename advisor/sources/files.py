@@ -16,10 +16,7 @@ from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading, table_of_s
 from advisor.errors import PROGRESS_NEEDS_INFO, InputError
 from advisor.facts import Sighting
 from advisor.sources import saved
-from advisor.sources.codecs import Torn
 from advisor.sources.containers import all_of
-from advisor.sources.harvest import Stretch
-from advisor.sources.opening import read_windows
 from advisor.sources.paths import Input, expand, is_address, shown
 from advisor.sources.scan import Scan
 from advisor.sources.sightings.line import torn
@@ -50,8 +47,8 @@ def read(
     inputs = expand(paths)
     memories: defaultdict[str, Memory] = defaultdict(Memory)
     left = Counter(one.log for one in inputs)
-    parts = _Parts(progress, StageTables() if stages else None)
-    with _without_collector():
+    parts = _Parts(progress or (lambda _: None), StageTables() if stages else None)
+    with without_collector():
         for one in inputs:
             parts.read(one, memories[one.log] if sightings else None)
             left[one.log] -= 1
@@ -76,7 +73,7 @@ def _with_addresses(addresses: Sequence[str], paths: Sequence[str | os.PathLike[
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Events hold no cycles, and the collector's search for some takes a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
@@ -90,7 +87,7 @@ def _without_collector() -> Iterator[None]:
 class _Parts:
     """What the files gave so far."""
 
-    def __init__(self, progress: Progress | None, opened: StageTables | None) -> None:
+    def __init__(self, progress: Progress, opened: StageTables | None) -> None:
         self._progress = progress
         self._opened = opened
         self._chunks = Chunks()
@@ -114,17 +111,11 @@ class _Parts:
         if saved.is_saved(one.path):
             self._saved.append(saved.read(one.path, stages=self._opened is not None))
             return
-        scan, before = Scan(name, one.log, memory, self._chunks, self._opened), len(self._broken)
-        try:
-            self._bytes += read_windows(one.path, self._reporting(scan), history=memory is not None)
-        except Torn as error:
-            scan.harvest.flush()
-            self._broken.append(Broken(name, scan.position, 0, str(error)))
-        except OSError as error:
-            self._broken.append(Broken(name, 0, 0, error.strerror or type(error).__name__))
+        scan, before = Scan(name, one.log, memory, self._chunks, self._opened), self._bytes
+        self._bytes += scan.read(one.path, history=memory is not None, reached=lambda at: self._progress(before + at))
         self._files += 1
-        self._broken += scan.harvest.broken
-        self._tell([*scan.sightings, *(torn(self._broken[before:], one.log) if memory else [])])
+        self._broken += scan.broken
+        self._tell([*scan.sightings, *(torn(scan.broken, one.log) if memory else [])])
         self._overruns += scan.harvest.overruns
         self._pasted += [scan.pasted_error] if scan.pasted_error else []
         self._containers.append(scan.container)
@@ -136,17 +127,6 @@ class _Parts:
         if len(self._sightings) >= SIGHTINGS_PER_PIECE:
             self._told.append(table_of_sightings(self._sightings))
             self._sightings = []
-
-    def _reporting(self, scan: Scan) -> Callable[[Stretch], int]:
-        before = self._bytes
-
-        def feed(window: Stretch) -> int:
-            resume = scan.feed(window)
-            if self._progress:
-                self._progress(before + window.base + len(window.buffer))
-            return resume
-
-        return feed
 
     def instead(self) -> tuple[str | None, str | None]:
         """(what the files seem to be that hold nothing, what to give instead), as far as something shows it."""

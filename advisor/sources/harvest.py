@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import bisect
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import compress, islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import pyarrow as pa
 import stringzilla
@@ -14,11 +13,12 @@ import stringzilla
 from advisor.batches import FRESH_EVENTS, Broken, Chunks, Overrun, instants
 from advisor.progress import Partial, Progress
 from advisor.redaction import redact
+from advisor.sources.random_access import Place
 
 LINE_UNKNOWN = -1
 MOST_BROKEN = 10_000
 """Broken records that are listed for one file, the first; the others are counted."""
-_COUNTED = 256 << 10
+_COUNTED = 4 << 20
 BEFORE_A_RUN = 4 << 20
 A_BATCH = 1 << 20
 """Before the second event of a run: all lines of one batch, whose largest stage shows the task slots."""
@@ -31,18 +31,8 @@ EVERY = 100
 _REACH = {0: BEFORE_A_RUN, 1: A_BATCH}
 
 
-class Buffer(Protocol):
-    """Bytes in memory or a mapped file."""
-
-    def find(self, sub: bytes, start: int = ..., end: int = ..., /) -> int:
-        """Where `sub` begins in [start, end), or -1."""
-
-    def rfind(self, sub: bytes, start: int = ..., end: int = ..., /) -> int:
-        """Where the last `sub` begins in [start, end), or -1."""
-
-    def __getitem__(self, key: slice, /) -> bytes: ...
-
-    def __len__(self) -> int: ...
+Buffer = bytes | Place
+"""Bytes in memory, or a file of which only what is looked at is read."""
 
 
 class Stretch(NamedTuple):
@@ -118,8 +108,7 @@ class Harvest:
         self.chunks = Chunks() if chunks is None else chunks
         self._listed: list[Broken] = []
         self._unlisted: dict[bool, Broken] = {}
-        """The first record that is not listed, of those that are not read and of those that are partial."""
-        self._others: Counter[bool] = Counter()
+        """One entry for the records that are not listed and not read, and one for the partial ones."""
         self.overruns: list[Overrun] = []
         self.found = 0
         self.judged = 0
@@ -146,8 +135,7 @@ class Harvest:
     @property
     def broken(self) -> list[Broken]:
         """The records that are not whole; those not listed are one entry, and one for those read in part."""
-        more = [self._unlisted[partial].and_more(self._others[partial]) for partial in sorted(self._unlisted)]
-        return [*self._listed, *more]
+        return [*self._listed, *(self._unlisted[partial] for partial in sorted(self._unlisted))]
 
     def move(self, window: Stretch) -> None:
         """From now on positions are those in `window`."""
@@ -201,7 +189,7 @@ class Harvest:
         if self.torn is not None:
             self.torn.append((start, reason, lacks))
         elif not listed and partial in self._unlisted:
-            self._others[partial] += 1
+            self._unlisted[partial] = self._unlisted[partial].and_more(1)
         else:
             line = self._lines.number(self._window, start) if self._kept is None else LINE_UNKNOWN
             found = Broken(self.file, start + self._window.base, line, reason, lacks)

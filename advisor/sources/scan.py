@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from advisor.batches import Chunks
+from collections.abc import Callable
+
+from advisor.batches import Broken, Chunks
+from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources import containers
+from advisor.sources.codecs import Torn
 from advisor.sources.envelopes import exported
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Harvest, Stretch
+from advisor.sources.opening import read_windows
 from advisor.sources.sightings.stack_trace import LONGEST, sight_stack_trace
 from advisor.sources.sightings.stretches import Memory, SecondLook
 from advisor.sources.stages.stagetables import StageTables
@@ -37,6 +42,7 @@ class Scan:
         self._log = log
         self._format: Format | None = None
         self.position = 0
+        self._failed: list[Broken] = []
         self.container: str | None = None
         """What the file is that can be no log, once its beginning was read."""
         self.head = b""
@@ -48,6 +54,31 @@ class Scan:
     def sightings(self) -> list[Sighting]:
         """What the file revealed besides progress, so far."""
         return self._look.sightings if self._look else []
+
+    @property
+    def broken(self) -> list[Broken]:
+        """What could not be read of the file, so far."""
+        return [*self._failed, *self.harvest.broken]
+
+    def read(self, path: str, *, history: bool, reached: Callable[[int], None] = lambda _: None) -> int:
+        """Read the whole file at `path`, and return how many bytes it held; `reached` hears how far it is read.
+
+        With `history` a window reaches some megabytes back.
+        """
+
+        def feed(window: Stretch) -> int:
+            resume = self.feed(window)
+            reached(window.base + len(window.buffer))
+            return resume
+
+        try:
+            return read_windows(path, feed, history=history)
+        except Torn as torn:
+            self.harvest.flush()
+            self._failed.append(Broken(self.harvest.file, self.position, 0, str(torn)))
+        except (OSError, InputError) as error:
+            self._failed.append(unread(self.harvest.file, error))
+        return 0
 
     def feed(self, window: Stretch) -> int:
         """Read a window; return how far it was read: the next window begins with the rest."""
@@ -79,11 +110,14 @@ class Scan:
             if (piece := records.piece(window.buffer)) >= 0:
                 found = records.early_piece(window.buffer, 0, len(window.buffer), A_PIECE)
                 records.keep(found._replace(start=piece), self.harvest)
-            self._look_for_a_stack_trace(window)
+            if self._look and not window.base and len(window.buffer) <= LONGEST and not self.harvest.anything:
+                text = bytes(window.buffer[:]).decode("utf-8", "replace")
+                self.pasted_error = sight_stack_trace(text, log=self._log, file=self.harvest.file)
         self.head = b"" if self.harvest.anything else self.head
         self.harvest.flush()
 
-    def _look_for_a_stack_trace(self, window: Stretch) -> None:
-        if self._look and not window.base and len(window.buffer) <= LONGEST and not self.harvest.anything:
-            text = bytes(window.buffer[:]).decode("utf-8", "replace")
-            self.pasted_error = sight_stack_trace(text, log=self._log, file=self.harvest.file)
+
+def unread(file: str, error: OSError | InputError) -> Broken:
+    """The entry for a file that cannot be read, or not to its end."""
+    words = error.found if isinstance(error, InputError) else error.strerror or type(error).__name__
+    return Broken(file, 0, 0, words)

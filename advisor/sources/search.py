@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
 
 import stringzilla
 
 from advisor.sources.harvest import Buffer
 
-
-class _Find(Protocol):
-    def __call__(self, buffer: Buffer, sub: bytes, start: int = ..., end: int = ..., /) -> int: ...
-
-
-find: _Find = stringzilla.find
+find: Callable[..., int] = stringzilla.find
 """As bytes.find, for bytes in memory alone: at a lone surrogate in a str stringzilla ends the process."""
 
 

@@ -105,7 +105,7 @@ class Rows:
         stages, parts = pa.concat_tables(self._stages), pa.concat_tables(self._parts)
         if self._pieces > 1:
             stages, parts = _in_order(stages, self._begun[0], logs), _in_order(parts, self._begun[1], logs)
-        return best_stages(stages), best_parts(parts)
+        return best(stages, "stages"), best(parts, "batch_parts")
 
     def _settled(self, works: Sequence[Work], origin: str) -> list[Inside]:
         """The batches of all logs of this origin, each stage with its kind."""
@@ -131,17 +131,13 @@ def _made(
     timed, wrong = gathered.where(right), gathered.where(too_long > 0)
     parts = [_parts_table(timed, triggers, at[right], names, slots_of)]
     if len(wrong):
-        parts.append(_untold(wrong, triggers, at[too_long > 0], too_long[too_long > 0]))
+        keys, more = _keys(wrong, triggers, at[too_long > 0]), too_long[too_long > 0]
+        parts.append(_table({**keys, "too_long": more}, BATCH_PARTS, len(wrong)))  # nothing of them is known but that
     seen = gathered.where(too_long == 0)
     stages = _stages_table(seen)  # behind the parts, which note in stages how long they waited
     of_stages = [inside.jobs[0].nth for inside in seen.insides for _ in inside.attempts]
     of_parts = [inside.jobs[0].nth for inside in (*timed.insides, *wrong.insides)]
     return stages, pa.concat_tables(parts), of_stages, of_parts
-
-
-def _untold(wrong: Gathered, triggers: Triggers, at: np.ndarray, too_long: np.ndarray) -> pa.Table:
-    """Rows of the table of batch parts that say nothing of a batch but how much of it cannot be right."""
-    return _table({**_keys(wrong, triggers, at), "too_long": too_long}, BATCH_PARTS, len(wrong))
 
 
 def _keys(gathered: Gathered, triggers: Triggers, at: np.ndarray) -> dict[str, Any]:
@@ -250,18 +246,11 @@ def _lists(values: Iterable[Sequence[str]], kind: pa.DataType) -> pa.Array:
     return pa.array(list(known), kind).take(pa.array(places, pa.int64()))
 
 
-def best_parts(table: pa.Table) -> pa.Table:
-    """Return a row of batch parts for each batch, in order: from its fullest origin, of several logs the first."""
-    return _best(table, _with_lines)
+def best(table: pa.Table, name: str) -> pa.Table:
+    """Return the rows of each batch, in order: of its fullest origin, of several logs of the first.
 
-
-def best_stages(table: pa.Table) -> pa.Table:
-    """The rows of stages of each batch, from the origin that `best_parts` takes."""
-    return _best(table, _with_python)
-
-
-def _best(table: pa.Table, complete: _Complete) -> pa.Table:
-    """Return the rows that stay; `complete` adds what the other rows of the batch hold."""
+    `name`: of the table, which says what is added to them of the other rows of the batch.
+    """
     origins = table["origin"].to_pylist()
     ranks = list(zip(map(ORIGINS.index, origins), table["log"].to_pylist(), strict=True))
     if len(set(ranks)) < 2:
@@ -277,9 +266,10 @@ def _best(table: pa.Table, complete: _Complete) -> pa.Table:
     if not others:
         return table
     kept = [at for at, (batch, rank) in enumerate(zip(batches, ranks, strict=True)) if rank == best[batch]]
-    read = {batch: sorted(_take(table, some).to_pylist(), key=_rank) for batch, some in others.items()}
+    read = {batch: _take(table, sorted(some, key=ranks.__getitem__)).to_pylist() for batch, some in others.items()}
     twice = [at for at in kept if batches[at] in read]
-    rows = [complete(row, read[batches[at]]) for at, row in zip(twice, _take(table, twice).to_pylist(), strict=True)]
+    complete, alone = _COMPLETE[name], _take(table, twice).to_pylist()
+    rows = [complete(row, read[batches[at]]) for at, row in zip(twice, alone, strict=True)]
     once = [at for at in kept if batches[at] not in read]
     found = pa.concat_tables([_take(table, once), pa.Table.from_pylist(rows, table.schema)])
     return found.take(np.argsort([*once, *twice]))
@@ -287,10 +277,6 @@ def _best(table: pa.Table, complete: _Complete) -> pa.Table:
 
 def _take(table: pa.Table, places: Sequence[int]) -> pa.Table:
     return table.take(pa.array(places, pa.int64()))  # without its type an empty list is none of numbers
-
-
-def _rank(row: Mapping[str, Any]) -> tuple[int, str]:
-    return ORIGINS.index(row["origin"]), row["log"]
 
 
 def _with_lines(row: _Row, others: Sequence[_Row]) -> _Row:
@@ -317,3 +303,7 @@ def _with_python(row: _Row, others: Sequence[_Row]) -> _Row:
     same = [other for other in others if (other["stage"], other["attempt"]) == (row["stage"], row["attempt"])]
     found = [row["python_ms"], *(other["python_ms"] for other in same)]
     return row | {"python_ms": next((ms for ms in found if ms is not None), None)}
+
+
+_COMPLETE: Mapping[str, _Complete] = {"stages": _with_python, "batch_parts": _with_lines}
+"""What adds to a row of each table what the other rows of its batch hold."""

@@ -22,7 +22,8 @@ from advisor.progress import Broken, decode
 from advisor.redaction import REDACTED
 from advisor.sources import files
 from advisor.sources.listener.history import History
-from advisor.sources.sightings import sight, sight_event_log
+from advisor.sources.sightings.events import sight_event_log
+from advisor.sources.sightings.region import sight
 from tests.made import event
 from tests.redaction.shapes import DRAWN, HARMLESS, NAMED, PLACED, SECRET, TOKENS
 from tests.sources.sessions import Made, ended, progress, recorder, tell

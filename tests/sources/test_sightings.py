@@ -12,7 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from advisor.sources.sightings import Repeats, Sighting, sight, sight_event_log
+from advisor.facts import Sighting
+from advisor.sources.sightings.events import sight_event_log
+from advisor.sources.sightings.region import sight
+from advisor.sources.sightings.stretches import Memory
 from advisor.sources.sightings.tasks import slots_and_seen
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_progress"
@@ -596,12 +599,12 @@ class TestRegions:
         assert told(line)["checkpoint_path"] == "file:/ck"
 
     def test_repeats_are_left_out_until_the_value_changes(self) -> None:
-        repeats = Repeats()
+        memory = Memory()
         one = Sighting(None, None, "l", "shuffle_partitions", "8", "log", "f", 1)
         two = one._replace(value="16")
-        assert repeats.fresh([one, one]) == [one]
-        assert repeats.fresh([one, two, one._replace(run_id=RUN)]) == [two, one._replace(run_id=RUN)]
-        assert repeats.fresh([one]) == [one]
+        assert list(memory.fresh([one, one])) == [one]
+        assert list(memory.fresh([one, two, one._replace(run_id=RUN)])) == [two, one._replace(run_id=RUN)]
+        assert list(memory.fresh([one])) == [one]
 
 
 @pytest.mark.parametrize(

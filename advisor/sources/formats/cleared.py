@@ -47,7 +47,8 @@ def cleared(raw: bytes, anchor: int) -> bytes:
     text = _FOREIGN.sub(_blank, _without(raw, _repeated(raw, line)))
     if _QUOTED.match(text[line : len(text) if end < 0 else end]):
         return _unquoted(text, line)
-    text = _without_marks(text, _before(text, line, anchor))
+    marks = _MARKS.match(_before(text, line, anchor))  # of comments, of a collector
+    text = _without(text, marks[0].strip() if marks else b"")
     key = _KEY.match(text, anchor)
     behind = text[key.end() : key.end() + 2] if key else b""
     if behind[:1] == b"\\" or b"\\n" in text[max(line, anchor - 40) : anchor]:
@@ -64,17 +65,8 @@ def _before(text: bytes, line: int, anchor: int) -> bytes:
     return _NAMED.split(before, maxsplit=1)[0] if keyword else before
 
 
-def _without_marks(text: bytes, before: bytes) -> bytes:
-    """Return the lines without such marks (of comments, of a collector) as stand at the beginning of `before`.
-
-    Digits may differ from line to line: they are those of a time.
-    """
-    marks = _MARKS.match(before)
-    return _without(text, marks[0].strip() if marks else b"")
-
-
 def _without(text: bytes, prefix: bytes) -> bytes:
-    """Return the text with blanks for a prefix of its lines, whose digits may differ."""
+    """Return the text with blanks for a prefix of its lines, whose digits may differ: they are those of a time."""
     if not prefix:
         return text
     return re.sub(rb"(?m)^[ \t]*" + re.sub(rb"\d+", rb"\\d+", re.escape(prefix)), _blank, text)

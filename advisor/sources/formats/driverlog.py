@@ -54,9 +54,9 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
         if usual < len(some):
             resume = _read_unusual(buffer, *stretches[at], final, harvest)
             if resume < 0:
-                return _line_start(buffer, stretches[at][0], begin)
+                return line_of(buffer, stretches[at][0], begin)
             at = bisect_left(stretches, (resume, 0), at + 1)
-    return len(buffer) if final else _line_start(buffer, len(buffer), begin)
+    return len(buffer) if final else line_of(buffer, len(buffer), begin)
 
 
 def _read_usual(buffer: Buffer, stretches: Sequence[tuple[int, int]], harvest: Harvest) -> int:
@@ -85,22 +85,18 @@ def _read_unusual(buffer: Buffer, position: int, following: int, final: bool, ha
     start, size = position + _MARKER_SIZE, len(buffer)
     if not _OPENS.match(buffer[start : start + 256]):
         return start
-    limit = min(size if following == size else _line_start(buffer, following, start), position + LONGEST_EVENT)
+    limit = min(size if following == size else line_of(buffer, following, start), position + LONGEST_EVENT)
     whole = final or limit < size
-    if not whole and _goes_on(buffer, start):
+    closing = b"\n}" if _PRETTY.match(buffer[start : start + 8]) else b"\n"
+    if not whole and find(buffer, closing, start) < 0:
         return -1
     return _read_odd(buffer, position, limit, whole, harvest)
-
-
-def _goes_on(buffer: Buffer, start: int) -> bool:
-    """Whether what begins here ends behind the buffer: a line without its end, pretty JSON without its last bracket."""
-    return find(buffer, b"\n}" if _PRETTY.match(buffer[start : start + 8]) else b"\n", start) < 0
 
 
 def _read_odd(buffer: Buffer, position: int, limit: int, whole: bool, harvest: Harvest) -> int:
     start = position + _MARKER_SIZE
     line_end = buffer.find(b"\n", start, limit)
-    line_start = _line_start(buffer, position, 0)
+    line_start = line_of(buffer, position, 0)
     line_end = limit if line_end < 0 else line_end
     if (found := _in_envelopes(buffer, line_start, limit)) is not None:
         event, end = found
@@ -166,7 +162,8 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
     return stop
 
 
-def _line_start(buffer: Buffer, position: int, begin: int) -> int:
+def line_of(buffer: Buffer, position: int, begin: int) -> int:
+    """Where the line begins that holds the position, in the last megabyte before it and from `begin` on."""
     start = max(begin, position - (1 << 20))
     return max(start, buffer.rfind(b"\n", start, position) + 1)
 
@@ -195,7 +192,7 @@ def read_structured(line: bytes) -> Progress:
     """The event in a line of a structured log, from its context where that has it; Broken when there is none."""
     try:
         read = _decode_line(line[max(0, line.find(b'{"')) :])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNUSUAL:
         raise Broken("a line of a structured log that is no JSON") from None
     text = read.context.streaming_query_progress or read.msg.partition("progress:")[2]
     return decode(text.encode("utf-8", "replace"))

@@ -66,7 +66,7 @@ def _progress_lines(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int,
         stop = end if stop < 0 else stop
         near = max(begin, at - _MOST_BEFORE)
         line = max(near, buffer.rfind(b"\n", near, at) + 1)
-        if _BEFORE_ITS_NAME.fullmatch(buffer, line, at):  # type: ignore[call-overload]
+        if _BEFORE_ITS_NAME.fullmatch(buffer, line, at):  # type: ignore[arg-type]
             yield line, min(stop, line + LONGEST_EVENT)
         at = find(buffer, _PROGRESS, stop, end)
 
@@ -109,7 +109,7 @@ def telling_lines(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, b
     Plans of no streaming query are left out.
     """
     for start in places(buffer, _EVENT, begin, end):
-        match = _TELLING.match(buffer, start, end)  # type: ignore[call-overload]
+        match = _TELLING.match(buffer, start, end)  # type: ignore[arg-type]
         if match is None:
             continue
         stop = find(buffer, b"\n", start)

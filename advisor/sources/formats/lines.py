@@ -42,14 +42,13 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
 
 
 def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> None:
-    nothing = True
-    for found in find_events(buffer, start, stop):
-        nothing = False
+    events = list(find_events(buffer, start, stop))
+    for found in events:
         if found.event is None:
             harvest.add_broken(start, found.reason)
         else:
             harvest.add(found.event, found.start, found.end)
-    if nothing:
+    if not events:
         note_torn(buffer, start, stop, harvest)
 
 

@@ -10,7 +10,10 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from advisor.progress import Broken, Partial, Progress, decode, from_object, is_event, of_fragment, read_fragment
+from advisor.progress import Broken, Partial, Progress, decode, from_object
+from advisor.progress.decoding import is_event
+from advisor.progress.fragment import read_fragment
+from advisor.progress.partial import of_fragment
 from advisor.sources.formats.cleared import cleared, opens_at
 from advisor.sources.harvest import Buffer, Harvest
 
@@ -249,7 +252,7 @@ def _behind(buffer: Buffer, anchor: int) -> int:
 def innermost(buffer: Buffer, begin: int, anchor: int, end: int) -> tuple[int, int]:
     """Return [start, end) of the innermost object around the anchor; the end is -1 when it does not close."""
     opened: list[int] = []
-    for token in _TOKEN.finditer(buffer, begin, end):  # type: ignore[call-overload]
+    for token in _TOKEN.finditer(buffer, begin, end):  # type: ignore[arg-type]
         at = token.start()
         kind = buffer[at : at + 1]
         if kind == b"{":

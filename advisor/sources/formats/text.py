@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from advisor.batches import Overrun
 from advisor.sources.formats import driverlog, records
 from advisor.sources.harvest import Buffer, Harvest, Stretch
+from advisor.sources.search import places
 
 MIXED = 16 << 20
 """Bytes of a text that is searched for events without marker even though it has some with it."""
@@ -49,7 +50,7 @@ def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
     resume = driverlog.read(buffer, 0, True, harvest)
     spans, harvest.spans = harvest.spans, None
     read: list[tuple[int, int]] = []
-    for begin, end in _between(spans, len(buffer)):
+    for begin, end in zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(buffer)], strict=True):
         for found in records.find_events(buffer, begin, end):
             if found.event is not None:
                 harvest.add(found.event, found.start, found.end)
@@ -64,25 +65,17 @@ def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
     return resume
 
 
-def _between(spans: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int]]:
-    """The stretches of a text of that size that lie between spans."""
-    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), size]
-    return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
-
-
 def overruns(buffer: Buffer, begin: int, end: int, file: str, base: int) -> Iterator[Overrun]:
     """Read the lines in [begin, end) of `buffer`, which stands at byte `base` of `file`.
 
     All spellings: ms or milliseconds, the stray bracket of 4.0, ranges, lines broken by hand, JSON.
     """
-    at = buffer.find(MARK, begin, end)
-    while at >= 0:
+    for at in places(buffer, MARK, begin, end):
         start = max(0, at - _BEFORE)
         around = _SAYS.finditer(buffer[start : at + _AFTER])
         match = next((each for each in around if each.start() <= at - start < each.end()), None)
         if match is not None:
             yield _overrun(match, buffer, start + match.start(), file, base)
-        at = buffer.find(MARK, at + 1, end)
 
 
 def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: int) -> Overrun:

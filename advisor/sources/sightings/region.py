@@ -87,11 +87,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b" was stopped", query.read_stop, 1000),
     (b"SparkContext: Successfully stopped SparkContext", query.read_stop, 8),
     (b"Starting executor ID driver on host", _is("local_mode", value=True, words="Starting executor ID driver"), 2),
-    (
-        b"CheckpointFileManager: Writing atomically to ",
-        _groups(_WRITTEN, "checkpoint_scheme", convert=str.lower),
-        2,
-    ),
+    (b"CheckpointFileManager: Writing atomically to ", _groups(_WRITTEN, "checkpoint_scheme", convert=str.lower), 2),
     (
         b"maxFilesPerBatch = Some(",
         _groups(r"maxFilesPerBatch = Some\((\d{1,18})\)", "max_files_per_trigger", convert=int),
@@ -102,23 +98,6 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
 """Each kind of line that reveals a fact: marker, reader, how many are read at most."""
-
-
-class Repeats:
-    """Remembers the last value of each fact, so that a log of many batches gives few rows."""
-
-    def __init__(self) -> None:
-        self._last: dict[tuple[str, str | None, str | None, str, str], str] = {}
-
-    def fresh(self, sightings: Iterable[Sighting]) -> list[Sighting]:
-        """Those that say something else than the sighting before of the same fact, run, log and origin."""
-        kept = []
-        for each in sightings:
-            key = (each.log, each.id, each.run_id, each.fact, each.origin)
-            if self._last.get(key) != each.value:
-                self._last[key] = each.value
-                kept.append(each)
-        return kept
 
 
 def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:

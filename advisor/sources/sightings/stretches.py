@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from stringzilla import find
-
 from advisor.facts import Sighting
 from advisor.sources.envelopes import unwrapped
 from advisor.sources.formats import Tells
 from advisor.sources.harvest import BEFORE_A_RUN, Buffer, Runs, Stretch, merged
-from advisor.sources.sightings import Repeats, sight, sight_event_log
+from advisor.sources.search import places
+from advisor.sources.sightings.events import sight_event_log
+from advisor.sources.sightings.region import sight
 
 AFTER_THE_LAST = 1 << 20
 _AT_THE_START = 64 << 10
@@ -32,9 +32,18 @@ class Memory:
 
     def __init__(self) -> None:
         self.runs = Runs()
-        self.repeats = Repeats()
         self.plans: Counter[bytes] = Counter()
         self.mentions: Counter[bytes] = Counter()
+        self.last: dict[tuple[str | None, ...], str] = {}
+        """The last value of each fact, so that a log of many batches gives few rows."""
+
+    def fresh(self, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+        """Yield those that say something else than the sighting before of the same fact, run, log and origin."""
+        for each in sightings:
+            key = (each.log, each.id, each.run_id, each.fact, each.origin)
+            if self.last.get(key) != each.value:
+                self.last[key] = each.value
+                yield each
 
     def is_new_plan(self, run: bytes) -> bool:
         """Whether this plan is one of the first few of the run."""
@@ -103,16 +112,13 @@ class SecondLook:
         return [each._replace(offset=base + lines.origin(each.offset)) for each in found]
 
     def _keep(self, sightings: Iterable[Sighting]) -> None:
-        self.sightings += self._memory.repeats.fresh(sightings)
+        self.sightings += self._memory.fresh(sightings)
 
     def _mentions(self, window: Stretch, begin: int, stop: int) -> Iterator[tuple[int, int]]:
         """Stretches around names of runs in [begin, stop): the first of each, and all that tell of a turn."""
-        buffer, end = window.buffer, stop + len(NAMED) - 1
-        position = find(buffer, NAMED, begin, end)
-        while position >= 0:
-            if self._memory.is_worth_a_look(*mention(buffer, position)):
+        for position in places(window.buffer, NAMED, begin, stop + len(NAMED) - 1):
+            if self._memory.is_worth_a_look(*mention(window.buffer, position)):
                 yield around(position)
-            position = find(buffer, NAMED, position + 1, end)
 
     def _ends(self, window: Stretch) -> list[tuple[int, int]]:
         """What follows the last event; of a file without events its beginning and its end."""
