@@ -12,10 +12,6 @@ import numpy as np
 
 from advisor.stages.jobs import COUNTED, LENGTHS, LOCAL, NUMBERS, SUMS, Attempt, Job, column
 
-Each = Sequence[float] | np.ndarray
-Floats = Each | float
-"""A number of each, or one of all."""
-
 LOCALITIES = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL", "NO_PREF", "ANY")
 FAILED, KILLED, SPECULATIVE = 1, 2, 4
 """Flags of a task's attempt."""
@@ -53,17 +49,8 @@ class Tasks:
         self._fresh = self._held = 0
         """How many have come since they were folded, and how many were left then."""
 
-    def add(
-        self, stage: Floats, attempt: Floats, at: Floats, launch: Each, finish: Floats, locality: Floats, flags: Floats,
-        sums: np.ndarray | None,
-    ) -> None:  # fmt: skip
-        """Some more, a number of each or one of all in every argument; `sums` a row of each of them or of none."""
-        width = _KNOWN if sums is None else _KNOWN + len(SUMS)
-        rows = np.empty((len(launch), width))
-        for place, values in enumerate((stage, attempt, at, launch, finish, locality, flags)):
-            rows[:, place] = values
-        if sums is not None:
-            rows[:, _KNOWN:] = sums
+    def add(self, rows: np.ndarray) -> None:
+        """Take some more."""
         self.rows.append(rows)
         self._fresh += len(rows)
 

@@ -35,10 +35,7 @@ class Slots:
         """The most tasks that ran at once for more than moments: there are so many slots, or more."""
         ran = self._finish > self._launch
         held, lengths = _held(self._launch[ran], self._finish[ran])
-        times = np.bincount(held, lengths, 2) if len(held) else np.zeros(2)
-        at_least = np.cumsum(times[::-1])[::-1]
-        seldom = at_least[2:] < _OFTEN * at_least[1:-1]
-        return int(np.argmax(seldom)) + 1 if seldom.any() else len(at_least) - 1
+        return most_at_once(np.bincount(held, lengths, 2) if len(held) else np.zeros(2), _OFTEN)
 
     def held(
         self, gap: Gap, slots: int | None, query: str | None, *, known: bool = True
@@ -61,6 +58,16 @@ class Slots:
         ms = float(lengths[held >= max(slots, 1)].sum())
         names = {self._names[whose] for whose in self._whose[first:last][there].tolist()} if ms > 0 else ()
         return ms, frozenset(names)
+
+
+def most_at_once(times: np.ndarray, often: float) -> int:
+    """Return how many tasks ran at once, at the most, in at least the share `often` of the times in which one less ran.
+
+    `times`: how long, or how often, 0, 1, 2.. tasks ran.
+    """
+    at_least = np.cumsum(times[::-1])[::-1]
+    seldom = np.flatnonzero(at_least[2:] < often * at_least[1:-1])
+    return int(seldom[0]) + 1 if len(seldom) else len(at_least) - 1
 
 
 def _held(launch: np.ndarray, finish: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

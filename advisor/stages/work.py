@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from advisor.stages.jobs import COUNTED, Attempt, Job, Note, fill
-from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Each, Floats, Spans, Tasks, fold
+from advisor.stages.tasks import FAILED, KILLED, SPECULATIVE, Spans, Tasks, fold
 
 
 class Work:
@@ -33,10 +33,8 @@ class Work:
         self._cores_since: list[tuple[float, int]] = []
         self._tasks = Tasks()
         self._of_stage: dict[int, Job] = {}
-        self._complete: list[Attempt] = []
-        self._complete_at: list[int] = []
-        """Where in the log the ends of these stand."""
-        self._at = 0
+        self._complete: list[tuple[Attempt, int]] = []
+        """Those that have ended and were not folded, and where in the log their ends stand."""
         self._ended: dict[tuple[int, int], Attempt] = {}
 
     @property
@@ -68,25 +66,14 @@ class Work:
         """The job for which a stage runs."""
         return self._of_stage.get(stage)
 
-    def tasks(
-        self,
-        stage: Floats,
-        attempt: Floats,
-        launch: Each,
-        finish: Floats,
-        *,
-        locality: Floats = -1,
-        flags: Floats = 0,
-        sums: np.ndarray | None = None,
-        at: Floats | None = None,
-    ) -> None:
-        """Attempts of tasks that have ended: in every argument a number of each, or one of all.
+    def tasks(self, rows: np.ndarray) -> None:
+        """Attempts of tasks that have ended, a row each, of all tasks of a log with the numbers of SUMS or of none.
 
-        `locality` is a place in LOCALITIES, -1 without one; `sums` are rows as SUMS, of all tasks of a log or of none.
-        `at`: its place in the log, as in `completes`; by default behind all so far. Behind the end of their stage
-        come only attempts that others outran, or that were killed with it; they are counted.
+        Before these stand the stage, its attempt, the task's place in the log as in `completes`, its launch, its
+        finish, its locality (a place in LOCALITIES, -1 without one) and its flags. Behind the end of their stage come
+        only attempts that others outran, or that were killed with it; they are counted.
         """
-        self._tasks.add(stage, attempt, self._at if at is None else at, launch, finish, locality, flags, sums)
+        self._tasks.add(rows)
         if self._tasks.many:
             self.fold()
 
@@ -94,14 +81,12 @@ class Work:
         """The stage attempt, if it has ended."""
         return self._ended.get((stage, attempt))
 
-    def completes(self, attempt: Attempt, at: int | None = None) -> None:
-        """Record that a stage attempt ended at this place in the log; by default behind everything so far."""
+    def completes(self, attempt: Attempt, at: int) -> None:
+        """Record that a stage attempt ended at this place in the log."""
         attempt.slots = self.slots(attempt.submitted)
         self.attempts.append(attempt)
         self._ended[attempt.stage, attempt.attempt] = attempt
-        self._complete.append(attempt)
-        self._complete_at.append(self._at if at is None else at)
-        self._at += at is None
+        self._complete.append((attempt, at))
 
     def take(self, over: list[Job], left: list[Job], since: float) -> Work:
         """The jobs that are over as a work of its own; here stay those that are left, and the tasks since a time."""
@@ -132,8 +117,7 @@ class Work:
 
     def _ends(self) -> np.ndarray:
         """Return the stage, the attempt and the place in the log of each complete stage attempt."""
-        keys = [(each.stage, each.attempt, at) for each, at in zip(self._complete, self._complete_at, strict=True)]
-        return np.array(keys, float).reshape(-1, 3)
+        return np.array([(each.stage, each.attempt, at) for each, at in self._complete], float).reshape(-1, 3)
 
     def fold(self) -> None:
         """Fold the tasks of complete stages into their attempts."""
@@ -147,14 +131,14 @@ def fold_all(works: Sequence[Work]) -> None:
     for work in works:
         for attempt, flags in work._tasks.take_late(work._ended):
             _count(attempt, flags)
-        work._complete, work._complete_at = [], []
+        work._complete = []
 
 
 def _fold(works: Sequence[Work]) -> None:
     folded = fold([work._tasks for work in works], [work._ends() for work in works])
     if folded is None:
         return
-    complete = [attempt for work in works for attempt in work._complete]
+    complete = [attempt for work in works for attempt, _ in work._complete]
     attempts = [complete[which] for which in folded.ended]
     fill([attempt.numbers for attempt in attempts], folded.numbers)
     for attempt, stretches in zip(attempts, folded.busy, strict=True):

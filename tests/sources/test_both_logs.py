@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import advisor
 from advisor.batches import SCHEMA
-from advisor.stages import PARTS, Attempt, Batch, Job, Note, Work, best_parts, tables
+from advisor.stages import PARTS, Attempt, Batch, Job, Note, Work, best, tables
 from advisor.stages.columns import BY_LINES
 
 BOTH = Path(__file__).parents[2] / "sample_progress/both"
@@ -49,8 +50,8 @@ def work(origin: str, *, clock: bool = True, python_ms: float | None = None) -> 
     read = Attempt(job, 1, 0, 1_200, 1_800, "source_read", "", True, 1)
     if python_ms is not None:
         read.numbers["python_ms"] = python_ms
-    made.tasks(1, 0, [1_200], 1_800)
-    made.completes(read)
+    made.tasks(np.array([(1, 0, 0, 1_200, 1_800, -1, 0)], float))
+    made.completes(read, 0)
     return made
 
 
@@ -98,6 +99,6 @@ def test_tables_of_logs_that_were_read_apart_are_put_together_alike() -> None:
     lines, events = work("driver_log"), work("event_log")
     lines.notes.append(Note(Batch("query", "run", 3), "files_written", 7.0))
     at_once = tables([lines, events], TIMED)[1]
-    apart = best_parts(pa.concat_tables([tables([each], TIMED)[1] for each in (lines, events)]))
+    apart = best(pa.concat_tables([tables([each], TIMED)[1] for each in (lines, events)]), "batch_parts")
     assert apart.to_pylist() == at_once.to_pylist()
     assert apart["files_written"].to_pylist() == [7]

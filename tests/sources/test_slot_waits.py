@@ -14,7 +14,7 @@ import advisor
 from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages.driverlog import DriverLog
-from advisor.sources.stages.slotwaits import most_at_once
+from advisor.sources.stages.slotwaits import least_slots
 from advisor.stages import PARTS
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -63,7 +63,7 @@ def test_a_clock_of_seconds_tells_waits_that_lengths_and_order_leave_no_doubt_of
     [({}, 0), ({1: 5}, 1), ({1: 9, 2: 40, 3: 8}, 2), ({1: 1, 2: 1, 3: 1, 4: 30}, 4), ({1: 20, 2: 3}, 1)],
 )
 def test_a_start_logged_before_the_end_that_made_room_is_no_further_slot(ran: dict[int, int], slots: int) -> None:
-    assert most_at_once(Counter(ran)) == slots
+    assert least_slots(Counter(ran)) == slots
 
 
 STAGE = """25/10/03 10:00:00.000 INFO DAGScheduler: Got job {n} (start at Main:7) with 1 output partitions

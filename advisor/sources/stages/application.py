@@ -11,25 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.redaction import redact
+from advisor.sources.stages import sparkevents
 from advisor.sources.stages.descriptions import batch_of, described, is_number, meant, operators, sql_sums
 from advisor.sources.stages.jobbatches import Events, name_batches
 from advisor.sources.stages.loggedjobs import LOST
-from advisor.sources.stages.sparkevents import (
-    WIDTH,
-    ExecutorAdded,
-    ExecutorRemoved,
-    JobEnd,
-    JobStart,
-    Properties,
-    Stage,
-    StageCompleted,
-    TaskEnd,
-    UnpersistRDD,
-)
-from advisor.stages import SUMS, Attempt, Job, Numbers, Triggers, Work, streams
+from advisor.stages import Attempt, Job, Numbers, Triggers, Work, streams
 
-_NO_PROPERTIES = Properties()
-_PACKED = Struct(f"{1 + WIDTH}d")
+_NO_PROPERTIES = sparkevents.Properties()
+_PACKED = Struct(f"{sparkevents.WIDTH}d")
 """A task as bytes, which numpy takes as they are; of tuples it looks at every number."""
 _MANY = 1024 * _PACKED.size
 """Bytes of tasks that go on together."""
@@ -97,7 +86,7 @@ class Application:
             return job.start < until and not self._horizon.waits(job)
         return ended <= until
 
-    def starts(self, event: JobStart, _: int) -> None:
+    def starts(self, event: sparkevents.JobStart, _: int) -> None:
         """Read that a job starts."""
         if self._since.get(event.job) == event.time or event.time < self._known:
             return
@@ -112,31 +101,28 @@ class Application:
         self.nth += 1
         self._work.starts(job, event.stages)
 
-    def ends(self, event: JobEnd, _: int) -> None:
+    def ends(self, event: sparkevents.JobEnd, _: int) -> None:
         """Read that a job ends."""
         job = self._jobs.pop(event.job, None)
         if job:
             job.end = event.time
 
-    def task(self, event: TaskEnd, at: int) -> None:
+    def task(self, event: sparkevents.TaskEnd, at: int) -> None:
         """Read that a task ends, at this place in the log."""
         if event.task.launch < self._known and not self._work.ended(event.stage, event.attempt):
             return
         if event.kind == "ResultTask":
             self._results.add((event.stage, event.attempt))
-        self._tasks += _PACKED.pack(at, *event.row())
+        self._tasks += _PACKED.pack(*event.row(at))
         if len(self._tasks) >= _MANY:
             self._hand_over()
 
     def _hand_over(self) -> None:
         if self._tasks:
-            rows = np.frombuffer(self._tasks).reshape(-1, 1 + WIDTH)
+            self._work.tasks(np.frombuffer(self._tasks).reshape(-1, sparkevents.WIDTH))
             self._tasks = bytearray()
-            at, stage, attempt, launch, finish, locality, flags, *_ = rows.T
-            sums = rows[:, -len(SUMS) :]
-            self._work.tasks(stage, attempt, launch, finish, locality=locality, flags=flags, sums=sums, at=at)
 
-    def stage(self, event: StageCompleted, at: int) -> None:
+    def stage(self, event: sparkevents.StageCompleted, at: int) -> None:
         """Read that a stage ends, or an attempt at it, at this place in the log."""
         info = event.info
         if info.submitted is None or info.completed is None or info.completed < info.submitted:
@@ -155,7 +141,7 @@ class Application:
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt, at)
 
-    def _from_cache(self, stage: Stage) -> bool:
+    def _from_cache(self, stage: sparkevents.Stage) -> bool:
         """Whether it reads what an earlier stage computed and left in a cache; `stage`: its data sets in order."""
         kept = {each.number for each in stage.datasets if each.level.memory or each.level.disk}
         if not kept:
@@ -165,13 +151,13 @@ class Application:
             self._kept |= kept
         return found
 
-    def unpersists(self, event: UnpersistRDD, _: int) -> None:
+    def unpersists(self, event: sparkevents.UnpersistRDD, _: int) -> None:
         """Read that a data set leaves the cache."""
         self._kept.discard(event.dataset)
 
-    def executor(self, event: ExecutorAdded | ExecutorRemoved) -> None:
+    def executor(self, event: sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved) -> None:
         """Read that an executor comes or goes."""
-        cores = event.info.cores if isinstance(event, ExecutorAdded) else 0
+        cores = event.info.cores if isinstance(event, sparkevents.ExecutorAdded) else 0
         self._work.has(event.time, event.executor, cores)
 
 

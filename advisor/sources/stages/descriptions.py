@@ -88,19 +88,13 @@ def batch_of(properties: Properties) -> Batch | None:
         return None
     group = properties.group or ""
     named = _run(_of_any_batch(properties.description or "")) or (group if len(group) == _ID else None)
-    return Batch(_once(query), _once(named) if named else None, int(number))
+    return Batch(redact(query), redact(named) if named else None, int(number))  # one text for all batches
 
 
 @lru_cache(maxsize=4096)
 def _run(description: str) -> str | None:
     found = _RUN.search(description)
     return found[1] if found else None
-
-
-@lru_cache(maxsize=4096)
-def _once(id: str) -> str:
-    """Return an id without credentials, as one text for all batches."""
-    return redact(id)
 
 
 def described(description: str) -> tuple[str, str]:

@@ -53,8 +53,10 @@ class DriverLog:
         for logger, text, message, number, place in lines.read(
             window, resume, self._files.setdefault(file, len(self._files))
         ):
-            if text == self._before and self._is_doubled(text, message):
-                continue
+            if text == self._before:  # all that repeat the one before are left out from the first job on
+                self._doubled = self._doubled or text.startswith(_JOB_BEGINS, message)
+                if self._doubled:
+                    continue
             self._before, moment.fine = text, lines.clock.fine
             moment.number, moment.place = number, place
             if moment.fine and (time := lines.clock.time(text)) is not None:
@@ -64,17 +66,12 @@ class DriverLog:
             elif text.startswith(_BEGINS, message):
                 self._begin(place)
 
-    def _is_doubled(self, text: bytes, message: int) -> bool:
-        """Whether a line that repeats the one before it is to be left out: all are from the first job on."""
-        self._doubled = self._doubled or text.startswith(_JOB_BEGINS, message)
-        return self._doubled
-
     def _begin(self, place: Place) -> None:
         """Begin another application: nothing of the one before it comes again."""
         self._since = place
         if self._now.held:
             self._past.append((self._now, place))
-        self._now = _Application(self._log, self._moment, self._now.begun)
+        self._now = _Application(self._log, self._moment, self._now.scheduler.begun)
 
     def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
         """Return (what no later line adds to, as far as these events show it; the events that all the rest needs).
@@ -83,7 +80,7 @@ class DriverLog:
         """
         works = self._take_past(batches)
         events = Events(batches, self._files, self._since)
-        if not events.of_one_query:
+        if len({event.batch.id for event in events.all}) != 1:
             return works, between(batches, self._files, self._since)
         work, until = self._now.over(events, shift=self._shifts)
         return [*works, work], between(batches, self._files, max(until, self._since))
@@ -116,26 +113,22 @@ class _Application:
         delta = DeltaLog()
         self._moment = moment
         self._work = Work(log, "driver_log", clock=False)
-        self._scheduler = Scheduler(self._work, moment, delta, begun)
-        self._notes = Notes(self._scheduler, moment, delta)
-        self.readers = {**self._scheduler.readers, **self._notes.readers}
+        self.scheduler = Scheduler(self._work, moment, delta, begun)
+        self._notes = Notes(self.scheduler, moment, delta)
+        self.readers = {**self.scheduler.readers, **self._notes.readers}
         """What reads a line, by the short name of the class that wrote it."""
 
     @property
-    def begun(self) -> int:
-        return self._scheduler.begun
-
-    @property
     def held(self) -> int:
-        return len(self._scheduler.jobs) + len(self._work.attempts)
+        return len(self.scheduler.jobs) + len(self._work.attempts)
 
     def over(self, events: Events, *, shift: bool) -> tuple[Work, Place]:
         """Return (what no later line adds to, behind which event all the rest stands)."""
-        self._scheduler.hand_over()
+        self.scheduler.hand_over()
         self._work.clock = self._moment.fine
-        count, until = events.over(self._scheduler.jobs)
-        taken, notes = self._scheduler.take(count), self._notes.take(until)
-        left = [each.job for each in self._scheduler.jobs]
+        count, until = events.over(self.scheduler.jobs)
+        taken, notes = self.scheduler.take(count), self._notes.take(until)
+        left = [each.job for each in self.scheduler.jobs]
         since = min((job.start for job in left), default=self._moment.now)
         work = self._work.take([each.job for each in taken], left, since)
         settle(work, taken, notes, events, shift=shift)
@@ -143,9 +136,9 @@ class _Application:
 
     def finish(self, events: Events, *, shift: bool) -> Work:
         """Return all of it."""
-        self._scheduler.hand_over()
+        self.scheduler.hand_over()
         work = self._work
         work.clock = self._moment.fine
-        settle(work, self._scheduler.jobs, self._notes.notes, events, shift=shift)
-        self._scheduler.settle_waits()
+        settle(work, self.scheduler.jobs, self._notes.notes, events, shift=shift)
+        self.scheduler.settle_waits()
         return work

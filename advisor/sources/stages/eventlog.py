@@ -13,32 +13,23 @@ import pyarrow.compute as pc
 import stringzilla
 
 from advisor.sources.harvest import Buffer, Stretch
+from advisor.sources.stages import sparkevents
 from advisor.sources.stages.application import Application, ends_of
 from advisor.sources.stages.jobbatches import Events, between
 from advisor.sources.stages.loggedjobs import BEGINNING, Place
-from advisor.sources.stages.sparkevents import (
-    ApplicationStart,
-    ExecutorAdded,
-    ExecutorRemoved,
-    JobEnd,
-    JobStart,
-    StageCompleted,
-    TaskEnd,
-    UnpersistRDD,
-)
 from advisor.stages import Work
 
 _NAME_AT = len('{"Event":"SparkListener')
 _WORD = 8
 """So many letters behind that show which event it is."""
 _KINDS: dict[bytes, tuple[Any, tuple[bytes, bytes] | None]] = {
-    b'TaskEnd"': (TaskEnd, (b',"Accumulables":[', b'},"Task ')),
-    b"StageCom": (StageCompleted, None),
-    b"JobStart": (JobStart, (b',"Stage Infos":[', b',"Stage IDs":[')),
-    b'JobEnd",': (JobEnd, None),
-    b"Executor": (ExecutorAdded | ExecutorRemoved, None),
-    b"Unpersis": (UnpersistRDD, None),
-    b"Applicat": (ApplicationStart, None),
+    b'TaskEnd"': (sparkevents.TaskEnd, (b',"Accumulables":[', b'},"Task ')),
+    b"StageCom": (sparkevents.StageCompleted, None),
+    b"JobStart": (sparkevents.JobStart, (b',"Stage Infos":[', b',"Stage IDs":[')),
+    b'JobEnd",': (sparkevents.JobEnd, None),
+    b"Executor": (sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, None),
+    b"Unpersis": (sparkevents.UnpersistRDD, None),
+    b"Applicat": (sparkevents.ApplicationStart, None),
 }
 """By the letters of an event's name: what it is, and between what of its line a list is left out, half of its bytes.
 
@@ -58,9 +49,9 @@ class EventLog:
         self._files: dict[str, int] = {}
         self._past: list[tuple[Application, Place]] = []
         """Applications that are over, and where the next one begins."""
-        self._since, self._begun = BEGINNING, ApplicationStart()
+        self._since, self._begun = BEGINNING, sparkevents.ApplicationStart()
         self._now = Application(log)
-        self._executors: deque[ExecutorAdded | ExecutorRemoved] = deque(maxlen=_BEFORE)
+        self._executors: deque[sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved] = deque(maxlen=_BEFORE)
         """The last ones: an application's first executors stand before its beginning."""
         self._line = b""
         """The last line that was wanted, as far as it is."""
@@ -107,7 +98,7 @@ class EventLog:
         self._past = []
         return works
 
-    def _application(self, event: ApplicationStart, _: int) -> None:
+    def _application(self, event: sparkevents.ApplicationStart, _: int) -> None:
         """Begin another application: nothing of the one before it comes again, unless a file holds its lines twice."""
         if event == self._begun:
             return
@@ -120,7 +111,7 @@ class EventLog:
                 if executor.time >= event.time:
                     self._now.executor(executor)
 
-    def _executor(self, event: ExecutorAdded | ExecutorRemoved, _: int) -> None:
+    def _executor(self, event: sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, _: int) -> None:
         self._executors.append(event)
         self._now.executor(event)
 

@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from advisor.batches.arrays import Members
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, LoggedJob, Named, Place
 from advisor.stages import Attempt, Batch, Job, Note, Work
 
-_LOAD = "rocksdbLoadLatencyMs"
-_UPDATES = "all_updates_ms", "all_removals_ms"
-_NOTHING: Mapping[str, float] = {}
+_LOADS = "custom:rocksdbLoadLatencyMs"
+_TIMES = ("commit_ms", "all_updates_ms", "all_removals_ms")
 _COLUMNS = ("timestamp", "trigger_execution_ms", "add_batch_ms", "file", "offset", "operators", "sources", "sink")
 _OF_FILES = frozenset({"file", "delta", "auto_loader", "other"})
 """Kinds of sources that may read files."""
@@ -93,9 +93,10 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     """
     own = [job for job in jobs if not job.what and not job.background]
     for job in jobs:
+        beside = "table_log" if job.what else "other" if job.background else None
         for attempt in job.attempts:
             attempt.what = job.what or attempt.what
-            attempt.kind = _kind(attempt, job)
+            attempt.kind = beside or ("result" if attempt.last else "shuffle")
     leaves = [leaf for job in own for leaf in job.leaves]
     scans = set() if event.of_files else {id(leaf) for job in own for leaf in job.scans}
     of_jobs = sum(any(id(leaf) not in scans for leaf in job.leaves) for job in own)
@@ -103,12 +104,6 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
         reads = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
         leaf.kind = "scan" if id(leaf) in scans else reads
     _settle_state(event, [attempt for job in own for attempt in job.attempts], {id(leaf) for leaf in leaves})
-
-
-def _kind(attempt: Attempt, job: LoggedJob) -> str:
-    if job.what or job.background:
-        return "table_log" if job.what else "other"
-    return "result" if attempt.last else "shuffle"
 
 
 def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -> None:
@@ -166,11 +161,6 @@ class Events:
             first, _ = self._reach.get(event.batch.run_id, (event.place, event.place))
             self._reach[event.batch.run_id] = first, event.place
         self._alone = len(self._reach) < 2
-
-    @property
-    def of_one_query(self) -> bool:
-        """Whether there are some, all of one query."""
-        return len({event.batch.id for event in self.all}) == 1
 
     def of(self, place: Place, named: Named | None) -> Event | None:
         """Return the event of the batch to which a line at this place belongs; None where the log does not show it.
@@ -238,40 +228,36 @@ def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterator[Event]:
     columns = {name: rows[name].to_pylist() for name in ("file", *Batch._fields)}
     places = zip(map(files.__getitem__, columns["file"]), pc.fill_null(rows["offset"], 0).to_pylist(), strict=True)
     names = map(Batch, *(columns[name] for name in Batch._fields))
-    times = (_floats(column).tolist() for column in (begin, end))
-    return map(Event, places, names, *times, *_states(rows), _reads(rows), _of_files(rows))
+    states, reads, of_files = _states(rows), _reads(rows), _of_files(rows)
+    return map(Event, places, names, begin.to_pylist(), end.to_pylist(), *states, reads, of_files)
 
 
 def _states(rows: pa.Table) -> tuple[list[frozenset[int]], list[Mapping[str, float]]]:
     """Return (partitions of the state, its sums over tasks) of each row."""
-    members, of = _members(rows, "operators")
+    operators = Members(rows, "operators").columns
+    of, counts = operators["batch"], operators["shuffle_partitions"]
+    loads = operators[_LOADS] if _LOADS in operators else np.full(len(of), np.nan)
+    commits, updates, removals, load_ms = map(np.nan_to_num, (*(operators[name] for name in _TIMES), loads))
+    columns = (commits, updates + removals, load_ms, ~np.isnan(loads))
+    sums: list[Mapping[str, float]] = [
+        {"state_commit_ms": commit, "state_update_ms": update} | ({"state_load_ms": load} if loaded else {})
+        for commit, update, load, loaded in zip(
+            *(np.bincount(of, ms, len(rows)).tolist() for ms in columns), strict=True
+        )
+    ]
     partitions: list[frozenset[int]] = [frozenset()] * len(rows)
-    sums: list[Mapping[str, float]] = [_NOTHING] * len(rows)
-    if not len(of):
-        return partitions, sums
-    custom = pc.struct_field(members, "custom").cast(pa.map_(pa.string(), pa.float64()))
-    loads = _floats(pc.map_lookup(custom, _LOAD, "first"))
-    updates = [np.nan_to_num(_floats(pc.struct_field(members, name))) for name in _UPDATES]
-    commits = np.nan_to_num(_floats(pc.struct_field(members, "commit_ms")))
-    own = np.unique(of)
-    commit_ms, update_ms, load_ms = (
-        np.bincount(of, ms)[own].tolist() for ms in (commits, sum(updates), np.nan_to_num(loads))
-    )
-    loaded = np.bincount(of, ~np.isnan(loads))[own].tolist()
-    for at, commit, update, load, loads in zip(own.tolist(), commit_ms, update_ms, load_ms, loaded, strict=True):
-        sums[at] = {"state_commit_ms": commit, "state_update_ms": update} | ({"state_load_ms": load} if loads else {})
-    for at, count in zip(of.tolist(), pc.struct_field(members, "shuffle_partitions").to_pylist(), strict=True):
-        partitions[at] |= {count} - {None}
+    known = ~np.isnan(counts)
+    for at, count in zip(of[known].tolist(), counts[known].astype(int).tolist(), strict=True):
+        partitions[at] |= {count}
     return partitions, sums
 
 
 def _reads(rows: pa.Table) -> list[int | None]:
     """Return how often the source was read, in part at least: rows over those between its offsets."""
-    members, of = _members(rows, "sources")
-    alone = np.ones(len(rows), bool)
+    sources = Members(rows, "sources").columns
+    of, alone = sources["batch"], np.ones(len(rows), bool)
     values = []
-    for name in ("input_rows", "offset_rows"):
-        column = _floats(pc.struct_field(members, name))
+    for column in (sources["input_rows"], sources["offset_rows"]):
         present = ~np.isnan(column)
         alone &= np.bincount(of[present], minlength=len(rows)) == 1
         values.append(np.bincount(of[present], column[present], len(rows)))
@@ -283,21 +269,8 @@ def _reads(rows: pa.Table) -> list[int | None]:
 
 def _of_files(rows: pa.Table) -> list[bool]:
     """Return whether the source of each row is no known one without files, or whether its sink keeps a table's log."""
-    members, of = _members(rows, "sources")
+    sources = Members(rows, "sources").columns
     found = [sink_kind(sink or "") == "delta" for sink in rows["sink"].to_pylist()]
-    described = pc.struct_field(members, "description").to_pylist()
-    for at, kind in zip(of.tolist(), map(source_kind, (text or "" for text in described)), strict=True):
-        found[at] |= kind in _OF_FILES
+    for at, text in zip(sources["batch"].tolist(), sources["description"].tolist(), strict=True):
+        found[at] |= source_kind(text or "") in _OF_FILES
     return found
-
-
-def _members(rows: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
-    """Return (the operators or sources of all rows, the row of each)."""
-    lists = rows[column].combine_chunks()
-    lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
-    return lists.flatten(), np.asarray(pc.list_parent_indices(lists))
-
-
-def _floats(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    """Return numbers, as near as floats come to them; NaN where there is none."""
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))

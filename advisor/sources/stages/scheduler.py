@@ -16,7 +16,7 @@ import numpy as np
 from advisor.redaction import redact
 from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
-from advisor.sources.stages.slotwaits import SlotWaits, most_at_once
+from advisor.sources.stages.slotwaits import SlotWaits, least_slots
 from advisor.stages import FAILED, LOCALITIES, Attempt, Job, Work
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
@@ -114,7 +114,7 @@ class Scheduler:
 
     def settle_waits(self) -> None:
         """Note how long stages waited for others' tasks, of jobs that know their batches."""
-        self._waits.settle(self.jobs, most_at_once(self._ran))
+        self._waits.settle(self.jobs, least_slots(self._ran))
 
     def hand_over(self) -> None:
         """Give the tasks of the stage attempts that ended to the work."""
@@ -125,13 +125,12 @@ class Scheduler:
             starts, ends = one.task_times(fine=self._moment.fine)
             places = one.localities if len(one.localities) == len(starts) else [-1] * len(starts)
             for start, end, place in zip(starts, ends, places, strict=True):
-                rows.extend((one.stage, one.end, start, end, place, 0))
+                rows.extend((one.stage, 0, one.end, start, end, place, 0))
             for _ in range(one.lost):
-                rows.extend((one.stage, one.end, over, over, -1, FAILED))
+                rows.extend((one.stage, 0, one.end, over, over, -1, FAILED))
         self._ended, self._finished = [], 0
         if rows:
-            stage, at, launch, finish, locality, flags = np.frombuffer(rows).reshape(-1, 6).T
-            self._work.tasks(stage, 0, launch, finish, locality=locality, flags=flags, at=at)
+            self._work.tasks(np.frombuffer(rows).reshape(-1, 7))
         self._work.fold()
 
     def _read_job(self, line: bytes, message: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage
 from advisor.stages import Attempt
+from advisor.stages.waits import most_at_once
 
 _OFTEN = 0.5
 """Spark may log a task's start before the end that made room for it: then one task too many seems to run."""
@@ -127,11 +128,6 @@ def _settle_wait(attempt: Attempt, others: Sequence[str], *, sure: bool) -> None
         attempt.waited_for = sorted({*others} - {""})
 
 
-def most_at_once(running: Counter[int]) -> int:
+def least_slots(running: Counter[int]) -> int:
     """Return how many task slots there are at least; `running`: how many tasks ran when one started, how often."""
-    counts = np.zeros(max(running, default=0) + 1, np.int64)
-    for count, times in running.items():
-        counts[count] = times
-    at_least = np.cumsum(counts[::-1])[::-1]
-    seldom = np.flatnonzero(at_least[2:] < _OFTEN * at_least[1:-1])
-    return int(seldom[0]) + 1 if len(seldom) else len(counts) - 1
+    return most_at_once(np.array([running[count] for count in range(max(running, default=0) + 1)]), _OFTEN)

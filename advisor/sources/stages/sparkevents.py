@@ -193,12 +193,12 @@ class TaskEnd(Event):
     kind: str = field(name="Task Type", default="")
     metrics: Metrics | None = field(name="Task Metrics", default=None)
 
-    def row(self) -> tuple[float, ...]:
-        """Return stage, attempt, launch, finish, locality and flags of the task, then the numbers of SUMS."""
+    def row(self, at: int) -> tuple[float, ...]:
+        """Return the task at this place in the log as `Work.tasks` takes it."""
         task, metrics = self.task, self.metrics or _NO_METRICS
         read, write, input, output = metrics.read, metrics.write, metrics.input, metrics.output
         return (
-            self.stage, self.attempt, task.launch, task.finish, _PLACES.get(task.locality, -1),
+            self.stage, self.attempt, at, task.launch, task.finish, _PLACES.get(task.locality, -1),
             FAILED * task.failed + KILLED * task.killed + SPECULATIVE * task.speculative,
             metrics.run, metrics.cpu_ns, metrics.deserialize,
             metrics.result + (task.finish - task.getting if task.getting else 0), metrics.gc,
@@ -207,5 +207,5 @@ class TaskEnd(Event):
         )  # fmt: skip
 
 
-WIDTH = 6 + len(SUMS)
+WIDTH = 7 + len(SUMS)
 """So many numbers a task's row has."""

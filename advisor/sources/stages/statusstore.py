@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from operator import attrgetter
@@ -93,18 +93,23 @@ def _list(raw: bytes, kind: type[_T]) -> list[_T]:
 
 def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | None, batches: pa.Table) -> Work:
     """Return the status store's jobs and stages, each job with its batch; `file`: the one that `batches` name."""
-    work = Work(log, "session")
-    all, triggers = sorted(_list(jobs, _Job), key=attrgetter("job_id")), _triggers(batches)
-    known = [one for job in all if (one := _logged(job, triggers)) is not None]
-    of_stage = {stage: one for one, ids in known for stage in ids}
+    work, triggers = Work(log, "session"), _triggers(batches)
+    known: list[LoggedJob] = []
+    of_stage: dict[int, LoggedJob] = {}
+    for job in sorted(_list(jobs, _Job), key=attrgetter("job_id")):
+        if (one := _logged(job, triggers)) is None:
+            continue
+        if one.named is None:
+            work.strangers.append(one.job)
+        else:
+            known.append(one)
+            of_stage |= dict.fromkeys(job.stage_ids, one)
     for stage in sorted(_list(stages, _Stage), key=attrgetter("stage_id", "attempt_id")):
         owner = of_stage.get(stage.stage_id)
         if stage.status in _DONE and owner is not None:
             _add(work, stage, owner, slots)
-    numbers_known = {one.job.job for one, _ in known}
-    work.jobs += [one.job for one, _ in known]
-    work.strangers += [job for each in all if each.job_id not in numbers_known for job in _stranger(each)]
-    settle(work, [one for one, _ in known], [], Events(batches, {file: 0}), shift=False)
+    work.jobs += [one.job for one in known]
+    settle(work, known, [], Events(batches, {file: 0}), shift=False)
     return work
 
 
@@ -132,27 +137,18 @@ def _named(job: _Job, start: float, triggers: Mapping[str, Sequence[_Trigger]]) 
     return of_run[at].batch if at >= 0 and start <= of_run[at].end else None
 
 
-def _logged(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[LoggedJob, Sequence[int]] | None:
-    """Return the job and the numbers of its stages; None before its submission, and where its batch is not known.
+def _logged(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> LoggedJob | None:
+    """Return the job, unnamed where its batch is not known; None before its submission.
 
     The store keeps no order of jobs and progress, so that a job without a name would fall to the first batch of all.
     """
     start = _ms(job.submission_time)
-    named = None if start is None else _named(job, start, triggers)
-    if start is None or named is None:
+    if start is None:
         return None
     name, what = described(job.description or "")
-    one = LoggedJob(Job(job.job_id, None, start, _ms(job.completion_time), name, what), job.job_id, (0, -1), what)
-    one.named = named
-    one.final = max(job.stage_ids, default=-1)
-    return one, job.stage_ids
-
-
-def _stranger(job: _Job) -> Iterator[Job]:
-    """Yield a job without a known batch: its time is not the driver's alone."""
-    start = _ms(job.submission_time)
-    if start is not None:
-        yield Job(job.job_id, None, start, _ms(job.completion_time))
+    own = Job(job.job_id, None, start, _ms(job.completion_time), name, what)
+    named, final = _named(job, start, triggers), max(job.stage_ids, default=-1)
+    return LoggedJob(own, job.job_id, (0, -1), what, named=named, final=final)
 
 
 def _add(work: Work, stage: _Stage, one: LoggedJob, slots: int | None) -> None:
